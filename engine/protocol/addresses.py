@@ -1,0 +1,38 @@
+"""``"ip:port"`` and the bytes that stored messages and ids carry for it.
+
+| ip: 4 bytes (IPv4) or 16 (IPv6) | port: int32 |
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import struct
+from functools import lru_cache
+
+from engine.protocol.errors import ProtocolError
+
+_PORT = struct.Struct(">i")
+
+
+@lru_cache(maxsize=8192)
+def encode_host(address: str) -> bytes:
+    """8 bytes (IPv4) or 20 (IPv6) for ``"ip:port"``; brackets around an IPv6 address are allowed.
+
+    Raises :class:`ProtocolError` for anything else. Cached: a connection asks for the same address all its life.
+    """
+    ip_text, separator, port_text = address.rpartition(":")
+    try:
+        if not separator:
+            raise ValueError("no port")
+        ip = ipaddress.ip_address(ip_text.strip("[]"))
+        return ip.packed + _PORT.pack(int(port_text))
+    except (ValueError, struct.error) as error:
+        raise ProtocolError(f"{address!r} is not an address of the form ip:port ({error})") from error
+
+
+@lru_cache(maxsize=8192)
+def decode_host(data: bytes) -> str:
+    """``"ip:port"`` of 8 or 20 bytes (an IPv6 address comes in brackets)."""
+    ip = ipaddress.ip_address(data[:-4])
+    port = _PORT.unpack(data[-4:])[0]
+    return f"[{ip}]:{port}" if ip.version == 6 else f"{ip}:{port}"

@@ -1,0 +1,99 @@
+"""Headers of administration: codes 17, 26, 200-208, 215, 216, 300, 303, 321."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.protocol.command_header import CommandHeader, Int32, Int64
+
+
+@dataclass(slots=True)
+class CreateTopicRequestHeader(CommandHeader):
+    """UPDATE_AND_CREATE_TOPIC (17). ``default_topic`` only names the template; the numbers here decide."""
+
+    topic: str
+    default_topic: str
+    read_queue_nums: Int32
+    write_queue_nums: Int32
+    perm: Int32
+    topic_filter_type: str
+    topic_sys_flag: Int32 | None = 0
+    order: bool = False
+
+
+@dataclass(slots=True)
+class DeleteTopicRequestHeader(CommandHeader):
+    """DELETE_TOPIC_IN_BROKER (215) and, with ``cluster_name``, DELETE_TOPIC_IN_NAMESRV (216)."""
+
+    topic: str
+    cluster_name: str | None = None
+
+
+@dataclass(slots=True)
+class DeleteSubscriptionGroupRequestHeader(CommandHeader):
+    """DELETE_SUBSCRIPTIONGROUP (207), on request with the stored offsets of the group."""
+
+    group_name: str
+    remove_offset: bool = False
+
+
+@dataclass(slots=True)
+class GetTopicStatsInfoRequestHeader(CommandHeader):
+    """GET_TOPIC_STATS_INFO (202)."""
+
+    topic: str
+
+
+@dataclass(slots=True)
+class GetConsumerConnectionListRequestHeader(CommandHeader):
+    """GET_CONSUMER_CONNECTION_LIST (203)."""
+
+    consumer_group: str
+
+
+@dataclass(slots=True)
+class GetProducerConnectionListRequestHeader(CommandHeader):
+    """GET_PRODUCER_CONNECTION_LIST (204)."""
+
+    producer_group: str
+
+
+@dataclass(slots=True)
+class GetConsumeStatsRequestHeader(CommandHeader):
+    """Without ``topic``: all topics that the group subscribes to."""
+
+    consumer_group: str
+    topic: str | None = None
+
+
+@dataclass(slots=True)
+class QueryTopicConsumeByWhoRequestHeader(CommandHeader):
+    """QUERY_TOPIC_CONSUME_BY_WHO (300): the groups that consume the topic."""
+
+    topic: str
+
+
+@dataclass(slots=True)
+class QueryConsumeTimeSpanRequestHeader(CommandHeader):
+    """QUERY_CONSUME_TIME_SPAN (303): store times of what is there and what the group consumed."""
+
+    topic: str
+    group: str
+
+
+@dataclass(slots=True)
+class QueryConsumeQueueRequestHeader(CommandHeader):
+    """QUERY_CONSUME_QUEUE (321): ``count`` entries of a consume queue from entry ``index`` on."""
+
+    topic: str
+    queue_id: Int32
+    index: Int64
+    count: Int32
+    consumer_group: str | None = None
+
+
+@dataclass(slots=True)
+class GetBrokerConfigResponseHeader(CommandHeader):
+    """``version`` is a DataVersion as JSON text."""
+
+    version: str

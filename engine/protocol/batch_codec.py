@@ -1,0 +1,70 @@
+"""The body of a batch send (``MessageDecoder.encodeMessages``). Per message, one after the other::
+
+    int32 total size | int32 magic 0 | int32 CRC 0 | int32 flag | int32 body length | body | int16 p | properties
+
+All messages share one topic, which travels in the header. The broker stores each as an ordinary message.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from engine.protocol.errors import MalformedMessage
+from engine.protocol.message import Message
+from engine.protocol.message_properties import PROPERTIES_MAX_BYTES, encode_properties
+
+_HEAD = struct.Struct(">iiiii")
+_PROPERTIES_LENGTH = struct.Struct(">H")
+_OVERHEAD_BYTES = _HEAD.size + _PROPERTIES_LENGTH.size
+
+
+class BatchedMessage(NamedTuple):
+    """One message of a batch as the broker gets it."""
+
+    flag: int
+    body: bytes
+    properties: bytes
+
+
+def encode_batch(messages: Iterable[Message]) -> bytes:
+    """The body that carries ``messages``. Raises :class:`MalformedMessage` when properties are too long."""
+    parts: list[bytes] = []
+    for message in messages:
+        properties = encode_properties(message.properties).encode()
+        if len(properties) > PROPERTIES_MAX_BYTES:
+            raise MalformedMessage(f"properties of {len(properties)} bytes; allowed: {PROPERTIES_MAX_BYTES}")
+        total = _OVERHEAD_BYTES + len(message.body) + len(properties)
+        parts += (
+            _HEAD.pack(total, 0, 0, message.flag, len(message.body)),
+            message.body,
+            _PROPERTIES_LENGTH.pack(len(properties)),
+            properties,
+        )
+    return b"".join(parts)
+
+
+def decode_batch(data: bytes) -> list[BatchedMessage]:
+    """The messages in a batch body, at least one. Raises :class:`MalformedMessage`."""
+    messages: list[BatchedMessage] = []
+    position = 0
+    end = len(data)
+    while position < end:
+        if end - position < _OVERHEAD_BYTES:
+            raise MalformedMessage(f"{end - position} bytes left over after message {len(messages)} of the batch")
+        total, _, _, flag, body_length = _HEAD.unpack_from(data, position)
+        body_start = position + _HEAD.size
+        body_end = body_start + body_length
+        if body_length < 0 or body_end + _PROPERTIES_LENGTH.size > end:
+            raise MalformedMessage(f"message {len(messages)} of the batch has an impossible body length {body_length}")
+        (properties_length,) = _PROPERTIES_LENGTH.unpack_from(data, body_end)
+        properties_start = body_end + _PROPERTIES_LENGTH.size
+        next_position = properties_start + properties_length
+        if next_position > end or next_position - position != total:
+            raise MalformedMessage(f"message {len(messages)} of the batch says {total} bytes, its parts say otherwise")
+        messages.append(BatchedMessage(flag, data[body_start:body_end], data[properties_start:next_position]))
+        position = next_position
+    if not messages:
+        raise MalformedMessage("the batch is empty")
+    return messages

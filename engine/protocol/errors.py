@@ -1,0 +1,31 @@
+"""What can be wrong with bytes or names that come from outside."""
+
+from __future__ import annotations
+
+
+class ProtocolError(Exception):
+    """Base of everything that a peer can do wrong. The text names what was wrong and what is allowed."""
+
+
+class MalformedFrame(ProtocolError):
+    """The bytes of a frame are not a RemotingCommand. RocketMQ closes the connection on it; so do we."""
+
+
+class MalformedHeader(ProtocolError):
+    """A field of a command's header is missing or has a wrong value."""
+
+    def __init__(self, field: str, why: str) -> None:
+        super().__init__(f"header field {field!r}: {why}")
+        self.field = field
+
+
+class MalformedBody(ProtocolError):
+    """A command's body is not what its request code demands."""
+
+
+class MalformedMessage(ProtocolError):
+    """Bytes that should be a stored message (or a batch of messages) are not."""
+
+
+class IllegalName(ProtocolError):
+    """A topic or group name that RocketMQ does not allow."""

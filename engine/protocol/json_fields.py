@@ -1,0 +1,91 @@
+"""Typed access to the fields of a decoded JSON object, with errors that name the field.
+
+C++ clients quote numbers, Java may omit defaults, fastjson may write null: the readers here take all of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from engine.protocol.errors import MalformedBody
+
+_Item = TypeVar("_Item")
+
+
+def get_text(fields: Mapping[str, Any], name: str, default: str | None = None) -> str:
+    """The string ``name``; ``default`` when absent or null, an error when there is none."""
+    value = fields.get(name)
+    if value is None:
+        if default is None:
+            raise MalformedBody(f"field {name!r} is missing; a string is expected")
+        return default
+    if not isinstance(value, str):
+        raise MalformedBody(f"field {name!r} must be a string, got {type(value).__name__}")
+    return value
+
+
+def get_integer(fields: Mapping[str, Any], name: str, default: int | None = None) -> int:
+    """The signed 64-bit integer ``name``."""
+    value = fields.get(name)
+    if value is None:
+        if default is None:
+            raise MalformedBody(f"field {name!r} is missing; a whole number is expected")
+        return default
+    if isinstance(value, str):
+        sign_free = value.removeprefix("-")
+        if sign_free.isascii() and sign_free.isdigit() and len(sign_free) <= 19:
+            value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or not -(1 << 63) <= value < 1 << 63:
+        raise MalformedBody(f"field {name!r} must be a whole number of 64 bits, got {value!r:.40}")
+    return value
+
+
+def get_boolean(fields: Mapping[str, Any], name: str, default: bool = False) -> bool:
+    """The boolean ``name``; numbers and the words true and false count too."""
+    value = fields.get(name)
+    if value is None:
+        return default
+    if isinstance(value, str) and value.lower() in ("true", "false", "0", "1"):
+        return value.lower() in ("true", "1")
+    if isinstance(value, bool | int):
+        return bool(value)
+    raise MalformedBody(f"field {name!r} must be true or false, got {value!r:.40}")
+
+
+def get_object(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The object ``name``; empty when absent or null."""
+    value = fields.get(name)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise MalformedBody(f"field {name!r} must be an object, got {type(value).__name__}")
+    return value
+
+
+def get_list(
+    fields: Mapping[str, Any], name: str, convert: Callable[[Any], _Item], *, at_most: int = 100_000
+) -> tuple[_Item, ...]:
+    """The array ``name``, each item through ``convert``; empty when absent or null."""
+    value = fields.get(name)
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise MalformedBody(f"field {name!r} must be an array, got {type(value).__name__}")
+    if len(value) > at_most:
+        raise MalformedBody(f"field {name!r} has {len(value)} items; allowed: {at_most}")
+    return tuple(convert(item) for item in value)
+
+
+def as_text(value: object) -> str:
+    """An item that must be a string."""
+    if not isinstance(value, str):
+        raise MalformedBody(f"a string is expected, got {type(value).__name__}")
+    return value
+
+
+def as_object(value: object) -> dict[str, Any]:
+    """An item that must be an object."""
+    if not isinstance(value, dict):
+        raise MalformedBody(f"an object is expected, got {type(value).__name__}")
+    return value

@@ -1,0 +1,26 @@
+"""Permission bits of a topic (RocketMQ: ``PermName``)."""
+
+from __future__ import annotations
+
+PERM_PRIORITY = 8
+PERM_READ = 4
+PERM_WRITE = 2
+PERM_INHERIT = 1
+
+#: What an ordinary topic has: readable and writable.
+PERM_READ_WRITE = PERM_READ | PERM_WRITE
+
+
+def is_readable(perm: int) -> bool:
+    """True when consumers may pull from the topic."""
+    return perm & PERM_READ != 0
+
+
+def is_writable(perm: int) -> bool:
+    """True when producers may send to the topic."""
+    return perm & PERM_WRITE != 0
+
+
+def is_inherited(perm: int) -> bool:
+    """True when new topics may be created from this one (only TBW102 and the like)."""
+    return perm & PERM_INHERIT != 0

@@ -1,0 +1,97 @@
+"""What a group wants of a topic (RocketMQ: ``SubscriptionData``, ``FilterAPI``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.protocol.enums import ExpressionType
+from engine.protocol.errors import MalformedBody
+from engine.protocol.java_hash import java_string_hash
+from engine.protocol.json_fields import as_text, get_boolean, get_integer, get_list, get_text
+
+#: The expression that takes every message.
+SUBSCRIBE_ALL = "*"
+_TAG_SEPARATOR = "||"
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionData:
+    """One subscription of a group.
+
+    ``tags_set`` and ``code_set`` (the tags' Java hash codes) are empty for "all" and for SQL expressions.
+    ``sub_version`` (ms) grows with every change; a broker keeps the newest.
+    """
+
+    topic: str
+    sub_string: str = SUBSCRIBE_ALL
+    tags_set: tuple[str, ...] = ()
+    code_set: tuple[int, ...] = ()
+    sub_version: int = 0
+    expression_type: str = ExpressionType.TAG
+    class_filter_mode: bool = False
+
+    def matches_tags_code(self, tags_code: int) -> bool:
+        """The broker's quick test on a consume-queue entry; may let a tag with the same hash through."""
+        return not self.code_set or tags_code in self.code_set
+
+    def matches_tag(self, tag: str | None) -> bool:
+        """The client's exact test."""
+        return not self.tags_set or tag in self.tags_set
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON object of the wire."""
+        return {
+            "classFilterMode": self.class_filter_mode,
+            "codeSet": list(self.code_set),
+            "expressionType": str(self.expression_type),
+            "subString": self.sub_string,
+            "subVersion": self.sub_version,
+            "tagsSet": list(self.tags_set),
+            "topic": self.topic,
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> SubscriptionData:
+        """Read the JSON object of the wire. Raises :class:`MalformedBody`.
+
+        Tags and codes are worked out anew from the expression: C++ clients send wrong hash codes (``[0, 0]``).
+        """
+        return build_subscription_data(
+            get_text(fields, "topic"),
+            get_text(fields, "subString", SUBSCRIBE_ALL),
+            expression_type=get_text(fields, "expressionType", ExpressionType.TAG),
+            sub_version=get_integer(fields, "subVersion", 0),
+            class_filter_mode=get_boolean(fields, "classFilterMode"),
+            listed_tags=get_list(fields, "tagsSet", as_text, at_most=10_000),
+        )
+
+
+def build_subscription_data(
+    topic: str,
+    expression: str | None,
+    *,
+    expression_type: str | None = ExpressionType.TAG,
+    sub_version: int = 0,
+    class_filter_mode: bool = False,
+    listed_tags: tuple[str, ...] = (),
+) -> SubscriptionData:
+    """The subscription of ``expression``: ``"*"``, null or "" for all, ``"TagA || TagB"``, or an SQL92 condition."""
+    kind = expression_type or ExpressionType.TAG
+    text = (expression or "").strip() or SUBSCRIBE_ALL
+    tags: dict[str, None] = {}
+    if kind == ExpressionType.TAG and text != SUBSCRIBE_ALL:
+        tags = {tag.strip(): None for tag in text.split(_TAG_SEPARATOR) if tag.strip()}
+        if not tags:
+            raise MalformedBody(f"subscription {expression!r} to {topic} names no tag; allowed: * or TagA || TagB")
+        tags.update((tag, None) for tag in listed_tags)
+    return SubscriptionData(
+        topic=topic,
+        sub_string=text,
+        tags_set=tuple(tags),
+        code_set=tuple({java_string_hash(tag): None for tag in tags}),
+        sub_version=sub_version,
+        expression_type=kind,
+        class_filter_mode=class_filter_mode,
+    )

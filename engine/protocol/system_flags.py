@@ -1,0 +1,49 @@
+"""Bits of ``sysFlag``: of stored messages (``MessageSysFlag``) and of pull requests (``PullSysFlag``)."""
+
+from __future__ import annotations
+
+# --- stored messages -------------------------------------------------------------------------------------------------
+MESSAGE_COMPRESSED = 0x1
+MESSAGE_MULTI_TAGS = 0x2
+
+TRANSACTION_MASK = 0xC
+TRANSACTION_NOT_TYPE = 0x0
+TRANSACTION_PREPARED_TYPE = 0x4
+TRANSACTION_COMMIT_TYPE = 0x8
+TRANSACTION_ROLLBACK_TYPE = 0xC
+
+BORN_HOST_V6 = 0x10
+STORE_HOST_V6 = 0x20
+
+#: Which algorithm compressed the body; 0 stands for zlib in messages of old clients.
+COMPRESSION_TYPE_MASK = 0x700
+COMPRESSION_LZ4 = 0x100
+COMPRESSION_ZSTD = 0x200
+COMPRESSION_ZLIB = 0x300
+
+# --- pull requests ---------------------------------------------------------------------------------------------------
+PULL_COMMIT_OFFSET = 0x1
+PULL_SUSPEND = 0x2
+PULL_SUBSCRIPTION = 0x4
+PULL_CLASS_FILTER = 0x8
+PULL_LITE = 0x10
+
+
+def transaction_type(sys_flag: int) -> int:
+    """The transaction bits of a message's ``sys_flag``: one of the four ``TRANSACTION_*_TYPE`` values."""
+    return sys_flag & TRANSACTION_MASK
+
+
+def clear_transaction_type(sys_flag: int) -> int:
+    """``sys_flag`` with its transaction bits set to "none"."""
+    return sys_flag & ~TRANSACTION_MASK
+
+
+def pull_system_flag(*, commit_offset: bool, suspend: bool, subscription: bool, lite: bool = False) -> int:
+    """The ``sysFlag`` of a pull request."""
+    return (
+        (PULL_COMMIT_OFFSET if commit_offset else 0)
+        | (PULL_SUSPEND if suspend else 0)
+        | (PULL_SUBSCRIPTION if subscription else 0)
+        | (PULL_LITE if lite else 0)
+    )

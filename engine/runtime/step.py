@@ -1,0 +1,28 @@
+"""``await step("what happens next")``: the places where another actor may run first.
+
+RocketMQ's client is multi-threaded: between any two instructions another thread may act. asyncio code is
+atomic between awaits, which would hide every missing lock. Therefore the client marks the accesses to state
+that RocketMQ's threads share. In the lab a step yields to the scheduler, which may run any other actor
+first; live it returns at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+
+StepHook = Callable[[str], Awaitable[None]]
+
+#: Set by the lab in the context of every actor; ``None`` in live mode.
+step_hook: ContextVar[StepHook | None] = ContextVar("step_hook", default=None)
+
+
+async def step(label: str) -> None:
+    """Let the lab's scheduler choose who runs before ``label`` happens. Costs next to nothing live.
+
+    ``label`` is a short English sentence without names that vary ("takes messages"), so that a schedule
+    found by the explorer can be written down as "hold C1/worker-0 before «takes messages»".
+    """
+    hook = step_hook.get()
+    if hook is not None:
+        await hook(label)
