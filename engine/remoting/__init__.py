@@ -1,0 +1,1 @@
+"""Remote procedure calls over the network port: requests, replies, timeouts (RocketMQ: ``remoting.netty``)."""

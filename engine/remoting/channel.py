@@ -1,0 +1,218 @@
+"""One connection with requests and replies in both directions (RocketMQ: ``NettyRemotingAbstract`` on a Channel).
+
+Both ends send requests on the same connection. Each numbers its own (``opaque``), so a reply is matched only against
+the requests of this end. A request is processed inside ``frame_received``: decode, process, encode, send, with no task
+in between. Only a processor that must wait costs a task.
+
+Simplified against RocketMQ: one event loop instead of a thread pool per kind of request, hence no queue of waiting
+requests that could be rejected with SYSTEM_BUSY; back-pressure comes from the connection, which stops reading.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from engine.protocol.errors import MalformedFrame, ProtocolError
+from engine.protocol.remoting_command import ONEWAY_FLAG, RESPONSE_FLAG, RemotingCommand, decode_command, encode_command
+from engine.protocol.response_code import ResponseCode
+from engine.remoting.errors import (
+    RemotingSendFailed,
+    RemotingTimeout,
+    RemotingTooManyRequests,
+)
+from engine.remoting.processor import ProcessorTable
+
+if TYPE_CHECKING:
+    from engine.runtime.port import Clock, Connection
+
+logger = logging.getLogger("glassmq.remoting")
+
+#: Unanswered calls that one end may have open on a connection (RocketMQ: 65535 permits for asynchronous calls).
+MAX_PENDING_CALLS = 65_535
+#: Requests of one connection that may be waiting inside processors at a time; beyond it they are answered SYSTEM_BUSY.
+MAX_WAITING_REQUESTS = 10_000
+_OPAQUE_MASK = 0x7FFF_FFFF
+
+
+class Channel:
+    """One end of a connection. Implements ``FrameHandler`` of the network port."""
+
+    def __init__(
+        self, clock: Clock, processors: ProcessorTable, on_closed: Callable[[Channel], None] | None = None
+    ) -> None:
+        self._clock = clock
+        self._processors = processors
+        self._on_closed = on_closed
+        self._connection: Connection | None = None
+        self._opaque = 0
+        self._pending: dict[int, asyncio.Future[RemotingCommand]] = {}
+        self._waiting: dict[asyncio.Task[None], None] = {}
+        self.remote_address = ""
+        self.local_address = ""
+        self.opened_ms = 0
+        self.closed_reason: str | None = None
+        self.frames_in = 0
+        self.frames_out = 0
+        self.bytes_in = 0
+        self.bytes_out = 0
+        #: Language and protocol version that the peer stated in its last request.
+        self.peer_language = 0
+        self.peer_version = 0
+
+    # --- FrameHandler ---------------------------------------------------------------------------------------------
+
+    def connection_made(self, connection: Connection) -> None:
+        self._connection = connection
+        self.remote_address = connection.remote_address
+        self.local_address = connection.local_address
+        self.opened_ms = self._clock.now_ms()
+
+    def frame_received(self, frame: bytes) -> None:
+        self.frames_in += 1
+        self.bytes_in += len(frame) + 4
+        try:
+            command = decode_command(frame)
+        except MalformedFrame as error:
+            logger.warning("closing %s: %s", self.remote_address, error)
+            self.close()
+            return
+        if command.flag & RESPONSE_FLAG:
+            self._take_reply(command)
+        else:
+            self._process(command)
+
+    def connection_lost(self, reason: str) -> None:
+        self.closed_reason = reason
+        pending, self._pending = self._pending, {}
+        for future in pending.values():
+            if not future.done():
+                future.set_exception(
+                    RemotingSendFailed(f"connection to {self.remote_address} lost before the reply: {reason}")
+                )
+        if self._on_closed is not None:
+            self._on_closed(self)
+
+    # --- requests of the other end --------------------------------------------------------------------------------
+
+    def _process(self, request: RemotingCommand) -> None:
+        self.peer_language = request.language
+        self.peer_version = request.version
+        try:
+            result = self._processors.find(request.code)(self, request)
+        except Exception as error:
+            result = self._answer_failure(request, error)
+        if result is None:
+            return
+        if type(result) is RemotingCommand:
+            if not request.flag & ONEWAY_FLAG:
+                self.send_command(result)
+            return
+        self._answer_later(request, result)  # type: ignore[arg-type]  # the union is narrowed by the exact type above
+
+    def _answer_later(self, request: RemotingCommand, result: Awaitable[RemotingCommand | None]) -> None:
+        if len(self._waiting) >= MAX_WAITING_REQUESTS:
+            asyncio.ensure_future(result).cancel()
+            busy = f"[OVERLOAD]{MAX_WAITING_REQUESTS} requests of this connection wait already"
+            self.reply_to(request, request.reply(ResponseCode.SYSTEM_BUSY, busy))
+            return
+        task = asyncio.get_running_loop().create_task(self._wait_and_answer(request, result))
+        self._waiting[task] = None
+        task.add_done_callback(self._forget_waiting)
+
+    def _forget_waiting(self, task: asyncio.Task[None]) -> None:
+        self._waiting.pop(task, None)
+
+    async def _wait_and_answer(self, request: RemotingCommand, result: Awaitable[RemotingCommand | None]) -> None:
+        try:
+            response = await result
+        except Exception as error:
+            response = self._answer_failure(request, error)
+        if response is not None:
+            self.reply_to(request, response)
+
+    def _answer_failure(self, request: RemotingCommand, error: Exception) -> RemotingCommand:
+        if isinstance(error, ProtocolError):
+            return request.reply(ResponseCode.SYSTEM_ERROR, str(error))
+        logger.error("request %d of %s failed", request.code, self.remote_address, exc_info=error)
+        return request.reply(ResponseCode.SYSTEM_ERROR, f"internal error: {type(error).__name__}: {error}")
+
+    def reply_to(self, request: RemotingCommand, response: RemotingCommand) -> None:
+        """Send ``response`` unless ``request`` was oneway, which is never answered."""
+        if not request.flag & ONEWAY_FLAG:
+            self.send_command(response)
+
+    # --- what this end sends --------------------------------------------------------------------------------------
+
+    @property
+    def is_open(self) -> bool:
+        """True between the connection's start and its end."""
+        return self._connection is not None and self.closed_reason is None and not self._connection.is_closing
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Bytes that wait for the other end to read."""
+        return 0 if self._connection is None else self._connection.unsent_bytes
+
+    def send_command(self, command: RemotingCommand) -> None:
+        """Send ``command`` as it is: a response, or a request whose opaque is set. Lost when the connection is."""
+        if self._connection is None or self.closed_reason is not None:
+            return
+        frame = encode_command(command)
+        self.frames_out += 1
+        self.bytes_out += len(frame)
+        self._connection.send_frame(frame)
+
+    #: A reply that a processor sends by itself, later than it was called.
+    reply = send_command
+
+    def send_oneway(self, command: RemotingCommand) -> None:
+        """Send a request that nobody answers."""
+        command.opaque = self._next_opaque()
+        command.flag |= ONEWAY_FLAG
+        self.send_command(command)
+
+    async def call(self, command: RemotingCommand, timeout_ms: int) -> RemotingCommand:
+        """Send a request and wait for its reply.
+
+        Raises :class:`RemotingTimeout` after ``timeout_ms``, :class:`RemotingSendFailed` when the connection is or gets
+        lost, :class:`RemotingTooManyRequests` beyond :data:`MAX_PENDING_CALLS`.
+        """
+        if not self.is_open:
+            raise RemotingSendFailed(f"connection to {self.remote_address} is closed: {self.closed_reason}")
+        if len(self._pending) >= MAX_PENDING_CALLS:
+            raise RemotingTooManyRequests(f"{MAX_PENDING_CALLS} calls to {self.remote_address} wait already")
+        loop = asyncio.get_running_loop()
+        command.opaque = opaque = self._next_opaque()
+        future: asyncio.Future[RemotingCommand] = loop.create_future()
+        self._pending[opaque] = future
+        timer = loop.call_later(timeout_ms / 1000, self._time_out, opaque, timeout_ms)
+        self.send_command(command)
+        try:
+            return await future
+        finally:
+            timer.cancel()
+            self._pending.pop(opaque, None)
+
+    def close(self) -> None:
+        """Close the connection after what is queued was sent."""
+        if self._connection is not None:
+            self._connection.close()
+
+    def _next_opaque(self) -> int:
+        self._opaque = (self._opaque + 1) & _OPAQUE_MASK
+        return self._opaque
+
+    def _time_out(self, opaque: int, timeout_ms: int) -> None:
+        future = self._pending.pop(opaque, None)
+        if future is not None and not future.done():
+            future.set_exception(RemotingTimeout(f"no reply from {self.remote_address} within {timeout_ms} ms"))
+
+    def _take_reply(self, response: RemotingCommand) -> None:
+        future = self._pending.pop(response.opaque, None)
+        if future is None:
+            logger.debug("%s replied to %d, which nobody waits for", self.remote_address, response.opaque)
+        elif not future.done():
+            future.set_result(response)

@@ -1,0 +1,35 @@
+"""Why a call got no reply, and whether it may have taken effect all the same."""
+
+from __future__ import annotations
+
+
+class RemotingError(Exception):
+    """Base. ``outcome_known`` is True when the request certainly had no effect."""
+
+    outcome_known = False
+
+
+class RemotingConnectFailed(RemotingError):
+    """No connection could be made: nothing was sent."""
+
+    outcome_known = True
+
+
+class RemotingTooManyRequests(RemotingError):
+    """The bound of unanswered calls on this connection is reached: nothing was sent."""
+
+    outcome_known = True
+
+
+class RemotingShutDown(RemotingError):
+    """This client was shut down before the call: nothing was sent."""
+
+    outcome_known = True
+
+
+class RemotingTimeout(RemotingError):
+    """No reply in time: the request may have been processed."""
+
+
+class RemotingSendFailed(RemotingError):
+    """The connection was lost before the reply came: the request may have been processed."""

@@ -1,0 +1,74 @@
+"""Accepts connections and lets processors answer (RocketMQ: ``NettyRemotingServer``)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from engine.remoting.channel import Channel
+from engine.remoting.processor import Processor, ProcessorTable
+
+if TYPE_CHECKING:
+    from engine.runtime.port import Listener, Runtime
+
+logger = logging.getLogger("glassmq.remoting")
+
+
+class RemotingServer:
+    """One listening address with its processors and its open channels.
+
+    :param runtime: the node it runs on.
+    :param name: for the log ("broker-a", "name server").
+    """
+
+    def __init__(self, runtime: Runtime, name: str) -> None:
+        self._runtime = runtime
+        self._name = name
+        self._listener: Listener | None = None
+        self._closed_callbacks: list[Callable[[Channel], None]] = []
+        self._channels: dict[Channel, None] = {}
+        self.processors = ProcessorTable()
+
+    def register_processor(self, code: int, processor: Processor) -> None:
+        """Let ``processor`` answer requests of ``code``."""
+        self.processors.register(code, processor)
+
+    def set_default_processor(self, processor: Processor) -> None:
+        """Let ``processor`` answer every code without one of its own (at first: code 3, not supported)."""
+        self.processors.set_default(processor)
+
+    def on_connection_closed(self, callback: Callable[[Channel], None]) -> None:
+        """Have ``callback`` called with every channel that was closed, by whichever side."""
+        self._closed_callbacks.append(callback)
+
+    async def start(self, host: str, port: int) -> None:
+        """Listen at ``host:port`` (0: any free port). Raises ``AddressInUse``."""
+        self._listener = await self._runtime.network.listen(host, port, self._new_channel)
+        logger.info("%s listens on %s", self._name, self._listener.address)
+
+    @property
+    def address(self) -> str:
+        """``"ip:port"`` that is really bound."""
+        assert self._listener is not None, "the server was not started"
+        return self._listener.address
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """The open channels, oldest first."""
+        return tuple(channel for channel in self._channels if channel.is_open)
+
+    async def shutdown(self) -> None:
+        """Stop listening and close every channel."""
+        if self._listener is not None:
+            await self._listener.close()
+
+    def _new_channel(self) -> Channel:
+        channel = Channel(self._runtime.clock, self.processors, self._channel_closed)
+        self._channels[channel] = None
+        return channel
+
+    def _channel_closed(self, channel: Channel) -> None:
+        self._channels.pop(channel, None)
+        for callback in self._closed_callbacks:
+            callback(channel)

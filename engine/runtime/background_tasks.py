@@ -1,0 +1,94 @@
+"""The long-running loops and periodic actions of one node (RocketMQ: ``ServiceThread``,
+``ScheduledExecutorService``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+_log = logging.getLogger("glassmq.runtime")
+
+
+class BackgroundTasks:
+    """Owns tasks until ``stop``. None fails silently: a failure is logged with its name and given to ``on_crash``."""
+
+    def __init__(self, name: str, on_crash: Callable[[str, BaseException], None] | None = None) -> None:
+        self.name = name
+        self._on_crash = on_crash
+        # A dict, because a set has no order.
+        self._tasks: dict[asyncio.Task[Any], None] = {}
+        self._is_stopped = False
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        """Names of the unfinished tasks, oldest first."""
+        return tuple(task.get_name() for task in self._tasks)
+
+    def spawn(self, coroutine: Coroutine[Any, Any, _T], name: str) -> asyncio.Task[_T]:
+        """Run ``coroutine`` until it ends or ``stop`` cancels it. Raises ``RuntimeError`` after ``stop``."""
+        if self._is_stopped:
+            coroutine.close()
+            raise RuntimeError(f"{self.name} is stopped: task {name} cannot start")
+        task = asyncio.create_task(coroutine, name=name)
+        self._tasks[task] = None
+        task.add_done_callback(self._ended)
+        return task
+
+    def every(
+        self,
+        interval_ms: int | Callable[[], int],
+        action: Callable[[], Awaitable[object] | object],
+        name: str,
+        first_after_ms: int | None = None,
+    ) -> asyncio.Task[None]:
+        """Call ``action`` (a plain or a coroutine function) again and again, ``interval_ms`` after it last
+        ended.
+
+        The first call comes after ``first_after_ms`` (default: one interval). A callable interval is asked
+        before each wait, so that a changed setting counts. An exception of the action is logged; the next
+        call comes anyway.
+        """
+        return self.spawn(self._repeat(interval_ms, action, name, first_after_ms), name)
+
+    async def _repeat(
+        self,
+        interval_ms: int | Callable[[], int],
+        action: Callable[[], Awaitable[object] | object],
+        name: str,
+        first_after_ms: int | None,
+    ) -> None:
+        wait_ms = first_after_ms
+        while True:
+            if wait_ms is None:
+                wait_ms = interval_ms() if callable(interval_ms) else interval_ms
+            await asyncio.sleep(wait_ms / 1_000)
+            wait_ms = None
+            try:
+                result = action()
+                if inspect.isawaitable(result):
+                    await result
+            except Exception:
+                _log.exception("%s: periodic action %s failed; it will be called again", self.name, name)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.pop(task, None)
+        if task.cancelled():
+            return
+        failure = task.exception()
+        if failure is not None:
+            _log.error("%s: task %s failed", self.name, task.get_name(), exc_info=failure)
+            if self._on_crash is not None:
+                self._on_crash(task.get_name(), failure)
+
+    async def stop(self) -> None:
+        """Cancel everything and wait until it has ended. A task that calls this is left to end by itself."""
+        self._is_stopped = True
+        tasks = [task for task in self._tasks if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

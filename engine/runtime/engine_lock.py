@@ -1,0 +1,141 @@
+"""A lock that shows its owner and its waiters, and that the lab can switch off.
+
+RocketMQ: ``ReentrantLock``, ``synchronized``, ``LockObject``. As with an unfair ``ReentrantLock``, whoever
+tries first after a release gets the lock, even before those who wait. ``asyncio.Lock`` would not do:
+uncontended it does not give way, so a schedule in which another actor acquires first could never happen;
+and it does not tell its owner. Simplified: it cannot be acquired again by its owner.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from types import TracebackType
+
+from engine.runtime.lab_actor import LabActor, current_actor
+from engine.runtime.step import step
+
+_Party = asyncio.Task[object] | LabActor | None
+
+
+def _current_party() -> _Party:
+    """Who acts: the task, or in the lab also a link that calls a handler; ``None``: a live callback."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:
+        task = None
+    return task if task is not None else current_actor.get()
+
+
+def _name_of(party: _Party) -> str:
+    actor = current_actor.get()
+    if actor is not None:
+        return actor.name
+    return party.get_name() if isinstance(party, asyncio.Task) else "callback"
+
+
+class EngineLock:
+    """``name`` says what kind of lock it is, without names that vary: it is part of a step's label."""
+
+    __slots__ = ("_enabled", "_inside", "_is_held", "_owner_name", "_owner_party", "_waiters", "name")
+
+    def __init__(self, name: str, enabled: bool = True) -> None:
+        self.name = name
+        self._enabled = enabled
+        self._is_held = False
+        self._owner_party: _Party = None
+        self._owner_name: str | None = None
+        self._waiters: deque[tuple[asyncio.Future[None], str]] = deque()
+        #: Those who came in while the lock was switched off, and how often.
+        self._inside: dict[_Party, int] = {}
+
+    @property
+    def owner(self) -> str | None:
+        """Name of the task (in the lab: of the actor) that holds the lock."""
+        return self._owner_name
+
+    @property
+    def waiters(self) -> tuple[str, ...]:
+        """Names of those who wait, longest first."""
+        return tuple(name for _, name in self._waiters)
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether somebody holds it."""
+        return self._is_held
+
+    @property
+    def enabled(self) -> bool:
+        """False: the lock lets everybody in. A switch for lessons: what breaks without it?"""
+        return self._enabled
+
+    @enabled.setter
+    def enabled(self, enabled: bool) -> None:
+        self._enabled = enabled
+        if not enabled:
+            for waiter, _ in self._waiters:
+                if not waiter.done():
+                    waiter.set_result(None)
+
+    def try_acquire(self) -> bool:
+        """Take the lock if it is free; whether it was. Does not wait and is no step point."""
+        party = _current_party()
+        if not self._enabled:
+            self._inside[party] = self._inside.get(party, 0) + 1
+            return True
+        if self._is_held:
+            return False
+        self._is_held, self._owner_party, self._owner_name = True, party, _name_of(party)
+        return True
+
+    async def acquire(self) -> None:
+        """Take the lock, waiting for it as long as needed. Always passes a step point first."""
+        await step(f"acquires lock {self.name}")
+        assert not (self._is_held and self._owner_party is _current_party()), (
+            f"{self._owner_name} acquires lock {self.name} again: it is not reentrant"
+        )
+        enqueue = self._waiters.append
+        while not self.try_acquire():
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            entry = (waiter, _name_of(_current_party()))
+            enqueue(entry)
+            try:
+                await waiter
+            except asyncio.CancelledError:
+                if waiter.done() and not waiter.cancelled() and not self._is_held:
+                    # Woken and cancelled at once: the wake-up must not get lost with this waiter.
+                    self._wake_first()
+                raise
+            finally:
+                self._waiters.remove(entry)
+            # Somebody else was quicker: this one still waits longest.
+            enqueue = self._waiters.appendleft
+
+    def release(self) -> None:
+        """Give the lock back. Raises ``RuntimeError`` when the caller does not hold it."""
+        party = _current_party()
+        if self._is_held and self._owner_party is party:
+            self._is_held, self._owner_party, self._owner_name = False, None, None
+            self._wake_first()
+            return
+        count = self._inside.pop(party, 0)
+        if count == 0:
+            owner = self._owner_name or "nobody"
+            raise RuntimeError(f"{_name_of(party)} releases lock {self.name}, which is held by {owner}")
+        if count > 1:
+            self._inside[party] = count - 1
+
+    def _wake_first(self) -> None:
+        for waiter, _ in self._waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+
+    async def __aenter__(self) -> EngineLock:
+        await self.acquire()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.release()

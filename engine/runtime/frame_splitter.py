@@ -1,0 +1,77 @@
+"""Cuts a stream of bytes into frames.
+
+Layout of a frame on the wire (RocketMQ: ``NettyDecoder``, a ``LengthFieldBasedFrameDecoder``)::
+
+    | length (4 bytes, big-endian, signed) | content (length bytes): header-length word, header, body |
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from engine.runtime.port import FRAME_MAX_LENGTH_BYTES
+
+LENGTH_PREFIX = Struct(">i")
+#: A frame holds at least its header-length word.
+FRAME_MIN_LENGTH_BYTES = 4
+
+
+class FrameSplitter:
+    """Collects the bytes of one direction of a connection.
+
+    A length that no frame can have ends the stream: ``error`` then says what was wrong, and later bytes are
+    ignored, because there is no way to find where the next frame would begin.
+    """
+
+    __slots__ = ("_pending", "_wanted", "error")
+
+    def __init__(self) -> None:
+        self._pending = bytearray()
+        #: Bytes of ``_pending`` that are needed before it is worth looking at it again.
+        self._wanted = 4
+        self.error: str | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """True when no part of a frame waits for its rest: the next byte begins a frame."""
+        return not self._pending and self.error is None
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The frames that ``data`` completes, in order, without their length prefixes. Check ``error`` afterwards."""
+        if self.error is not None:
+            return []
+        pending = self._pending
+        if not pending:
+            frames, end = self._split(data)
+            if end < len(data) and self.error is None:
+                pending += memoryview(data)[end:]
+            return frames
+        pending += data
+        if len(pending) < self._wanted:
+            # A large frame arrives in many pieces: they are joined once, not looked at each time.
+            return []
+        frames, end = self._split(bytes(pending))
+        del pending[:end]
+        return frames
+
+    def _split(self, data: bytes) -> tuple[list[bytes], int]:
+        """The whole frames in ``data``, and the position behind the last of them."""
+        frames: list[bytes] = []
+        read_length = LENGTH_PREFIX.unpack_from
+        position, available = 0, len(data)
+        self._wanted = 4
+        while available - position >= 4:
+            (length,) = read_length(data, position)
+            if not FRAME_MIN_LENGTH_BYTES <= length <= FRAME_MAX_LENGTH_BYTES:
+                self.error = (
+                    f"frame length {length} is not allowed: "
+                    f"{FRAME_MIN_LENGTH_BYTES} to {FRAME_MAX_LENGTH_BYTES} bytes are"
+                )
+                break
+            frame_end = position + 4 + length
+            if frame_end > available:
+                self._wanted = 4 + length
+                break
+            frames.append(data[position + 4 : frame_end])
+            position = frame_end
+        return frames, position

@@ -1,0 +1,163 @@
+"""A file of fixed size, mapped into memory (RocketMQ: ``MappedFile``).
+
+A write to a mapped file has no return code: where the disk is full, the kernel kills the process with
+SIGBUS. Room is therefore reserved on the disk, a mebibyte ahead, before the first write into it; that does
+report a full disk. What was not reserved stays a hole, so that a large file costs what is in it.
+
+``fdatasync`` also writes what was changed through a mapping. It runs in a thread and without the
+interpreter's lock; ``mmap.flush`` would hold that lock and stop the whole node while the disk works.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import mmap
+import os
+from concurrent.futures import Executor
+from pathlib import Path
+
+from engine.runtime.port import DiskFault, DiskFull
+
+#: How much room is reserved at once.
+_RESERVED_BYTES_SHIFT = 20
+
+
+class LiveDiskFile:
+    """The port's ``DiskFile``."""
+
+    def __init__(self, path: str, full_path: Path, size_bytes: int, flusher: Executor) -> None:
+        """Raises :class:`DiskFault` naming the file."""
+        assert size_bytes > 0, f"{path} cannot be mapped with {size_bytes} bytes"
+        self._path = path
+        self._full_path = full_path
+        self._size_bytes = size_bytes
+        self._flusher = flusher
+        self._reserved = bytearray(((size_bytes - 1) >> _RESERVED_BYTES_SHIFT) + 1)
+        #: How many writes there were, and how many of them are durable. It starts at 1: what an earlier process (or an
+        #: earlier opening) wrote may still be in memory only, so the first flush is always a real one.
+        self._write_count = 1
+        self._durable_count = 0
+        self._is_name_durable = True
+        self._running_flush: asyncio.Future[None] | None = None
+        self._failure: str | None = None
+        try:
+            self._descriptor = os.open(full_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as failure:
+            raise DiskFault(f"cannot open {full_path}: {failure.strerror}") from failure
+        try:
+            if os.fstat(self._descriptor).st_size < size_bytes:
+                os.ftruncate(self._descriptor, size_bytes)
+                # The new size, and the new file's name, must survive a power cut too.
+                self._is_name_durable = False
+            self._map = mmap.mmap(self._descriptor, size_bytes)
+        except OSError as failure:
+            os.close(self._descriptor)
+            kind = DiskFull if failure.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else DiskFault
+            raise kind(f"cannot map {full_path} with {size_bytes} bytes: {failure.strerror}") from failure
+
+    @property
+    def path(self) -> str:
+        """See the port."""
+        return self._path
+
+    @property
+    def size_bytes(self) -> int:
+        """See the port."""
+        return self._size_bytes
+
+    def write_at(self, position: int, data: bytes | bytearray | memoryview) -> None:
+        """See the port."""
+        end = position + len(data)
+        assert position >= 0 and end <= self._size_bytes, (
+            f"bytes {position}..{end} are outside of {self._path} ({self._size_bytes} bytes)"
+        )
+        if end > position:
+            first, last = position >> _RESERVED_BYTES_SHIFT, (end - 1) >> _RESERVED_BYTES_SHIFT
+            if not self._reserved[first] or not self._reserved[last] or last - first > 1:
+                self._reserve(first, last)
+            self._map[position:end] = data
+            self._write_count += 1
+
+    def read_at(self, position: int, length: int) -> bytes:
+        """See the port."""
+        end = position + length
+        assert 0 <= position <= end <= self._size_bytes, (
+            f"bytes {position}..{end} are outside of {self._path} ({self._size_bytes} bytes)"
+        )
+        return self._map[position:end]
+
+    async def flush(self, start: int, end: int) -> None:
+        """See the port. Callers that come while a flush runs share the next one; a clean file costs nothing."""
+        wanted = self._write_count
+        while self._durable_count < wanted:
+            self._raise_failure()
+            if self._running_flush is None:
+                self._running_flush = asyncio.ensure_future(self._flush_in_thread())
+            # Shielded: a caller that gives up must not take the flush from the others.
+            await asyncio.shield(self._running_flush)
+
+    async def _flush_in_thread(self) -> None:
+        covered = self._write_count
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._flusher, self._sync)
+            self._durable_count = covered
+        except OSError as failure:
+            # The kernel may have dropped what it could not write, so trying again would succeed and lie.
+            self._failure = f"cannot flush {self._full_path}: {failure.strerror}; its last writes may be lost"
+        finally:
+            self._running_flush = None
+        self._raise_failure()
+
+    def flush_now(self) -> None:
+        """See the port."""
+        self._raise_failure()
+        if self._durable_count < self._write_count:
+            try:
+                self._sync()
+            except OSError as failure:
+                raise DiskFault(f"cannot flush {self._full_path}: {failure.strerror}") from failure
+            self._durable_count = self._write_count
+
+    def close(self) -> None:
+        """See the port."""
+        if not self._map.closed:
+            self._map.close()
+            if self._running_flush is None:
+                os.close(self._descriptor)
+            else:
+                self._running_flush.add_done_callback(lambda _: os.close(self._descriptor))
+
+    def _sync(self) -> None:
+        """Wait for the disk; in a thread."""
+        os.fdatasync(self._descriptor)
+        if not self._is_name_durable:
+            sync_folder(self._full_path.parent)
+            self._is_name_durable = True
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise DiskFault(self._failure)
+
+    def _reserve(self, first: int, last: int) -> None:
+        """Reserve the mebibytes ``first`` to ``last`` on the disk. Raises :class:`DiskFull`."""
+        for chunk in range(first, last + 1):
+            if self._reserved[chunk]:
+                continue
+            start = chunk << _RESERVED_BYTES_SHIFT
+            length = min(1 << _RESERVED_BYTES_SHIFT, self._size_bytes - start)
+            try:
+                os.posix_fallocate(self._descriptor, start, length)
+            except OSError as failure:
+                kind = DiskFull if failure.errno in (errno.ENOSPC, errno.EDQUOT) else DiskFault
+                raise kind(f"cannot write {self._full_path}: {failure.strerror}") from failure
+            self._reserved[chunk] = 1
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in ``folder`` durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,173 @@
+"""TCP behind the port's ``Network``."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import resource
+from collections.abc import Callable
+
+from engine.runtime.connection_limits import CONNECTIONS_LIMIT, IDLE_TIMEOUT_MS
+from engine.runtime.live_connection import LiveConnection, format_address
+from engine.runtime.port import AddressInUse, ConnectFailed, Connection, FrameHandler, RuntimeFault
+
+_log = logging.getLogger("glassmq.network")
+
+#: A connection is looked at so many times per idle timeout: a clock reading per frame would cost more, and
+#: an idle connection may as well live a quarter of the timeout longer.
+_SWEEPS_PER_TIMEOUT = 4
+#: How long ``close`` waits for peers to take what is unsent.
+_CLOSE_GRACE_MS = 1_000
+#: File descriptors left for files and everything else.
+_RESERVED_DESCRIPTORS = 128
+
+
+class _OpenConnections:
+    """The open connections of one listener, or of all that a node has connected itself; closes the idle ones."""
+
+    def __init__(self, limit: int, idle_timeout_ms: int) -> None:
+        self._connections: dict[LiveConnection, None] = {}
+        self._limit = limit
+        self._idle_timeout_ms = idle_timeout_ms
+        self._sweep_timer: asyncio.TimerHandle | None = None
+        self._emptied: asyncio.Future[None] | None = None
+
+    def opened(self, connection: LiveConnection) -> str | None:
+        """Count a new connection; a text when there are too many."""
+        if len(self._connections) >= self._limit:
+            return f"{self._limit} connections are open, no more are allowed"
+        self._connections[connection] = None
+        if self._sweep_timer is None:
+            self._schedule_sweep()
+        return None
+
+    def lost(self, connection: LiveConnection) -> None:
+        """Forget a connection."""
+        self._connections.pop(connection, None)
+        if self._emptied is not None and not self._connections and not self._emptied.done():
+            self._emptied.set_result(None)
+
+    def _schedule_sweep(self) -> None:
+        delay_s = self._idle_timeout_ms / _SWEEPS_PER_TIMEOUT / 1_000
+        self._sweep_timer = asyncio.get_running_loop().call_later(delay_s, self._sweep)
+
+    def _sweep(self) -> None:
+        for connection in list(self._connections):
+            if connection.was_active:
+                connection.was_active = False
+                connection.idle_sweeps = 0
+                continue
+            connection.idle_sweeps += 1
+            if connection.idle_sweeps >= _SWEEPS_PER_TIMEOUT:
+                # Nothing was taken for so long: waiting for unsent bytes to leave would be waiting for ever.
+                connection.abort(f"idle for {self._idle_timeout_ms // 1_000} s")
+        self._sweep_timer = None
+        if self._connections:
+            self._schedule_sweep()
+
+    async def close(self) -> None:
+        """Close all; those whose peers do not take the rest in time are aborted."""
+        if self._sweep_timer is not None:
+            self._sweep_timer.cancel()
+            self._sweep_timer = None
+        if not self._connections:
+            return
+        self._emptied = asyncio.get_running_loop().create_future()
+        for connection in list(self._connections):
+            connection.close()
+        await asyncio.wait([self._emptied], timeout=_CLOSE_GRACE_MS / 1_000)
+        for connection in list(self._connections):
+            connection.abort("closed by this end")
+        await self._emptied
+
+
+class LiveListener:
+    """A listening socket."""
+
+    def __init__(self, server: asyncio.Server, connections: _OpenConnections) -> None:
+        self._server = server
+        self._connections = connections
+        self._address = format_address(server.sockets[0].getsockname())
+
+    @property
+    def address(self) -> str:
+        """See the port."""
+        return self._address
+
+    async def close(self) -> None:
+        """See the port."""
+        self._server.close()
+        await self._connections.close()
+        await self._server.wait_closed()
+
+
+class LiveNetwork:
+    """See the module and the port."""
+
+    def __init__(self, idle_timeout_ms: int = IDLE_TIMEOUT_MS) -> None:
+        self._idle_timeout_ms = idle_timeout_ms
+        self._limit = min(CONNECTIONS_LIMIT, _descriptor_limit() - _RESERVED_DESCRIPTORS)
+        self._connected = _OpenConnections(self._limit, idle_timeout_ms)
+        self._listeners: list[LiveListener] = []
+
+    async def listen(self, host: str, port: int, handler_factory: Callable[[], FrameHandler]) -> LiveListener:
+        """See the port. Raises :class:`RuntimeFault` for addresses that this machine does not have."""
+        connections = _OpenConnections(self._limit, self._idle_timeout_ms)
+        try:
+            server = await asyncio.get_running_loop().create_server(
+                lambda: LiveConnection(handler_factory(), connections.opened, connections.lost),
+                host,
+                port,
+                reuse_address=True,
+                backlog=1_024,
+            )
+        except (OSError, OverflowError) as failure:
+            if isinstance(failure, OSError) and failure.errno == errno.EADDRINUSE:
+                raise AddressInUse(f"{host}:{port} is in use already") from failure
+            raise RuntimeFault(f"cannot listen at {host}:{port}: {_reason(failure)}") from failure
+        listener = LiveListener(server, connections)
+        self._listeners.append(listener)
+        return listener
+
+    async def connect(self, address: str, handler: FrameHandler, timeout_ms: int) -> Connection:
+        """See the port."""
+        host, _, port_text = address.rpartition(":")
+        if not host or not port_text.isdigit() or not 0 < int(port_text) < 65_536:
+            raise ConnectFailed(f"cannot connect to {address!r}: an address is host:port, port 1 to 65535")
+        try:
+            async with asyncio.timeout(timeout_ms / 1_000):
+                _, connection = await asyncio.get_running_loop().create_connection(
+                    lambda: LiveConnection(handler, self._connected.opened, self._connected.lost),
+                    host.strip("[]"),
+                    int(port_text),
+                )
+        except TimeoutError:
+            raise ConnectFailed(f"cannot connect to {address}: no answer within {timeout_ms} ms") from None
+        except OSError as failure:
+            raise ConnectFailed(f"cannot connect to {address}: {_reason(failure)}") from failure
+        if connection.is_refused:
+            raise ConnectFailed(f"cannot connect to {address}: {self._limit} connections are open already")
+        return connection
+
+    async def close(self) -> None:
+        """Close every listener and connection of the node."""
+        for listener in self._listeners:
+            await listener.close()
+        self._listeners.clear()
+        await self._connected.close()
+
+
+def _descriptor_limit() -> int:
+    """How many descriptors this process may have; asks for as many as it is allowed to ask for."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = CONNECTIONS_LIMIT + _RESERVED_DESCRIPTORS
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+        soft = allowed
+    return wanted if soft == resource.RLIM_INFINITY else soft
+
+
+def _reason(failure: Exception) -> str:
+    return getattr(failure, "strerror", None) or str(failure)

@@ -1,0 +1,147 @@
+"""Long-running loops and periodic actions: they repeat, fail loudly, and stop together."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from engine.runtime.background_tasks import BackgroundTasks
+from engine.runtime.lab_runtime import LabWorld
+
+
+@pytest.fixture
+def world():
+    with LabWorld(seed=1) as lab_world:
+        yield lab_world
+
+
+def start(world, **options):
+    """Background tasks of a lab node, and a list of what happens."""
+    return BackgroundTasks("broker", **options), []
+
+
+def test_an_action_runs_again_and_again_at_its_interval(world):
+    background, calls = start(world)
+
+    async def begin():
+        background.every(1_000, lambda: calls.append(world.loop.now_us // 1_000), "counts")
+
+    world.node("broker").run(begin())
+    world.run_for(3_500)
+    assert calls == [1_000, 2_000, 3_000]
+
+
+def test_the_first_call_may_come_at_another_time_and_an_interval_may_change(world):
+    background, calls = start(world)
+    interval_ms = [100]
+
+    async def act():
+        calls.append(world.loop.now_us // 1_000)
+        interval_ms[0] *= 2
+
+    async def begin():
+        background.every(lambda: interval_ms[0], act, "slows down", first_after_ms=10)
+
+    world.node("broker").run(begin())
+    world.run_for(1_000)
+    assert calls == [10, 210, 610]
+
+
+def test_a_failing_action_is_logged_by_name_and_called_again(world, caplog):
+    background, calls = start(world)
+
+    def fail():
+        calls.append("called")
+        raise ValueError("disk on fire")
+
+    async def begin():
+        background.every(10, fail, "flushes")
+
+    world.node("broker").run(begin())
+    world.run_for(35)
+    assert len(calls) == 3
+    assert "broker: periodic action flushes failed" in caplog.text
+    assert "disk on fire" in caplog.text
+
+
+def test_a_failing_task_is_logged_and_reported(world, caplog):
+    crashes = []
+    background = BackgroundTasks("broker", on_crash=lambda name, failure: crashes.append((name, str(failure))))
+
+    async def fail():
+        await asyncio.sleep(0.01)
+        raise ValueError("lost its way")
+
+    async def begin():
+        background.spawn(fail(), "reput loop")
+
+    world.node("broker").run(begin())
+    world.run_for(100)
+    assert crashes == [("reput loop", "lost its way")]
+    assert "broker: task reput loop failed" in caplog.text
+    assert background.running == ()
+
+
+def test_stop_ends_everything_and_waits_for_it(world):
+    background, ended = start(world)
+
+    async def loop_with_a_slow_end(name):
+        try:
+            await asyncio.sleep(3_600)
+        finally:
+            await asyncio.sleep(0.5)
+            ended.append(name)
+
+    async def work():
+        for name in ("one", "two"):
+            background.spawn(loop_with_a_slow_end(name), name)
+        background.every(10, lambda: None, "ticks")
+        await asyncio.sleep(0.1)
+        assert background.running == ("one", "two", "ticks")
+        await background.stop()
+        assert ended == ["one", "two"]
+        assert background.running == ()
+        await background.stop()
+
+    world.node("broker").run(work())
+
+
+def test_after_stop_nothing_starts_any_more(world):
+    background, _ = start(world)
+
+    async def work():
+        await background.stop()
+        with pytest.raises(RuntimeError, match="broker is stopped: task late cannot start"):
+            background.spawn(asyncio.sleep(1), "late")
+
+    world.node("broker").run(work())
+
+
+def test_a_task_may_stop_the_whole_it_belongs_to(world):
+    background, ended = start(world)
+
+    async def stopper():
+        await background.stop()
+        ended.append("stopper")
+
+    async def begin():
+        background.every(10, lambda: None, "ticks")
+        background.spawn(stopper(), "stopper")
+
+    world.node("broker").run(begin())
+    world.run_for(100)
+    assert ended == ["stopper"]
+    assert background.running == ()
+
+
+def test_the_result_of_a_spawned_task_is_to_be_had(world):
+    background, _ = start(world)
+
+    async def answer():
+        return 42
+
+    async def work():
+        return await background.spawn(answer(), "answers")
+
+    assert world.node("broker").run(work()) == 42

@@ -1,0 +1,268 @@
+"""Latency, faults, pauses and crashes on simulated links."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.runtime.connection_limits import IDLE_TIMEOUT_MS
+from engine.runtime.lab_link_fault import ParcelKind, Partition
+from engine.runtime.lab_runtime import LabNodeFailed, LabWorld
+from engine.runtime.port import ConnectFailed
+from tests.support.runtime_handlers import CollectingHandler, EchoHandler, frame_of
+
+
+@pytest.fixture
+def world():
+    with LabWorld(seed=1, latency_us=1_000) as lab_world:
+        yield lab_world
+
+
+def connect(world, server="server", client="client", handler_class=CollectingHandler):
+    """Connected handlers: the server's, the client's."""
+    accepted = []
+
+    def make_handler():
+        accepted.append(handler_class())
+        return accepted[-1]
+
+    server_runtime, client_runtime = world.node(server), world.node(client)
+    listener = server_runtime.run(server_runtime.network.listen("", 0, make_handler))
+    handler = CollectingHandler()
+    client_runtime.run(client_runtime.network.connect(listener.address, handler, 1_000))
+    return accepted[0], handler
+
+
+class OnFrame:
+    """A fault that does one thing to the frames with a given content."""
+
+    def __init__(self, content, delays_us):
+        self.content = content
+        self.delays_us = delays_us
+
+    def extra_delays_us(self, parcel):
+        is_it = parcel.kind is ParcelKind.FRAME and parcel.data[4:] == self.content
+        return self.delays_us if is_it else None
+
+
+def send_numbers(handler, count=4):
+    for number in range(count):
+        handler.connection.send_frame(frame_of(b"frame%d" % number))
+
+
+def test_every_node_has_an_address_of_its_own_and_keeps_it(world):
+    addresses = [world.node(name).identity.host_ip for name in ("a", "b", "c")]
+    assert addresses == ["10.0.0.1", "10.0.0.2", "10.0.0.3"]
+    assert world.restart("b").identity.host_ip == "10.0.0.2"
+
+
+def test_a_frame_takes_the_latency_of_its_link(world):
+    server, client = connect(world)
+    world.network.latencies_us[("client", "server")] = 7_000
+    begin_us = world.loop.now_us
+    client.connection.send_frame(frame_of(b"slow"))
+    world.run_until(lambda: server.frames)
+    assert world.loop.now_us - begin_us == 7_000
+
+
+def test_frames_stay_in_order_under_jitter():
+    with LabWorld(seed=3, latency_us=10, jitter_us=5_000) as world:
+        server, client = connect(world)
+        send_numbers(client, 50)
+        world.run_until(lambda: len(server.frames) == 50)
+        assert server.frames == [b"frame%d" % number for number in range(50)]
+
+
+def test_a_link_runs_its_callbacks_as_an_actor_of_the_receiver(world):
+    _, client = connect(world)
+    client.connection.send_frame(frame_of(b"hello"))
+    world.run_for(10)
+    arrival = world.journal.entries[-1]
+    assert (arrival.actor, arrival.label) == ("client->server", "frame arrives")
+
+
+def test_a_dropped_frame_is_gone_and_the_next_ones_arrive(world):
+    server, client = connect(world)
+    world.network.faults.append(OnFrame(b"frame1", ()))
+    send_numbers(client)
+    world.run_for(100)
+    assert server.frames == [b"frame0", b"frame2", b"frame3"]
+
+
+def test_a_doubled_frame_arrives_twice(world):
+    server, client = connect(world)
+    world.network.faults.append(OnFrame(b"frame1", (0, 20_000)))
+    send_numbers(client, 3)
+    world.run_for(100)
+    assert server.frames == [b"frame0", b"frame1", b"frame1", b"frame2"]
+    assert client.connection.unsent_bytes == 0
+
+
+def test_a_delayed_frame_delays_all_behind_it(world):
+    server, client = connect(world)
+    world.network.faults.append(OnFrame(b"frame1", (50_000,)))
+    send_numbers(client, 3)
+    world.run_for(10)
+    assert server.frames == [b"frame0"]
+    world.run_for(50)
+    assert server.frames == [b"frame0", b"frame1", b"frame2"]
+
+
+@given(st.lists(st.lists(st.integers(0, 20_000), max_size=3).map(tuple), min_size=1, max_size=12), st.integers(0, 99))
+def test_whatever_faults_do_to_single_frames_the_copies_arrive_in_the_order_of_sending(delays_of_frames, seed):
+    with LabWorld(seed, jitter_us=900) as world:
+        server, client = connect(world)
+        for number, delays_us in enumerate(delays_of_frames):
+            world.network.faults.append(OnFrame(b"frame%d" % number, delays_us))
+        send_numbers(client, len(delays_of_frames))
+        world.run_for(1_000)
+        copies = [[b"frame%d" % number] * len(delays) for number, delays in enumerate(delays_of_frames)]
+        assert server.frames == [frame for frames in copies for frame in frames]
+        assert client.connection.unsent_bytes == 0
+
+
+def test_nothing_crosses_a_partition_until_it_heals(world):
+    server, client = connect(world)
+    world.network.faults.append(Partition(("client",), ("server", "other")))
+    send_numbers(client, 1)
+    world.run_for(100)
+    assert server.frames == []
+    with pytest.raises(ConnectFailed, match="no answer within 500 ms"):
+        world.node("client").run(world.node("client").network.connect("server:30000", CollectingHandler(), 500))
+    world.network.faults.clear()
+    send_numbers(client, 1)
+    world.run_for(100)
+    assert server.frames == [b"frame0"]
+
+
+def test_a_crash_resets_the_connections_at_the_peer(world):
+    server, client = connect(world)
+    world.crash("server")
+    world.run_for(10)
+    assert client.lost_reasons == ["connection reset: the other process ended"]
+    assert server.lost_reasons == []
+    with pytest.raises(ConnectFailed, match="refused"):
+        world.node("client").run(world.node("client").network.connect("server:30000", CollectingHandler(), 500))
+
+
+def test_frames_sent_before_a_crash_arrive_before_the_reset(world):
+    server, client = connect(world)
+    server.connection.send_frame(frame_of(b"last words"))
+    world.crash("server")
+    world.run_for(10)
+    assert client.calls == ["made", "frame", "lost"]
+
+
+def test_a_silent_crash_leaves_a_half_open_connection_that_ends_by_idleness(world):
+    _, client = connect(world)
+    world.crash("server", silent=True)
+    world.run_for(IDLE_TIMEOUT_MS - 1_000)
+    assert client.lost_reasons == []
+    with pytest.raises(ConnectFailed, match="no answer"):
+        world.node("client").run(world.node("client").network.connect("server:30000", CollectingHandler(), 500))
+    world.run_for(1_000)
+    assert client.lost_reasons == ["idle for 120 s"]
+
+
+def test_a_restarted_machine_resets_connections_that_it_does_not_know(world):
+    _, client = connect(world)
+    world.crash("server", silent=True)
+    send_numbers(client, 1)
+    world.run_for(100)
+    assert client.lost_reasons == []
+    world.restart("server")
+    send_numbers(client, 1)
+    world.run_for(100)
+    assert client.lost_reasons == ["connection reset: the other end knows no such connection"]
+
+
+def test_traffic_keeps_a_connection_open(world):
+    server, client = connect(world, handler_class=EchoHandler)
+    for _ in range(10):
+        send_numbers(client, 1)
+        world.run_for(IDLE_TIMEOUT_MS // 2)
+    assert len(client.frames) == 10
+    world.run_for(IDLE_TIMEOUT_MS)
+    assert client.lost_reasons[0] in ("idle for 120 s", "closed by the other end")
+    assert server.lost_reasons[0] in ("idle for 120 s", "closed by the other end")
+
+
+def test_what_arrives_at_a_paused_node_waits_and_counts_as_unsent(world):
+    server, client = connect(world)
+    world.pause("server")
+    send_numbers(client, 3)
+    world.run_for(1_000)
+    assert server.frames == []
+    assert client.connection.unsent_bytes == 3 * len(frame_of(b"frame0"))
+    world.resume("server")
+    world.run_for(10)
+    assert server.frames == [b"frame0", b"frame1", b"frame2"]
+    assert client.connection.unsent_bytes == 0
+
+
+def test_a_paused_node_still_accepts_connections_as_its_kernel_would(world):
+    accepted = []
+
+    def make_handler():
+        accepted.append(CollectingHandler())
+        return accepted[-1]
+
+    server = world.node("server")
+    server.run(server.network.listen("", 30_000, make_handler))
+    client = world.node("client")
+    client.run(client.network.connect("server:30000", CollectingHandler(), 1_000))
+    world.pause("server")
+    handler = CollectingHandler()
+    other = world.node("other")
+    other.run(other.network.connect("server:30000", handler, 1_000))
+    assert handler.calls == ["made"]
+    handler.connection.send_frame(frame_of(b"queued"))
+    world.run_for(100)
+    assert len(accepted) == 1, "nothing of a paused node runs, its kernel answers for it"
+    world.resume("server")
+    world.run_for(100)
+    assert accepted[1].frames == [b"queued"]
+
+
+def test_a_connect_that_timed_out_is_taken_back_at_the_server(world):
+    server = world.node("server")
+    handlers = []
+
+    def make_handler():
+        handlers.append(CollectingHandler())
+        return handlers[-1]
+
+    listener = server.run(server.network.listen("", 0, make_handler))
+    world.network.latencies_us[("server", "client")] = 2_000_000
+    handler = CollectingHandler()
+    with pytest.raises(ConnectFailed, match="no answer"):
+        world.node("client").run(world.node("client").network.connect(listener.address, handler, 1_000))
+    world.run_for(5_000)
+    assert handler.calls == []
+    assert handlers[0].calls == ["made", "lost"]
+
+
+def test_a_node_reaches_itself_by_loopback(world):
+    node = world.node("both")
+    handler = CollectingHandler()
+    node.run(node.network.listen("", 10_911, EchoHandler))
+    node.run(node.network.connect("127.0.0.1:10911", handler, 1_000))
+    handler.connection.send_frame(frame_of(b"self"))
+    world.run_until(lambda: handler.frames == [b"self"])
+
+
+def test_an_unknown_host_is_named(world):
+    with pytest.raises(ConnectFailed, match="no such host"):
+        world.node("a").run(world.node("a").network.connect("nowhere:1", CollectingHandler(), 1_000))
+
+
+def test_an_exception_that_leaves_a_handler_stops_the_run_where_it_happened(world):
+    class Broken(CollectingHandler):
+        def frame_received(self, frame):
+            raise ValueError("a bug")
+
+    _, client = connect(world, handler_class=Broken)
+    send_numbers(client, 1)
+    with pytest.raises(LabNodeFailed, match=r"client->server failed.*a bug"):
+        world.run_for(100)

@@ -1,0 +1,320 @@
+"""What only real sockets show: pieces of frames, floods, deaf peers, idleness, bounds."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.runtime.live_connection import LiveConnection, format_address
+from engine.runtime.live_network import LiveNetwork
+from engine.runtime.port import AddressInUse, ConnectFailed, RuntimeFault
+from tests.support.runtime_handlers import CollectingHandler, EchoHandler, frame_of
+
+
+class RecordingTransport(asyncio.Transport):
+    """Stands in for asyncio's transport where a test counts writes."""
+
+    def __init__(self):
+        super().__init__()
+        self.writes = []
+        self.closed_by = None
+        self.reading = True
+        self.unsent_bytes = 0
+
+    def write(self, data):
+        self.writes.append(bytes(data))
+
+    def close(self):
+        self.closed_by = self.closed_by or "close"
+
+    def abort(self):
+        self.closed_by = "abort"
+
+    def pause_reading(self):
+        self.reading = False
+
+    def resume_reading(self):
+        self.reading = True
+
+    def get_extra_info(self, name, default=None):
+        return {"peername": ("10.0.0.9", 1), "sockname": ("10.0.0.1", 10_911)}.get(name, default)
+
+    def set_write_buffer_limits(self, high=None, low=None):
+        self.high_water_bytes = high
+
+    def get_write_buffer_size(self):
+        return self.unsent_bytes
+
+
+def open_connection(handler):
+    connection = LiveConnection(handler, lambda opened: None, lambda lost: None)
+    transport = RecordingTransport()
+    connection.connection_made(transport)
+    return connection, transport
+
+
+def test_replies_to_many_frames_of_one_read_are_one_write():
+    handler = EchoHandler()
+    connection, transport = open_connection(handler)
+    stream = b"".join(frame_of(b"frame%d" % number) for number in range(100))
+    connection.data_received(stream)
+    assert len(handler.frames) == 100
+    assert transport.writes == [stream]
+
+
+def test_large_replies_of_one_read_are_not_all_collected():
+    class Generous(EchoHandler):
+        def frame_received(self, frame):
+            self.connection.send_frame(frame_of(bytes(400_000)))
+
+    connection, transport = open_connection(Generous())
+    connection.data_received(frame_of(b"give") * 100)
+    assert len(transport.writes) > 10
+    assert max(len(write) for write in transport.writes) < 2_000_000
+    assert sum(len(write) for write in transport.writes) == 100 * 400_004
+
+
+def test_a_frame_sent_outside_of_a_read_leaves_at_once():
+    handler = CollectingHandler()
+    connection, transport = open_connection(handler)
+    connection.send_frame(frame_of(b"unasked"))
+    assert transport.writes == [frame_of(b"unasked")]
+    assert connection.remote_address == "10.0.0.9:1"
+
+
+def test_while_too_much_is_unsent_nothing_more_is_read():
+    connection, transport = open_connection(EchoHandler())
+    assert transport.high_water_bytes == 4 * 1024 * 1024
+    connection.pause_writing()
+    assert not transport.reading
+    connection.resume_writing()
+    assert transport.reading
+
+
+def test_at_the_hard_bound_the_peer_is_disconnected():
+    handler = CollectingHandler()
+    connection, transport = open_connection(handler)
+    connection.pause_writing()
+    transport.unsent_bytes = 64 * 1024 * 1024
+    connection.send_frame(frame_of(b"fits"))
+    assert transport.closed_by is None
+    transport.unsent_bytes += 1
+    connection.send_frame(frame_of(b"too much"))
+    assert transport.closed_by == "abort"
+    connection.connection_lost(None)
+    assert handler.lost_reasons == ["the other end does not read"]
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(st.binary(min_size=4, max_size=100), min_size=1, max_size=8),
+    st.data(),
+)
+def test_mutated_streams_never_raise_and_never_give_a_wrong_frame_before_the_mutation(contents, data):
+    stream = bytearray(b"".join(map(frame_of, contents)))
+    position = data.draw(st.integers(0, len(stream) - 1))
+    stream[position] ^= data.draw(st.integers(1, 255))
+    cut = data.draw(st.integers(0, len(stream)))
+    handler = CollectingHandler()
+    connection, transport = open_connection(handler)
+    connection.data_received(bytes(stream[:cut]))
+    connection.data_received(bytes(stream[cut:]))
+    whole_before = []
+    end = 0
+    for content in contents:
+        end += 4 + len(content)
+        if end > position:
+            break
+        whole_before.append(content)
+    assert handler.frames[: len(whole_before)] == whole_before
+    assert (transport.closed_by is not None) == connection.is_closing
+
+
+@pytest.mark.parametrize(
+    ("address", "text"),
+    [
+        (("127.0.0.1", 80), "127.0.0.1:80"),
+        (("::1", 80, 0, 0), "[::1]:80"),
+        (("::ffff:10.1.2.3", 80, 0, 0), "10.1.2.3:80"),
+        (None, "unknown:0"),
+        ("", "unknown:0"),
+    ],
+)
+def test_addresses_are_written_for_people(address, text):
+    assert format_address(address) == text
+
+
+async def listen(network, handler_class=EchoHandler):
+    handlers = []
+
+    def make_handler():
+        handlers.append(handler_class())
+        return handlers[-1]
+
+    listener = await network.listen("127.0.0.1", 0, make_handler)
+    return listener, handlers
+
+
+async def connect_raw(listener):
+    host, _, port = listener.address.rpartition(":")
+    return await asyncio.open_connection(host, int(port))
+
+
+def test_a_frame_that_arrives_byte_by_byte_is_answered():
+    async def scenario():
+        network = LiveNetwork()
+        listener, _ = await listen(network)
+        reader, writer = await connect_raw(listener)
+        for byte in frame_of(b"slowly"):
+            writer.write(bytes([byte]))
+            await writer.drain()
+            await asyncio.sleep(0)
+        assert await reader.readexactly(10) == frame_of(b"slowly")
+        writer.close()
+        await network.close()
+
+    asyncio.run(scenario())
+
+
+def test_an_http_request_is_refused_and_others_are_served():
+    async def scenario():
+        network = LiveNetwork()
+        listener, handlers = await listen(network)
+        reader, writer = await connect_raw(listener)
+        writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert await reader.read() == b""
+        assert "frame length 1195725856 is not allowed" in handlers[0].lost_reasons[0]
+        handler = CollectingHandler()
+        connection = await network.connect(listener.address, handler, 1_000)
+        connection.send_frame(frame_of(b"still here"))
+        await handler.wait_until(lambda known: known.frames)
+        await network.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_peer_that_asks_but_never_reads_is_not_read_without_end():
+    async def scenario():
+        network = LiveNetwork()
+        listener, handlers = await listen(network)
+        _, writer = await connect_raw(listener)
+        writer.transport.pause_reading()
+        frame = frame_of(bytes(60_000))
+        sent = 0
+        # The writer blocks once nothing is read any more; the bound says that this must happen.
+        while sent < 200_000_000:
+            writer.write(frame)
+            sent += len(frame)
+            try:
+                async with asyncio.timeout(0.5):
+                    await writer.drain()
+            except TimeoutError:
+                break
+        assert sent < 100_000_000
+        assert handlers[0].connection.unsent_bytes < 64 * 1024 * 1024
+        writer.transport.abort()
+        await handlers[0].wait_until(lambda known: known.lost_reasons)
+        await network.close()
+
+    asyncio.run(scenario())
+
+
+def test_an_idle_connection_is_closed_and_a_busy_one_is_not():
+    async def scenario():
+        network = LiveNetwork(idle_timeout_ms=200)
+        listener, handlers = await listen(network)
+        busy, quiet = CollectingHandler(), CollectingHandler()
+        busy_connection = await network.connect(listener.address, busy, 1_000)
+        await network.connect(listener.address, quiet, 1_000)
+        while not quiet.lost_reasons:
+            busy_connection.send_frame(frame_of(b"alive"))
+            await asyncio.sleep(0.01)
+        assert busy.lost_reasons == []
+        await handlers[1].wait_until(lambda known: known.lost_reasons)
+        reasons = quiet.lost_reasons + handlers[1].lost_reasons
+        assert any("idle" in reason for reason in reasons)
+        await network.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_closed_port_and_a_silent_address_fail_by_name():
+    async def scenario():
+        network = LiveNetwork()
+        with socket.create_server(("127.0.0.1", 0)) as unused:
+            port = unused.getsockname()[1]
+        with pytest.raises(ConnectFailed, match=f"cannot connect to 127.0.0.1:{port}"):
+            await network.connect(f"127.0.0.1:{port}", CollectingHandler(), 1_000)
+        await network.close()
+
+    asyncio.run(scenario())
+
+
+def test_more_connections_than_allowed_are_closed_at_once(monkeypatch):
+    monkeypatch.setattr("engine.runtime.live_network.CONNECTIONS_LIMIT", 3)
+
+    async def scenario():
+        network = LiveNetwork()
+        listener, handlers = await listen(network)
+        streams = [await connect_raw(listener) for _ in range(3)]
+        for reader, writer in streams:
+            writer.write(frame_of(b"hello"))
+            assert await reader.readexactly(9) == frame_of(b"hello")
+        refused_reader, _ = await connect_raw(listener)
+        assert await refused_reader.read() == b""
+        assert [handler.calls[0] for handler in handlers if handler.calls] == ["made"] * 3
+        streams[0][1].close()
+        await handlers[0].wait_until(lambda known: known.lost_reasons)
+        reader, writer = await connect_raw(listener)
+        writer.write(frame_of(b"hello"))
+        assert await reader.readexactly(9) == frame_of(b"hello")
+        for _, open_writer in [*streams, (reader, writer)]:
+            open_writer.close()
+        await network.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(("host", "port"), [("192.0.2.1", 0), ("127.0.0.1", 70_000)])
+def test_an_address_that_cannot_be_had_is_named(host, port):
+    async def scenario():
+        network = LiveNetwork()
+        with pytest.raises(RuntimeFault, match=f"cannot listen at {host}:{port}"):
+            await network.listen(host, port, CollectingHandler)
+
+    asyncio.run(scenario())
+
+
+def test_a_port_that_another_process_has_is_named():
+    async def scenario():
+        network = LiveNetwork()
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = other.getsockname()[1]
+            with pytest.raises(AddressInUse, match=f"127.0.0.1:{port} is in use"):
+                await network.listen("127.0.0.1", port, CollectingHandler)
+
+    asyncio.run(scenario())
+
+
+def test_closing_a_listener_does_not_wait_for_a_peer_that_never_reads(monkeypatch):
+    monkeypatch.setattr("engine.runtime.live_network._CLOSE_GRACE_MS", 50)
+
+    async def scenario():
+        network = LiveNetwork()
+        listener, handlers = await listen(network, CollectingHandler)
+        _, writer = await connect_raw(listener)
+        writer.transport.pause_reading()
+        while not handlers or not handlers[0].calls:
+            await asyncio.sleep(0.001)
+        for _ in range(30):
+            handlers[0].connection.send_frame(frame_of(bytes(1_000_000)))
+        async with asyncio.timeout(20):
+            await listener.close()
+        assert handlers[0].calls[-1] == "lost"
+        writer.transport.abort()
+
+    asyncio.run(scenario())
