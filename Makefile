@@ -1,0 +1,115 @@
+# GlassMQ. `make` lists the targets; `make run` is all that a user needs.
+#
+# Needs Python 3.11 or newer and nothing else: every target first installs what it uses. Finished steps leave a
+# stamp file in .venv/stamps, so they run again only when what they depend on has changed.
+
+PYTHON  ?= python3
+WORKERS ?= 2
+SERVE   ?=
+TESTS   ?=
+BENCH   ?=
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check install
+PYTEST := $(BIN)/python -m pytest
+
+PAGE_PACKAGES := static/vendor/.version
+INSTALLED     := $(STAMPS)/installed
+DEVELOPMENT   := $(STAMPS)/development
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
+
+
+##@ Use
+
+.PHONY: run
+run: install  ## Start name server, broker and page (more options: make run SERVE="--http-port 8080")
+	@exec $(BIN)/glassmq serve $(SERVE)
+
+.PHONY: install
+install: $(INSTALLED) $(PAGE_PACKAGES)  ## Make .venv with GlassMQ in it and fetch the page's packages
+
+
+##@ Develop
+
+.PHONY: check
+check: format-check lint types test  ## Everything that must pass: format, lint, types, tests
+
+.PHONY: test
+test: install $(DEVELOPMENT)  ## Run the tests (some of them: make test TESTS=tests/engine/store)
+	@$(BIN)/python -m scripts.chromium
+	@$(PYTEST) -n $(WORKERS) --no-loadscope-reorder $(TESTS)
+
+.PHONY: interop
+interop: install $(DEVELOPMENT)  ## Run RocketMQ's Java clients and the real broker against GlassMQ (needs Java, Maven)
+	@$(PYTEST) -m interop_java tests/interop
+
+.PHONY: bench
+bench: install $(DEVELOPMENT)  ## Measure GlassMQ beside the real RocketMQ (options: make bench BENCH=--help)
+	@$(BIN)/python -m tests.benchmarks.run $(BENCH)
+
+.PHONY: format
+format: $(DEVELOPMENT)  ## Format the Python files and sort their imports
+	@$(BIN)/ruff check --quiet --select I --fix .
+	@$(BIN)/ruff format .
+
+.PHONY: format-check
+format-check: $(DEVELOPMENT)  ## Fail where `make format` would change something
+	@$(BIN)/ruff format --check .
+
+.PHONY: lint
+lint: $(DEVELOPMENT)  ## Look for likely mistakes
+	@$(BIN)/ruff check .
+
+.PHONY: types
+types: $(DEVELOPMENT)  ## Check the types, strictly
+	@$(BIN)/mypy
+
+
+##@ Housekeeping
+
+.PHONY: clean
+clean:  ## Remove everything that the other targets made, except ./data
+	@rm -rf $(VENV) .cache static/vendor build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache test-results
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: help
+help:  ## List the targets
+	@awk 'BEGIN { FS = ":.*  ## " } \
+	     /^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	     /^[a-z-]+:.*  ## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@echo
+
+
+# ------------------------------------------------------------------------------------- how things get installed
+
+define NO_PYTHON
+There is no $(PYTHON) here. Install Python 3.11 or newer (Debian: apt-get install python3 python3-venv).
+endef
+define OLD_PYTHON
+GlassMQ needs Python 3.11 or newer, and this is $$($(PYTHON) --version). Name a newer one: make PYTHON=python3.12
+endef
+
+$(STAMPS)/environment: scripts/create_environment.py
+	@command -v $(PYTHON) >/dev/null || { echo "$(NO_PYTHON)" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(OLD_PYTHON)" >&2; exit 1; }
+	@$(PYTHON) -m scripts.create_environment $(VENV)
+	@mkdir -p $(STAMPS) && touch $@
+
+$(INSTALLED): $(STAMPS)/environment pyproject.toml
+	@echo "Installing GlassMQ and the Python packages it uses into $(VENV) ..."
+	@$(PIP) --editable . || { echo "Could not install GlassMQ's Python packages: pip says why, above." >&2; exit 1; }
+	@touch $@
+
+$(DEVELOPMENT): $(INSTALLED)
+	@echo "Installing the developers' tools into $(VENV) ..."
+	@$(PIP) --editable '.[dev]' || { echo "Could not install the developers' tools: pip says why, above." >&2; exit 1; }
+	@touch $@
+
+$(PAGE_PACKAGES): package.json package-lock.json scripts/fetch_page_packages.py | $(STAMPS)/environment
+	@$(BIN)/python -m scripts.fetch_page_packages

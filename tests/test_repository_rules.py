@@ -1,0 +1,201 @@
+"""The rules that hold the source together: import direction, determinism, docstrings, file size, page packages.
+
+Each rule is itself tested on a snippet that breaks it, so a rule that went blind is noticed.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+from scripts.fetch_page_packages import PAGE_PACKAGES
+from tests.support.determinism_rules import broken_rules
+from tests.support.import_direction import ALLOWED_IMPORTS, wrong_imports
+
+PROJECT = Path(__file__).resolve().parent.parent
+ENGINE_FILES = sorted((PROJECT / "engine").rglob("*.py"))
+APP_FILES = sorted((PROJECT / "app").rglob("*.py"))
+LONGEST_FILE_LINES = 450
+
+#: The engine's files that may touch the world: the runtime, and the one place that makes a live runtime for users
+#: who bring none.
+OUTSIDE_THE_PORT = (PROJECT / "engine" / "runtime", PROJECT / "engine" / "client" / "default_runtime.py")
+
+
+def relative(path: Path) -> str:
+    """The path as a person names it, from the project's folder."""
+    return path.relative_to(PROJECT).as_posix()
+
+
+def module_name(path: Path) -> str:
+    """The dotted name of the module in ``path``; a package's own file counts as ``package.__init__``."""
+    return relative(path).removesuffix(".py").replace("/", ".")
+
+
+# ------------------------------------------------------------------------------------------------ import direction
+
+
+def test_imports_of_the_engine_point_one_way():
+    wrong = [line for path in ENGINE_FILES for line in wrong_imports(path.read_text(), module_name(path))]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_package_of_the_engine_has_its_place_in_the_import_order():
+    packages = {path.relative_to(PROJECT / "engine").parts[0] for path in ENGINE_FILES if path.parent.name != "engine"}
+    assert packages <= set(ALLOWED_IMPORTS), "decide in ALLOWED_IMPORTS what the new package may import"
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("engine.protocol.message", "from engine.store.commit_log import CommitLog"),
+        ("engine.protocol.message", "import engine.runtime.port"),
+        ("engine.store.commit_log", "from engine import broker"),
+        ("engine.store.commit_log", "def late():\n    from engine.broker.broker import Broker"),
+        ("engine.store.commit_log", "from ..remoting import channel"),
+        ("engine.client.process_queue", "if TYPE_CHECKING:\n    from engine.broker.broker import Broker"),
+        ("engine.remoting.channel", "from engine.store import message_store"),
+        ("engine.runtime.live", "from engine.protocol.errors import ProtocolError"),
+        ("engine.idempotence.listener", "from engine.remoting.channel import Channel"),
+        ("engine.lab.world", "from app.live_host import LiveHost"),
+        ("engine.__init__", "import engine.broker"),
+        ("engine.broker.broker", "import tests.support"),
+    ],
+)
+def test_an_import_that_points_the_wrong_way_is_caught(module, source):
+    assert len(wrong_imports(source, module)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("engine.broker.broker", "from engine.store.message_store import MessageStore\nimport asyncio"),
+        ("engine.store.commit_log", "from .mapped_file import MappedFile"),
+        ("engine.lab.world", "from engine.broker.broker import Broker"),
+    ],
+)
+def test_an_import_that_points_the_right_way_passes(module, source):
+    assert wrong_imports(source, module) == []
+
+
+# ---------------------------------------------------------------------------------------------------- determinism
+
+
+def test_the_engine_takes_time_chance_files_and_network_from_its_runtime_only():
+    broken = [
+        line
+        for path in ENGINE_FILES
+        if not any(path.is_relative_to(outside) for outside in OUTSIDE_THE_PORT)
+        for line in broken_rules(path.read_text(), relative(path))
+    ]
+    assert not broken, "\n".join(broken)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import time",
+        "from time import monotonic",
+        "import os.path",
+        "from os import urandom",
+        "import uuid",
+        "import threading",
+        "import socket",
+        "from secrets import token_hex",
+        "import random\nrandom.shuffle(queues)",
+        "from random import randint",
+        "import random as r",
+        "from random import Random\ngenerator = Random()",
+        "import datetime\nnow = datetime.datetime.now()",
+        "from datetime import datetime\nnow = datetime.utcnow()",
+        "from datetime import date\nday = date.today()",
+        "from pathlib import Path",
+        "data = open('x').read()",
+        "async def f(): await asyncio.wait_for(g(), 1)",
+        "from asyncio import wait_for",
+        "async def f(loop): await loop.run_in_executor(None, g)",
+        "slot = hash(topic) % 16",
+    ],
+)
+def test_a_way_around_the_runtime_is_caught(source):
+    assert len(broken_rules(source, "snippet")) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "for topic in {'a', 'b'}: pass",
+        "for topic in set(topics): pass",
+        "for topic in {t for t in topics}: pass",
+        "topics = set(rows)\nfor topic in topics: pass",
+        "def f(topics: set[str] | None): return [t for t in topics]",
+        "def f(topics: frozenset[str]): return ','.join(topics)",
+        "def f(a, b): return list(set(a) - b)",
+        "def f(old, new): return [k for k in old.keys() - new.keys()]",
+        "def f(a): return tuple(frozenset(a).union(b))",
+        "def f(a): g(*set(a))",
+        "def f(a): yield from set(a)",
+        "def f():\n    a = set()\n    return a.pop()",
+        "class C:\n    def __init__(self): self.held = set()\n    def f(self): return [x for x in self.held]",
+        "class C:\n    held: set[str]\n    def f(self):\n        for x in self.held: pass",
+        "def f(): return {x: 1 for x in set(a)}",
+        "def f(): return sum(x for x in set(a))",
+    ],
+)
+def test_a_walk_over_a_set_is_caught(source):
+    assert len(broken_rules(source, "snippet")) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from random import Random\ndef f(random: Random): return random.random()",
+        "import random\ndef f(r: random.Random): return r.choice([1])",
+        "from random import Random\ngenerator = Random(7)",
+        "from datetime import UTC, datetime\ntext = datetime.fromtimestamp(0, UTC).isoformat()",
+        "for topic in sorted(set(topics)): pass",
+        "topics = set(rows)\nfound = 'a' in topics and len(topics)",
+        "names = set(rows)\nnames = sorted(names)\nfor name in names: pass",
+        "def f(a): return sorted(x for x in set(a))",
+        "def f(a): return {x + 1 for x in set(a)}",
+        "def f(a): return max(set(a))",
+        "def f(stack: list[int]): return stack.pop()",
+        "def f(flags, mask):\n    for bit in range(flags & mask): pass",
+        "class C:\n    def __hash__(self): return hash((self.a, self.b))",
+        "async def f():\n    async with asyncio.timeout(1): pass",
+        "class C:\n    def open(self): pass\n    def f(self): self.open()",
+    ],
+)
+def test_code_that_runs_the_same_every_time_passes(source):
+    assert broken_rules(source, "snippet") == []
+
+
+# ------------------------------------------------------------------------------------------------- files and page
+
+
+def test_every_file_of_the_engine_says_what_it_is():
+    silent = [relative(path) for path in ENGINE_FILES if not ast.get_docstring(ast.parse(path.read_text()))]
+    assert not silent, f"without a module docstring: {', '.join(silent)}"
+
+
+def test_every_file_stays_short_enough_to_be_read():
+    lengths = {relative(path): len(path.read_text().splitlines()) for path in (*ENGINE_FILES, *APP_FILES)}
+    too_long = {name: lines for name, lines in lengths.items() if lines > LONGEST_FILE_LINES}
+    assert not too_long, f"one of their concepts deserves a file of its own: {too_long}"
+
+
+def test_the_packages_of_the_page_are_pinned_and_each_is_used():
+    wanted = json.loads((PROJECT / "package.json").read_text())["dependencies"]
+    locked = json.loads((PROJECT / "package-lock.json").read_text())["packages"]
+    assert sorted(wanted) == sorted(PAGE_PACKAGES)
+    assert {name: locked[f"node_modules/{name}"]["version"] for name in wanted} == wanted
+
+
+def test_the_lock_file_has_checksums_and_names_no_download_host():
+    locked = json.loads((PROJECT / "package-lock.json").read_text())["packages"]
+    packages = {path: entry for path, entry in locked.items() if path}
+    assert all("integrity" in entry for entry in packages.values())
+    assert not [path for path, entry in packages.items() if "resolved" in entry]
