@@ -19,6 +19,10 @@ _Name = TypeVar("_Name", bound=StrEnum)
 
 
 def _enum(kind: type[_Name], fields: Mapping[str, Any], name: str, default: _Name) -> _Name:
+    """Java clients send the name of a constant, C++ clients its number."""
+    number = fields.get(name)
+    if isinstance(number, int) and 0 <= number < len(kind):
+        return tuple(kind)[number]
     text = get_text(fields, name, default)
     try:
         return kind(text)

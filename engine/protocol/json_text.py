@@ -137,8 +137,9 @@ class _TolerantParser:
         if character == '"':
             try:
                 value, self._at = json.JSONDecoder().raw_decode(self._text, self._at)
+                value.encode()  # a lone surrogate could never be sent to anybody again
             except ValueError as error:
-                raise self._error("a string does not end") from error
+                raise self._error("a string does not end, or holds a lone surrogate") from error
             return value
         start = self._at
         while self._at < len(self._text) and self._text[self._at] not in _LITERAL_END:

@@ -139,6 +139,6 @@ class RemotingClient:
         try:
             await self._runtime.network.connect(address, channel, timeout_ms)
         except ConnectFailed as error:
-            raise RemotingConnectFailed(f"cannot connect to {address}: {error}") from error
+            raise RemotingConnectFailed(str(error)) from error
         self._channels[address] = channel
         return channel

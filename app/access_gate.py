@@ -1,0 +1,165 @@
+"""Who may talk to the page server: a WSGI gate in front of Flask and Socket.IO alike.
+
+It refuses, in this order: a Host header that is not this server's (a web site that rebinds its DNS name to
+127.0.0.1 would otherwise read the broker through the visitor's browser), a cross-origin request, a request without
+the token where one is demanded, and one Socket.IO session too many. It never reads a request's body.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, quote, urlencode
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+#: Socket.IO sessions that may be open at once; each costs threads, even before it watches anything.
+SOCKET_SESSIONS_MAX = 64
+
+_TEXT = [("Content-Type", "text/plain; charset=utf-8"), ("X-Content-Type-Options", "nosniff")]
+
+_TOKEN_WANTED = (
+    "This GlassMQ server asks for a token. Open this address with ?token=... once; "
+    "scripts send the header «Authorization: Bearer ...».\n"
+    "此 GlassMQ 服务需要访问令牌。请用 ?token=... 打开一次本地址；脚本请发送请求头 Authorization: Bearer ...。\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRules:
+    """What the gate demands.
+
+    ``listen_host`` is the address the page server listens on; ``token`` None means that none is needed (allowed on
+    loopback only; the command line sees to that); ``allowed_hosts`` are further names that a Host header may carry.
+    """
+
+    listen_host: str = "127.0.0.1"
+    port: int = 0
+    token: str | None = None
+    allowed_hosts: tuple[str, ...] = field(default=())
+
+    @property
+    def cookie_name(self) -> str:
+        """Cookies are shared by all ports of a host, so the port is part of the name."""
+        return f"glassmq_token_{self.port}"
+
+    def host_is_allowed(self, host_header: str) -> bool:
+        """True when a request with this Host header is meant for this server.
+
+        An address literal cannot be rebound by DNS, so any is fine where the server listens beyond loopback.
+        """
+        name = host_name(host_header)
+        if name in ("localhost", *self.allowed_hosts):
+            return True
+        try:
+            address = ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return address.is_loopback or not is_loopback(self.listen_host)
+
+
+def host_name(host_header: str) -> str:
+    """The name in a Host header, lower case, without port and brackets."""
+    text = host_header.strip().lower()
+    if text.startswith("["):
+        return text[1:].partition("]")[0]
+    return text.partition(":")[0] if text.count(":") == 1 else text
+
+
+def is_loopback(host: str) -> bool:
+    """True for ``localhost`` and addresses of the loopback network."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class AccessGate:
+    """A WSGI application that lets requests through to ``inner`` or answers them itself."""
+
+    def __init__(self, inner: WSGIApplication, rules: AccessRules, open_socket_sessions: Callable[[], int]) -> None:
+        self._inner = inner
+        self._rules = rules
+        self._open_socket_sessions = open_socket_sessions
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        path = environ.get("PATH_INFO", "/")
+        if not self._rules.host_is_allowed(environ.get("HTTP_HOST", "")):
+            text = "421: this server does not answer to that Host; see glassmq serve --allowed-host\n"
+            return _answer(start_response, "421 Misdirected Request", text)
+        if not self._origin_is_own(environ):
+            text = "403: requests from other web sites are refused\n"
+            return _answer(start_response, "403 Forbidden", text)
+        if self._rules.token is not None and path != "/healthz":
+            refusal = self._check_token(environ, start_response)
+            if refusal is not None:
+                return refusal
+        if path.startswith("/socket.io") and self._opens_one_session_too_many(environ):
+            text = "503: too many pages are connected\n"
+            return _answer(start_response, "503 Service Unavailable", text)
+        return self._inner(environ, start_response)
+
+    @staticmethod
+    def _origin_is_own(environ: WSGIEnvironment) -> bool:
+        origin = environ.get("HTTP_ORIGIN")
+        if origin is None:  # not a browser, or a plain navigation
+            return True
+        scheme = environ.get("wsgi.url_scheme", "http")
+        return bool(origin == f"{scheme}://{environ.get('HTTP_HOST', '')}")
+
+    def _check_token(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes] | None:
+        """None when the request carries the token; else the answer that was given instead."""
+        expected = self._rules.token
+        assert expected is not None
+        query = parse_qs(environ.get("QUERY_STRING", ""), keep_blank_values=True)
+        scheme, _, bearer = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+        if scheme.lower() == "bearer" and _equal(bearer.strip(), expected):
+            return None
+        if _equal(_cookie(environ, self._rules.cookie_name), expected):
+            return None
+        if environ.get("REQUEST_METHOD") == "GET" and _equal(query.pop("token", [""])[0], expected):
+            # The token goes into a cookie and out of the address, where it would stay in histories and logs.
+            rest = urlencode(query, doseq=True)
+            # One leading slash only: "//host" would lead to another server.
+            path = "/" + quote(environ.get("PATH_INFO", "/").lstrip("/").encode("latin-1"))
+            location = path + (f"?{rest}" if rest else "")
+            cookie = f"{self._rules.cookie_name}={expected}; Path=/; HttpOnly; SameSite=Lax"
+            if environ.get("wsgi.url_scheme") == "https":
+                cookie += "; Secure"
+            start_response(
+                "303 See Other", [*_TEXT, ("Location", location), ("Set-Cookie", cookie), ("Content-Length", "0")]
+            )
+            return []
+        headers = [("WWW-Authenticate", "Bearer")]
+        return _answer(start_response, "401 Unauthorized", _TOKEN_WANTED, headers)
+
+    def _opens_one_session_too_many(self, environ: WSGIEnvironment) -> bool:
+        is_new = "sid" not in parse_qs(environ.get("QUERY_STRING", ""))
+        return is_new and self._open_socket_sessions() >= SOCKET_SESSIONS_MAX
+
+
+def _equal(given: str, expected: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode("utf-8", "replace"))
+
+
+def _cookie(environ: WSGIEnvironment, name: str) -> str:
+    try:
+        morsel = SimpleCookie(environ.get("HTTP_COOKIE", "")).get(name)
+    except CookieError:
+        return ""
+    return "" if morsel is None else morsel.value
+
+
+def _answer(
+    start_response: StartResponse, status: str, text: str, headers: Iterable[tuple[str, str]] = ()
+) -> Iterable[bytes]:
+    body = text.encode()
+    start_response(status, [*_TEXT, *headers, ("Content-Length", str(len(body)))])
+    return [body]

@@ -1,0 +1,184 @@
+"""Asks a running cluster the questions of the small command-line tools, over the wire as any client would.
+
+Works against GlassMQ and against a real RocketMQ 4.x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from engine.client.errors import MQBrokerError
+from engine.client.mq_client_api import MQClientApi
+from engine.protocol.bodies import ClusterInfo, TopicList
+from engine.protocol.command_header import CommandHeader
+from engine.protocol.errors import MalformedBody, ProtocolError
+from engine.protocol.headers import (
+    GetConsumeStatsRequestHeader,
+    GetTopicStatsInfoRequestHeader,
+    QueryMessageRequestHeader,
+    ViewMessageRequestHeader,
+)
+from engine.protocol.json_fields import as_object, get_integer
+from engine.protocol.json_text import ObjectKeyMap, loads_json_object
+from engine.protocol.message import MessageExt
+from engine.protocol.message_codec import decode_messages, decode_stored_message
+from engine.protocol.message_id import decode_offset_message_id
+from engine.protocol.message_queue import MessageQueue
+from engine.protocol.names import RETRY_GROUP_TOPIC_PREFIX
+from engine.protocol.queue_headers import UNIQUE_KEY_QUERY_FLAG
+from engine.protocol.remoting_command import RemotingCommand
+from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import ResponseCode
+from engine.remoting.remoting_client import RemotingClient
+from engine.runtime.live_runtime import LiveRuntime
+
+TIMEOUT_MS = 5_000
+#: Messages that a search by unique id asks one broker for.
+_QUERY_MAX = 32
+_END_OF_TIME_MS = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class QueueEnds:
+    """One queue of a topic: its smallest and its next offset."""
+
+    queue: MessageQueue
+    min_offset: int
+    max_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupProgress:
+    """How far a group has come on one queue."""
+
+    queue: MessageQueue
+    broker_offset: int
+    consumer_offset: int
+
+    @property
+    def lag(self) -> int:
+        """Messages that are not confirmed yet."""
+        return max(0, self.broker_offset - self.consumer_offset)
+
+
+class ClusterReader:
+    """Questions to all brokers behind ``name_servers`` (each ``"host:port"``).
+
+    Every method raises an ``MQClientError`` when a server does not answer or refuses.
+    """
+
+    def __init__(self, remoting_client: RemotingClient, name_servers: Sequence[str]) -> None:
+        self._api = MQClientApi(remoting_client, name_servers, TIMEOUT_MS)
+
+    async def broker_addresses(self) -> dict[str, str]:
+        """Broker name -> address of its master."""
+        reply = await self._ask_name_server(RequestCode.GET_BROKER_CLUSTER_INFO, "list the brokers")
+        table = ClusterInfo.from_json(reply.body).broker_addr_table
+        return {name: data.master_address for name, data in sorted(table.items()) if data.master_address}
+
+    async def topics(self) -> list[str]:
+        """All topics, sorted."""
+        reply = await self._ask_name_server(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, "list the topics")
+        return sorted(TopicList.from_json(reply.body).topic_list)
+
+    async def topic_queues(self, topic: str) -> list[QueueEnds]:
+        """The queues of ``topic`` on all brokers; none where a broker does not have the topic."""
+        found = []
+        header = GetTopicStatsInfoRequestHeader(topic=topic)
+        for _, body in await self._ask_brokers(RequestCode.GET_TOPIC_STATS_INFO, header, f"ask about topic {topic}"):
+            for queue, value in _object_keys(body, "offsetTable"):
+                found.append(QueueEnds(queue, get_integer(value, "minOffset"), get_integer(value, "maxOffset")))
+        return sorted(found, key=lambda ends: ends.queue)
+
+    async def groups(self) -> list[str]:
+        """Groups that have consumed: each has a retry topic."""
+        prefix = RETRY_GROUP_TOPIC_PREFIX
+        return [topic.removeprefix(prefix) for topic in await self.topics() if topic.startswith(prefix)]
+
+    async def group_progress(self, group: str) -> list[GroupProgress]:
+        """Where ``group`` stands on every queue of which a broker has its offset."""
+        found = []
+        header = GetConsumeStatsRequestHeader(consumer_group=group)
+        for _, body in await self._ask_brokers(RequestCode.GET_CONSUME_STATS, header, f"ask about group {group}"):
+            for queue, value in _object_keys(body, "offsetTable"):
+                found.append(
+                    GroupProgress(queue, get_integer(value, "brokerOffset"), get_integer(value, "consumerOffset"))
+                )
+        return sorted(found, key=lambda progress: progress.queue)
+
+    async def message(self, message_id: str, topic: str | None) -> MessageExt | None:
+        """The message with this offset message id or, if there is none, with this unique id."""
+        brokers = await self.broker_addresses()
+        try:
+            address, offset = decode_offset_message_id(message_id)
+        except (ProtocolError, ValueError):
+            address, offset = "", -1
+        if address in brokers.values():
+            found = await self._view(address, offset)
+            if found is not None:
+                return found
+        for name in [topic] if topic is not None else await self.topics():
+            for broker in brokers.values():
+                found = await self._query_unique_id(broker, name, message_id)
+                if found is not None:
+                    return found
+        return None
+
+    async def _view(self, address: str, offset: int) -> MessageExt | None:
+        header = ViewMessageRequestHeader(offset=offset)
+        command = RemotingCommand.request(RequestCode.VIEW_MESSAGE_BY_ID, header)
+        reply = await self._api.exchange(address, command, "view a message")
+        if reply.code != ResponseCode.SUCCESS:
+            return None
+        return decode_stored_message(reply.body, decompress=True)
+
+    async def _query_unique_id(self, address: str, topic: str, unique_id: str) -> MessageExt | None:
+        header = QueryMessageRequestHeader(
+            topic=topic, key=unique_id, max_num=_QUERY_MAX, begin_timestamp=0, end_timestamp=_END_OF_TIME_MS
+        )
+        command = RemotingCommand.request(RequestCode.QUERY_MESSAGE, header)
+        command.ext_fields[UNIQUE_KEY_QUERY_FLAG] = "true"
+        reply = await self._api.exchange(address, command, "search a message")
+        if reply.code != ResponseCode.SUCCESS:
+            return None
+        return next((message for message in decode_messages(reply.body) if message.unique_id == unique_id), None)
+
+    async def _ask_name_server(self, code: RequestCode, what: str) -> RemotingCommand:
+        return await self._api.request(self._api.name_server_addresses[0], code, None, what)
+
+    async def _ask_brokers(self, code: RequestCode, header: CommandHeader, what: str) -> list[tuple[str, bytes]]:
+        """``(broker name, body)`` of every broker that knows what is asked for."""
+        answers = []
+        for name, address in (await self.broker_addresses()).items():
+            try:
+                reply = await self._api.request(address, code, header, what)
+            except MQBrokerError as error:
+                if error.code in (ResponseCode.TOPIC_NOT_EXIST, ResponseCode.CONSUMER_NOT_ONLINE):
+                    continue
+                raise
+            answers.append((name, reply.body))
+        return answers
+
+
+@asynccontextmanager
+async def open_cluster_reader(name_servers: Sequence[str]) -> AsyncIterator[ClusterReader]:
+    """A reader with a client of its own, closed at the end."""
+    runtime = LiveRuntime("glassmq-tool", None)
+    client = RemotingClient(runtime, "glassmq-tool")
+    try:
+        yield ClusterReader(client, name_servers)
+    finally:
+        await client.shutdown()
+        await runtime.close()
+
+
+def _object_keys(body: bytes, field: str) -> list[tuple[MessageQueue, dict[str, object]]]:
+    """The pairs of a fastjson map whose keys are queues."""
+    table = loads_json_object(body, "statistics").get(field)
+    if isinstance(table, ObjectKeyMap):
+        return [(MessageQueue.from_dict(key), as_object(value)) for key, value in table.pairs]
+    if table:
+        raise MalformedBody(f"{field} must map queues to offsets")
+    return []

@@ -1,0 +1,76 @@
+"""``glassmq``: the command line. Every command is a file of its own under ``app/commands``.
+
+A command's module is imported when it is used, so that each starts as fast as it can.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+#: Command -> what ``glassmq --help`` says about it, and an example.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "serve": ("Run a name server, a broker and the live page.", "glassmq serve --data ./data --flush sync"),
+    "send": ("Send messages to a topic.", "glassmq send orders 'hello' --tag new --key order-1 --count 10"),
+    "consume": ("Print a topic's messages as they come.", "glassmq consume orders --group audit --count 10"),
+    "topics": ("List topics with their queues.", "glassmq topics"),
+    "groups": ("List consumer groups with their lag.", "glassmq groups"),
+    "message": ("Show one message by its id.", "glassmq message 7F00000100002A9F0000000000000000"),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands' names and imports them one by one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of :data:`COMMANDS`."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command ``cmd_name`` from ``app.commands.<cmd_name>``."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"app.commands.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click's, but an unknown command is answered with the known ones."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(f"there is no command {args[0]!r}; there are {', '.join(COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List commands and examples without importing any command."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (text, _) in COMMANDS.items()])
+        with formatter.section("Examples"):
+            for _, example in COMMANDS.values():
+                formatter.write_text(example)
+
+
+def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from app.version import version
+
+        click.echo(f"glassmq {version()}")
+        ctx.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the version and leave.",
+)
+def main() -> None:
+    """A message broker for RocketMQ clients that you can see inside."""
+
+
+if __name__ == "__main__":
+    main(prog_name="glassmq")

@@ -1,0 +1,1 @@
+"""One module per command of ``glassmq``; each offers its click command as ``command``."""

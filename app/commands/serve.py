@@ -1,0 +1,208 @@
+"""``glassmq serve``: name server, broker and page in one process, until Ctrl-C."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import queue
+import re
+import signal
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from app.access_gate import is_loopback
+from app.engine_settings import BadSetting, apply_settings
+from app.live_host import LiveHostSettings, StartFailed
+from app.observation.recent_log import RecentLog
+from app.server import PageSettings, Server
+from app.version import version
+from engine.broker.broker_config import BrokerConfig
+from engine.name_server.name_server_config import NameServerConfig
+from engine.store.store_config import FlushDiskType, MessageStoreConfig
+
+PORT = click.IntRange(0, 65535)
+_TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,200}")
+
+#: Settings that have an option of their own.
+_BROKER_OPTIONS = {
+    "broker_name": "--broker-name",
+    "cluster_name": "--cluster-name",
+    "host": "--host",
+    "port": "--broker-port",
+    "name_server_addresses": "--name-server-port (this process runs its own name server)",
+}
+_STORE_OPTIONS = {"flush_disk_type": "--flush"}
+
+log = logging.getLogger("glassmq.host")
+
+
+@click.command("serve")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address of name server and broker.")
+@click.option("--name-server-port", type=PORT, default=9876, show_default=True, help="0 takes a free one.")
+@click.option("--broker-port", type=PORT, default=10911, show_default=True, help="0 takes a free one.")
+@click.option("--http-host", default="127.0.0.1", show_default=True, help="Address of the page.")
+@click.option("--http-port", type=PORT, default=8000, show_default=True, help="0 takes a free one.")
+@click.option("--no-page", is_flag=True, help="Run name server and broker only.")
+@click.option(
+    "--data",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("data"),
+    show_default="./data",
+    help="Folder for messages and offsets; made when missing.",
+)
+@click.option(
+    "--flush",
+    type=click.Choice(["async", "sync"]),
+    default="async",
+    show_default=True,
+    help="sync: a message is acknowledged once it is on the disk.",
+)
+@click.option("--broker-name", default="broker-a", show_default=True, help="The broker's name in the cluster.")
+@click.option("--cluster-name", default="DefaultCluster", show_default=True, help="The name of the cluster.")
+@click.option(
+    "--token",
+    envvar="GLASSMQ_TOKEN",
+    help="What the page demands; needed when --http-host is not loopback. Also from GLASSMQ_TOKEN.",
+)
+@click.option("--allowed-host", multiple=True, help="A further host name under which the page may be opened.")
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="warning",
+    show_default=True,
+    help="What goes to stderr; the page shows info and above.",
+)
+@click.option(
+    "--broker-setting", multiple=True, metavar="NAME=VALUE", help="A broker setting, in RocketMQ's name or ours."
+)
+@click.option("--store-setting", multiple=True, metavar="NAME=VALUE", help="The same for the store.")
+def command(
+    host: str,
+    name_server_port: int,
+    broker_port: int,
+    http_host: str,
+    http_port: int,
+    no_page: bool,
+    data: Path,
+    flush: str,
+    broker_name: str,
+    cluster_name: str,
+    token: str | None,
+    allowed_host: tuple[str, ...],
+    log_level: str,
+    broker_setting: tuple[str, ...],
+    store_setting: tuple[str, ...],
+) -> None:
+    """Run a name server, a broker and the live page until Ctrl-C.
+
+    \b
+    Examples:
+      glassmq serve
+      glassmq serve --data /tmp/mq --flush sync --broker-port 20911
+      glassmq serve --http-host 0.0.0.0 --token "$(openssl rand -hex 16)"
+      glassmq serve --broker-setting autoCreateTopicEnable=false --store-setting fileReservedTime=24
+    """
+    page = None
+    if not no_page:
+        _check_token(http_host, token)
+        page = PageSettings(http_host, http_port, token, tuple(name.lower() for name in allowed_host))
+    broker = BrokerConfig(broker_name=broker_name, cluster_name=cluster_name, host=host, port=broker_port)
+    store = MessageStoreConfig(flush_disk_type=FlushDiskType(flush))
+    try:
+        broker = apply_settings(broker, broker_setting, _BROKER_OPTIONS)
+    except BadSetting as error:
+        raise click.BadParameter(str(error), param_hint="--broker-setting") from None
+    try:
+        store = apply_settings(store, store_setting, _STORE_OPTIONS)
+    except BadSetting as error:
+        raise click.BadParameter(str(error), param_hint="--store-setting") from None
+    settings = LiveHostSettings(
+        data_folder=data,
+        name_server=NameServerConfig(host=host, port=name_server_port),
+        broker=broker,
+        store=store,
+    )
+    _serve(Server(settings, page, _set_up_logging(log_level)), settings)
+
+
+def _check_token(http_host: str, token: str | None) -> None:
+    if token is None:
+        if not is_loopback(http_host):
+            raise click.UsageError(
+                f"--http-host {http_host} lets other machines in: give a --token (8 characters or more) as well"
+            )
+    elif not _TOKEN.fullmatch(token):
+        raise click.BadParameter(
+            "allowed are 8 to 200 letters, digits and . _ ~ -", param_hint="--token / GLASSMQ_TOKEN"
+        )
+
+
+def _set_up_logging(level: str) -> RecentLog:
+    """Log lines go to stderr from ``level`` on, and to the page from INFO on."""
+    root = logging.getLogger("glassmq")
+    to_stderr = logging.StreamHandler()
+    to_stderr.setLevel(level.upper())
+    to_stderr.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
+    recent_log = RecentLog()
+    root.setLevel(min(logging.INFO, to_stderr.level))
+    for logger in (root, logging.getLogger("asyncio")):  # asyncio tells of callbacks that failed
+        logger.propagate = False
+        logger.addHandler(to_stderr)
+        logger.addHandler(recent_log)
+    return recent_log
+
+
+def _serve(server: Server, settings: LiveHostSettings) -> None:
+    # A signal handler may run in the middle of anything: of Python's queues only this one bears that.
+    stop_requests: queue.SimpleQueue[int] = queue.SimpleQueue()
+    is_stopping = False
+
+    def ask_to_stop(number: int, _frame: FrameType | None) -> None:
+        nonlocal is_stopping
+        if is_stopping:
+            raise SystemExit(1)  # asked twice: do not wait for a clean end
+        is_stopping = True
+        stop_requests.put(number)
+
+    signal.signal(signal.SIGINT, ask_to_stop)
+    signal.signal(signal.SIGTERM, ask_to_stop)
+    try:
+        server.start()
+    except StartFailed as error:
+        raise click.ClickException(str(error)) from None
+    # What was made so far stays for good: the collector need not look at it again and again.
+    gc.collect()
+    gc.freeze()
+    _print_addresses(server, settings)
+    try:
+        _wait_for_stop(stop_requests, server)
+    finally:
+        click.echo("stopping ...", err=True)
+        server.stop()
+
+
+def _wait_for_stop(stop_requests: queue.SimpleQueue[int], server: Server) -> None:
+    while True:
+        try:
+            stop_requests.get(timeout=0.5)
+        except queue.Empty:
+            if not server.host.is_running:
+                raise click.ClickException("the engine ended unexpectedly; its log says why") from None
+        else:
+            return
+
+
+def _print_addresses(server: Server, settings: LiveHostSettings) -> None:
+    flush = settings.store.flush_disk_type.value
+    lines = [
+        f"GlassMQ {version()}",
+        f"  name server  {server.host.name_server_address}",
+        f"  broker       {server.host.broker_address}  ({settings.broker.broker_name}, {flush} flush)",
+        f"  data         {settings.data_folder}",
+    ]
+    if server.page_address is not None:
+        lines.append(f"  page         http://{server.page_address}/")
+    lines.append("Ctrl-C stops it.")
+    click.echo("\n".join(lines))

@@ -1,0 +1,61 @@
+"""What the small tools share: the name-server option, running a coroutine, errors as one line."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+import click
+
+from engine.client.client_config import parse_name_server_addresses
+from engine.client.errors import MQClientError
+from engine.protocol.errors import ProtocolError
+from engine.runtime.port import RuntimeFault
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def name_server_option(function: _F) -> _F:
+    """``--name-server host:port[;host:port]``, given to the command as a tuple of addresses."""
+    return click.option(
+        "--name-server",
+        "name_servers",
+        default="127.0.0.1:9876",
+        show_default=True,
+        envvar="NAMESRV_ADDR",
+        callback=_parse_name_servers,
+        help="host:port of the name server, several joined by ';'. Also from NAMESRV_ADDR.",
+    )(function)
+
+
+def _parse_name_servers(_ctx: click.Context, _parameter: click.Parameter, text: str) -> tuple[str, ...]:
+    try:
+        return parse_name_server_addresses(text)
+    except MQClientError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def run_tool(coroutine: Coroutine[Any, Any, None]) -> None:
+    """Run ``coroutine``; what the cluster refuses or does not answer becomes one line and exit code 1."""
+    logging.getLogger("glassmq").addHandler(logging.NullHandler())
+    try:
+        asyncio.run(coroutine)
+    except (MQClientError, ProtocolError, RuntimeFault) as error:
+        raise click.ClickException(str(error)) from None
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+
+
+def print_table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
+    """Print rows under a head, in columns; numbers to the right."""
+    texts = [head, *(tuple(str(cell) for cell in row) for row in rows)]
+    widths = [max(len(row[column]) for row in texts) for column in range(len(head))]
+    is_number = [bool(rows) and all(isinstance(row[column], int) for row in rows) for column in range(len(head))]
+    for row in texts:
+        cells = (
+            cell.rjust(width) if number else cell.ljust(width)
+            for cell, width, number in zip(row, widths, is_number, strict=True)
+        )
+        click.echo("  ".join(cells).rstrip())

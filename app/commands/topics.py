@@ -1,0 +1,52 @@
+"""``glassmq topics``: topics, their queues and how many messages they hold."""
+
+from __future__ import annotations
+
+import click
+
+from app.commands.tool import name_server_option, print_table, run_tool
+
+
+@click.command("topics")
+@click.argument("topic", required=False)
+@click.option("--all", "show_all", is_flag=True, help="Also the broker's own topics.")
+@name_server_option
+def command(topic: str | None, show_all: bool, name_servers: tuple[str, ...]) -> None:
+    """List all topics, or the queues of one TOPIC.
+
+    \b
+    Examples:
+      glassmq topics
+      glassmq topics orders
+    """
+    run_tool(_list_topics(name_servers, show_all) if topic is None else _list_queues(name_servers, topic))
+
+
+async def _list_topics(name_servers: tuple[str, ...], show_all: bool) -> None:
+    from app.cluster_reader import open_cluster_reader
+    from engine.protocol.names import is_system_topic
+
+    async with open_cluster_reader(name_servers) as reader:
+        brokers = await reader.broker_addresses()
+        rows: list[tuple[object, ...]] = []
+        for name in await reader.topics():
+            # The topics named like the cluster and the brokers are there for tools; nobody sends to them.
+            if not show_all and (is_system_topic(name) or name in brokers or name == "DefaultCluster"):
+                continue
+            queues = await reader.topic_queues(name)
+            messages = sum(ends.max_offset - ends.min_offset for ends in queues)
+            rows.append((name, len(queues), messages))
+    print_table(("TOPIC", "QUEUES", "MESSAGES"), rows)
+
+
+async def _list_queues(name_servers: tuple[str, ...], topic: str) -> None:
+    from app.cluster_reader import open_cluster_reader
+
+    async with open_cluster_reader(name_servers) as reader:
+        queues = await reader.topic_queues(topic)
+    if not queues:
+        raise click.ClickException(f"no broker has a topic {topic!r}")
+    print_table(
+        ("BROKER", "QUEUE", "MIN", "MAX"),
+        [(ends.queue.broker_name, ends.queue.queue_id, ends.min_offset, ends.max_offset) for ends in queues],
+    )

@@ -1,0 +1,34 @@
+"""JSON text for the page: fast where possible, and never failing on what a client may have sent.
+
+orjson refuses lone surrogates and integers beyond 64 bits. Both can reach the state from a client's JSON, so the
+standard library, which escapes them, takes over in that case.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+
+
+def dump_json(value: object) -> bytes:
+    """``value`` as compact JSON. Raises TypeError for what JSON cannot express."""
+    try:
+        return orjson.dumps(value)
+    except (orjson.JSONEncodeError, TypeError):
+        return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
+
+
+class SocketJson:
+    """The ``json`` module that python-socketio asks for: two functions with the standard library's names."""
+
+    @staticmethod
+    def dumps(value: object, **_options: object) -> str:
+        """As :func:`dump_json`; the options of the caller only ask for compact output."""
+        return dump_json(value).decode()
+
+    @staticmethod
+    def loads(text: str | bytes, **_options: object) -> Any:  # JSON from a browser may be anything
+        """Parse what a browser sent. Raises ValueError."""
+        return orjson.loads(text)

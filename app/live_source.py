@@ -1,0 +1,42 @@
+"""What the page server asks of the engine. The live host answers it; tests may stand in another source.
+
+All methods may be called from any thread and return plain values that nobody changes afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from app.json_types import JsonObject
+
+
+class EngineUnavailable(Exception):
+    """The engine did not answer in time, or it is stopped; the message says which."""
+
+
+class LiveSource(Protocol):
+    """The live engine as the page server sees it. Every method raises :class:`EngineUnavailable`."""
+
+    def state(self) -> JsonObject:
+        """A fresh tree of everything that the page shows."""
+        ...
+
+    def history(self) -> JsonObject:
+        """Rates per second of the last minutes: one list per measure and ``seconds``, all of one length."""
+        ...
+
+    def find_by_key(self, topic: str, key: str, limit: int) -> list[JsonObject]:
+        """Summaries of messages of ``topic`` that carry ``key``, newest first, at most ``limit``."""
+        ...
+
+    def find_by_unique_id(self, unique_id: str, topic: str | None, limit: int) -> list[JsonObject]:
+        """Summaries of messages with the client-made id (in one topic, or in all)."""
+        ...
+
+    def record_at(self, offset: int) -> bytes | None:
+        """The stored bytes of the record that starts at commit-log ``offset``; None where none starts."""
+        ...
+
+    def queue_entries(self, topic: str, queue_id: int, start: int, count: int) -> list[tuple[int, int, int]] | None:
+        """Consume-queue entries (commit-log offset, size, tags code) from ``start``; None: no such queue."""
+        ...

@@ -1,0 +1,27 @@
+"""Looks at the live engine, in its own thread, and builds the state that the page shows.
+
+All times are milliseconds since 1970 by the broker's clock; all offsets are numbers; names that a client chose may
+be cut. The state::
+
+    cluster      name_server, broker_name, broker_address, cluster_name, version, started_ms,
+                 now_ms (to the second), flush ("async" | "sync"), data_folder
+    connections  by remote address: client_ids, language, version, role (["producer", "consumer"] or ["admin"]),
+                 producer_groups, consumer_groups, opened_ms, last_frame_ms (as seen while somebody watches),
+                 frames_in, frames_out, bytes_in, bytes_out, unsent_bytes
+    topics       by name: kind ("normal" | "retry" | "dlq" | "system"), perm, read_queues, write_queues,
+                 omitted_queues, queues by id: min, max, last_store_ms, committed (group -> offset)
+    groups       by name: consume_type, message_model, consume_from_where (null while nobody is online),
+                 members (client id -> address, language, version, last_heartbeat_ms), omitted_members,
+                 subscriptions (topic -> expression, type, version),
+                 assignment (topic -> queue id -> client id that pulled last), lag,
+                 held_pulls ("topic@queue id" -> offset, since_ms, timeout_ms, client_id)
+    commit_log   min_offset, max_offset, flushed_offset, dispatched_offset, file_count,
+                 files (the last ones: name, size, start), tail (records, newest last)
+    locks        by group: "topic@queue id" -> client_id, since_ms, age_ms, lease_ms
+    rates        the last full second: second, in_messages, out_messages, in_bytes, out_bytes,
+                 put_p50_us, put_p99_us, deliver_p50_ms, deliver_p99_ms
+    log          the last lines: ms, level, part, text
+    omitted      how many topics, groups, connections, offset_pairs are not shown
+
+A record of the tail, and of a search: see ``app.record_view.message_summary``.
+"""

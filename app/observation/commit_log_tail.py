@@ -1,0 +1,105 @@
+"""The newest records of the commit log, kept up to date by reading forward from where the last look ended.
+
+Nothing is hooked into the broker's put path: whoever looks pays. When more came in than a look may read, the reader
+jumps: every entry of a consume queue tells where some record starts.
+"""
+
+from __future__ import annotations
+
+import heapq
+import struct
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+from app.json_types import JsonObject
+from app.observation.bounds import TAIL_RECORDS_MAX
+from app.record_view import record_summary
+from engine.protocol.errors import MalformedMessage
+from engine.protocol.message_codec import MESSAGE_MAGIC
+
+if TYPE_CHECKING:
+    from engine.store.message_store import MessageStore
+
+#: Bytes that are read at once to find where records start; a reader that is further behind jumps.
+BLOCK_BYTES = 64 * 1024
+#: Records that one look passes at most.
+STARTS_PER_LOOK_MAX = 2_000
+#: Consume queues that are asked for a place to jump to.
+NEWEST_QUEUES = 16
+
+_SIZE_AND_MAGIC = struct.Struct(">ii")
+
+
+class CommitLogTail:
+    """The last :data:`TAIL_RECORDS_MAX` records as summaries, newest last."""
+
+    def __init__(self, store: MessageStore) -> None:
+        self._store = store
+        self._position = -1  # where the next record will start; -1: not known yet
+        self._records: list[JsonObject] = []
+
+    def look(self) -> list[JsonObject]:
+        """The newest records. The list and its entries are never changed afterwards."""
+        end = self._store.commit_log_max_offset
+        if end == self._position:
+            return self._records
+        if end < self._position or self._position < self._store.commit_log_min_offset:
+            self._position, self._records = -1, []
+        if self._position < 0 or end - self._position > BLOCK_BYTES:
+            start = self._start_near(end)
+            if start > self._position:
+                self._position, self._records = start, []
+        starts = self._record_starts(end)
+        fresh = [summary for start in starts[-TAIL_RECORDS_MAX:] if (summary := self._summary(start)) is not None]
+        self._records = [*self._records, *fresh][-TAIL_RECORDS_MAX:]
+        return self._records
+
+    def _start_near(self, end: int) -> int:
+        """Where some record starts, near enough to ``end`` to be read from there and early enough to show
+        :data:`TAIL_RECORDS_MAX` records: found in the consume queues that were written last.
+        """
+        queues = [queue for _, _, queue in self._store.consume_queues()]
+        newest = heapq.nlargest(NEWEST_QUEUES, queues, key=lambda queue: queue.last_store_timestamp)
+        offsets = sorted(
+            offset
+            for queue in newest
+            for offset, _, _ in queue.entries(queue.max_offset - TAIL_RECORDS_MAX, TAIL_RECORDS_MAX)
+            if self._store.commit_log_min_offset <= offset < end
+        )
+        if not offsets:
+            return self._store.commit_log_min_offset
+        near = bisect_left(offsets, end - BLOCK_BYTES)
+        return offsets[min(near, max(0, len(offsets) - TAIL_RECORDS_MAX))]
+
+    def _record_starts(self, end: int) -> list[int]:
+        """Where the records from the current position on start; moves the position behind the last of them."""
+        starts: list[int] = []
+        files = self._store.commit_log.files
+        position = self._position
+        block_start, block = position, b""
+        while position < end and len(starts) < STARTS_PER_LOOK_MAX:
+            if position - block_start + _SIZE_AND_MAGIC.size > len(block):
+                block_start, block = position, files.read(position, min(BLOCK_BYTES, end - position))
+                if len(block) < _SIZE_AND_MAGIC.size:
+                    break
+            size, magic = _SIZE_AND_MAGIC.unpack_from(block, position - block_start)
+            if magic == MESSAGE_MAGIC and size > 0:
+                starts.append(position)
+                position += size
+                continue
+            # The rest of this file is empty; the next record starts in the next one.
+            file = files.find(position)
+            if file is None or file.end_offset <= position:
+                break
+            position = file.end_offset
+        self._position = position
+        return starts
+
+    def _summary(self, start: int) -> JsonObject | None:
+        raw = self._store.raw_message_at(start)
+        if raw is None:
+            return None
+        try:
+            return record_summary(raw)
+        except MalformedMessage:
+            return None

@@ -1,0 +1,86 @@
+"""The broker's connections and the clients behind them."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from app.json_types import JsonObject
+from app.observation.bounds import CONNECTIONS_MAX, GROUPS_MAX, client_text
+from app.observation.unchanged import Unchanged
+from engine.protocol.names import CLIENT_INNER_PRODUCER_GROUP
+from engine.protocol.remoting_command import language_name
+
+if TYPE_CHECKING:
+    from engine.broker.broker import Broker
+    from engine.broker.client_channel_info import ClientChannelInfo
+    from engine.remoting.channel import Channel
+
+
+class ConnectionsView:
+    """Builds the ``connections`` part of the state."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._unchanged = Unchanged()
+        #: Channel -> (frames that had come in at the last look, when that number last changed).
+        self._activity: dict[Channel, tuple[int, int]] = {}
+
+    def build(self, now_ms: int) -> tuple[JsonObject, int]:
+        """The oldest connections by remote address, and how many were left out."""
+        channels = self._broker.server.channels
+        shown = channels[:CONNECTIONS_MAX]
+        wanted = dict.fromkeys(shown)
+        producers, consumers = self._producer_groups(wanted), self._consumer_groups(wanted)
+        activity: dict[Channel, tuple[int, int]] = {}
+        connections: JsonObject = {}
+        for channel in shown:
+            frames, since_ms = self._activity.get(channel, (-1, channel.opened_ms))
+            if frames != channel.frames_in:
+                since_ms = now_ms if frames >= 0 or channel.frames_in else channel.opened_ms
+            activity[channel] = (channel.frames_in, since_ms)
+            view = _connection(channel, producers.get(channel, {}), consumers.get(channel, {}))
+            view["last_frame_ms"] = since_ms
+            connections[channel.remote_address] = view
+        self._activity = activity
+        return self._unchanged.reuse(connections), len(channels) - len(shown)
+
+    def _producer_groups(self, wanted: dict[Channel, None]) -> dict[Channel, dict[str, ClientChannelInfo]]:
+        found: dict[Channel, dict[str, ClientChannelInfo]] = {}
+        for group, clients in islice(self._broker.producer_manager, GROUPS_MAX):
+            for channel, client in clients.items():
+                if channel in wanted:
+                    found.setdefault(channel, {})[group] = client
+        return found
+
+    def _consumer_groups(self, wanted: dict[Channel, None]) -> dict[Channel, dict[str, ClientChannelInfo]]:
+        found: dict[Channel, dict[str, ClientChannelInfo]] = {}
+        for info in islice(self._broker.consumer_manager, GROUPS_MAX):
+            for channel, client in info.channel_info_table.items():
+                if channel in wanted:
+                    found.setdefault(channel, {})[info.group_name] = client
+        return found
+
+
+def _connection(
+    channel: Channel, producers: dict[str, ClientChannelInfo], consumers: dict[str, ClientChannelInfo]
+) -> JsonObject:
+    # Every client states this group, because it could answer requests; it does not make it a producer.
+    produces = any(group != CLIENT_INNER_PRODUCER_GROUP for group in producers)
+    roles = [role for role, applies in (("producer", produces), ("consumer", bool(consumers))) if applies]
+    clients = (*producers.values(), *consumers.values())
+    return {
+        "client_ids": list(dict.fromkeys(client_text(client.client_id) for client in clients)),
+        "language": language_name(channel.peer_language) if channel.frames_in else None,
+        "version": channel.peer_version,
+        # A client that has sent no heartbeat is a tool, or one that has only just connected.
+        "role": roles or ["admin"],
+        "producer_groups": list(producers),
+        "consumer_groups": list(consumers),
+        "opened_ms": channel.opened_ms,
+        "frames_in": channel.frames_in,
+        "frames_out": channel.frames_out,
+        "bytes_in": channel.bytes_in,
+        "bytes_out": channel.bytes_out,
+        "unsent_bytes": channel.unsent_bytes,
+    }

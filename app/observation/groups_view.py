@@ -1,0 +1,153 @@
+"""Consumer groups: members, subscriptions, who pulls which queue, lag, parked pulls; and the lock table."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from app.json_types import JsonObject
+from app.observation.bounds import (
+    GROUPS_MAX,
+    HELD_PULLS_MAX,
+    LOCKS_MAX,
+    MEMBERS_PER_GROUP_MAX,
+    SUBSCRIPTIONS_PER_GROUP_MAX,
+    client_text,
+)
+from app.observation.topics_view import Committed
+from app.observation.unchanged import Unchanged
+from engine.protocol.names import is_system_group
+
+if TYPE_CHECKING:
+    from engine.broker.broker import Broker
+    from engine.broker.consumer_manager import ConsumerGroupInfo
+
+
+class GroupsView:
+    """Builds the ``groups`` and ``locks`` parts of the state."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._unchanged = Unchanged()
+
+    def build(self, committed: Committed) -> tuple[JsonObject, int]:
+        """The groups, online ones first, and how many were left out.
+
+        A system group is shown only while it has members.
+        """
+        broker = self._broker
+        lag = self._lag_by_group(committed)
+        names = dict.fromkeys(sorted(info.group_name for info in broker.consumer_manager))
+        known = (*broker.subscription_group_manager.subscription_group_table, *lag)
+        names.update(dict.fromkeys(sorted(group for group in known if not is_system_group(group))))
+        held = self._held_pulls()
+        shown = list(islice(names, GROUPS_MAX))
+        groups = {group: self._group(group, lag.get(group, 0), held.get(group, {})) for group in shown}
+        return self._unchanged.reuse(groups), len(names) - len(shown)
+
+    def _group(self, group: str, lag: int, held_pulls: JsonObject) -> JsonObject:
+        info = self._broker.consumer_manager.get_consumer_group_info(group)
+        view: JsonObject = {
+            "consume_type": None,
+            "message_model": None,
+            "consume_from_where": None,
+            "members": {},
+            "omitted_members": 0,
+            "subscriptions": {},
+            "assignment": {},
+            "lag": lag,
+            "held_pulls": held_pulls,
+        }
+        if info is not None:
+            view.update(
+                consume_type=str(info.consume_type.value),
+                message_model=str(info.message_model.value),
+                consume_from_where=str(info.consume_from_where.value),
+                members=_members(info),
+                omitted_members=max(0, len(info.channel_info_table) - MEMBERS_PER_GROUP_MAX),
+                subscriptions=_subscriptions(info),
+                assignment=_assignment(info),
+            )
+        return view
+
+    def _lag_by_group(self, committed: Committed) -> dict[str, int]:
+        """Messages that each group has not confirmed yet, over all queues of which it has an offset."""
+        max_offset = self._broker.store.max_offset
+        lag: dict[str, int] = {}
+        for topic, queues in committed.items():
+            for queue_id, offsets in queues.items():
+                end = max_offset(topic, queue_id)
+                for group, offset in offsets.items():
+                    behind = end - offset
+                    lag[group] = lag.get(group, 0) + (behind if behind > 0 else 0)
+        return lag
+
+    def _held_pulls(self) -> dict[str, JsonObject]:
+        """Group -> ``topic@queue id`` -> the pull that waits there."""
+        held: dict[str, JsonObject] = {}
+        for pull in islice(self._broker.pull_request_hold_service.held(), HELD_PULLS_MAX):
+            header = pull.header
+            of_group = held.setdefault(header.consumer_group, {})
+            of_group[f"{header.topic}@{header.queue_id}"] = {
+                "offset": pull.pull_from_this_offset,
+                "since_ms": pull.suspend_timestamp,
+                "timeout_ms": pull.timeout_ms,
+                "client_id": self._client_id(header.consumer_group, pull.channel),
+            }
+        return held
+
+    def _client_id(self, group: str, channel: object) -> str | None:
+        info = self._broker.consumer_manager.get_consumer_group_info(group)
+        return None if info is None else _client_id_of(info, channel)
+
+    def locks(self, now_ms: int) -> JsonObject:
+        """The lock table: group -> ``topic@queue id`` -> owner and age. Expired leases are in it until replaced."""
+        manager = self._broker.rebalance_lock_manager
+        locks: JsonObject = {}
+        for group, queue, entry in islice(manager.entries(), LOCKS_MAX):
+            locks.setdefault(group, {})[f"{queue.topic}@{queue.queue_id}"] = {
+                "client_id": client_text(entry.client_id),
+                "since_ms": entry.last_update_ms,
+                "age_ms": max(0, now_ms - entry.last_update_ms),
+                "lease_ms": manager.lock_lease_ms,
+            }
+        return locks
+
+
+def _members(info: ConsumerGroupInfo) -> JsonObject:
+    return {
+        client_text(client.client_id): {
+            "address": client.channel.remote_address,
+            "language": client.language_name,
+            "version": client.version,
+            "last_heartbeat_ms": client.last_update_ms,
+        }
+        for client in islice(info.channel_info_table.values(), MEMBERS_PER_GROUP_MAX)
+    }
+
+
+def _subscriptions(info: ConsumerGroupInfo) -> JsonObject:
+    subscriptions = islice(info.subscription_table.items(), SUBSCRIPTIONS_PER_GROUP_MAX)
+    return {
+        topic: {
+            "expression": client_text(subscription.sub_string),
+            "type": str(subscription.expression_type),
+            "version": subscription.sub_version,
+        }
+        for topic, subscription in subscriptions
+    }
+
+
+def _assignment(info: ConsumerGroupInfo) -> JsonObject:
+    """Topic -> queue id -> the client that pulled last. Clients decide the assignment; the broker only sees this."""
+    assignment: JsonObject = {}
+    for (topic, queue_id), channel in islice(info.last_pulled_by.items(), HELD_PULLS_MAX):
+        client_id = _client_id_of(info, channel)
+        if client_id is not None:
+            assignment.setdefault(topic, {})[str(queue_id)] = client_id
+    return assignment
+
+
+def _client_id_of(info: ConsumerGroupInfo, channel: object) -> str | None:
+    client = info.channel_info_table.get(channel)  # type: ignore[call-overload]  # any key may be asked for
+    return None if client is None else client_text(client.client_id)

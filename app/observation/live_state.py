@@ -1,0 +1,100 @@
+"""The state of the live engine as one JSON tree: what the page shows, and nothing that the engine does not hold.
+
+Runs in the engine's thread, at most ten times a second and only while somebody watches. The shape is drawn in
+``app/observation/__init__.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from app.json_types import JsonObject
+from app.observation.commit_log_tail import CommitLogTail
+from app.observation.connections_view import ConnectionsView
+from app.observation.groups_view import GroupsView
+from app.observation.message_search import MessageSearch
+from app.observation.recent_log import RecentLog
+from app.observation.topics_view import TopicsView, committed_offsets
+from app.version import version
+
+if TYPE_CHECKING:
+    from engine.broker.broker import Broker
+    from engine.name_server.name_server import NameServer
+
+
+class LiveState:
+    """Builds the state; also holds the search, which reads the same engine."""
+
+    def __init__(self, name_server: NameServer, broker: Broker, data_folder: str, recent_log: RecentLog) -> None:
+        self._name_server = name_server
+        self._broker = broker
+        self._data_folder = data_folder
+        self._recent_log = recent_log
+        self._topics = TopicsView(broker)
+        self._groups = GroupsView(broker)
+        self._connections = ConnectionsView(broker)
+        self._tail = CommitLogTail(broker.store)
+        self.search = MessageSearch(broker)
+
+    def build(self) -> JsonObject:
+        """A fresh tree. Parts that never change once made (records, log lines) are shared between trees."""
+        # The page needs the broker's clock to the second only; a finer one would make every state a new one.
+        now_ms = self._broker.runtime.clock.now_ms()
+        now_ms -= now_ms % 1000
+        committed, omitted_offsets = committed_offsets(self._broker)
+        topics, omitted_topics = self._topics.build(committed)
+        groups, omitted_groups = self._groups.build(committed)
+        connections, omitted_connections = self._connections.build(now_ms)
+        return {
+            "cluster": self._cluster(now_ms),
+            "connections": connections,
+            "topics": topics,
+            "groups": groups,
+            "commit_log": self._commit_log(),
+            "locks": self._groups.locks(now_ms),
+            "rates": asdict(self._broker.stats.last_second(now_ms)),
+            "log": self._recent_log.lines(),
+            "omitted": {
+                "topics": omitted_topics,
+                "groups": omitted_groups,
+                "connections": omitted_connections,
+                "offset_pairs": omitted_offsets,
+            },
+        }
+
+    def history(self) -> JsonObject:
+        """One list per measure of the last ten minutes, and ``seconds``."""
+        rows = [asdict(row) for row in self._broker.stats.history(self._broker.runtime.clock.now_ms())]
+        history: JsonObject = {"seconds": [row["second"] for row in rows]}
+        history.update((name, [row[name] for row in rows]) for name in rows[0] if name != "second")
+        return history
+
+    def _cluster(self, now_ms: int) -> JsonObject:
+        config, store = self._broker.config, self._broker.store
+        return {
+            "name_server": self._name_server.address,
+            "broker_name": config.broker_name,
+            "broker_address": self._broker.address,
+            "cluster_name": config.cluster_name,
+            "version": version(),
+            "started_ms": self._broker.started_ms,
+            "now_ms": now_ms,
+            "flush": store.config.flush_disk_type.value,
+            "data_folder": self._data_folder,
+        }
+
+    def _commit_log(self) -> JsonObject:
+        store = self._broker.store
+        return {
+            "min_offset": store.commit_log_min_offset,
+            "max_offset": store.commit_log_max_offset,
+            "flushed_offset": store.flushed_offset,
+            "dispatched_offset": store.dispatched_offset,
+            "files": [
+                {"name": file.path.rpartition("/")[2], "size": file.size_bytes, "start": file.start_offset}
+                for file in store.commit_log.files.files[-20:]
+            ],
+            "file_count": len(store.commit_log.files.files),
+            "tail": self._tail.look(),
+        }

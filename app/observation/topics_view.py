@@ -1,0 +1,103 @@
+"""Topics and their queues, with the offsets that groups have committed."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from app.json_types import JsonObject
+from app.observation.bounds import OFFSET_PAIRS_MAX, QUEUES_MAX, QUEUES_PER_TOPIC_MAX, TOPICS_MAX
+from app.observation.unchanged import Unchanged
+from engine.protocol.names import is_dlq_topic, is_retry_topic, reply_topic
+from engine.protocol.topic_config import TopicConfig
+
+if TYPE_CHECKING:
+    from engine.broker.broker import Broker
+
+#: topic -> queue id -> group -> committed offset.
+Committed = dict[str, dict[int, dict[str, int]]]
+
+_NOTHING: dict[int, dict[str, int]] = {}
+_KIND_ORDER = {"normal": 0, "retry": 1, "dlq": 2, "system": 3}
+
+
+class TopicsView:
+    """Builds the ``topics`` part of the state."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._reply_topic = reply_topic(broker.config.cluster_name)
+        self._kinds: dict[str, str] = {}
+        self._unchanged = Unchanged()
+
+    def build(self, committed: Committed) -> tuple[JsonObject, int]:
+        """The topics, and how many were left out."""
+        table = self._broker.topic_config_manager.topic_config_table
+        if len(self._kinds) > 2 * len(table):
+            self._kinds.clear()
+        names = sorted(table, key=lambda name: (_KIND_ORDER[self.kind(name)], name))
+        room = QUEUES_MAX
+        topics: JsonObject = {}
+        for name in names[:TOPICS_MAX]:
+            topics[name] = view = self._topic(table[name], committed.get(name, _NOTHING), room)
+            room -= len(view["queues"])
+        return self._unchanged.reuse(topics), len(names) - len(topics)
+
+    def kind(self, topic: str) -> str:
+        """``normal``, ``retry``, ``dlq`` or ``system``."""
+        kind = self._kinds.get(topic)
+        if kind is None:
+            if is_retry_topic(topic):
+                kind = "retry"
+            elif is_dlq_topic(topic):
+                kind = "dlq"
+            elif self._broker.topic_config_manager.is_system_topic(topic) or topic == self._reply_topic:
+                kind = "system"
+            else:
+                kind = "normal"
+            self._kinds[topic] = kind
+        return kind
+
+    def _topic(self, config: TopicConfig, committed: dict[int, dict[str, int]], room: int) -> JsonObject:
+        """One topic with at most ``room`` queues. Queues of system topics are shown only once they were used:
+        BenchmarkTest alone has 1,024.
+        """
+        topic = config.topic_name
+        kind = self.kind(topic)
+        store = self._broker.store
+        limit = min(room, QUEUES_PER_TOPIC_MAX)
+        count = max(config.read_queue_nums, config.write_queue_nums)
+        queues: JsonObject = {}
+        omitted = 0
+        for queue_id in range(count):
+            max_offset = store.max_offset(topic, queue_id)
+            if max_offset == 0 and kind == "system":
+                continue
+            if len(queues) >= limit:
+                omitted = count - queue_id
+                break
+            queues[str(queue_id)] = {
+                "min": store.min_offset(topic, queue_id),
+                "max": max_offset,
+                "last_store_ms": store.last_store_timestamp(topic, queue_id) or None,
+                "committed": committed.get(queue_id, {}),
+            }
+        return {
+            "kind": kind,
+            "perm": config.perm,
+            "read_queues": config.read_queue_nums,
+            "write_queues": config.write_queue_nums,
+            "queues": queues,
+            "omitted_queues": omitted,
+        }
+
+
+def committed_offsets(broker: Broker) -> tuple[Committed, int]:
+    """All committed offsets by topic, queue and group, and how many pairs of topic and group were left out."""
+    manager = broker.consumer_offset_manager
+    committed: Committed = {}
+    for topic, group, offsets in islice(manager.entries(), OFFSET_PAIRS_MAX):
+        of_topic = committed.setdefault(topic, {})
+        for queue_id, offset in offsets.items():
+            of_topic.setdefault(queue_id, {})[group] = offset
+    return committed, max(0, len(manager.offset_table) - OFFSET_PAIRS_MAX)

@@ -1,0 +1,86 @@
+"""Everything that ``glassmq serve`` runs: the live engine first, then the page server over it.
+
+The engine answers clients before Flask is imported: the first message can be sent while the page still starts.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from app.access_gate import AccessRules
+from app.live_host import LiveHost, LiveHostSettings, StartFailed
+from app.observation.recent_log import RecentLog
+from app.page_socket import AddressNotUsable, bind_page_socket
+from engine.runtime.port import AddressInUse
+
+if TYPE_CHECKING:
+    from app.page_listener import PageListener
+    from app.web import PageServer
+
+
+@dataclass(frozen=True, slots=True)
+class PageSettings:
+    """Where the page is served, and to whom."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    token: str | None = None
+    allowed_hosts: tuple[str, ...] = field(default=())
+
+
+class Server:
+    """Name server, broker and page in this process. ``page`` None: no page."""
+
+    def __init__(
+        self, engine: LiveHostSettings, page: PageSettings | None, recent_log: RecentLog | None = None
+    ) -> None:
+        self.host = LiveHost(engine, recent_log)
+        self._page = page
+        self._listener: PageListener | None = None
+        self._page_server: PageServer | None = None
+        self.page_address: str | None = None
+
+    def start(self) -> None:
+        """Start everything; all addresses answer when this returns. Raises StartFailed, and leaves nothing running."""
+        listening = None if self._page is None else _listen(self._page)
+        try:
+            self.host.start()
+            if self._page is not None and listening is not None:
+                self._start_page(self._page, listening)
+        except BaseException:
+            if listening is not None:
+                listening.close()
+            self.stop()
+            raise
+
+    def _start_page(self, page: PageSettings, listening: socket.socket) -> None:
+        from app.page_listener import PageListener
+        from app.web import WebSettings, create_app
+
+        port = listening.getsockname()[1]
+        rules = AccessRules(page.host, port, page.token, page.allowed_hosts)
+        self._page_server = create_app(self.host, WebSettings(access=rules))
+        self._listener = PageListener(listening, self._page_server.app)
+        self.page_address = self._listener.bound_address
+        threading.Thread(target=self._listener.serve_forever, args=(0.2,), name="page-listener", daemon=True).start()
+        self._page_server.stream.start()
+
+    def stop(self) -> None:
+        """Stop the page, then the engine gracefully. Does nothing for what was not started."""
+        if self._page_server is not None:
+            self._page_server.stream.stop()
+        if self._listener is not None:
+            self._listener.shutdown()
+        self.host.stop()
+
+
+def _listen(page: PageSettings) -> socket.socket:
+    try:
+        return bind_page_socket(page.host, page.port)
+    except AddressInUse as error:
+        raise StartFailed(f"the page cannot start: {error}; choose another port with --http-port") from error
+    except AddressNotUsable as error:
+        raise StartFailed(f"the page cannot start: {error}; see --http-host and --http-port") from error

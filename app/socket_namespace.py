@@ -1,0 +1,139 @@
+"""Socket.IO's side of the live stream: the namespace ``/live`` and the transport that the stream sends through."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, cast
+
+from engineio.async_drivers._websocket_wsgi import (  # type: ignore[import-untyped]  # has no types
+    SimpleWebSocketWSGI,
+)
+from flask import Flask
+from flask_socketio import Namespace, SocketIO
+from socketio.exceptions import (  # type: ignore[import-untyped]  # has no types
+    ConnectionRefusedError as SocketConnectionRefused,
+)
+from wsproto.utilities import RemoteProtocolError
+
+from app.json_text import SocketJson
+from app.json_types import JsonObject
+from app.stream import LiveStream, TooManyViewers
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+#: What the libraries would say about every frame that is no frame. Broken clients are not this server's errors.
+_library_log = logging.getLogger("glassmq.stream.library")
+_library_log.setLevel(logging.CRITICAL)
+
+NAMESPACE = "/live"
+#: The longest message that a browser may send; its acknowledgements have some 30 bytes.
+MESSAGE_MAX_BYTES = 4096
+_FRAME_TYPES = "0123456"
+
+
+class BoundedWebSocket(SimpleWebSocketWSGI):  # type: ignore[misc]  # the library has no types
+    """A WebSocket that refuses long messages while they arrive (engineio checks only when they are complete), takes
+    what is no frame of Engine.IO for the end, and bears a browser that is gone already when it is closed.
+    """
+
+    def __init__(self, handler: Any, server: Any, **options: Any) -> None:
+        super().__init__(handler, server, max_message_size=MESSAGE_MAX_BYTES, **options)
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        try:
+            answer: Iterable[bytes] = super().__call__(environ, start_response)
+        except RemoteProtocolError:
+            start_response("400 Bad Request", [("Content-Type", "text/plain")])
+            return [b"400: this is no WebSocket request\n"]
+        return answer
+
+    def wait(self) -> str | None:
+        """The next frame; None for the end of the connection."""
+        frame = super().wait()
+        # A frame begins with the digit of its type; binary frames have no place in this protocol.
+        return frame if isinstance(frame, str) and frame[:1] in _FRAME_TYPES and frame else None
+
+    def close(self) -> None:
+        """Say goodbye if anybody still listens."""
+        with contextlib.suppress(OSError):
+            super().close()
+
+
+def create_socketio(app: Flask) -> SocketIO:
+    """The Socket.IO server inside ``app``. Origins are checked by the access gate in front of it."""
+    socketio = SocketIO(
+        app,
+        async_mode="threading",
+        async_handlers=False,  # a browser's events are handled one after the other, in its own thread
+        cors_allowed_origins=[],  # no CORS headers at all
+        max_http_buffer_size=MESSAGE_MAX_BYTES,
+        ping_interval=10,
+        ping_timeout=15,
+        json=SocketJson,
+        manage_session=False,
+        logger=_library_log,
+        engineio_logger=_library_log,
+    )
+    engine = _server(socketio).eio
+    # engineio names its WebSocket class here and offers no option for the longest message.
+    engine._async = {**engine._async, "websocket": BoundedWebSocket}
+    return socketio
+
+
+def _server(socketio: SocketIO) -> Any:
+    """The python-socketio server inside; the type stubs of Flask-SocketIO do not know it."""
+    return cast(Any, socketio).server
+
+
+class SocketTransport:
+    """Sends the stream's messages through Socket.IO."""
+
+    def __init__(self, socketio: SocketIO) -> None:
+        self._socketio = socketio
+
+    def send(self, viewer_ids: list[str], event: str, payload: JsonObject) -> None:
+        """Queue one message for several viewers; it is encoded once."""
+        _server(self._socketio).emit(event, payload, to=viewer_ids, namespace=NAMESPACE)
+
+    def disconnect(self, viewer_id: str, reason: str) -> None:
+        """Say why, then close the connection. Closing waits for the browser to read: a thread of its own does it."""
+        self._socketio.emit("goodbye", {"reason": reason}, to=viewer_id, namespace=NAMESPACE)
+        threading.Thread(target=self._close, args=(viewer_id,), name="close-viewer", daemon=True).start()
+
+    def _close(self, viewer_id: str) -> None:
+        server = _server(self._socketio)
+        engine_id = server.manager.eio_sid_from_sid(viewer_id, NAMESPACE)
+        if engine_id is not None:
+            server.eio.disconnect(engine_id)
+
+
+class LiveNamespace(Namespace):
+    """Hands every event of a browser, known or not, to the stream, which limits and judges them."""
+
+    def __init__(self, stream: LiveStream) -> None:
+        super().__init__(NAMESPACE)
+        self._stream = stream
+
+    def trigger_event(self, event: str, *arguments: Any) -> None:
+        """Called by Socket.IO with the session id first; then the connection's data or the event's arguments."""
+        viewer_id = str(arguments[0])
+        match event:
+            case "connect":
+                try:
+                    self._stream.add_viewer(viewer_id)
+                except TooManyViewers as error:
+                    raise SocketConnectionRefused(str(error), {"reason": "too_many_viewers"}) from None
+            case "disconnect":
+                self._stream.remove_viewer(viewer_id)
+            case _:
+                self._stream.event_received(viewer_id, event, arguments[1:])
+
+
+def open_socket_sessions(socketio: SocketIO) -> int:
+    """How many Socket.IO sessions are open, watching or not."""
+    # Closed sessions stay in the table until engineio's next round; a copy, because other threads change it.
+    return sum(not session.closed for session in list(_server(socketio).eio.sockets.values()))

@@ -1,0 +1,195 @@
+"""The page server: pages, translations, API and live stream in one Flask application."""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from flask import Flask, Response, g, redirect, render_template, request
+from flask.typing import ResponseReturnValue
+from flask_socketio import SocketIO
+from werkzeug.exceptions import HTTPException
+
+from app.access_gate import AccessGate, AccessRules
+from app.api import create_api, http_error_answer, json_answer
+from app.live_source import LiveSource
+from app.socket_namespace import LiveNamespace, SocketTransport, create_socketio, open_socket_sessions
+from app.stream import LiveStream
+from app.translator import LANGUAGES, choose_language, texts, translate
+
+log = logging.getLogger("glassmq.http")
+
+LANGUAGE_COOKIE = "glassmq_language"
+_YEAR_S = 365 * 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class PageFolders:
+    """Where templates and static files lie: beside ``app/`` in a source tree, inside it in a wheel."""
+
+    templates: Path
+    static: Path
+
+    @classmethod
+    def find(cls) -> PageFolders:
+        """The folders of this installation."""
+        package = Path(__file__).resolve().parent
+        bundled = package / "bundled"
+        root = bundled if bundled.is_dir() else package.parent
+        return cls(templates=root / "templates", static=root / "static")
+
+
+@dataclass(frozen=True, slots=True)
+class PageServer:
+    """What :func:`create_app` made: the WSGI application and the parts that its owner starts and stops."""
+
+    app: Flask
+    socketio: SocketIO
+    stream: LiveStream
+
+
+@dataclass(frozen=True, slots=True)
+class WebSettings:
+    """How the page server behaves; see :class:`app.access_gate.AccessRules` for who may use it."""
+
+    access: AccessRules = field(default_factory=AccessRules)
+    folders: PageFolders = field(default_factory=PageFolders.find)
+
+
+def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageServer:
+    """Build the page server over ``source``. Nothing runs until the caller starts ``.stream`` and serves ``.app``."""
+    settings = settings or WebSettings()
+    app = Flask(
+        "glassmq",
+        template_folder=str(settings.folders.templates),
+        static_folder=str(settings.folders.static),
+        static_url_path="/static",
+    )
+    # Flask signs its session cookie with this; the page keeps no session, so a key per start is enough.
+    app.config.update(
+        SECRET_KEY=secrets.token_bytes(32),
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Lax",
+        MAX_CONTENT_LENGTH=64 * 1024,
+    )
+    app.jinja_env.trim_blocks = True
+    app.jinja_env.lstrip_blocks = True
+    _add_language(app)
+    _add_pages(app)
+    _add_error_pages(app)
+    app.register_blueprint(create_api(source))
+    app.after_request(_add_security_headers)
+
+    socketio = create_socketio(app)
+    stream = LiveStream(source, SocketTransport(socketio))
+    socketio.on_namespace(LiveNamespace(stream))
+    gate = AccessGate(app.wsgi_app, settings.access, lambda: open_socket_sessions(socketio))
+    app.wsgi_app = gate  # type: ignore[method-assign]  # Flask's documented place for middleware
+    return PageServer(app, socketio, stream)
+
+
+def _add_language(app: Flask) -> None:
+    @app.before_request
+    def choose() -> None:
+        g.csp_nonce = secrets.token_urlsafe(16)
+        g.language = choose_language(
+            request.args.get("lang"),
+            request.cookies.get(LANGUAGE_COOKIE),
+            request.headers.get("Accept-Language", ""),
+        )
+
+    @app.context_processor
+    def template_values() -> dict[str, object]:
+        return {
+            "lang": g.language,
+            "languages": LANGUAGES,
+            "csp_nonce": g.csp_nonce,
+            "t": lambda key, **values: translate(g.language, key, **values),
+            "page_data": {"language": g.language, "translations": texts(g.language)},
+            "import_map": _import_map(str(app.static_folder)),
+        }
+
+    @app.after_request
+    def remember(response: Response) -> Response:
+        if request.args.get("lang") in LANGUAGES:
+            response.set_cookie(
+                LANGUAGE_COOKIE,
+                g.language,
+                max_age=_YEAR_S,
+                httponly=True,
+                samesite="Lax",
+                secure=request.is_secure,
+            )
+        return response
+
+
+@cache
+def _import_map(static_folder: str) -> object:
+    """Which file stands behind each module name in the page's scripts; written by the set-up command."""
+    path = Path(static_folder) / "vendor" / "import-map.json"
+    if not path.exists():
+        log.warning("the page's packages are missing (%s): run make install", path)
+        return {"imports": {}}
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _add_pages(app: Flask) -> None:
+    @app.get("/")
+    def landing() -> str:
+        return render_template("landing.html")
+
+    @app.get("/live")
+    def live() -> str:
+        return render_template("live.html")
+
+    @app.get("/live/")
+    def live_with_slash() -> ResponseReturnValue:
+        return redirect("/live", 308)
+
+    @app.get("/translations/<language>.json")
+    def translations(language: str) -> Response:
+        if language not in LANGUAGES:
+            return json_answer({"error": f"no such language; there are {', '.join(LANGUAGES)}"}, 404)
+        return json_answer(texts(language))
+
+    @app.get("/healthz")
+    def healthz() -> Response:
+        return json_answer({"status": "ok"})
+
+    @app.get("/favicon.ico")
+    def favicon() -> ResponseReturnValue:
+        return redirect("/static/favicon.svg", 308)
+
+
+def _add_error_pages(app: Flask) -> None:
+    @app.errorhandler(HTTPException)
+    def http_error(error: HTTPException) -> ResponseReturnValue:
+        if request.path.startswith("/api/"):
+            return http_error_answer(error)
+        if isinstance(error.response, Response) or error.code in (301, 302, 307, 308):
+            return error.get_response()
+        key = "error.not_found" if error.code == 404 else "error.other"
+        text = translate(g.get("language", "en"), key, code=error.code, path=request.path)
+        return Response(text + "\n", status=error.code, mimetype="text/plain")
+
+
+def _add_security_headers(response: Response) -> Response:
+    """Scripts and styles come from this server only; nobody may frame the page or read it from elsewhere."""
+    nonce = g.get("csp_nonce", "")
+    response.headers.setdefault(
+        "Content-Security-Policy",
+        "default-src 'none'; "
+        f"script-src 'self' 'nonce-{nonce}'; "
+        "style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    )
+    response.headers.setdefault("X-Content-Type-Options", "nosniff")
+    response.headers.setdefault("X-Frame-Options", "DENY")
+    response.headers.setdefault("Referrer-Policy", "no-referrer")
+    response.headers.setdefault("Cross-Origin-Opener-Policy", "same-origin")
+    response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+    return response

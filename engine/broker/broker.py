@@ -1,0 +1,291 @@
+"""One broker, put together (RocketMQ: ``BrokerController``).
+
+Start: read the configuration files, load the store (which repairs what a crash left), listen, begin to dispatch,
+flush and deliver, register with the name servers. Shutdown is the reverse, and writes every table once more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from engine.broker.broker_admin_processor import BrokerAdminProcessor
+from engine.broker.broker_config import BrokerConfig
+from engine.broker.broker_outer_api import BrokerOuterApi
+from engine.broker.broker_stats_manager import GROUP_SAMPLE_INTERVAL_MS, BrokerStatsManager
+from engine.broker.client_housekeeping_service import ClientHousekeepingService
+from engine.broker.client_manage_processor import ClientManageProcessor
+from engine.broker.consumer_manage_processor import ConsumerManageProcessor
+from engine.broker.consumer_manager import ConsumerManager
+from engine.broker.consumer_offset_manager import ConsumerOffsetManager
+from engine.broker.errors import ConfigRefused
+from engine.broker.group_admin_processor import GroupAdminProcessor
+from engine.broker.producer_manager import ProducerManager
+from engine.broker.pull_message_processor import PullMessageProcessor
+from engine.broker.pull_request_hold_service import PullRequestHoldService
+from engine.broker.query_message_processor import QueryMessageProcessor
+from engine.broker.rebalance_lock_manager import RebalanceLockManager
+from engine.broker.schedule_message_service import ScheduleMessageService
+from engine.broker.send_message_back_processor import SendMessageBackProcessor
+from engine.broker.send_message_processor import SendMessageProcessor
+from engine.broker.subscription_group_manager import SubscriptionGroupManager
+from engine.broker.topic_admin_processor import TopicAdminProcessor
+from engine.broker.topic_config_manager import TopicConfigManager
+from engine.protocol.addresses import encode_host
+from engine.protocol.errors import ProtocolError
+from engine.protocol.headers import NotifyConsumerIdsChangedRequestHeader
+from engine.protocol.names import SCHEDULE_TOPIC, validate_topic
+from engine.protocol.remoting_command import RemotingCommand
+from engine.protocol.request_code import RequestCode
+from engine.remoting.channel import Channel
+from engine.remoting.remoting_client import RemotingClient
+from engine.remoting.remoting_server import RemotingServer
+from engine.runtime.background_tasks import BackgroundTasks
+from engine.runtime.port import DiskFault, Runtime
+from engine.store.config_file import ConfigFile
+from engine.store.message_store import MessageStore
+from engine.store.recovery_report import RecoveryReport
+from engine.store.store_config import MessageStoreConfig
+
+logger = logging.getLogger("glassmq.broker")
+
+CONFIG_FOLDER = "config"
+_WILDCARD_HOSTS = ("0.0.0.0", "::", "[::]")
+
+
+class Broker:
+    """A broker that serves from ``start`` to ``shutdown``.
+
+    :param runtime: the node it runs on.
+    :param config: names, address, what is allowed.
+    :param store_config: files and flushing.
+
+    Raises :class:`ConfigRefused` for names that cannot be.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        config: BrokerConfig | None = None,
+        store_config: MessageStoreConfig | None = None,
+    ) -> None:
+        self.runtime = runtime
+        self.config = config if config is not None else BrokerConfig()
+        self.store_config = store_config if store_config is not None else MessageStoreConfig()
+        for name in (self.config.broker_name, self.config.cluster_name):
+            try:
+                validate_topic(name)  # both become topics
+            except ProtocolError as error:
+                raise ConfigRefused(f"as a broker's or cluster's name, {error}") from error
+        self.started_ms = 0
+        #: ``"ip:port"`` that clients are told, and the same as bytes; known once the broker listens.
+        self.address = ""
+        self.store_host = b""
+        self.recovery_report: RecoveryReport | None = None
+        self._must_register = asyncio.Event()
+        self._tasks = BackgroundTasks(self.config.broker_name)
+        self._make_tables()
+        self._make_services()
+        self.server = RemotingServer(runtime, self.config.broker_name)
+        self.server.on_connection_closed(self.client_housekeeping_service.channel_closed)
+        self._register_processors()
+
+    def _make_tables(self) -> None:
+        runtime, config = self.runtime, self.config
+        clock = runtime.clock
+        self.stats = BrokerStatsManager(clock.now_ms(), config.max_consumer_offset_entries)
+        self.store = MessageStore(runtime, self.store_config)
+        self.topic_config_manager = TopicConfigManager(
+            config,
+            self._config_file("topics.json"),
+            clock,
+            len(self.store_config.delay_levels_ms) - 1,
+            self._must_register.set,
+        )
+        self.subscription_group_manager = SubscriptionGroupManager(
+            config, self._config_file("subscriptionGroup.json"), clock
+        )
+        self.consumer_offset_manager = ConsumerOffsetManager(
+            self._config_file("consumerOffset.json"), config.max_consumer_offset_entries
+        )
+        self.consumer_manager = ConsumerManager(
+            self._notify_consumer_ids_changed, config.max_online_groups, config.max_subscriptions_per_group
+        )
+        self.producer_manager = ProducerManager(config.max_online_groups)
+        self.rebalance_lock_manager = RebalanceLockManager(
+            clock, config.rebalance_lock_max_live_time_ms, config.max_rebalance_locks
+        )
+
+    def _make_services(self) -> None:
+        clock, config = self.runtime.clock, self.config
+        self.schedule_message_service = ScheduleMessageService(
+            clock, self.store, self._config_file("delayOffset.json"), self.store_config.delay_levels_ms
+        )
+        self.pull_message_processor = PullMessageProcessor(self)
+        self.pull_request_hold_service = PullRequestHoldService(
+            clock,
+            self.store.max_offset,
+            self.pull_message_processor.execute_request_when_wakeup,
+            config.max_held_pull_requests,
+        )
+        self.client_housekeeping_service = ClientHousekeepingService(
+            clock, self.consumer_manager, self.producer_manager, config.channel_expired_timeout_ms
+        )
+        self.broker_outer_api = BrokerOuterApi(self.runtime, config)
+
+    def _config_file(self, name: str) -> ConfigFile:
+        return ConfigFile(self.runtime.disk, f"{CONFIG_FOLDER}/{name}")
+
+    @property
+    def name_server_client(self) -> RemotingClient:
+        """The connections to the name servers."""
+        return self.broker_outer_api.client
+
+    # ------------------------------------------------------------------------------ life
+
+    async def start(self) -> RecoveryReport:
+        """Serve. What had to be repaired is in the report and in the log.
+
+        Raises ``FolderLocked`` (another broker has the data), ``AddressInUse``, ``DiskFault``.
+        """
+        self.started_ms = self.runtime.clock.now_ms()
+        self.recovery_report = report = self.store.load()
+        try:
+            self._load_tables(report)
+            await self.server.start(self.config.host, self.config.port)
+            self._take_address()
+            self._begin_services()
+        except BaseException:
+            await self._tasks.stop()
+            await self.server.shutdown()
+            await self.store.shutdown()
+            raise
+        await self._register_broker_all()
+        self._tasks.spawn(self._keep_registered(), "register")
+        return report
+
+    def _begin_services(self) -> None:
+        self.store.on_messages_arrived = self._messages_arrived
+        self.store.start()
+        self.schedule_message_service.start(self._tasks)
+        every, config = self._tasks.every, self.config
+        every(config.hold_check_interval_ms, self.pull_request_hold_service.check_hold_request, "hold service")
+        scan = self.client_housekeeping_service.scan_exception_channel
+        every(config.channel_scan_interval_ms, scan, "scan channels")
+        every(config.flush_consumer_offset_interval_ms, self.consumer_offset_manager.persist, "persist offsets")
+        persist_delay_offsets = self.schedule_message_service.persist
+        every(config.flush_delay_offset_interval_ms, persist_delay_offsets, "persist delay offsets")
+        every(GROUP_SAMPLE_INTERVAL_MS, self.stats.sample_groups, "sample groups")
+
+    def _load_tables(self, report: RecoveryReport) -> None:
+        for table in self._persistent_tables:
+            table.load()
+        if not report.was_clean:
+            self.consumer_offset_manager.cut_offsets(self.store.max_offset)
+
+    @property
+    def _persistent_tables(
+        self,
+    ) -> tuple[TopicConfigManager, SubscriptionGroupManager, ConsumerOffsetManager, ScheduleMessageService]:
+        return (
+            self.topic_config_manager,
+            self.subscription_group_manager,
+            self.consumer_offset_manager,
+            self.schedule_message_service,
+        )
+
+    def _take_address(self) -> None:
+        """Work out what clients are told: ``brokerIP1``, or where the broker really listens."""
+        ip, _, port = self.server.address.rpartition(":")
+        if self.config.broker_ip1 is not None:
+            ip = self.config.broker_ip1
+        elif ip in _WILDCARD_HOSTS:
+            ip = self.runtime.identity.host_ip
+        self.address = f"{ip}:{port}"
+        try:
+            self.store_host = encode_host(self.address)
+        except ProtocolError as error:
+            raise ConfigRefused(f"brokerIP1 must be an IP address: {error}") from error
+
+    async def shutdown(self) -> None:
+        """Say goodbye, stop serving, write every table."""
+        await self._tasks.stop()
+        await self.broker_outer_api.unregister_broker_all(self.address)
+        await self.broker_outer_api.shutdown()
+        await self.server.shutdown()
+        await self.store.shutdown()
+        for table in self._persistent_tables:
+            try:
+                table.persist()
+            except DiskFault as fault:
+                logger.error("a table could not be written: %s", fault)
+
+    # ------------------------------------------------------------------------------ name servers
+
+    async def _register_broker_all(self) -> None:
+        self._must_register.clear()
+        await self.broker_outer_api.register_broker_all(self.address, self.topic_config_manager.to_wrapper())
+
+    async def _keep_registered(self) -> None:
+        """Register every 30 s, and at once after a topic changed; changes of one moment go together."""
+        while True:
+            try:
+                async with asyncio.timeout(self.config.register_name_server_period_ms / 1_000):
+                    await self._must_register.wait()
+            except TimeoutError:
+                pass
+            await self._register_broker_all()
+
+    # ------------------------------------------------------------------------------ what happens
+
+    def _messages_arrived(
+        self, topic: str, queue_id: int, max_offset: int, tags_code: int, store_timestamp: int
+    ) -> None:
+        """The dispatcher made a message visible."""
+        self.pull_request_hold_service.notify_message_arriving(topic, queue_id, max_offset, tags_code)
+        if topic == SCHEDULE_TOPIC:
+            self.schedule_message_service.message_arrived(queue_id)
+
+    def _notify_consumer_ids_changed(self, group: str, channels: list[Channel]) -> None:
+        """Tell members of ``group`` to rebalance (RocketMQ: ``Broker2Client.notifyConsumerIdsChanged``)."""
+        for channel in channels:
+            header = NotifyConsumerIdsChangedRequestHeader(group)
+            channel.send_oneway(RemotingCommand.request(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, header))
+
+    def _register_processors(self) -> None:
+        send = SendMessageProcessor(self)
+        client_manage = ClientManageProcessor(self)
+        consumer_manage = ConsumerManageProcessor(self)
+        query = QueryMessageProcessor(self)
+        topic_admin = TopicAdminProcessor(self)
+        group_admin = GroupAdminProcessor(self)
+        broker_admin = BrokerAdminProcessor(self)
+        register = self.server.register_processor
+        register(RequestCode.SEND_MESSAGE, send.send_message)
+        register(RequestCode.SEND_MESSAGE_V2, send.send_message)
+        register(RequestCode.SEND_BATCH_MESSAGE, send.send_message)
+        register(RequestCode.CONSUMER_SEND_MSG_BACK, SendMessageBackProcessor(self).consumer_send_msg_back)
+        register(RequestCode.PULL_MESSAGE, self.pull_message_processor.pull_message)
+        register(RequestCode.HEART_BEAT, client_manage.heart_beat)
+        register(RequestCode.UNREGISTER_CLIENT, client_manage.unregister_client)
+        register(RequestCode.CHECK_CLIENT_CONFIG, client_manage.check_client_config)
+        register(RequestCode.GET_CONSUMER_LIST_BY_GROUP, consumer_manage.get_consumer_list_by_group)
+        register(RequestCode.QUERY_CONSUMER_OFFSET, consumer_manage.query_consumer_offset)
+        register(RequestCode.UPDATE_CONSUMER_OFFSET, consumer_manage.update_consumer_offset)
+        register(RequestCode.LOCK_BATCH_MQ, consumer_manage.lock_batch_mq)
+        register(RequestCode.UNLOCK_BATCH_MQ, consumer_manage.unlock_batch_mq)
+        register(RequestCode.QUERY_MESSAGE, query.query_message)
+        register(RequestCode.VIEW_MESSAGE_BY_ID, query.view_message_by_id)
+        register(RequestCode.GET_MAX_OFFSET, query.get_max_offset)
+        register(RequestCode.GET_MIN_OFFSET, query.get_min_offset)
+        register(RequestCode.GET_EARLIEST_MSG_STORETIME, query.get_earliest_msg_storetime)
+        register(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, query.search_offset_by_timestamp)
+        register(RequestCode.UPDATE_AND_CREATE_TOPIC, topic_admin.update_and_create_topic)
+        register(RequestCode.GET_TOPIC_STATS_INFO, topic_admin.get_topic_stats_info)
+        register(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, group_admin.update_and_create_subscription_group)
+        register(RequestCode.GET_CONSUMER_CONNECTION_LIST, group_admin.get_consumer_connection_list)
+        register(RequestCode.GET_PRODUCER_CONNECTION_LIST, group_admin.get_producer_connection_list)
+        register(RequestCode.GET_CONSUME_STATS, group_admin.get_consume_stats)
+        register(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, group_admin.query_topic_consume_by_who)
+        register(RequestCode.GET_BROKER_CONFIG, broker_admin.get_broker_config)
+        register(RequestCode.GET_BROKER_RUNTIME_INFO, broker_admin.get_broker_runtime_info)

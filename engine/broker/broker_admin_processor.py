@@ -1,0 +1,148 @@
+"""The broker's own state and settings, as tools see them (RocketMQ: part of ``AdminBrokerProcessor``).
+
+The runtime table has RocketMQ's names. What this broker has no notion of is left out instead of invented: thread pools
+(requests are served by one event loop and never queue), page-cache locks beyond "0", transient store buffers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from engine.broker.broker_config import java_name, java_value
+from engine.broker.store_lookups import earliest_message_time
+from engine.protocol.bodies import KVTable
+from engine.protocol.data_version import DataVersion
+from engine.protocol.enums import PROTOCOL_VERSION
+from engine.protocol.headers import GetBrokerConfigResponseHeader
+from engine.protocol.json_text import dumps_json
+from engine.protocol.names import SCHEDULE_TOPIC
+from engine.protocol.remoting_command import RemotingCommand
+from engine.protocol.response_code import ResponseCode
+from engine.remoting.channel import Channel
+
+if TYPE_CHECKING:
+    from engine.broker.broker import Broker
+
+#: The name of :data:`PROTOCOL_VERSION` in ``MQVersion``.
+VERSION_DESCRIPTION = "V4_9_8"
+_RATE_WINDOWS_S = (10, 60, 600)
+#: Requests are processed as they arrive: no queue ever holds one.
+_QUEUES_THAT_ARE_NONE = ("sendThreadPoolQueue", "pullThreadPoolQueue", "queryThreadPoolQueue")
+#: What this broker cannot do, in RocketMQ's words.
+_NOT_SERVED = {"enablePropertyFilter": "false", "rejectTransactionMessage": "true"}
+
+
+class BrokerAdminProcessor:
+    """Codes 26 and 28."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    # ------------------------------------------------------------------------------ settings
+
+    def get_broker_config(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+        """Code 26: all settings as Java properties text."""
+        text = "".join(f"{name}={value}\n" for name, value in sorted(self.settings().items()))
+        version = DataVersion(self._broker.started_ms).to_dict()
+        header = GetBrokerConfigResponseHeader(dumps_json(version).decode())
+        return request.reply(ResponseCode.SUCCESS, None, header, text.encode())
+
+    def settings(self) -> dict[str, str]:
+        """The settings of broker and store under RocketMQ's names, with the address that is really bound."""
+        broker = self._broker
+        store_config = broker.store_config
+        settings = {
+            java_name(field.name): java_value(getattr(store_config, field.name)) for field in fields(store_config)
+        }
+        # RocketMQ counts or calls these otherwise than this store does.
+        del settings["mappedFileSizeConsumeQueueEntries"]
+        settings["mappedFileSizeConsumeQueue"] = str(store_config.mapped_file_size_consume_queue)
+        settings["maxMsgsNumBatch"] = settings.pop("maxMessagesNumBatch")
+        settings["fileReservedTime"] = settings.pop("fileReservedTimeHours")
+        settings["diskMaxUsedSpaceRatio"] = str(round(store_config.disk_max_used_space_ratio * 100))
+        settings |= broker.config.to_properties()
+        ip, _, port = broker.address.rpartition(":")
+        return settings | {"brokerIP1": ip, "listenPort": port, "brokerRole": "ASYNC_MASTER"} | _NOT_SERVED
+
+    # ------------------------------------------------------------------------------ state
+
+    def get_broker_runtime_info(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+        """Code 28."""
+        return request.reply(ResponseCode.SUCCESS, body=KVTable(self.runtime_info()).to_json())
+
+    def runtime_info(self) -> dict[str, str]:
+        """What the broker knows of itself."""
+        now_ms = self._broker.runtime.clock.now_ms()
+        return self._identity(now_ms) | self._store_state() | self._message_counts() | self._rates(now_ms)
+
+    def _identity(self, now_ms: int) -> dict[str, str]:
+        minutes, seconds = divmod((now_ms - self._broker.started_ms) // 1_000, 60)
+        hours, minutes = divmod(minutes, 60)
+        days, hours = divmod(hours, 24)
+        table = {
+            "bootTimestamp": str(self._broker.started_ms),
+            "brokerVersion": str(PROTOCOL_VERSION),
+            "brokerVersionDesc": VERSION_DESCRIPTION,
+            "runtime": f"[ {days} days, {hours} hours, {minutes} minutes, {seconds} seconds ]",
+            "startAcceptSendRequestTimeStamp": "0",
+            "pageCacheLockTimeMills": "0",
+        }
+        for queue in _QUEUES_THAT_ARE_NONE:
+            table[f"{queue}Size"] = table[f"{queue}HeadWaitTimeMills"] = "0"
+        return table
+
+    def _store_state(self) -> dict[str, str]:
+        broker, store = self._broker, self._broker.store
+        used_ratio = f"{broker.runtime.disk.used_ratio():.2f}"
+        table = {
+            "commitLogMinOffset": str(store.commit_log_min_offset),
+            "commitLogMaxOffset": str(store.commit_log_max_offset),
+            "remainHowManyDataToFlush": f"{store.commit_log_max_offset - store.flushed_offset} B",
+            "dispatchBehindBytes": str(store.dispatch_behind_bytes),
+            "commitLogDiskRatio": used_ratio,
+            "consumeQueueDiskRatio": used_ratio,
+            "earliestMessageTimeStamp": str(earliest_message_time(store)),
+        }
+        for level, offset in sorted(broker.schedule_message_service.offset_table.items()):
+            max_offset = store.max_offset(SCHEDULE_TOPIC, level - 1)
+            table[f"scheduleMessageOffset_{level}"] = f"{offset},{max_offset}"
+        return table
+
+    def _message_counts(self) -> dict[str, str]:
+        stats = self._broker.stats
+        totals = stats.totals
+        average = totals.in_bytes / totals.in_messages if totals.in_messages else 0.0
+        put_morning, get_morning = stats.today_morning
+        put_yesterday, get_yesterday = stats.yesterday_morning
+        return {
+            "msgPutTotalTodayNow": str(totals.in_messages),
+            "msgPutTotalTodayMorning": str(put_morning),
+            "msgPutTotalYesterdayMorning": str(put_yesterday),
+            "msgGetTotalTodayNow": str(totals.out_messages),
+            "msgGetTotalTodayMorning": str(get_morning),
+            "msgGetTotalYesterdayMorning": str(get_yesterday),
+            "putMessageTimesTotal": str(totals.in_messages),
+            "putMessageSizeTotal": str(totals.in_bytes),
+            "putMessageAverageSize": str(average),
+            "putMessageFailedTimes": str(stats.put_failures),
+            "putMessageEntireTimeMax": str(stats.put_latency_us_max // 1_000),
+            "getMessageEntireTimeMax": str(stats.get_latency_us_max // 1_000),
+        }
+
+    def _rates(self, now_ms: int) -> dict[str, str]:
+        """Per second, over 10, 60 and 600 s, separated by spaces."""
+        stats = self._broker.stats
+
+        def rates(*names: str) -> str:
+            sums = (sum(stats.per_second(name, now_ms, window) for name in names) for window in _RATE_WINDOWS_S)
+            return " ".join(str(value) for value in sums)
+
+        return {
+            "putTps": rates("in_messages"),
+            "getTransferedTps": rates("out_messages"),
+            "getFoundTps": rates("pulls_found"),
+            "getMissTps": rates("pulls_missed"),
+            "getTotalTps": rates("pulls_found", "pulls_missed"),
+            "putLatency99": f"{stats.last_second(now_ms).put_p99_us / 1_000:.2f}",
+        }

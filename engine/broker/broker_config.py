@@ -1,0 +1,134 @@
+"""Settings of one broker (RocketMQ: ``BrokerConfig``).
+
+Every field is an option of the same name in RocketMQ's camelCase (``auto_create_topic_enable`` is
+``autoCreateTopicEnable``); :meth:`BrokerConfig.to_properties` prints them so. Defaults are RocketMQ 4.9.8's unless
+the comment says otherwise. The bounds at the end have no counterpart there: RocketMQ's tables grow as long as its
+heap lasts, ours refuse with a message that names the limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import Enum
+
+from engine.protocol.permission import PERM_READ_WRITE
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerConfig:
+    """What one broker is called, where it listens and what it allows."""
+
+    # --- who and where ------------------------------------------------------------------------------------------
+    #: RocketMQ: the host name. A fixed name keeps examples and screenshots the same everywhere.
+    broker_name: str = "broker-a"
+    cluster_name: str = "DefaultCluster"
+    #: 0 is the master of its broker name (``MixAll.MASTER_ID``).
+    broker_id: int = 0
+    #: The address to listen on. RocketMQ: all addresses; here loopback unless told otherwise.
+    host: str = "127.0.0.1"
+    #: 0 takes any free port.
+    port: int = 10911
+    #: The IP that clients are told (``brokerIP1``); None: ``host``, or the machine's own when that is a wildcard.
+    broker_ip1: str | None = None
+    #: ``"host:port"`` of every name server to register with.
+    name_server_addresses: tuple[str, ...] = ()
+
+    # --- what is allowed ----------------------------------------------------------------------------------------
+    #: Permission bits of the whole broker.
+    broker_permission: int = PERM_READ_WRITE
+    auto_create_topic_enable: bool = True
+    auto_create_subscription_group: bool = True
+    #: Queues of the template topic TBW102.
+    default_topic_queue_nums: int = 8
+    #: Whether the topic named like the cluster (broker) may serve as a template too.
+    cluster_topic_enable: bool = True
+    broker_topic_enable: bool = True
+    #: What send replies carry as MSG_REGION and TRACE_ON (``BrokerConfig.regionId``, ``traceOn``).
+    region_id: str = "DefaultRegion"
+    trace_on: bool = True
+    trace_topic_enable: bool = False
+    msg_trace_topic_name: str = "RMQ_SYS_TRACE_TOPIC"
+    #: When a pull asks for an offset that is gone or beyond the end, note it in topic OFFSET_MOVED_EVENT.
+    offset_moved_event_enable: bool = True
+
+    # --- long polling -------------------------------------------------------------------------------------------
+    long_polling_enable: bool = True
+    #: How long a pull waits when long polling is off.
+    short_polling_time_mills: int = 1_000
+    #: Parked pulls are looked at so often even when nothing arrives (``PullRequestHoldService``, fixed there).
+    hold_check_interval_ms: int = 5_000
+
+    # --- clients ------------------------------------------------------------------------------------------------
+    notify_consumer_ids_changed_enable: bool = True
+    #: ``ConsumerManager``/``ProducerManager.CHANNEL_EXPIRED_TIMEOUT`` and the period of ``ClientHousekeepingService``.
+    channel_expired_timeout_ms: int = 120_000
+    channel_scan_interval_ms: int = 10_000
+    #: ``rocketmq.broker.rebalance.lockMaxLiveTime``.
+    rebalance_lock_max_live_time_ms: int = 60_000
+
+    # --- services -----------------------------------------------------------------------------------------------
+    register_name_server_period_ms: int = 30_000
+    register_broker_timeout_mills: int = 6_000
+    flush_consumer_offset_interval_ms: int = 5_000
+    flush_delay_offset_interval_ms: int = 10_000
+    #: ``MessageStoreConfig.defaultQueryMaxNum``.
+    default_query_max_num: int = 32
+
+    # --- bounds (ours) ------------------------------------------------------------------------------------------
+    max_topics: int = 10_000
+    #: BenchmarkTest, the widest topic RocketMQ makes itself, has 1024.
+    max_queue_nums_per_topic: int = 1_024
+    max_subscription_groups: int = 10_000
+    #: Producer groups plus consumer groups that are online.
+    max_online_groups: int = 10_000
+    max_subscriptions_per_group: int = 1_000
+    #: Pairs of topic and group with a stored offset.
+    max_consumer_offset_entries: int = 100_000
+    max_rebalance_locks: int = 100_000
+    #: As ``pullThreadPoolQueueCapacity``; beyond it a pull is answered at once.
+    max_held_pull_requests: int = 100_000
+
+    @property
+    def is_master(self) -> bool:
+        """True unless this broker is a slave."""
+        return self.broker_id == 0
+
+    def to_properties(self) -> dict[str, str]:
+        """The settings under RocketMQ's names, values as Java prints them."""
+        settings: dict[str, str] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is not None:
+                settings[java_name(field.name)] = java_value(value)
+        return settings
+
+
+#: Where RocketMQ's name is not simply ours in camelCase without the unit.
+_JAVA_NAMES: Mapping[str, str] = {
+    "cluster_name": "brokerClusterName",
+    "host": "bindAddress",
+    "port": "listenPort",
+    "broker_ip1": "brokerIP1",
+    "name_server_addresses": "namesrvAddr",
+}
+
+
+def java_name(name: str) -> str:
+    """A setting's name in RocketMQ: ``snake_case_ms`` becomes ``camelCase``."""
+    known = _JAVA_NAMES.get(name)
+    if known is not None:
+        return known
+    first, *rest = name.removesuffix("_ms").split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def java_value(value: object) -> str:
+    """A setting as Java prints it: lower-case booleans, enumerations by name, lists joined by semicolons."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, tuple):
+        return ";".join(str(part) for part in value)
+    return str(value)

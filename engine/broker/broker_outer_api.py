@@ -1,0 +1,99 @@
+"""What a broker tells the name servers (RocketMQ: ``BrokerOuterAPI``).
+
+Every broker registers with every name server: every 30 s, and at once when a topic changed. A name server that cannot
+be reached is tried again at the next turn; the others are not kept waiting.
+
+Simplified: always registers in full (RocketMQ's ``forceRegister``, on by default); no slaves, no filter servers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import zlib
+from collections.abc import Sequence
+
+from engine.broker.broker_config import BrokerConfig
+from engine.protocol.bodies import RegisterBrokerBody, TopicConfigSerializeWrapper
+from engine.protocol.headers import RegisterBrokerRequestHeader, UnregisterBrokerRequestHeader
+from engine.protocol.remoting_command import RemotingCommand
+from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import ResponseCode
+from engine.remoting.errors import RemotingError
+from engine.remoting.remoting_client import RemotingClient
+from engine.runtime.port import Runtime
+
+logger = logging.getLogger("glassmq.broker")
+
+#: RocketMQ waits 3 s for each name server when it says goodbye.
+_UNREGISTER_TIMEOUT_MS = 3_000
+
+
+class BrokerOuterApi:
+    """The broker as a client of the name servers."""
+
+    def __init__(self, runtime: Runtime, config: BrokerConfig) -> None:
+        self.client = RemotingClient(runtime, f"{config.broker_name} to name servers")
+        self._config = config
+        #: Name server -> why the last registration failed; absent when it did not.
+        self.failures: dict[str, str] = {}
+
+    @property
+    def name_server_addresses(self) -> Sequence[str]:
+        """All name servers."""
+        return self._config.name_server_addresses
+
+    async def register_broker_all(self, broker_addr: str, topics: TopicConfigSerializeWrapper) -> int:
+        """Register with all name servers; how many took it."""
+        body = RegisterBrokerBody(topics).to_json()
+        header = RegisterBrokerRequestHeader(
+            broker_name=self._config.broker_name,
+            broker_addr=broker_addr,
+            cluster_name=self._config.cluster_name,
+            ha_server_addr="",
+            broker_id=self._config.broker_id,
+            body_crc32=zlib.crc32(body) & 0x7FFF_FFFF,
+        )
+        outcomes = await asyncio.gather(
+            *(self._register(address, header, body) for address in self.name_server_addresses)
+        )
+        return sum(outcomes)
+
+    async def _register(self, address: str, header: RegisterBrokerRequestHeader, body: bytes) -> bool:
+        request = RemotingCommand.request(RequestCode.REGISTER_BROKER, header, body)
+        try:
+            reply = await self.client.call(address, request, self._config.register_broker_timeout_mills)
+        except RemotingError as error:
+            self._note_failure(address, str(error))
+            return False
+        if reply.code != ResponseCode.SUCCESS:
+            self._note_failure(address, f"code {reply.code}: {reply.remark}")
+            return False
+        if self.failures.pop(address, None) is not None:
+            logger.info("registered with name server %s again", address)
+        return True
+
+    def _note_failure(self, address: str, why: str) -> None:
+        # Once per outage and reason, not every 30 s.
+        if self.failures.get(address) != why:
+            logger.warning("cannot register with name server %s: %s; trying again", address, why)
+        self.failures[address] = why
+
+    async def unregister_broker_all(self, broker_addr: str) -> None:
+        """Say goodbye to all name servers that are connected."""
+        header = UnregisterBrokerRequestHeader(
+            self._config.broker_name, broker_addr, self._config.cluster_name, self._config.broker_id
+        )
+        connected = self.client.connected_addresses
+        for address in self.name_server_addresses:
+            if address not in connected:
+                continue
+            request = RemotingCommand.request(RequestCode.UNREGISTER_BROKER, header)
+            try:
+                await self.client.call(address, request, _UNREGISTER_TIMEOUT_MS)
+            except RemotingError as error:
+                logger.warning("cannot unregister from name server %s: %s", address, error)
+
+    async def shutdown(self) -> None:
+        """Close the connections."""
+        await self.client.shutdown()

@@ -1,0 +1,41 @@
+"""What the tables of topics and of groups have in common (RocketMQ: ``ConfigManager``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from engine.broker.errors import ConfigNotSaved
+from engine.protocol.data_version import DataVersion
+from engine.protocol.errors import MalformedBody
+from engine.protocol.json_fields import get_object
+from engine.runtime.port import DiskFault
+
+_Entry = TypeVar("_Entry")
+
+
+@contextmanager
+def undone_unless_saved(table: dict[str, _Entry], name: str) -> Iterator[None]:
+    """Change ``table[name]`` and save inside; a disk that fails leaves the entry as it was.
+
+    Raises :class:`ConfigNotSaved`. RocketMQ logs the failure and goes on with what the next start will not know.
+    """
+    before = table.get(name)
+    try:
+        yield
+    except DiskFault as fault:
+        if before is None:
+            table.pop(name, None)
+        else:
+            table[name] = before
+        raise ConfigNotSaved(f"{name} could not be saved: {fault}") from fault
+
+
+def read_data_version(content: Mapping[str, Any], default: DataVersion) -> DataVersion:
+    """The version in a configuration file; ``default`` when there is none that can be read."""
+    try:
+        version = get_object(content, "dataVersion")
+        return DataVersion.from_dict(version) if version else default
+    except MalformedBody:
+        return default

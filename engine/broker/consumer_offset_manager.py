@@ -1,0 +1,116 @@
+"""How far each group has consumed (RocketMQ: ``ConsumerOffsetManager``).
+
+Table: ``"topic@group"`` -> queue id -> offset of the next message to consume. The last writer wins: a smaller offset
+than the stored one is taken too, with a warning, because a client may rewind on purpose.
+
+Clients report every 5 s and ``consumerOffset.json`` is written every 5 s, so after a crash a group may see up to about
+10 s of messages again: that is where "at least once" comes from.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+
+from engine.broker.errors import TooManyEntries
+from engine.store.config_file import ConfigFile
+
+logger = logging.getLogger("glassmq.broker")
+
+TOPIC_GROUP_SEPARATOR = "@"
+
+
+class ConsumerOffsetManager:
+    """The stored offsets of all groups.
+
+    :param config_file: ``consumerOffset.json``.
+    :param max_entries: bound of topic-and-group pairs.
+    """
+
+    def __init__(self, config_file: ConfigFile, max_entries: int = 100_000) -> None:
+        self.offset_table: dict[str, dict[int, int]] = {}
+        self._config_file = config_file
+        self._max_entries = max_entries
+        self._is_changed = False
+
+    def commit_offset(self, remote_address: str, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Store that ``group`` goes on at ``offset``. Raises :class:`TooManyEntries`."""
+        key = f"{topic}{TOPIC_GROUP_SEPARATOR}{group}"
+        offsets = self.offset_table.get(key)
+        if offsets is None:
+            if len(self.offset_table) >= self._max_entries:
+                raise TooManyEntries("pairs of topic and group with offsets", self._max_entries)
+            offsets = self.offset_table[key] = {}
+        known = offsets.get(queue_id)
+        if known is not None and offset < known:
+            logger.warning(
+                "%s takes group %s back on %s queue %d: from offset %d to %d",
+                remote_address,
+                group,
+                topic,
+                queue_id,
+                known,
+                offset,
+            )
+        if known != offset:
+            offsets[queue_id] = offset
+            self._is_changed = True
+
+    def query_offset(self, group: str, topic: str, queue_id: int) -> int:
+        """The stored offset, -1 when there is none."""
+        offsets = self.offset_table.get(f"{topic}{TOPIC_GROUP_SEPARATOR}{group}")
+        return -1 if offsets is None else offsets.get(queue_id, -1)
+
+    def topics_of_group(self, group: str) -> list[str]:
+        """Topics of which ``group`` has stored offsets."""
+        return [topic for topic, known_group, _ in self.entries() if known_group == group]
+
+    def groups_of_topic(self, topic: str) -> list[str]:
+        """Groups with stored offsets of ``topic``."""
+        return [group for known_topic, group, _ in self.entries() if known_topic == topic]
+
+    def entries(self) -> Iterator[tuple[str, str, dict[int, int]]]:
+        """All offsets: (topic, group, queue id -> offset)."""
+        for key, offsets in self.offset_table.items():
+            topic, separator, group = key.partition(TOPIC_GROUP_SEPARATOR)
+            if separator:
+                yield topic, group, offsets
+
+    def cut_offsets(self, max_offset_of: Callable[[str, int], int]) -> None:
+        """After a crash: no group may stand behind the end of its queue, ``max_offset_of(topic, queue_id)``.
+
+        Messages that were not flushed may be lost while the offset file was written; the group would skip the messages
+        that get those offsets next.
+        """
+        for topic, group, offsets in self.entries():
+            for queue_id, offset in offsets.items():
+                max_offset = max_offset_of(topic, queue_id)
+                if offset <= max_offset:
+                    continue
+                logger.warning(
+                    "group %s on %s queue %d is set back from offset %d to %d: messages were lost in a crash",
+                    group,
+                    topic,
+                    queue_id,
+                    offset,
+                    max_offset,
+                )
+                offsets[queue_id] = max_offset
+                self._is_changed = True
+
+    def load(self) -> None:
+        """Read ``consumerOffset.json``; what is no offset in it is left out with a warning."""
+        content = self._config_file.load()
+        table = {} if content is None else content.get("offsetTable")
+        for key, offsets in table.items() if isinstance(table, dict) else ():
+            for queue_id, offset in offsets.items() if isinstance(offsets, dict) else ():
+                if queue_id.isascii() and queue_id.isdigit() and isinstance(offset, int) and offset >= 0:
+                    self.offset_table.setdefault(key, {})[int(queue_id)] = offset
+                else:
+                    logger.warning("consumerOffset.json: %s queue %s is left out: %r", key, queue_id, offset)
+
+    def persist(self) -> None:
+        """Write ``consumerOffset.json`` if anything changed since the last time."""
+        if self._is_changed:
+            self._config_file.save({"offsetTable": self.offset_table})
+            self._is_changed = False

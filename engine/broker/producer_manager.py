@@ -1,0 +1,68 @@
+"""Who produces (RocketMQ: ``ProducerManager``).
+
+The broker needs producer groups for transactions (it asks any member what became of a half message) and for tools
+that list connections. Added: the number of groups is bounded.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+from engine.broker.client_channel_info import ClientChannelInfo
+from engine.broker.errors import TooManyEntries
+from engine.remoting.channel import Channel
+
+logger = logging.getLogger("glassmq.broker")
+
+
+class ProducerManager:
+    """All producer groups that are online: group -> channel -> client."""
+
+    def __init__(self, max_groups: int = 10_000) -> None:
+        self._max_groups = max_groups
+        self._table: dict[str, dict[Channel, ClientChannelInfo]] = {}
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __iter__(self) -> Iterator[tuple[str, dict[Channel, ClientChannelInfo]]]:
+        return iter(self._table.items())
+
+    def clients_of_group(self, group: str) -> list[ClientChannelInfo]:
+        """The members of ``group``, oldest connection first."""
+        return list(self._table.get(group, {}).values())
+
+    def register_producer(self, group: str, client: ClientChannelInfo) -> None:
+        """A heartbeat named ``group``. Raises :class:`TooManyEntries`."""
+        clients = self._table.get(group)
+        if clients is None:
+            if len(self._table) >= self._max_groups:
+                raise TooManyEntries("producer groups online", self._max_groups)
+            clients = self._table[group] = {}
+        if client.channel not in clients:
+            logger.info("%s joins producer group %s", client.client_id, group)
+        clients[client.channel] = client
+
+    def unregister_producer(self, group: str, channel: Channel) -> None:
+        """The client behind ``channel`` leaves ``group``."""
+        clients = self._table.get(group)
+        if clients is None or channel not in clients:
+            return
+        logger.info("%s leaves producer group %s", clients.pop(channel).client_id, group)
+        if not clients:
+            del self._table[group]
+
+    def channel_closed(self, channel: Channel) -> None:
+        """The connection ended: its client leaves all groups."""
+        for group in list(self._table):
+            self.unregister_producer(group, channel)
+
+    def expired_channels(self, now_ms: int, timeout_ms: int) -> list[Channel]:
+        """Connections whose client sent no heartbeat for longer than ``timeout_ms``."""
+        return [
+            client.channel
+            for clients in self._table.values()
+            for client in clients.values()
+            if now_ms - client.last_update_ms > timeout_ms
+        ]

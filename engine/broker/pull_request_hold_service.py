@@ -1,0 +1,122 @@
+"""Pulls that wait for a message (RocketMQ: ``PullRequestHoldService``, ``NotifyMessageArrivingListener``).
+
+A pull that finds nothing new is parked under its queue instead of being answered. Three things end the wait: the
+dispatcher tells of a message that the pull's tags let through; the look around every 5 s finds that the queue has
+grown; or the time the client allowed has passed (noticed at that look too, so up to 5 s late). Then the pull runs
+again from the start, without being parked a second time.
+
+Simplified: the pull runs in the next turn of the event loop instead of on a thread pool. One turn dispatches all
+messages that came in together, so a pull wakes once for all of them.
+
+Added: the number of parked pulls is bounded; those of closed connections are dropped at the next look.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from engine.protocol.headers import PullMessageRequestHeader
+from engine.protocol.remoting_command import RemotingCommand
+from engine.remoting.channel import Channel
+from engine.runtime.port import Clock
+from engine.store.message_filter import MessageFilter
+
+
+@dataclass(slots=True)
+class PullRequest:
+    """One parked pull.
+
+    ``suspend_timestamp`` (ms) is when it was parked, ``timeout_ms`` how long it may wait;
+    ``pull_from_this_offset`` is the offset that must be passed for it to wake.
+    """
+
+    channel: Channel
+    request: RemotingCommand
+    header: PullMessageRequestHeader
+    message_filter: MessageFilter | None
+    suspend_timestamp: int
+    timeout_ms: int
+    pull_from_this_offset: int
+
+
+class PullRequestHoldService:
+    """(topic, queue id) -> parked pulls, in the order of their arrival.
+
+    :param clock: for timeouts.
+    :param max_offset: the offset that the next message of (topic, queue id) will get.
+    :param execute: runs a pull again and answers it.
+    :param max_held: bound of parked pulls.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        max_offset: Callable[[str, int], int],
+        execute: Callable[[PullRequest], None],
+        max_held: int = 100_000,
+    ) -> None:
+        self._clock = clock
+        self._max_offset = max_offset
+        self._execute = execute
+        self._max_held = max_held
+        self._table: dict[tuple[str, int], list[PullRequest]] = {}
+        self._woken: list[PullRequest] = []
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def held(self) -> Iterator[PullRequest]:
+        """All parked pulls."""
+        for requests in self._table.values():
+            yield from requests
+
+    def suspend_pull_request(self, pull: PullRequest) -> bool:
+        """Park ``pull``; False when there is no room, so that it must be answered now."""
+        if self._count >= self._max_held:
+            return False
+        self._table.setdefault((pull.header.topic, pull.header.queue_id), []).append(pull)
+        self._count += 1
+        return True
+
+    def notify_message_arriving(
+        self, topic: str, queue_id: int, max_offset: int, tags_code: int | None, store_timestamp: int = 0
+    ) -> None:
+        """The queue has grown to ``max_offset``, by a message with ``tags_code``; None: by any messages."""
+        key = (topic, queue_id)
+        requests = self._table.get(key)
+        if requests is None:
+            return
+        now_ms = self._clock.now_ms()
+        remaining = [pull for pull in requests if not self._wake(pull, max_offset, tags_code, now_ms)]
+        self._count -= len(requests) - len(remaining)
+        if remaining:
+            self._table[key] = remaining
+        else:
+            del self._table[key]
+
+    def check_hold_request(self) -> None:
+        """The look around every 5 s."""
+        for topic, queue_id in list(self._table):
+            self.notify_message_arriving(topic, queue_id, self._max_offset(topic, queue_id), None)
+
+    def _wake(self, pull: PullRequest, max_offset: int, tags_code: int | None, now_ms: int) -> bool:
+        """True when ``pull`` need not stay; it is run soon unless its connection is gone."""
+        if not pull.channel.is_open:
+            return True
+        has_news = max_offset > pull.pull_from_this_offset and (
+            tags_code is None or pull.message_filter is None or pull.message_filter.matches_consume_queue(tags_code)
+        )
+        if not has_news and now_ms < pull.suspend_timestamp + pull.timeout_ms:
+            return False
+        if not self._woken:
+            asyncio.get_running_loop().call_soon(self._execute_woken)
+        self._woken.append(pull)
+        return True
+
+    def _execute_woken(self) -> None:
+        woken, self._woken = self._woken, []
+        for pull in woken:
+            self._execute(pull)

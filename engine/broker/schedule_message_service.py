@@ -1,0 +1,217 @@
+"""Delivers delayed messages when their time has come (RocketMQ: ``ScheduleMessageService``).
+
+A delayed message is stored in topic SCHEDULE_TOPIC_XXXX, queue ``level - 1``, with its destination in the properties
+REAL_TOPIC and REAL_QID; the tags code of its consume-queue entry is the time it is due. All messages of one queue have
+the same delay, so each queue is sorted by due time, and one task per level need only look at the head. A due message is
+appended again, to its real topic; it keeps DELAY, REAL_TOPIC and REAL_QID in its properties and gets a new store time.
+
+The offset of the next message per level is written to ``delayOffset.json`` every 10 s: after a crash, up to 10 s of
+deliveries happen twice.
+
+Simplified: a task sleeps until the head is due (looking at the clock once a second in case it jumps) or until its
+queue gets a message, where RocketMQ looks every 100 ms; no asynchronous delivery.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from engine.protocol.addresses import encode_host
+from engine.protocol.errors import MalformedMessage
+from engine.protocol.java_hash import java_string_hash
+from engine.protocol.message import MessageExt
+from engine.protocol.message_properties import (
+    PROPERTY_DELAY_TIME_LEVEL,
+    PROPERTY_KEYS,
+    PROPERTY_REAL_QUEUE_ID,
+    PROPERTY_REAL_TOPIC,
+    PROPERTY_TAGS,
+    PROPERTY_UNIQUE_KEY,
+    decode_properties,
+    encode_properties,
+)
+from engine.protocol.names import SCHEDULE_TOPIC
+from engine.runtime.background_tasks import BackgroundTasks
+from engine.runtime.port import Clock
+from engine.store.config_file import ConfigFile
+from engine.store.consume_queue_entry import FILLER_SIZE
+from engine.store.put_message_result import PutMessageStatus
+from engine.store.store_message import StoreMessage
+
+if TYPE_CHECKING:
+    from engine.store.message_store import MessageStore
+
+logger = logging.getLogger("glassmq.broker")
+
+#: ``FIRST_DELAY_TIME``: after the start, before the first delivery.
+FIRST_DELAY_MS = 1_000
+#: ``DELAY_FOR_A_PERIOD``: after a delivery that failed.
+DELAY_AFTER_FAILURE_MS = 10_000
+#: Longest sleep while something is pending.
+_LONGEST_SLEEP_MS = 1_000
+#: Deliveries of one level before the others and the network get a turn.
+_BATCH = 64
+
+
+def parse_delay_level(properties: dict[str, str], max_delay_level: int) -> int:
+    """The DELAY property: 0 for none, at most ``max_delay_level``. Raises :class:`MalformedMessage`."""
+    text = properties.get(PROPERTY_DELAY_TIME_LEVEL, "0")
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 10):
+        raise MalformedMessage(f"property DELAY is {text[:40]!r}; allowed: 0 to {max_delay_level}")
+    return max(0, min(int(text), max_delay_level))
+
+
+def delay_message(message: StoreMessage) -> None:
+    """Turn ``message``, whose ``delay_level`` is set, towards SCHEDULE_TOPIC_XXXX (in RocketMQ: ``CommitLog``)."""
+    text = message.properties_string
+    properties = decode_properties(text if isinstance(text, str) else text.decode())
+    properties[PROPERTY_DELAY_TIME_LEVEL] = str(message.delay_level)
+    properties[PROPERTY_REAL_TOPIC] = message.topic
+    properties[PROPERTY_REAL_QUEUE_ID] = str(message.queue_id)
+    message.properties_string = encode_properties(properties)
+    message.topic = SCHEDULE_TOPIC
+    message.queue_id = message.delay_level - 1
+
+
+class ScheduleMessageService:
+    """One task per delay level.
+
+    :param clock: the broker's clock.
+    :param store: where delayed messages lie and delivered ones go.
+    :param config_file: ``delayOffset.json``.
+    :param delay_levels_ms: the delay of level 0 (none), 1, 2, ...
+    """
+
+    def __init__(
+        self, clock: Clock, store: MessageStore, config_file: ConfigFile, delay_levels_ms: tuple[int, ...]
+    ) -> None:
+        #: Level -> logical offset of the next message to look at.
+        self.offset_table: dict[int, int] = {}
+        self.delivered_messages = 0
+        self._clock = clock
+        self._store = store
+        self._config_file = config_file
+        self._delay_levels_ms = delay_levels_ms
+        self._arrivals: dict[int, asyncio.Event] = {}
+        self._is_changed = False
+
+    @property
+    def max_delay_level(self) -> int:
+        """The highest level; greater wishes count as this one."""
+        return len(self._delay_levels_ms) - 1
+
+    def start(self, tasks: BackgroundTasks) -> None:
+        """Begin to deliver; the store is loaded."""
+        for level in range(1, self.max_delay_level + 1):
+            self._arrivals[level] = asyncio.Event()
+            tasks.spawn(self._serve_level(level), f"delay level {level}")
+
+    def message_arrived(self, queue_id: int) -> None:
+        """SCHEDULE_TOPIC_XXXX has a new message in ``queue_id``."""
+        arrival = self._arrivals.get(queue_id + 1)
+        if arrival is not None:
+            arrival.set()
+
+    def pending_messages(self, level: int) -> int:
+        """How many messages of ``level`` wait."""
+        return max(0, self._store.max_offset(SCHEDULE_TOPIC, level - 1) - self.offset_table.get(level, 0))
+
+    # ------------------------------------------------------------------------------ delivery
+
+    async def _serve_level(self, level: int) -> None:
+        await asyncio.sleep(FIRST_DELAY_MS / 1_000)
+        arrival = self._arrivals[level]
+        while True:
+            arrival.clear()
+            wait_ms = self._deliver_due(level)
+            if wait_ms is None:
+                await arrival.wait()
+            else:
+                await asyncio.sleep(wait_ms / 1_000)
+
+    def _deliver_due(self, level: int) -> int | None:
+        """Deliver what is due, at most a batch. Returns how long to sleep (ms); None: until a message arrives."""
+        offset = self._first_offset(level)
+        entries = self._store.consume_queue_entries(SCHEDULE_TOPIC, level - 1, offset, _BATCH)
+        for commit_log_offset, size, due_ms in entries:
+            now_ms = self._clock.now_ms()
+            # No message can be due later than its delay from now: a clock that was set back would hold it for ever.
+            wait_ms = due_ms - now_ms if due_ms <= now_ms + self._delay_levels_ms[level] else 0
+            if size != FILLER_SIZE and wait_ms > 0:
+                return min(wait_ms, _LONGEST_SLEEP_MS)
+            if size != FILLER_SIZE and not self._deliver(level, commit_log_offset):
+                return DELAY_AFTER_FAILURE_MS
+            offset += 1
+            self.offset_table[level] = offset
+            self._is_changed = True
+        return 0 if entries else None
+
+    def _first_offset(self, level: int) -> int:
+        """The level's offset, moved to where its queue still has messages."""
+        offset = self.offset_table.get(level, 0)
+        min_offset = max(0, self._store.min_offset(SCHEDULE_TOPIC, level - 1))
+        max_offset = max(0, self._store.max_offset(SCHEDULE_TOPIC, level - 1))
+        return min(max(offset, min_offset), max_offset)
+
+    def _deliver(self, level: int, commit_log_offset: int) -> bool:
+        """Append the message to its real topic; False when the store refuses now and may not later."""
+        message = self._store.message_at(commit_log_offset)
+        if message is None:
+            logger.warning("level %d: the delayed message at %d is gone", level, commit_log_offset)
+            return True
+        real_queue_id = message.properties.get(PROPERTY_REAL_QUEUE_ID, "")
+        real_topic = message.properties.get(PROPERTY_REAL_TOPIC, "")
+        if not (real_topic and real_queue_id.isascii() and real_queue_id.isdigit()):
+            logger.error("level %d: the delayed message at %d has no destination", level, commit_log_offset)
+            return True
+        result = self._store.put_message(_delivered_form(message, real_topic, int(real_queue_id)))
+        if result.status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):
+            logger.error("level %d: the message at %d is given up: %s", level, commit_log_offset, result.remark)
+            return True
+        if result.status is not PutMessageStatus.PUT_OK:
+            logger.error("level %d: delivery failed, again in 10 s: %s", level, result.remark)
+            return False
+        self.delivered_messages += 1
+        return True
+
+    # ------------------------------------------------------------------------------ file
+
+    def load(self) -> None:
+        """Read ``delayOffset.json``; what is no offset in it is left out with a warning."""
+        content = self._config_file.load()
+        table = {} if content is None else content.get("offsetTable")
+        for level, offset in table.items() if isinstance(table, dict) else ():
+            if level.isascii() and level.isdigit() and isinstance(offset, int) and offset >= 0:
+                self.offset_table[int(level)] = offset
+            else:
+                logger.warning("delayOffset.json: level %s is left out: %r", level, offset)
+
+    def persist(self) -> None:
+        """Write ``delayOffset.json`` if anything changed since the last time."""
+        if self._is_changed:
+            self._config_file.save({"offsetTable": self.offset_table})
+            self._is_changed = False
+
+
+def _delivered_form(message: MessageExt, topic: str, queue_id: int) -> StoreMessage:
+    properties = message.properties
+    tags = properties.get(PROPERTY_TAGS)
+    return StoreMessage(
+        topic=topic,
+        queue_id=queue_id,
+        body=message.body,
+        properties_string=encode_properties(properties),
+        born_timestamp=message.born_timestamp,
+        born_host=encode_host(message.born_host),
+        store_host=encode_host(message.store_host),
+        flag=message.flag,
+        sys_flag=message.sys_flag,
+        tags_code=java_string_hash(tags) if tags else 0,
+        keys=properties.get(PROPERTY_KEYS, ""),
+        unique_key=properties.get(PROPERTY_UNIQUE_KEY, ""),
+        reconsume_times=message.reconsume_times,
+        wait_store_ok=False,
+    )

@@ -1,0 +1,299 @@
+"""Stores what producers send (RocketMQ: ``SendMessageProcessor``, ``AbstractSendMessageProcessor``).
+
+Checks, in RocketMQ's order, each with its reply code::
+
+    broker writable, if the topic is ordered 16 | topic name legal 1 | topic may be sent to 16
+    | topic known, or created from its template 17 | queue id 1
+
+The reply carries where the message lies. Every reply has the ext fields MSG_REGION and TRACE_ON: the Java client reads
+them without looking whether there are any.
+
+A message to a retry topic (an orderly consumer that gives up, or a consumer whose send-back failed) goes to the group's
+dead-letter topic when it was retried often enough. A message with a delay level goes to SCHEDULE_TOPIC_XXXX first.
+
+This is the hot path: one synchronous function from header to reply, lookups by dict, no object per message besides the
+header, the property dict and the :class:`StoreMessage`. Only SYNC_FLUSH makes a sender wait.
+
+Simplified: no hooks, no transactional messages (refused with 16), no message id made up for senders that give none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING
+
+from engine.broker.put_message_reply import REPLY_CODES
+from engine.broker.schedule_message_service import delay_message, parse_delay_level
+from engine.broker.send_message_checks import SendRefused, check_topic, choose_queue
+from engine.protocol.addresses import encode_host
+from engine.protocol.batch_codec import decode_batch
+from engine.protocol.errors import MalformedMessage
+from engine.protocol.headers import SendMessageRequestHeader
+from engine.protocol.java_hash import java_string_hash
+from engine.protocol.message_properties import (
+    PROPERTY_CLUSTER,
+    PROPERTY_DELAY_TIME_LEVEL,
+    PROPERTY_KEYS,
+    PROPERTY_MSG_REGION,
+    PROPERTY_SEPARATOR,
+    PROPERTY_TAGS,
+    PROPERTY_TRACE_ON,
+    PROPERTY_TRANSACTION_PREPARED,
+    PROPERTY_UNIQUE_KEY,
+    PROPERTY_WAIT_STORE_MSG_OK,
+    decode_properties,
+    encode_properties,
+)
+from engine.protocol.names import NOT_ALLOWED_SEND_TOPICS, RETRY_GROUP_TOPIC_PREFIX, dlq_topic
+from engine.protocol.permission import is_writable
+from engine.protocol.remoting_command import RESPONSE_FLAG, RemotingCommand
+from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import ResponseCode
+from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6, TRANSACTION_MASK
+from engine.protocol.topic_config import TopicConfig
+from engine.remoting.channel import Channel
+from engine.store.put_message_result import PutMessageResult, PutMessageStatus
+from engine.store.store_config import FlushDiskType
+from engine.store.store_message import StoreMessage
+
+if TYPE_CHECKING:
+    from engine.broker.broker import Broker
+
+#: Clients from this version on (``V3_4_9``) say how often a message may be retried.
+MIN_VERSION_MAX_RECONSUME_TIMES = 121
+#: Bits that only the broker sets: a client's own would make the stored message unreadable.
+_HOST_BITS = BORN_HOST_V6 | STORE_HOST_V6
+
+SendReply = RemotingCommand | Awaitable[RemotingCommand]
+
+
+class SendMessageProcessor:
+    """Codes 10, 310 (one message) and 320 (a batch)."""
+
+    def __init__(self, broker: Broker) -> None:
+        config = broker.config
+        clock = broker.runtime.clock
+        self._broker = broker
+        self._put_message = broker.store.put_message
+        self._record_put = broker.stats.record_put
+        self._topics = broker.topic_config_manager.topic_config_table
+        self._monotonic_us = clock.monotonic_us
+        self._random = broker.runtime.random_for("send message")
+        self._cluster_name = config.cluster_name
+        self._broker_name = config.broker_name
+        self._is_broker_writable = is_writable(config.broker_permission)
+        self._is_sync_flush = broker.store_config.flush_disk_type is FlushDiskType.SYNC_FLUSH
+        self._region_id = config.region_id
+        self._trace_on = "true" if config.trace_on else "false"
+
+    # ------------------------------------------------------------------------------ one message
+
+    def send_message(self, channel: Channel, request: RemotingCommand) -> SendReply:
+        """Codes 10 and 310; also 320 and a 10 or 310 whose header says "batch"."""
+        started_us = self._monotonic_us()
+        if request.code == RequestCode.SEND_MESSAGE:
+            header = SendMessageRequestHeader.decode(request.ext_fields)
+        else:
+            header = SendMessageRequestHeader.decode_v2(request.ext_fields)
+        if header.batch or request.code == RequestCode.SEND_BATCH_MESSAGE:
+            return self._send_batch(channel, request, header, started_us)
+        try:
+            config = self._topics.get(header.topic)
+            if config is None or header.topic in NOT_ALLOWED_SEND_TOPICS or not self._is_broker_writable:
+                config = self._check_topic(channel, header)
+            queue_id = choose_queue(header, config, self._random)
+            message = self._build_message(channel, request, header, queue_id)
+        except SendRefused as refusal:
+            return self._refuse(request, refusal.code, refusal.remark)
+        # A dead letter goes elsewhere than the header says; a delayed one is answered with its real topic's queue.
+        topic, queue_id = message.topic, message.queue_id
+        if message.delay_level:
+            delay_message(message)
+        result = self._put_message(message)
+        if result.status is not PutMessageStatus.PUT_OK:
+            self._broker.stats.put_failures += 1
+            return self._refuse(request, REPLY_CODES[result.status], result.remark)
+        latency_us = self._monotonic_us() - started_us
+        self._record_put(topic, 1, result.size_bytes, latency_us, result.store_timestamp)
+        reply = self._reply(request, queue_id, result)
+        if self._is_sync_flush and message.wait_store_ok:
+            return self._reply_when_flushed(reply, result)
+        return reply
+
+    def _build_message(
+        self, channel: Channel, request: RemotingCommand, header: SendMessageRequestHeader, queue_id: int
+    ) -> StoreMessage:
+        properties = decode_properties(header.properties) if header.properties else {}
+        self._refuse_transaction(header, properties)
+        # WAIT concerns the sending only: leaving it out saves 10 bytes per stored message.
+        wait = properties.pop(PROPERTY_WAIT_STORE_MSG_OK, "true")
+        properties[PROPERTY_CLUSTER] = self._cluster_name
+        tags = properties.get(PROPERTY_TAGS)
+        message = StoreMessage(
+            header.topic,
+            queue_id,
+            request.body,
+            encode_properties(properties),
+            header.born_timestamp,
+            encode_host(channel.remote_address),
+            self._broker.store_host,
+            header.flag,
+            header.sys_flag & ~_HOST_BITS,
+            java_string_hash(tags) if tags is not None else 0,
+            properties.get(PROPERTY_KEYS, ""),
+            properties.get(PROPERTY_UNIQUE_KEY, ""),
+            header.reconsume_times or 0,
+            0,
+            wait == "true" or wait.lower() == "true",
+        )
+        if PROPERTY_DELAY_TIME_LEVEL in properties:
+            message.delay_level = self._delay_level(properties)
+        if header.topic.startswith(RETRY_GROUP_TOPIC_PREFIX):
+            self._handle_retry_and_dlq(request, header, message)
+        return message
+
+    def _delay_level(self, properties: dict[str, str]) -> int:
+        try:
+            return parse_delay_level(properties, self._broker.schedule_message_service.max_delay_level)
+        except MalformedMessage as error:
+            raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, str(error)) from error
+
+    def _refuse_transaction(self, header: SendMessageRequestHeader, properties: dict[str, str]) -> None:
+        is_prepared = properties.get(PROPERTY_TRANSACTION_PREPARED, "").lower() == "true"
+        if is_prepared or header.sys_flag & TRANSACTION_MASK:
+            raise SendRefused(
+                ResponseCode.NO_PERMISSION,
+                f"broker {self._broker_name} does not serve transactional messages yet",
+            )
+
+    def _handle_retry_and_dlq(
+        self, request: RemotingCommand, header: SendMessageRequestHeader, message: StoreMessage
+    ) -> None:
+        """A message to a retry topic whose retries are used up goes to the dead-letter topic instead."""
+        group = header.topic[len(RETRY_GROUP_TOPIC_PREFIX) :]
+        group_config = self._broker.subscription_group_manager.find_subscription_group_config(group)
+        if group_config is None:
+            raise SendRefused(
+                ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"group {group} of the retry topic does not exist"
+            )
+        max_reconsume_times = group_config.retry_max_times
+        if request.version >= MIN_VERSION_MAX_RECONSUME_TIMES and header.max_reconsume_times is not None:
+            max_reconsume_times = header.max_reconsume_times
+        if message.reconsume_times >= max_reconsume_times:
+            topic = dlq_topic(group)
+            self._broker.topic_config_manager.create_topic_in_send_message_back(topic, 1)
+            message.topic = topic
+            message.queue_id = 0
+            message.delay_level = 0
+
+    # ------------------------------------------------------------------------------ a batch
+
+    def _send_batch(
+        self, channel: Channel, request: RemotingCommand, header: SendMessageRequestHeader, started_us: int
+    ) -> SendReply:
+        """Code 320: every message of the body becomes an ordinary message, side by side in one queue."""
+        try:
+            config = self._check_topic(channel, header)
+            queue_id = choose_queue(header, config, self._random)
+            messages = self._build_batch(channel, request, header, queue_id)
+        except SendRefused as refusal:
+            return self._refuse(request, refusal.code, refusal.remark)
+        result = self._broker.store.put_messages(messages)
+        if result.status is not PutMessageStatus.PUT_OK:
+            self._broker.stats.put_failures += 1
+            return self._refuse(request, REPLY_CODES[result.status], result.remark)
+        latency_us = self._monotonic_us() - started_us
+        self._record_put(header.topic, len(messages), result.size_bytes, latency_us, result.store_timestamp)
+        reply = self._reply(request, queue_id, result)
+        if self._is_sync_flush and messages[0].wait_store_ok:
+            return self._reply_when_flushed(reply, result)
+        return reply
+
+    def _build_batch(
+        self, channel: Channel, request: RemotingCommand, header: SendMessageRequestHeader, queue_id: int
+    ) -> list[StoreMessage]:
+        if header.topic.startswith(RETRY_GROUP_TOPIC_PREFIX):
+            raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, f"a batch cannot go to retry topic {header.topic}")
+        common = decode_properties(header.properties) if header.properties else {}
+        self._refuse_transaction(header, common)
+        if PROPERTY_DELAY_TIME_LEVEL in common:
+            raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, "a batch cannot be delayed")
+        wait_store_ok = common.get(PROPERTY_WAIT_STORE_MSG_OK, "true").lower() == "true"
+        common[PROPERTY_CLUSTER] = self._cluster_name
+        tail = encode_properties(common).encode()
+        born_host, store_host = encode_host(channel.remote_address), self._broker.store_host
+        sys_flag = header.sys_flag & ~_HOST_BITS
+        messages = []
+        try:
+            for flag, body, own in decode_batch(request.body):
+                properties = decode_properties(own.decode())
+                tags = properties.get(PROPERTY_TAGS)
+                messages.append(
+                    StoreMessage(
+                        header.topic,
+                        queue_id,
+                        body,
+                        _join_properties(own, tail),
+                        header.born_timestamp,
+                        born_host,
+                        store_host,
+                        flag,
+                        sys_flag,
+                        java_string_hash(tags) if tags is not None else 0,
+                        properties.get(PROPERTY_KEYS, ""),
+                        properties.get(PROPERTY_UNIQUE_KEY, ""),
+                        header.reconsume_times or 0,
+                        0,
+                        wait_store_ok,
+                    )
+                )
+        except (MalformedMessage, UnicodeDecodeError) as error:
+            raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, f"the batch cannot be read: {error}") from error
+        return messages
+
+    def _check_topic(self, channel: Channel, header: SendMessageRequestHeader) -> TopicConfig:
+        return check_topic(
+            self._broker.topic_config_manager,
+            header,
+            channel.remote_address,
+            is_broker_writable=self._is_broker_writable,
+        )
+
+    # ------------------------------------------------------------------------------ replies
+
+    def _reply(self, request: RemotingCommand, queue_id: int, result: PutMessageResult) -> RemotingCommand:
+        return RemotingCommand(
+            ResponseCode.SUCCESS,
+            request.opaque,
+            RESPONSE_FLAG,
+            ext_fields={
+                "msgId": result.offset_message_id,
+                "queueId": str(queue_id),
+                "queueOffset": str(result.queue_offset),
+                PROPERTY_MSG_REGION: self._region_id,
+                PROPERTY_TRACE_ON: self._trace_on,
+            },
+            serialize_type=request.serialize_type,
+        )
+
+    def _refuse(self, request: RemotingCommand, code: ResponseCode, remark: str) -> RemotingCommand:
+        reply = request.reply(code, remark)
+        reply.ext_fields[PROPERTY_MSG_REGION] = self._region_id
+        reply.ext_fields[PROPERTY_TRACE_ON] = self._trace_on
+        return reply
+
+    async def _reply_when_flushed(self, reply: RemotingCommand, result: PutMessageResult) -> RemotingCommand:
+        """SYNC_FLUSH: the sender hears of success only when the message would survive a power cut.
+
+        10 means that it is stored but nobody knows for how long: the reply's fields still say where.
+        """
+        if not await self._broker.store.flushed(result.end_offset):
+            reply.code = ResponseCode.FLUSH_DISK_TIMEOUT
+            reply.remark = "the message is stored, but not yet durable: the disk took too long"
+        return reply
+
+
+def _join_properties(own: bytes, tail: bytes) -> bytes:
+    """A message's own properties, then those of its batch, with one separator between."""
+    separator = PROPERTY_SEPARATOR.encode()
+    return own + tail if not own or own.endswith(separator) else own + separator + tail

@@ -1,0 +1,73 @@
+"""A RocketMQ 4.x client in pure Python on asyncio. It speaks the wire protocol only: any 4.x broker will do.
+
+The user's part of it is imported from here::
+
+    from engine.client import DefaultMQProducer, DefaultMQPushConsumer, Message
+"""
+
+from engine.client.allocate_machine_room_nearby import AllocateMachineRoomNearby
+from engine.client.allocate_message_queue_averagely import AllocateMessageQueueAveragely
+from engine.client.allocate_message_queue_averagely_by_circle import AllocateMessageQueueAveragelyByCircle
+from engine.client.allocate_message_queue_by_config import AllocateMessageQueueByConfig
+from engine.client.allocate_message_queue_by_machine_room import AllocateMessageQueueByMachineRoom
+from engine.client.allocate_message_queue_consistent_hash import AllocateMessageQueueConsistentHash
+from engine.client.consume_concurrently import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
+from engine.client.default_mq_producer import DefaultMQProducer
+from engine.client.default_mq_pull_consumer import DefaultMQPullConsumer
+from engine.client.default_mq_push_consumer import DefaultMQPushConsumer
+from engine.client.errors import (
+    ClientNotRunning,
+    IllegalClientArgument,
+    MQBrokerError,
+    MQClientError,
+    NameServerUnreachable,
+    NoBroker,
+    NoRoute,
+    RequestFailed,
+    SendFailed,
+    TooManyPendingSends,
+)
+from engine.client.list_splitter import ListSplitter
+from engine.client.message_queue_selector import SelectMessageQueueByRandom, select_message_queue_by_hash
+from engine.client.pull_result import PullResult, PullStatus
+from engine.client.send_result import SendResult, SendStatus
+from engine.protocol.enums import ConsumeFromWhere, ExpressionType, MessageModel
+from engine.protocol.message import Message, MessageExt
+from engine.protocol.message_queue import MessageQueue
+
+__all__ = [
+    "AllocateMachineRoomNearby",
+    "AllocateMessageQueueAveragely",
+    "AllocateMessageQueueAveragelyByCircle",
+    "AllocateMessageQueueByConfig",
+    "AllocateMessageQueueByMachineRoom",
+    "AllocateMessageQueueConsistentHash",
+    "ClientNotRunning",
+    "ConsumeConcurrentlyContext",
+    "ConsumeConcurrentlyStatus",
+    "ConsumeFromWhere",
+    "DefaultMQProducer",
+    "DefaultMQPullConsumer",
+    "DefaultMQPushConsumer",
+    "ExpressionType",
+    "IllegalClientArgument",
+    "ListSplitter",
+    "MQBrokerError",
+    "MQClientError",
+    "Message",
+    "MessageExt",
+    "MessageModel",
+    "MessageQueue",
+    "NameServerUnreachable",
+    "NoBroker",
+    "NoRoute",
+    "PullResult",
+    "PullStatus",
+    "RequestFailed",
+    "SelectMessageQueueByRandom",
+    "SendFailed",
+    "SendResult",
+    "SendStatus",
+    "TooManyPendingSends",
+    "select_message_queue_by_hash",
+]

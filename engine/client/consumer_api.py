@@ -1,0 +1,111 @@
+"""Requests that consumers send (RocketMQ: the consumer's half of ``MQClientAPIImpl``)."""
+
+from __future__ import annotations
+
+from engine.client.mq_client_api import MQClientApi, read_reply
+from engine.protocol.bodies import CheckClientRequestBody, GetConsumerListByGroupResponseBody
+from engine.protocol.headers import (
+    ConsumerSendMsgBackRequestHeader,
+    GetConsumerListByGroupRequestHeader,
+    GetEarliestMsgStoretimeResponseHeader,
+    OffsetResponseHeader,
+    PullMessageRequestHeader,
+    QueryConsumerOffsetRequestHeader,
+    QueueRequestHeader,
+    SearchOffsetRequestHeader,
+    UpdateConsumerOffsetRequestHeader,
+)
+from engine.protocol.message import MessageExt
+from engine.protocol.message_queue import MessageQueue
+from engine.protocol.remoting_command import RemotingCommand
+from engine.protocol.request_code import RequestCode
+from engine.protocol.subscription_data import SubscriptionData
+
+#: DefaultMQPushConsumerImpl.sendMessageBack
+SEND_BACK_TIMEOUT_MS = 5_000
+
+
+class ConsumerApi:
+    """One method per request code. All raise :class:`~engine.client.errors.MQClientError`."""
+
+    def __init__(self, api: MQClientApi) -> None:
+        self._api = api
+
+    async def consumer_ids(self, address: str, group: str) -> tuple[str, ...]:
+        """Client ids of the group's connected members (code 38)."""
+        header = GetConsumerListByGroupRequestHeader(group)
+        what = f"list the members of group {group!r}"
+        reply = await self._api.request(address, RequestCode.GET_CONSUMER_LIST_BY_GROUP, header, what)
+        return read_reply(lambda: GetConsumerListByGroupResponseBody.from_json(reply.body), what).consumer_id_list
+
+    async def pull_message(self, address: str, header: PullMessageRequestHeader, timeout_ms: int) -> RemotingCommand:
+        """Ask for messages (code 11); the reply whatever its code."""
+        command = RemotingCommand.request(RequestCode.PULL_MESSAGE, header)
+        what = f"pull from queue {header.queue_id} of {header.topic!r}"
+        return await self._api.exchange(address, command, what, timeout_ms)
+
+    async def query_consumer_offset(self, address: str, group: str, queue: MessageQueue) -> int:
+        """The group's committed offset (code 14). Raises :class:`OffsetNotFound` when it has none."""
+        header = QueryConsumerOffsetRequestHeader(group, queue.topic, queue.queue_id)
+        what = f"tell the offset of group {group!r} in {queue}"
+        reply = await self._api.request(address, RequestCode.QUERY_CONSUMER_OFFSET, header, what)
+        return read_reply(lambda: OffsetResponseHeader.decode(reply.ext_fields), what).offset
+
+    async def update_consumer_offset(self, address: str, group: str, queue: MessageQueue, offset: int) -> None:
+        """Commit an offset (code 15), oneway: if it gets lost, the next one says more anyway."""
+        header = UpdateConsumerOffsetRequestHeader(group, queue.topic, queue.queue_id, offset)
+        what = f"store offset {offset} of group {group!r} in {queue}"
+        command = RemotingCommand.request(RequestCode.UPDATE_CONSUMER_OFFSET, header, oneway=True)
+        await self._api.send_oneway(address, command, what)
+
+    async def max_offset(self, address: str, queue: MessageQueue) -> int:
+        """The offset that the next message of the queue will get (code 30)."""
+        return await self._queue_offset(address, RequestCode.GET_MAX_OFFSET, queue)
+
+    async def min_offset(self, address: str, queue: MessageQueue) -> int:
+        """The offset of the queue's oldest message (code 31)."""
+        return await self._queue_offset(address, RequestCode.GET_MIN_OFFSET, queue)
+
+    async def _queue_offset(self, address: str, code: RequestCode, queue: MessageQueue) -> int:
+        header = QueueRequestHeader(queue.topic, queue.queue_id)
+        what = f"answer {code.name} of {queue}"
+        reply = await self._api.request(address, code, header, what)
+        return read_reply(lambda: OffsetResponseHeader.decode(reply.ext_fields), what).offset
+
+    async def search_offset(self, address: str, queue: MessageQueue, timestamp_ms: int) -> int:
+        """The offset of the message stored nearest to a time (code 29)."""
+        header = SearchOffsetRequestHeader(queue.topic, queue.queue_id, timestamp_ms)
+        what = f"find the offset of {queue} at {timestamp_ms} ms"
+        reply = await self._api.request(address, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header, what)
+        return read_reply(lambda: OffsetResponseHeader.decode(reply.ext_fields), what).offset
+
+    async def earliest_message_store_time(self, address: str, queue: MessageQueue) -> int:
+        """When the queue's oldest message was stored, ms; -1 when there is none (code 32)."""
+        header = QueueRequestHeader(queue.topic, queue.queue_id)
+        what = f"tell the store time of the oldest message of {queue}"
+        reply = await self._api.request(address, RequestCode.GET_EARLIEST_MSG_STORETIME, header, what)
+        return read_reply(lambda: GetEarliestMsgStoretimeResponseHeader.decode(reply.ext_fields), what).timestamp
+
+    async def send_message_back(
+        self, address: str, group: str, message: MessageExt, delay_level: int, max_reconsume_times: int
+    ) -> None:
+        """Give back a message that could not be consumed; the broker delivers it again later (code 36)."""
+        header = ConsumerSendMsgBackRequestHeader(
+            offset=message.commit_log_offset,
+            group=group,
+            delay_level=delay_level,
+            origin_msg_id=message.message_id,
+            origin_topic=message.topic,
+            max_reconsume_times=max_reconsume_times,
+        )
+        what = f"take message {message.message_id} back"
+        code = RequestCode.CONSUMER_SEND_MSG_BACK
+        await self._api.request(address, code, header, what, timeout_ms=SEND_BACK_TIMEOUT_MS)
+
+    async def check_client_config(
+        self, address: str, client_id: str, group: str, subscription: SubscriptionData
+    ) -> None:
+        """Have the broker compile an expression that is not a tag expression (code 46)."""
+        body = CheckClientRequestBody(client_id, group, subscription).to_json()
+        what = f"accept the subscription {subscription.sub_string!r} to {subscription.topic!r}"
+        await self._api.request(address, RequestCode.CHECK_CLIENT_CONFIG, None, what, body=body)

@@ -1,0 +1,99 @@
+"""Settings of consumers (RocketMQ: ``DefaultMQPushConsumer``, ``DefaultMQPullConsumer``, ``ProcessQueue``).
+
+The defaults are those of version 4.9.8 unless said otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from engine.client.allocate_message_queue_averagely import AllocateMessageQueueAveragely
+from engine.client.allocate_message_queue_strategy import AllocateMessageQueueStrategy
+from engine.client.errors import IllegalClientArgument
+from engine.client.process_queue import PULL_MAX_IDLE_TIME_MS, REBALANCE_LOCK_MAX_LIVE_TIME_MS
+from engine.protocol.enums import ConsumeFromWhere, MessageModel
+
+MINUTE_MS = 60_000
+#: DefaultMQPushConsumerImpl.getMaxReconsumeTimes: what -1 stands for.
+DEFAULT_MAX_RECONSUME_TIMES = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushConsumerConfig:
+    """Settings of a push consumer; durations in milliseconds.
+
+    :param consume_timestamp_ms: for CONSUME_FROM_TIMESTAMP, ms since 1970; None: half an hour before the start.
+    :param consume_thread_max: how many listener calls run at a time.
+    :param consume_message_batch_max_size: most messages per listener call, 1 to 1024.
+    :param pull_batch_size: most messages per pull, 1 to 1024; a broker gives at most 32 in any case.
+    :param pull_threshold_for_queue: pulling a queue pauses while more messages of it wait here.
+    :param pull_threshold_size_for_queue_mib: the same for the size of their bodies.
+    :param consume_concurrently_max_span: the same for the distance between its first and last waiting offset.
+    :param post_subscription_when_pull: send the expression with each pull instead of with heartbeats only.
+    :param max_reconsume_times: deliveries after the first before a message goes to the dead-letter topic; -1: 16.
+    :param consume_timeout_ms: a listener that holds a message for longer loses it to a later delivery.
+    :param await_termination_when_shutdown_ms: how long a shutdown waits for running listeners. RocketMQ's default is 0,
+        which loses their results: those messages are delivered again.
+    """
+
+    message_model: MessageModel = MessageModel.CLUSTERING
+    allocate_strategy: AllocateMessageQueueStrategy = field(default_factory=AllocateMessageQueueAveragely)
+    consume_from_where: ConsumeFromWhere = ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET
+    consume_timestamp_ms: int | None = None
+    consume_thread_max: int = 20
+    consume_message_batch_max_size: int = 1
+    pull_batch_size: int = 32
+    pull_interval_ms: int = 0
+    pull_threshold_for_queue: int = 1_000
+    pull_threshold_size_for_queue_mib: int = 100
+    consume_concurrently_max_span: int = 2_000
+    post_subscription_when_pull: bool = False
+    max_reconsume_times: int = -1
+    consume_timeout_ms: int = 15 * MINUTE_MS
+    await_termination_when_shutdown_ms: int = 5_000
+    broker_suspend_max_time_ms: int = 15_000  # DefaultMQPushConsumerImpl.BROKER_SUSPEND_MAX_TIME_MILLIS
+    consumer_timeout_when_suspend_ms: int = 30_000  # CONSUMER_TIMEOUT_MILLIS_WHEN_SUSPEND
+    pull_delay_when_cache_flow_control_ms: int = 50  # PULL_TIME_DELAY_MILLS_WHEN_CACHE_FLOW_CONTROL
+    pull_delay_when_broker_flow_control_ms: int = 20  # PULL_TIME_DELAY_MILLS_WHEN_BROKER_FLOW_CONTROL
+    pull_delay_when_suspended_ms: int = 1_000  # PULL_TIME_DELAY_MILLS_WHEN_SUSPEND
+    offset_moved_delay_ms: int = 10_000  # onSuccess, OFFSET_ILLEGAL
+    consume_again_delay_ms: int = 5_000  # ConsumeMessageConcurrentlyService.submitConsumeRequestLater
+    pull_max_idle_time_ms: int = PULL_MAX_IDLE_TIME_MS
+    lock_max_live_time_ms: int = REBALANCE_LOCK_MAX_LIVE_TIME_MS
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in _BOUNDS.items():
+            if not low <= getattr(self, name) <= high:
+                raise IllegalClientArgument(f"{name} must be {low} to {high}, got {getattr(self, name)}")
+
+    @property
+    def max_reconsume_times_or_default(self) -> int:
+        """``max_reconsume_times``, or 16 when that is -1."""
+        return DEFAULT_MAX_RECONSUME_TIMES if self.max_reconsume_times == -1 else self.max_reconsume_times
+
+
+#: DefaultMQPushConsumerImpl.checkConfig
+_BOUNDS: dict[str, tuple[int, int]] = {
+    "consume_thread_max": (1, 1_000),
+    "consume_message_batch_max_size": (1, 1_024),
+    "pull_batch_size": (1, 1_024),
+    "pull_interval_ms": (0, 65_535),
+    "pull_threshold_for_queue": (1, 65_535),
+    "pull_threshold_size_for_queue_mib": (1, 1_024),
+    "consume_concurrently_max_span": (1, 65_535),
+    "max_reconsume_times": (-1, 1 << 31),
+    "consume_timeout_ms": (1, 1 << 40),
+    "await_termination_when_shutdown_ms": (0, 1 << 40),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullConsumerConfig:
+    """Settings of a pull consumer (``DefaultMQPullConsumer``); durations in milliseconds."""
+
+    message_model: MessageModel = MessageModel.CLUSTERING
+    allocate_strategy: AllocateMessageQueueStrategy = field(default_factory=AllocateMessageQueueAveragely)
+    broker_suspend_max_time_ms: int = 20_000
+    consumer_timeout_when_suspend_ms: int = 30_000
+    consumer_pull_timeout_ms: int = 10_000
+    max_reconsume_times: int = DEFAULT_MAX_RECONSUME_TIMES

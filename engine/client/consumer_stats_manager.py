@@ -1,0 +1,48 @@
+"""How fast a consumer pulls and consumes, per topic (RocketMQ: ``ConsumerStatsManager``).
+
+Simplified: averages over the consumer's whole life instead of over the last minute.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class TopicConsumeStats:
+    """Counts of one topic; times in milliseconds."""
+
+    pulls: int = 0
+    pull_ms: int = 0
+    pulled_messages: int = 0
+    consume_calls: int = 0
+    consume_ms: int = 0
+    consumed_messages: int = 0
+    failed_messages: int = 0
+
+
+class ConsumerStatsManager:
+    """:param started_ms: when the consumer was made."""
+
+    def __init__(self, started_ms: int) -> None:
+        self.started_ms = started_ms
+        self.topics: dict[str, TopicConsumeStats] = {}
+
+    def of_topic(self, topic: str) -> TopicConsumeStats:
+        """The counts of ``topic``, to be added to."""
+        return self.topics.setdefault(topic, TopicConsumeStats())
+
+    def status_table(self, now_ms: int) -> dict[str, dict[str, float]]:
+        """RocketMQ's ``ConsumeStatus`` by topic."""
+        seconds = max(1, now_ms - self.started_ms) / 1000
+        return {
+            topic: {
+                "pullRT": stats.pull_ms / max(1, stats.pulls),
+                "pullTPS": stats.pulled_messages / seconds,
+                "consumeRT": stats.consume_ms / max(1, stats.consume_calls),
+                "consumeOKTPS": stats.consumed_messages / seconds,
+                "consumeFailedTPS": stats.failed_messages / seconds,
+                "consumeFailedMsgs": stats.failed_messages,
+            }
+            for topic, stats in sorted(self.topics.items())
+        }

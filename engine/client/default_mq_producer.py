@@ -1,0 +1,295 @@
+"""Sends messages (RocketMQ: ``DefaultMQProducer``)::
+
+async with DefaultMQProducer(group="orders", name_server_addresses="127.0.0.1:9876") as producer:
+    result = await producer.send(Message("Orders", b"one coffee", tags="drink", keys="order-1"))
+    print(result.status, result.message_queue, result.queue_offset)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from engine.client.async_send_permits import AsyncSendPermits
+from engine.client.client_settings import DEFAULT_NAME_SERVER_ADDRESS, build_configs, check_first_arguments
+from engine.client.default_mq_producer_impl import DefaultMQProducerImpl
+from engine.client.default_runtime import make_default_runtime
+from engine.client.errors import IllegalClientArgument
+from engine.client.message_batch import MessageBatch
+from engine.client.message_queue_selector import MessageQueueSelector
+from engine.client.message_validator import check_message
+from engine.client.mq_client_instance import MQClientInstance
+from engine.client.producer_config import ProducerConfig
+from engine.client.send_kernel import Outgoing, outgoing_message
+from engine.client.send_result import SendResult
+from engine.client.service_state import ServiceLife, ServiceState
+from engine.protocol.batch_codec import encode_batch
+from engine.protocol.message import Message
+from engine.protocol.message_id import UniqueIdGenerator
+from engine.protocol.message_properties import PROPERTY_UNIQUE_KEY
+from engine.protocol.message_queue import MessageQueue
+from engine.protocol.names import AUTO_CREATE_TOPIC_KEY_TOPIC, DEFAULT_PRODUCER_GROUP
+from engine.runtime.live_runtime import LiveRuntime
+from engine.runtime.port import Runtime
+
+_log = logging.getLogger("glassmq.client")
+
+#: How often ``create_topic`` looks whether the name servers know.
+CREATE_TOPIC_POLL_MS = 100
+
+#: Called with the result and None, or with None and what went wrong; a plain or a coroutine function.
+SendCallback = Callable[[SendResult | None, Exception | None], Any]
+
+
+def make_unique_id_generator(runtime: Runtime) -> UniqueIdGenerator:
+    """A generator whose ids differ from those of every other client, in this process too."""
+    identity = runtime.identity
+    instance_hash = identity.instance_hash ^ runtime.random_for("unique message ids").getrandbits(32)
+    return UniqueIdGenerator(identity.host_ip, identity.process_id, instance_hash, runtime.clock.now_ms)
+
+
+class DefaultMQProducer:
+    """A producer of one group.
+
+    :param runtime: the node it runs on; None makes a live one of its own, closed at shutdown.
+    :param group: the producer group, a name for brokers and people.
+    :param name_server_addresses: ``"host:port;host:port"`` or a sequence of ``"host:port"``.
+    :param settings: fields of :class:`ProducerConfig` and :class:`~engine.client.client_config.ClientConfig`.
+
+    Raises :class:`IllegalClientArgument` for anything that is not allowed.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime | None = None,
+        group: str = "",
+        name_server_addresses: str | tuple[str, ...] | list[str] = DEFAULT_NAME_SERVER_ADDRESS,
+        **settings: Any,
+    ) -> None:
+        check_first_arguments("DefaultMQProducer", runtime, group)
+        if group == DEFAULT_PRODUCER_GROUP:
+            raise IllegalClientArgument(f"{group!r} is not allowed as a producer group; choose a name of your own")
+        client_config, self.config = build_configs(name_server_addresses, ProducerConfig, settings)
+        self._own_runtime: LiveRuntime | None = None
+        if runtime is None:
+            runtime = self._own_runtime = make_default_runtime(keeps_files=False)
+        self.group = group
+        self.instance = MQClientInstance(runtime, client_config)
+        self._impl = DefaultMQProducerImpl(self.instance, group, self.config)
+        self._unique_ids = make_unique_id_generator(runtime)
+        self._life = ServiceLife(f"producer group {group}")
+        self._permits = AsyncSendPermits(self.config.async_sends_in_flight_max, self.config.async_sends_waiting_max)
+        self._async_sends: dict[asyncio.Task[None], None] = {}
+
+    # --- life ------------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Begin. Needs no name server yet: a send says what is missing. Raises when it was started before."""
+        self._life.enter(ServiceState.START_FAILED)
+        self.instance.producer = self._impl
+        self.instance.start()
+        self._life.enter(ServiceState.RUNNING)
+
+    async def shutdown(self) -> None:
+        """Let asynchronous sends end (at most ``send_msg_timeout_ms``), leave the group, close connections."""
+        if self._life.state is ServiceState.SHUTDOWN_ALREADY:
+            return
+        self._life.enter(ServiceState.SHUTDOWN_ALREADY)
+        try:
+            async with asyncio.timeout(self.config.send_msg_timeout_ms / 1000):
+                await asyncio.gather(*self._async_sends, return_exceptions=True)
+        except TimeoutError:
+            _log.warning("producer group %s: asynchronous sends did not end in time and were given up", self.group)
+        await self.instance.shutdown()
+        if self._own_runtime is not None:
+            await self._own_runtime.close()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.shutdown()
+
+    # --- sending ---------------------------------------------------------------------------------------------------
+
+    async def send(
+        self,
+        message: Message,
+        queue: MessageQueue | None = None,
+        selector: MessageQueueSelector | None = None,
+        selector_argument: object = None,
+        timeout_ms: int | None = None,
+    ) -> SendResult:
+        """Send and wait for the broker's answer.
+
+        Without ``queue`` and ``selector`` the queues take turns, and a failed try goes to another broker; with one of
+        them there is one try, because another queue would be the wrong one.
+
+        The message gets a unique id (property ``UNIQ_KEY``) unless it has one. Raises
+        :class:`~engine.client.errors.MQClientError`, whose ``outcome_is_known`` says whether the message may be stored
+        all the same.
+        """
+        outgoing = self._prepare(message)
+        timeout_ms = self.config.send_msg_timeout_ms if timeout_ms is None else timeout_ms
+        chosen = await self._choose(message, queue, selector, selector_argument)
+        if chosen is None:
+            return await self._impl.send(outgoing, timeout_ms)
+        return await self._impl.send_to(outgoing, chosen, timeout_ms)
+
+    def send_async(
+        self,
+        message: Message,
+        callback: SendCallback,
+        queue: MessageQueue | None = None,
+        selector: MessageQueueSelector | None = None,
+        selector_argument: object = None,
+        timeout_ms: int | None = None,
+    ) -> Awaitable[None]:
+        """Begin to send; ``callback(result, error)`` is called once with how it ended (one of the two is None).
+
+        Await what is returned to be slowed down while ``async_sends_in_flight_max`` sends are under way; it does not
+        wait for the result. Raises :class:`~engine.client.errors.TooManyPendingSends` when far more were begun.
+        """
+        outgoing = self._prepare(message)
+        timeout_ms = self.config.send_msg_timeout_ms if timeout_ms is None else timeout_ms
+        permit = self._permits.reserve()
+        accepted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        async def send_it() -> SendResult:
+            chosen = await self._choose(message, queue, selector, selector_argument)
+            return await self._impl.send_async(outgoing, chosen, timeout_ms)
+
+        task = asyncio.create_task(self._run_async_send(permit, accepted, send_it, callback), name="async send")
+        self._async_sends[task] = None
+        task.add_done_callback(self._forget_async_send)
+        return accepted
+
+    async def send_oneway(
+        self,
+        message: Message,
+        queue: MessageQueue | None = None,
+        selector: MessageQueueSelector | None = None,
+        selector_argument: object = None,
+    ) -> None:
+        """Send and never learn whether it arrived. Raises only when it cannot even leave."""
+        outgoing = self._prepare(message)
+        await self._impl.send_oneway(outgoing, await self._choose(message, queue, selector, selector_argument))
+
+    async def send_batch(
+        self, messages: Sequence[Message], queue: MessageQueue | None = None, timeout_ms: int | None = None
+    ) -> SendResult:
+        """Send many messages of one topic in one request; they lie one after the other in one queue.
+
+        All together may have ``max_message_size`` bytes: cut longer lists with
+        :class:`~engine.client.list_splitter.ListSplitter`. Batches are not compressed.
+        """
+        outgoing = self._prepare_batch(messages)
+        timeout_ms = self.config.send_msg_timeout_ms if timeout_ms is None else timeout_ms
+        if queue is None:
+            return await self._impl.send(outgoing, timeout_ms)
+        _check_queue(outgoing.topic, queue)
+        return await self._impl.send_to(outgoing, queue, timeout_ms)
+
+    # --- looking and creating --------------------------------------------------------------------------------------
+
+    async def fetch_publish_message_queues(self, topic: str) -> tuple[MessageQueue, ...]:
+        """The queues of ``topic`` that one can send to. Raises :class:`~engine.client.errors.NoRoute`."""
+        self._life.require_running()
+        return (await self._impl.publish_info(topic)).message_queues
+
+    async def create_topic(self, topic: str, queue_nums: int = 4) -> None:
+        """Create ``topic``, or change its number of queues, on every broker that creates topics on demand.
+
+        Returns once a name server tells the new number, or after ``api_timeout_ms``: brokers register by themselves.
+        """
+        self._life.require_running()
+        route = await self.instance.route_table.fetch(AUTO_CREATE_TOPIC_KEY_TOPIC)
+        for data in sorted(route.broker_datas, key=lambda data: data.broker_name):
+            await self.instance.api.create_topic(
+                self.instance.route_table.master_address(data.broker_name), topic, queue_nums
+            )
+        for _ in range(self.instance.config.api_timeout_ms // CREATE_TOPIC_POLL_MS):
+            if await self.instance.try_update_route(topic):
+                known = self.instance.route_table.routes[topic].queue_datas
+                if len(known) == len(route.broker_datas) and {data.write_queue_nums for data in known} == {queue_nums}:
+                    return
+            await asyncio.sleep(CREATE_TOPIC_POLL_MS / 1000)
+        _log.warning("topic %s is created, but the name server does not tell all its queues yet", topic)
+
+    # --- inside ----------------------------------------------------------------------------------------------------
+
+    def _prepare(self, message: Message) -> Outgoing:
+        self._life.require_running()
+        check_message(message, self.config.max_message_size)
+        self._give_unique_id(message)
+        return outgoing_message(message, self.config)
+
+    def _prepare_batch(self, messages: Sequence[Message]) -> Outgoing:
+        self._life.require_running()
+        batch = MessageBatch(messages)
+        for message in batch.messages:
+            check_message(message, self.config.max_message_size)
+            self._give_unique_id(message)
+        body = encode_batch(batch.messages)
+        if len(body) > self.config.max_message_size:
+            raise IllegalClientArgument(
+                f"the batch of {len(batch.messages)} messages has {len(body)} bytes; allowed: at most "
+                f"{self.config.max_message_size} (max_message_size); cut it with ListSplitter"
+            )
+        return Outgoing(batch.topic, body, 0, 0, batch.properties, batch.unique_id, is_batch=True)
+
+    def _give_unique_id(self, message: Message) -> None:
+        if PROPERTY_UNIQUE_KEY not in message.properties:
+            message.properties[PROPERTY_UNIQUE_KEY] = self._unique_ids.next()
+
+    async def _choose(
+        self,
+        message: Message,
+        queue: MessageQueue | None,
+        selector: MessageQueueSelector | None,
+        selector_argument: object,
+    ) -> MessageQueue | None:
+        if selector is not None:
+            if queue is not None:
+                raise IllegalClientArgument("give a queue or a selector, not both")
+            return await self._impl.select(message, selector, selector_argument)
+        if queue is not None:
+            _check_queue(message.topic, queue)
+        return queue
+
+    async def _run_async_send(
+        self,
+        permit: asyncio.Future[None],
+        accepted: asyncio.Future[None],
+        send_it: Callable[[], Awaitable[SendResult]],
+        callback: SendCallback,
+    ) -> None:
+        result: SendResult | None = None
+        failure: Exception | None = None
+        await permit
+        if not accepted.done():
+            accepted.set_result(None)
+        try:
+            result = await send_it()
+        except Exception as error:  # a selector of the user may raise anything
+            failure = error
+        finally:
+            self._permits.release()
+        try:
+            await self.instance.runtime.call_listener(callback, result, failure)
+        except Exception:
+            _log.exception("the callback of an asynchronous send failed")
+
+    def _forget_async_send(self, task: asyncio.Task[None]) -> None:
+        self._async_sends.pop(task, None)
+
+
+def _check_queue(topic: str, queue: MessageQueue) -> None:
+    if queue.topic != topic:
+        raise IllegalClientArgument(f"the message has topic {topic!r}, the queue {queue} belongs to {queue.topic!r}")

@@ -1,0 +1,231 @@
+"""Has a listener called with every message (RocketMQ: ``DefaultMQPushConsumer``)::
+
+def listen(messages, context):
+    for message in messages:
+        print(message.body)
+    return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+consumer = DefaultMQPushConsumer(group="orders", name_server_addresses="127.0.0.1:9876")
+consumer.subscribe("Orders", "drink || food")
+consumer.register_message_listener(listen)
+async with consumer:
+    await asyncio.sleep(3600)
+"""
+
+from __future__ import annotations
+
+import logging
+from types import TracebackType
+from typing import Any, Self
+
+from engine.client.client_remoting_processor import ClientRemotingProcessor
+from engine.client.client_settings import DEFAULT_NAME_SERVER_ADDRESS, build_configs, check_first_arguments
+from engine.client.consume_concurrently import MessageListenerConcurrently
+from engine.client.consume_message_concurrently_service import ConsumeMessageConcurrentlyService
+from engine.client.consumer_config import PushConsumerConfig
+from engine.client.default_mq_push_consumer_impl import DefaultMQPushConsumerImpl
+from engine.client.default_runtime import make_default_runtime
+from engine.client.errors import IllegalClientArgument
+from engine.client.local_file_offset_store import LocalFileOffsetStore
+from engine.client.message_back_sender import MessageBackSender
+from engine.client.mq_client_instance import MQClientInstance
+from engine.client.offset_store import OffsetStore
+from engine.client.process_queue import ProcessQueue
+from engine.client.remote_broker_offset_store import RemoteBrokerOffsetStore
+from engine.client.service_state import ServiceLife, ServiceState
+from engine.protocol.enums import ExpressionType, MessageModel
+from engine.protocol.errors import ProtocolError
+from engine.protocol.message_queue import MessageQueue
+from engine.protocol.names import DEFAULT_CONSUMER_GROUP, retry_topic, validate_topic
+from engine.protocol.subscription_data import SUBSCRIBE_ALL, SubscriptionData, build_subscription_data
+from engine.runtime.live_runtime import LiveRuntime
+from engine.runtime.port import Runtime
+
+_log = logging.getLogger("glassmq.client")
+
+
+class DefaultMQPushConsumer:
+    """One member of a consumer group.
+
+    All members of a group must subscribe to the same topics with the same expressions: the broker keeps one set per
+    group, and a member with another set takes messages away from the others.
+
+    :param runtime: the node it runs on; None makes a live one of its own, closed at shutdown.
+    :param group: the consumer group.
+    :param name_server_addresses: ``"host:port;host:port"`` or a sequence of ``"host:port"``.
+    :param settings: fields of :class:`PushConsumerConfig` and :class:`~engine.client.client_config.ClientConfig`.
+
+    Raises :class:`IllegalClientArgument` for anything that is not allowed.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime | None = None,
+        group: str = "",
+        name_server_addresses: str | tuple[str, ...] | list[str] = DEFAULT_NAME_SERVER_ADDRESS,
+        **settings: Any,
+    ) -> None:
+        check_first_arguments("DefaultMQPushConsumer", runtime, group)
+        if group == DEFAULT_CONSUMER_GROUP:
+            raise IllegalClientArgument(f"{group!r} is not allowed as a consumer group; choose a name of your own")
+        client_config, self.config = build_configs(name_server_addresses, PushConsumerConfig, settings)
+        self._own_runtime: LiveRuntime | None = None
+        if runtime is None:
+            keeps_files = self.config.message_model is MessageModel.BROADCASTING
+            runtime = self._own_runtime = make_default_runtime(keeps_files=keeps_files)
+        self.group = group
+        self.instance = MQClientInstance(
+            runtime, client_config, unique_client_id=self.config.message_model is MessageModel.CLUSTERING
+        )
+        self._impl = DefaultMQPushConsumerImpl(self.instance, group, self.config, self._make_offset_store(runtime))
+        self._listener: MessageListenerConcurrently | None = None
+        self._life = ServiceLife(f"consumer group {group}")
+
+    def _make_offset_store(self, runtime: Runtime) -> OffsetStore:
+        if self.config.message_model is MessageModel.BROADCASTING:
+            return LocalFileOffsetStore(runtime.disk, self.instance.client_id, self.group)
+        return RemoteBrokerOffsetStore(self.instance, self.group)
+
+    # --- before the start ------------------------------------------------------------------------------------------
+
+    def subscribe(
+        self, topic: str, expression: str = SUBSCRIBE_ALL, expression_type: ExpressionType = ExpressionType.TAG
+    ) -> None:
+        """Want messages of ``topic``: all, ``"TagA || TagB"``, or those that an SQL92 condition lets through.
+
+        May be called while the consumer runs: the change takes effect at once. Raises :class:`IllegalClientArgument`.
+        """
+        try:
+            validate_topic(topic)
+            subscription = build_subscription_data(
+                topic, expression, expression_type=expression_type, sub_version=self.instance.runtime.clock.now_ms()
+            )
+        except ProtocolError as error:
+            raise IllegalClientArgument(str(error)) from error
+        self._impl.rebalance.subscriptions[topic] = subscription
+        self._announce_subscriptions()
+
+    def unsubscribe(self, topic: str) -> None:
+        """Want nothing of ``topic`` any more."""
+        self._impl.rebalance.subscriptions.pop(topic, None)
+        self._announce_subscriptions()
+
+    def register_message_listener(self, listener: MessageListenerConcurrently) -> None:
+        """Have ``listener(messages, context)`` called; a plain or a coroutine function.
+
+        Several calls run at a time, each with up to ``consume_message_batch_max_size`` messages of one queue. A plain
+        function runs in a thread of its own and may block.
+        """
+        if not callable(listener):
+            raise IllegalClientArgument(f"a listener is a function (messages, context), got {listener!r}")
+        self._listener = listener
+
+    # --- life ------------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Join the group and begin to consume.
+
+        A topic without a route, or a name server that is down, is no error: it is asked again until it answers.
+        Raises :class:`IllegalClientArgument` without a listener, and
+        :class:`~engine.client.errors.MQClientError` when a broker refuses an expression.
+        """
+        if self._listener is None:
+            raise IllegalClientArgument("no listener: call register_message_listener(...) before start()")
+        self._life.enter(ServiceState.START_FAILED)
+        if self.config.message_model is MessageModel.CLUSTERING:
+            retry = retry_topic(self.group)
+            now_ms = self.instance.runtime.clock.now_ms()
+            self._impl.rebalance.subscriptions.setdefault(retry, SubscriptionData(retry, sub_version=now_ms))
+        await self._impl.offset_store.load()
+        self._wire(self._listener)
+        self._impl.consume_service.start()
+        self.instance.start()
+        self._impl.pull_message_service.start(self.instance.background)
+        try:
+            await self.instance.update_all_routes()
+            await self._impl.check_subscriptions_at_broker()
+        except Exception:
+            await self._impl.consume_service.shutdown(0)
+            await self.instance.shutdown()
+            raise
+        self._life.enter(ServiceState.RUNNING)
+        await self.instance.send_heartbeat_to_all_brokers()
+        self._impl.is_started = True
+        self.instance.rebalance_immediately()
+
+    def _wire(self, listener: MessageListenerConcurrently) -> None:
+        """Make the parts known to each other that exist only from the start on."""
+        back_sender = MessageBackSender(self.instance, self.group, self.config.max_reconsume_times_or_default)
+        self.instance.producer = back_sender.inner_producer
+        self.instance.consumer = self._impl
+        self._impl.consume_service = ConsumeMessageConcurrentlyService(
+            self.instance.runtime,
+            self.group,
+            self.config,
+            listener,
+            self._impl.rebalance,
+            self._impl.offset_store,
+            back_sender.send_back,
+            self._impl.stats,
+        )
+        ClientRemotingProcessor(self.instance, self._impl, self.config).register()
+
+    async def shutdown(self) -> None:
+        """Stop pulling, wait for running listeners, store the progress, leave the group, close connections."""
+        if self._life.state is ServiceState.SHUTDOWN_ALREADY:
+            return
+        was_running = self._life.is_running
+        self._life.enter(ServiceState.SHUTDOWN_ALREADY)
+        if was_running:
+            await self.instance.stop_background()
+            await self._impl.consume_service.shutdown(self.config.await_termination_when_shutdown_ms)
+            await self._impl.persist_consumer_offsets()
+            self._impl.rebalance.drop_all()
+            await self.instance.shutdown()
+        if self._own_runtime is not None:
+            await self._own_runtime.close()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.shutdown()
+
+    # --- while it runs ---------------------------------------------------------------------------------------------
+
+    def suspend(self) -> None:
+        """Pull nothing until ``resume``. What was pulled before is still consumed."""
+        self._impl.paused = True
+
+    def resume(self) -> None:
+        """End a suspension."""
+        self._impl.paused = False
+        self.instance.rebalance_immediately()
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether pulling is suspended."""
+        return self._impl.paused
+
+    @property
+    def process_queues(self) -> dict[MessageQueue, ProcessQueue]:
+        """The queues that this member owns at present, with what waits in them. For reading."""
+        return self._impl.rebalance.process_queue_table
+
+    @property
+    def offset_store(self) -> OffsetStore:
+        """The progress of this member."""
+        return self._impl.offset_store
+
+    def _announce_subscriptions(self) -> None:
+        """Tell brokers of a change while the consumer runs."""
+        if self._life.is_running:
+            self.instance.background.spawn(self._subscriptions_changed(), "subscription change")
+
+    async def _subscriptions_changed(self) -> None:
+        await self.instance.update_all_routes()
+        await self.instance.send_heartbeat_to_all_brokers()
+        self.instance.rebalance_immediately()

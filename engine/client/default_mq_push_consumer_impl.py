@@ -1,0 +1,257 @@
+"""Pulls the owned queues and feeds the listener (RocketMQ: ``DefaultMQPushConsumerImpl``).
+
+"Push" is what it looks like to the user. In truth the consumer pulls, again and again; a broker without news holds the
+request for up to 15 s and answers the moment a message comes (long polling).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+
+from engine.client.consume_message_service import ConsumeMessageService
+from engine.client.consumer_config import PushConsumerConfig
+from engine.client.consumer_stats_manager import ConsumerStatsManager
+from engine.client.errors import MQBrokerError, MQClientError
+from engine.client.mq_client_instance import MQClientInstance
+from engine.client.offset_store import OffsetStore
+from engine.client.process_queue import ProcessQueue
+from engine.client.pull_api_wrapper import PullApiWrapper
+from engine.client.pull_message_service import PullMessageService
+from engine.client.pull_request import PullRequest
+from engine.client.pull_result import PullResult, PullStatus
+from engine.client.rebalance_push_impl import RebalancePushImpl
+from engine.protocol.enums import ConsumeType, ExpressionType, MessageModel
+from engine.protocol.heartbeat_data import ConsumerData
+from engine.protocol.message_queue import MessageQueue
+from engine.protocol.response_code import ResponseCode
+from engine.protocol.subscription_data import SubscriptionData
+from engine.runtime.step import step
+
+_log = logging.getLogger("glassmq.client")
+
+_MIB = 1 << 20
+#: One in so many failed pulls of a queue in a row is a warning in the log.
+FAILURES_PER_WARNING = 60
+
+
+class DefaultMQPushConsumerImpl:
+    """Implements ``MQConsumerInner``.
+
+    :ivar paused: no queue is pulled while this is set.
+    :ivar is_started: the brokers have got a first heartbeat, so that a rebalance makes sense.
+    """
+
+    def __init__(
+        self,
+        instance: MQClientInstance,
+        group: str,
+        config: PushConsumerConfig,
+        offset_store: OffsetStore,
+    ) -> None:
+        self._instance = instance
+        self._group = group
+        self._config = config
+        self.offset_store = offset_store
+        self.stats = ConsumerStatsManager(instance.runtime.clock.now_ms())
+        self.pull_message_service = PullMessageService(self.pull_message)
+        self.rebalance = RebalancePushImpl(
+            instance, group, config, offset_store, self.pull_message_service.execute_pull_request_immediately
+        )
+        self._pull_api = PullApiWrapper(instance, group)
+        self.paused = False
+        self.is_started = False
+        self._consume_service: ConsumeMessageService | None = None
+
+    @property
+    def consume_service(self) -> ConsumeMessageService:
+        """What calls the listener; set by the consumer at its start."""
+        assert self._consume_service is not None, "the consumer is started first"
+        return self._consume_service
+
+    @consume_service.setter
+    def consume_service(self, service: ConsumeMessageService) -> None:
+        self._consume_service = service
+
+    # --- MQConsumerInner -------------------------------------------------------------------------------------------
+
+    @property
+    def group(self) -> str:
+        """The consumer group."""
+        return self._group
+
+    def subscribed_topics(self) -> Iterable[str]:
+        """See ``MQConsumerInner``."""
+        return tuple(self.rebalance.subscriptions)
+
+    def subscribe_queues_changed(self, topic: str, queues: tuple[MessageQueue, ...]) -> None:
+        """See ``MQConsumerInner``."""
+        if topic in self.rebalance.subscriptions:
+            self.rebalance.topic_subscribe_info[topic] = queues
+
+    def consumer_data(self) -> ConsumerData:
+        """See ``MQConsumerInner``."""
+        return ConsumerData(
+            group_name=self._group,
+            consume_type=ConsumeType.CONSUME_PASSIVELY,
+            message_model=self._config.message_model,
+            consume_from_where=self._config.consume_from_where,
+            subscriptions=tuple(self.rebalance.subscriptions.values()),
+        )
+
+    def heartbeat_sent(self, consumer_data: ConsumerData) -> None:
+        """See ``MQConsumerInner``."""
+        self.rebalance.subscriptions_at_brokers = {data.topic: data for data in consumer_data.subscriptions}
+
+    async def do_rebalance(self) -> None:
+        """See ``MQConsumerInner``."""
+        if self.is_started and not self.paused:
+            await self.rebalance.do_rebalance()
+
+    async def persist_consumer_offsets(self) -> None:
+        """See ``MQConsumerInner``."""
+        await self.offset_store.persist_all(tuple(self.rebalance.process_queue_table))
+
+    # --- pulling ---------------------------------------------------------------------------------------------------
+
+    async def pull_message(self, request: PullRequest) -> None:
+        """Begin one pull, unless something speaks against it; then try again a little later."""
+        process_queue = request.process_queue
+        await step("checks whether the queue was dropped before pulling")
+        if process_queue.dropped:
+            _log.info("group %s: %s is not ours any more, it is not pulled", self._group, request.message_queue)
+            return
+        process_queue.last_pull_timestamp = self._instance.runtime.clock.now_ms()
+        delay_ms = self._delay_before_pull(request)
+        subscription = self.rebalance.subscriptions_at_brokers.get(request.message_queue.topic)
+        if delay_ms is None and subscription is None:
+            delay_ms = self._instance.config.pull_time_delay_when_exception_ms
+        if delay_ms is not None:
+            self.pull_message_service.execute_pull_request_later(request, delay_ms)
+            return
+        assert subscription is not None, "a missing one is a reason to wait"
+        self._instance.background.spawn(
+            self._pull(request, subscription),
+            f"pull {request.message_queue.topic} {request.message_queue.broker_name} {request.message_queue.queue_id}",
+        )
+
+    def _delay_before_pull(self, request: PullRequest) -> int | None:
+        """How long to wait because of pausing or flow control; None: pull now."""
+        config = self._config
+        if self.paused:
+            return config.pull_delay_when_suspended_ms
+        if self._is_full(request.process_queue):
+            return config.pull_delay_when_cache_flow_control_ms
+        return None
+
+    def _is_full(self, process_queue: ProcessQueue) -> bool:
+        """Flow control: so much waits here that pulling more would only fill memory."""
+        config = self._config
+        return (
+            process_queue.msg_count > config.pull_threshold_for_queue
+            or process_queue.msg_size // _MIB > config.pull_threshold_size_for_queue_mib
+            or (not self.consume_service.is_orderly and process_queue.max_span > config.consume_concurrently_max_span)
+        )
+
+    async def _pull(self, request: PullRequest, subscription: SubscriptionData) -> None:
+        """Pull once and hand the request on, whatever happens: a lost request is a queue nobody consumes."""
+        started_us = self._instance.runtime.clock.monotonic_us()
+        await step("reads the offset to commit with the pull")
+        try:
+            result = await self._pull_api.pull(
+                request.message_queue,
+                subscription,
+                request.next_offset,
+                self._config.pull_batch_size,
+                commit_offset=self._offset_to_commit(request.message_queue),
+                suspend_ms=self._config.broker_suspend_max_time_ms,
+                post_subscription=self._config.post_subscription_when_pull,
+                timeout_ms=self._config.consumer_timeout_when_suspend_ms,
+            )
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            self._pull_failed(request, error)
+            return
+        stats = self.stats.of_topic(request.message_queue.topic)
+        stats.pulls += 1
+        stats.pulled_messages += len(result.messages)
+        stats.pull_ms += (self._instance.runtime.clock.monotonic_us() - started_us) // 1000
+        await self._take(request, result)
+
+    def _offset_to_commit(self, queue: MessageQueue) -> int | None:
+        if self._config.message_model is not MessageModel.CLUSTERING:
+            return None
+        return self.offset_store.offset_in_memory(queue) or None
+
+    def _pull_failed(self, request: PullRequest, error: Exception) -> None:
+        delay_ms = self._instance.config.pull_time_delay_when_exception_ms
+        if isinstance(error, MQBrokerError) and error.code == ResponseCode.FLOW_CONTROL:
+            delay_ms = self._config.pull_delay_when_broker_flow_control_ms
+        request.failures += 1
+        if isinstance(error, MQClientError):
+            # A broker that is down fails each of its queues every second: say so when it begins, and now and then.
+            level = logging.WARNING if request.failures % FAILURES_PER_WARNING == 1 else logging.DEBUG
+            _log.log(level, "group %s: %s; try %d comes in %d ms", self._group, error, request.failures + 1, delay_ms)
+        else:
+            _log.error("group %s: pulling %s failed", self._group, request.message_queue, exc_info=error)
+        self.pull_message_service.execute_pull_request_later(request, delay_ms)
+
+    async def _take(self, request: PullRequest, result: PullResult) -> None:
+        """Put what came into the process queue, and go on pulling after it."""
+        request.next_offset = result.next_begin_offset
+        request.failures = 0
+        if result.status is PullStatus.OFFSET_ILLEGAL:
+            await self._offset_moved(request, result)
+            return
+        if result.messages:
+            await step("puts messages into the process queue")
+            dispatch_to_consume = request.process_queue.put_messages(result.messages)
+            await self.consume_service.submit_consume_request(
+                result.messages, request.process_queue, request.message_queue, dispatch_to_consume
+            )
+        elif result.status is not PullStatus.FOUND:
+            await self._correct_offset_of_unwanted_messages(request)
+        if self._config.pull_interval_ms and result.messages:
+            self.pull_message_service.execute_pull_request_later(request, self._config.pull_interval_ms)
+        else:
+            self.pull_message_service.execute_pull_request_immediately(request)
+
+    async def _correct_offset_of_unwanted_messages(self, request: PullRequest) -> None:
+        """Nothing waits here, and up to the next offset nothing is wanted: that is progress too."""
+        await step("checks whether messages wait")
+        if request.process_queue.msg_count == 0:
+            self.offset_store.update_offset(request.message_queue, request.next_offset, increase_only=True)
+
+    async def _offset_moved(self, request: PullRequest, result: PullResult) -> None:
+        """The broker does not have our offset (any more): give the queue up and begin at what it says."""
+        _log.warning(
+            "group %s: the offset of %s is outside of %d..%d; the queue begins anew at %d in %d ms",
+            self._group,
+            request.message_queue,
+            result.min_offset,
+            result.max_offset,
+            request.next_offset,
+            self._config.offset_moved_delay_ms,
+        )
+        await step("marks the process queue dropped")
+        request.process_queue.dropped = True
+        # Listeners that still run get the time to end, so that none notes an old offset over the new one.
+        await asyncio.sleep(self._config.offset_moved_delay_ms / 1000)
+        self.offset_store.update_offset(request.message_queue, request.next_offset, increase_only=False)
+        await self.offset_store.persist(request.message_queue)
+        await self.rebalance.remove_process_queue(request.message_queue)
+        self._instance.rebalance_immediately()  # as RocketMQ 5 does; 4.9 waits for the next round, up to 20 s
+
+    # --- at the start ----------------------------------------------------------------------------------------------
+
+    async def check_subscriptions_at_broker(self) -> None:
+        """Have a broker compile every expression that is not a tag expression. Raises :class:`MQClientError`."""
+        for topic, subscription in list(self.rebalance.subscriptions.items()):
+            if subscription.expression_type == ExpressionType.TAG:
+                continue
+            for address in self._instance.route_table.brokers_of_topic(topic)[:1]:
+                await self._instance.consumer_api.check_client_config(
+                    address, self._instance.client_id, self._group, subscription
+                )

@@ -1,0 +1,15 @@
+"""The runtime of a client whose user gave none: the live one, with RocketMQ's folder for broadcast offsets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.runtime.live_runtime import LiveRuntime
+
+#: Below the home directory; RocketMQ: ``rocketmq.client.localOffsetStoreDir``.
+LOCAL_OFFSET_FOLDER = ".rocketmq_offsets"
+
+
+def make_default_runtime(*, keeps_files: bool) -> LiveRuntime:
+    """A live runtime. With ``keeps_files`` its disk is ``~/.rocketmq_offsets``, else it has none."""
+    return LiveRuntime("client", Path.home() / LOCAL_OFFSET_FOLDER if keeps_files else None)

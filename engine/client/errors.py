@@ -1,0 +1,85 @@
+"""What can go wrong for the user of a client (RocketMQ: ``MQClientException``, ``MQBrokerException``).
+
+Every error says in :attr:`MQClientError.outcome_is_known` whether the operation certainly did not happen (True), or
+whether nobody can tell (False): after a timeout the message of a send may well be stored, and sending it again may
+store it twice.
+"""
+
+from __future__ import annotations
+
+from engine.protocol.response_code import ResponseCode, outcome_is_known
+
+
+class MQClientError(Exception):
+    """Base of all errors that a client raises. The text names what was wrong and what would be right."""
+
+    #: True: the operation had no effect. False: it may have had one.
+    outcome_is_known: bool = True
+
+
+class ClientNotRunning(MQClientError):
+    """The client was not started yet, or is shut down already."""
+
+
+class IllegalClientArgument(MQClientError, ValueError):
+    """A setting or an argument is not allowed. Nothing was sent."""
+
+
+class NoRoute(MQClientError):
+    """The name servers know no broker that serves the topic."""
+
+
+class NameServerUnreachable(MQClientError):
+    """None of the name servers answered."""
+
+
+class NoBroker(MQClientError):
+    """No address is known for the broker."""
+
+
+class TooManyPendingSends(MQClientError):
+    """More asynchronous sends wait than the producer keeps; this one was refused."""
+
+
+class RequestFailed(MQClientError):
+    """A request got no answer: the connection could not be made, was lost, or the time ran out."""
+
+    def __init__(self, text: str, *, outcome_is_known: bool) -> None:
+        super().__init__(text)
+        self.outcome_is_known = outcome_is_known
+
+
+class MQBrokerError(MQClientError):
+    """A broker or name server refused a request (RocketMQ: ``MQBrokerException``).
+
+    :ivar code: the response code, a :class:`ResponseCode` where it is one of RocketMQ 4.9's.
+    :ivar remark: the server's own words, or an empty string.
+    :ivar address: ``"ip:port"`` of the server.
+    """
+
+    def __init__(self, code: int, remark: str | None, address: str, what: str) -> None:
+        self.code = code
+        self.remark = remark or ""
+        self.address = address
+        try:
+            name = ResponseCode(code).name
+        except ValueError:
+            name = "unknown code"
+        super().__init__(f"{address} refused to {what}: {self.remark or 'it gave no reason'} (code {code}, {name})")
+        self.outcome_is_known = outcome_is_known(code)
+
+
+class OffsetNotFound(MQBrokerError):
+    """The broker has no offset of the group for the queue (code 22): the group reads it for the first time."""
+
+
+class SendFailed(MQClientError):
+    """A send was tried as often as allowed and never succeeded.
+
+    :ivar attempts: for each try the broker's name and what went wrong.
+    """
+
+    def __init__(self, text: str, attempts: tuple[tuple[str, MQClientError], ...]) -> None:
+        super().__init__(text)
+        self.attempts = attempts
+        self.outcome_is_known = all(error.outcome_is_known for _, error in attempts)

@@ -1,0 +1,64 @@
+"""Settings of a producer (RocketMQ: ``DefaultMQProducer``); the defaults are those of version 4.9.8 unless said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.client.errors import IllegalClientArgument
+from engine.protocol.compression import DEFAULT_COMPRESS_LEVEL
+from engine.protocol.response_code import ResponseCode
+
+#: DefaultMQProducer.retryResponseCodes: refusals after which another broker may accept. SYSTEM_BUSY is not among them:
+#: a busy cluster does not need the same message once more.
+RETRY_RESPONSE_CODES: tuple[int, ...] = (
+    ResponseCode.TOPIC_NOT_EXIST,
+    ResponseCode.SERVICE_NOT_AVAILABLE,
+    ResponseCode.SYSTEM_ERROR,
+    ResponseCode.NO_PERMISSION,
+    204,  # NO_BUYER_ID
+    205,  # NOT_IN_CURRENT_UNIT
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerConfig:
+    """Settings of one producer; durations in milliseconds, sizes in bytes.
+
+    :param send_msg_timeout_ms: for one send with all its retries.
+    :param retry_times_when_send_failed: further tries of a synchronous send that chooses its queue itself.
+    :param retry_times_when_send_async_failed: the same of an asynchronous send, after silence only.
+    :param retry_another_broker_when_not_store_ok: also try again when the message is stored but not flushed or
+        replicated in time. It may then be stored twice.
+    :param compress_msg_body_over_howmuch: bodies of at least this many bytes are compressed.
+    :param default_topic_queue_nums: how many queues a topic gets that the first message creates.
+    :param async_sends_in_flight_max: asynchronous sends that run at a time; further ones wait. RocketMQ 5's
+        ``backPressureForAsyncSendNum``; version 4.9 bounds only by 65535 open calls.
+    :param async_sends_waiting_max: how many may wait for that; further ones are refused. RocketMQ queues 50,000.
+    """
+
+    send_msg_timeout_ms: int = 3_000
+    retry_times_when_send_failed: int = 2
+    retry_times_when_send_async_failed: int = 2
+    retry_another_broker_when_not_store_ok: bool = False
+    retry_response_codes: tuple[int, ...] = RETRY_RESPONSE_CODES
+    compress_msg_body_over_howmuch: int = 4_096
+    compress_level: int = DEFAULT_COMPRESS_LEVEL
+    max_message_size: int = 4_194_304
+    default_topic_queue_nums: int = 4
+    async_sends_in_flight_max: int = 10_000
+    async_sends_waiting_max: int = 50_000
+
+    def __post_init__(self) -> None:
+        for name in (
+            "send_msg_timeout_ms",
+            "max_message_size",
+            "default_topic_queue_nums",
+            "async_sends_in_flight_max",
+        ):
+            if getattr(self, name) <= 0:
+                raise IllegalClientArgument(f"{name} must be greater than 0, got {getattr(self, name)}")
+        for name in ("retry_times_when_send_failed", "retry_times_when_send_async_failed", "async_sends_waiting_max"):
+            if getattr(self, name) < 0:
+                raise IllegalClientArgument(f"{name} must not be negative, got {getattr(self, name)}")
+        if not -1 <= self.compress_level <= 9:
+            raise IllegalClientArgument(f"compress_level must be -1 to 9, got {self.compress_level}")

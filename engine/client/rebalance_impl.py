@@ -1,0 +1,174 @@
+"""Which queues are mine, and what changes when that changes (RocketMQ: ``RebalanceImpl``).
+
+Every member of a group does this by itself every 20 s, and at once when a broker says that the group has changed. For
+a moment two members may disagree and both own a queue: concurrent consumption then delivers messages twice.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from engine.client.allocate_message_queue_strategy import AllocateMessageQueueStrategy
+from engine.client.errors import MQClientError
+from engine.client.mq_client_instance import MQClientInstance
+from engine.client.process_queue import ProcessQueue
+from engine.client.pull_request import PullRequest
+from engine.protocol.enums import MessageModel
+from engine.protocol.message_queue import MessageQueue
+from engine.protocol.subscription_data import SubscriptionData
+from engine.runtime.step import step
+
+_log = logging.getLogger("glassmq.client")
+
+
+class RebalanceImpl(ABC):
+    """Owns the table of process queues of one consumer."""
+
+    def __init__(
+        self,
+        instance: MQClientInstance,
+        group: str,
+        message_model: MessageModel,
+        strategy: AllocateMessageQueueStrategy,
+    ) -> None:
+        self.instance = instance
+        self.group = group
+        self.message_model = message_model
+        self.strategy = strategy
+        #: The queues that this consumer owns at present (``processQueueTable``).
+        self.process_queue_table: dict[MessageQueue, ProcessQueue] = {}
+        #: topic -> its readable queues, sorted (``topicSubscribeInfoTable``).
+        self.topic_subscribe_info: dict[str, tuple[MessageQueue, ...]] = {}
+        #: topic -> what is wanted of it (``subscriptionInner``).
+        self.subscriptions: dict[str, SubscriptionData] = {}
+        #: The same as brokers know it from the last heartbeat. Pulls carry this version. RocketMQ's carry the newest:
+        #: after a rebalance a pull that overtakes the heartbeat is refused (code 25) and delayed by a second.
+        self.subscriptions_at_brokers: dict[str, SubscriptionData] = {}
+
+    async def do_rebalance(self) -> None:
+        """Work out which queues are ours; give up and take over accordingly."""
+        for topic in list(self.subscriptions):
+            await self._rebalance_by_topic(topic)
+        await self._give_up_queues_of_other_topics()
+
+    async def _rebalance_by_topic(self, topic: str) -> None:
+        queues = self.topic_subscribe_info.get(topic)
+        if queues is None:
+            _log.debug("group %s: no route for %s yet, nothing to rebalance", self.group, topic)
+            return
+        if self.message_model is MessageModel.BROADCASTING:
+            mine: Sequence[MessageQueue] = queues
+        else:
+            client_ids = await self.instance.find_consumer_ids(topic, self.group)
+            if not client_ids:
+                _log.info("group %s: the members are not known, queues of %s stay as they are", self.group, topic)
+                return
+            mine = self.strategy.allocate(self.group, self.instance.client_id, queues, sorted(client_ids))
+        if await self._update_process_queue_table(topic, dict.fromkeys(mine)):
+            _log.info("group %s: %s now owns of %s: %s", self.group, self.instance.client_id, topic, _ids(mine))
+            await self._announce_change(topic)
+
+    # --- the process queue table -----------------------------------------------------------------------------------
+
+    async def _update_process_queue_table(self, topic: str, mine: dict[MessageQueue, None]) -> bool:
+        """Make the table hold exactly ``mine`` of ``topic``. Returns whether anything changed."""
+        changed = False
+        for queue, process_queue in list(self.process_queue_table.items()):
+            if queue.topic != topic:
+                continue
+            if queue not in mine:
+                changed |= await self._give_up(queue, process_queue)
+            elif process_queue.is_pull_expired:
+                _log.error("group %s: %s was not pulled for too long; it is taken over anew", self.group, queue)
+                changed |= await self._give_up(queue, process_queue)
+        pull_requests = []
+        for queue in mine:
+            if queue not in self.process_queue_table:
+                pull_request = await self._take_over(queue)
+                if pull_request is not None:
+                    pull_requests.append(pull_request)
+        self.dispatch_pull_requests(pull_requests)
+        return changed or bool(pull_requests)
+
+    async def _give_up(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:
+        await step("marks the process queue dropped")
+        process_queue.dropped = True
+        if not await self.remove_unnecessary_message_queue(queue, process_queue):
+            return False
+        await step("removes the process queue")
+        if self.process_queue_table.get(queue) is process_queue:
+            del self.process_queue_table[queue]
+        return True
+
+    async def _take_over(self, queue: MessageQueue) -> PullRequest | None:
+        """A pull request for a queue that is newly ours; None when it must wait for the next round."""
+        self.remove_dirty_offset(queue)
+        try:
+            next_offset = await self.compute_pull_from_where(queue)
+        except MQClientError as error:
+            _log.warning("group %s cannot begin with %s, the next rebalance tries again: %s", self.group, queue, error)
+            return None
+        await step("adds the process queue")
+        if queue in self.process_queue_table:
+            return None
+        process_queue = self.create_process_queue(queue)
+        self.process_queue_table[queue] = process_queue
+        return PullRequest(queue, process_queue, next_offset)
+
+    async def _give_up_queues_of_other_topics(self) -> None:
+        """Give up what belongs to topics that are no longer subscribed."""
+        for queue, process_queue in list(self.process_queue_table.items()):
+            if queue.topic not in self.subscriptions:
+                await self._give_up(queue, process_queue)
+
+    async def remove_process_queue(self, queue: MessageQueue) -> None:
+        """Give up one queue; the next rebalance takes it over anew if it still is ours."""
+        process_queue = self.process_queue_table.get(queue)
+        if process_queue is not None:
+            await self._give_up(queue, process_queue)
+
+    def drop_all(self) -> None:
+        """The consumer ends: nothing more may happen to any queue (``destroy``)."""
+        for process_queue in self.process_queue_table.values():
+            process_queue.dropped = True
+        self.process_queue_table.clear()
+
+    # --- after a change --------------------------------------------------------------------------------------------
+
+    async def _announce_change(self, topic: str) -> None:
+        """Raise the subscription's version and tell all brokers at once (``messageQueueChanged``)."""
+        await step("raises the version of the subscription")
+        subscription = self.subscriptions.get(topic)
+        if subscription is not None:
+            version = max(self.instance.runtime.clock.now_ms(), subscription.sub_version + 1)
+            self.subscriptions[topic] = dataclasses.replace(subscription, sub_version=version)
+        await self.instance.send_heartbeat_to_all_brokers()
+
+    # --- what depends on the kind of consumer ----------------------------------------------------------------------
+
+    @abstractmethod
+    def create_process_queue(self, queue: MessageQueue) -> ProcessQueue:
+        """A new, empty process queue."""
+
+    @abstractmethod
+    async def remove_unnecessary_message_queue(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:
+        """``process_queue`` was dropped: keep its progress. False: it cannot be let go yet, ask again next time."""
+
+    @abstractmethod
+    def remove_dirty_offset(self, queue: MessageQueue) -> None:
+        """Forget progress noted when the queue was ours before."""
+
+    @abstractmethod
+    async def compute_pull_from_where(self, queue: MessageQueue) -> int:
+        """The offset to begin with. Raises :class:`MQClientError` when it cannot be found out now."""
+
+    @abstractmethod
+    def dispatch_pull_requests(self, pull_requests: Sequence[PullRequest]) -> None:
+        """Begin to pull the queues that were taken over."""
+
+
+def _ids(queues: Sequence[MessageQueue]) -> str:
+    return ", ".join(f"{queue.broker_name}:{queue.queue_id}" for queue in queues) or "nothing"

@@ -1,0 +1,9 @@
+"""What can be wrong with a registration."""
+
+from __future__ import annotations
+
+from engine.protocol.errors import ProtocolError
+
+
+class RegistrationRefused(ProtocolError):
+    """A broker's registration was refused; the text says why."""

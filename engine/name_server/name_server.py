@@ -1,0 +1,57 @@
+"""One name server (RocketMQ: ``NamesrvController``).
+
+Name servers know nothing of each other: every broker registers with each of them, and nothing is stored.
+"""
+
+from __future__ import annotations
+
+from engine.name_server.default_request_processor import DefaultRequestProcessor
+from engine.name_server.name_server_config import NameServerConfig
+from engine.name_server.route_info_manager import RouteInfoManager
+from engine.remoting.remoting_server import RemotingServer
+from engine.runtime.background_tasks import BackgroundTasks
+from engine.runtime.port import Runtime
+
+
+class NameServer:
+    """A name server that listens from ``start`` to ``shutdown``.
+
+    :param runtime: the node it runs on.
+    :param config: where it listens and when it forgets brokers.
+    """
+
+    def __init__(self, runtime: Runtime, config: NameServerConfig | None = None) -> None:
+        self.config = config if config is not None else NameServerConfig()
+        self.started_ms = 0
+        self._runtime = runtime
+        self.route_info_manager = RouteInfoManager(
+            runtime.clock,
+            self.config.broker_channel_expired_time_ms,
+            self.config.max_brokers,
+            self.config.max_topics,
+        )
+        self.server = RemotingServer(runtime, "name server")
+        self.server.on_connection_closed(self.route_info_manager.channel_closed)
+        DefaultRequestProcessor(self.route_info_manager).register_at(self.server)
+        self._tasks = BackgroundTasks("name server")
+
+    async def start(self) -> None:
+        """Listen. Raises ``AddressInUse``."""
+        await self.server.start(self.config.host, self.config.port)
+        self.started_ms = self._runtime.clock.now_ms()
+        self._tasks.every(
+            self.config.scan_not_active_broker_interval_ms,
+            self.route_info_manager.scan_not_active_broker,
+            "scan brokers",
+            first_after_ms=self.config.scan_not_active_broker_first_after_ms,
+        )
+
+    @property
+    def address(self) -> str:
+        """``"ip:port"`` that is really bound."""
+        return self.server.address
+
+    async def shutdown(self) -> None:
+        """Stop listening and forget everything."""
+        await self._tasks.stop()
+        await self.server.shutdown()

@@ -1,0 +1,23 @@
+"""Settings of a name server (RocketMQ: ``NamesrvConfig`` and the scan in ``NamesrvController``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class NameServerConfig:
+    """Defaults are RocketMQ 4.9.8's unless said otherwise."""
+
+    #: RocketMQ listens on all addresses; here loopback unless told otherwise.
+    host: str = "127.0.0.1"
+    #: 0 takes any free port.
+    port: int = 9876
+    #: A broker that did not register for so long is forgotten (``BROKER_CHANNEL_EXPIRED_TIME``).
+    broker_channel_expired_time_ms: int = 120_000
+    #: How soon after the start, and how often, that is checked (``scheduleAtFixedRate`` in ``NamesrvController``).
+    scan_not_active_broker_first_after_ms: int = 5_000
+    scan_not_active_broker_interval_ms: int = 10_000
+    #: Bounds of the tables; RocketMQ has none.
+    max_brokers: int = 1_000
+    max_topics: int = 100_000

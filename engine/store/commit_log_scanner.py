@@ -1,0 +1,123 @@
+"""Walks through the commit log and finds every whole message (RocketMQ: ``CommitLog.recoverNormally``,
+``recoverAbnormally``).
+
+RocketMQ stops at the first thing that is no message and cuts the log there. That is right at the end of the log, where
+a crash interrupted a write, but one bad sector in the middle then destroys everything after it. This scanner searches
+on: a message says where it lies, so one found further on is one, and only what lies between is lost.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from engine.protocol.message_codec import (
+    BLANK_MAGIC,
+    BLANK_MIN_SIZE_BYTES,
+    FIXED_SIZE_BYTES,
+    MAGIC_POSITION,
+    MESSAGE_MAGIC,
+)
+from engine.store.dispatch_request import DispatchRequest
+from engine.store.mapped_file import MappedFile
+from engine.store.mapped_file_queue import BLOCK_SIZE_BYTES, MappedFileQueue
+from engine.store.stored_record import MESSAGE_MAGIC_BYTES, parse_record
+
+_SIZE_AND_MAGIC = struct.Struct(">ii")
+_SIZE = struct.Struct(">i")
+
+
+class CommitLogScanner:
+    """One walk. After it has ended:
+
+    :ivar end_offset: behind the last whole message.
+    :ivar damaged_ranges: ``(start, end)`` that hold no message but lie before one.
+    """
+
+    def __init__(self, files: MappedFileQueue, delay_levels_ms: tuple[int, ...], quiet_end: int | None) -> None:
+        """:param quiet_end: position from which on zeros are the end of the log, as after a normal shutdown. None:
+        a crash may have lost pages anywhere, so everything behind zeros is searched too.
+        """
+        self._files = files
+        self._delay_levels_ms = delay_levels_ms
+        self._quiet_end = quiet_end
+        self._block = b""
+        self._block_offset = 0
+        #: Where the next message or blank has to begin if nothing is damaged.
+        self._continues_at = 0
+        self.end_offset = 0
+        self.damaged_ranges: list[tuple[int, int]] = []
+
+    def scan(self, start_file: int) -> Iterator[DispatchRequest]:
+        """All whole messages from the file with number ``start_file`` on, in order."""
+        files = self._files.files[start_file:]
+        if files:
+            self.end_offset = self._continues_at = files[0].start_offset
+        for file in files:
+            yield from self._scan_file(file)
+            file.close()  # unmap: what was only read for the check need not stay in memory
+        self._block = b""
+
+    def _scan_file(self, file: MappedFile) -> Iterator[DispatchRequest]:
+        offset = file.start_offset
+        while offset + BLANK_MIN_SIZE_BYTES <= file.end_offset:
+            at = self._cover(file, offset, _SIZE_AND_MAGIC.size)
+            size, magic = _SIZE_AND_MAGIC.unpack_from(self._block, at)
+            if magic == BLANK_MAGIC and size == file.end_offset - offset:
+                self._whole_from(offset)
+                self._continues_at = file.end_offset
+                return
+            request = self._parse(file, offset, size) if magic == MESSAGE_MAGIC else None
+            if request is None:
+                is_quiet = self._quiet_end is not None and offset >= self._quiet_end
+                if is_quiet and size == 0 and magic == 0:
+                    return
+                found = self._search(file, offset + 1)
+                if found is None:
+                    return
+                offset = found
+                continue
+            self._whole_from(offset)
+            offset = self.end_offset = self._continues_at = request.end_offset
+            yield request
+        self._continues_at = file.end_offset
+
+    def _whole_from(self, offset: int) -> None:
+        """Something whole begins at ``offset``: what lies between the place where it had to begin and it is damaged."""
+        if offset > self._continues_at:
+            self.damaged_ranges.append((self._continues_at, offset))
+
+    def _parse(self, file: MappedFile, offset: int, size: int) -> DispatchRequest | None:
+        if size < FIXED_SIZE_BYTES or offset + size > file.found_end_offset:
+            return None
+        at = self._cover(file, offset, size)
+        return parse_record(self._block, at, offset, self._delay_levels_ms)
+
+    def _search(self, file: MappedFile, offset: int) -> int | None:
+        """Where in ``file`` the next whole message begins, at or after ``offset``; None when there is none."""
+        while offset + FIXED_SIZE_BYTES <= file.end_offset:
+            at = self._cover(file, offset, FIXED_SIZE_BYTES)
+            magic_at = self._block.find(MESSAGE_MAGIC_BYTES, at + MAGIC_POSITION)
+            if magic_at < 0:
+                # The magic may lie across the end of the block: go on with its last three bytes.
+                offset = max(offset + 1, self._block_offset + len(self._block) - 3 - MAGIC_POSITION)
+                continue
+            candidate = self._block_offset + magic_at - MAGIC_POSITION
+            (size,) = _SIZE.unpack_from(self._block, magic_at - MAGIC_POSITION)
+            if self._parse(file, candidate, size) is not None:
+                return candidate
+            offset = candidate + 1
+        return None
+
+    def _cover(self, file: MappedFile, offset: int, length: int) -> int:
+        """Have ``length`` bytes from ``offset`` of the log, which lie in ``file``, in the block.
+
+        Returns where in the block they begin. Reads ahead, so that most calls read nothing.
+        """
+        at = offset - self._block_offset
+        if at < 0 or at + length > len(self._block):
+            count = min(max(length, BLOCK_SIZE_BYTES), file.end_offset - offset)
+            self._block = file.file.read_at(offset - file.start_offset, count)
+            self._block_offset = offset
+            at = 0
+        return at

@@ -1,0 +1,206 @@
+"""The logical queue of one topic and queue id: where its messages lie in the commit log (RocketMQ: ``ConsumeQueue``).
+
+Entry ``n`` of 20 bytes (see :mod:`engine.store.consume_queue_entry`) belongs to logical offset ``n`` and lies at byte
+``20 n``, always. RocketMQ appends an entry even when its offset does not follow the last one, and only logs it; all
+later offsets of the queue are then wrong. Here offsets that are left out (their messages were damaged in the log, or
+deleted before the queue was built again) get filler entries, so every offset stays what the producer was told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.runtime.port import Disk
+from engine.store.consume_queue_entry import CONSUME_QUEUE_ENTRY, ENTRY_SIZE_BYTES, FILLER_ENTRY, FILLER_SIZE
+from engine.store.mapped_file import MappedFile
+from engine.store.mapped_file_queue import MappedFileQueue
+from engine.store.mapping_pool import MappingPool
+
+#: ``(commit-log offset, size, tags code)``
+Entry = tuple[int, int, int]
+
+_ENTRIES_PER_BLOCK = 4096
+
+
+class ConsumeQueue:
+    """One consume queue.
+
+    :ivar next_offset: logical offset that the next message put into the log gets.
+    :ivar max_offset: logical offset behind the last entry. Runs behind ``next_offset`` until the dispatcher has run.
+    :ivar min_offset: logical offset of the first entry whose message the log still holds.
+    :ivar flushed_offset: entries below it are durable.
+    :ivar last_store_timestamp: when the newest entry's message was stored, ms; 0 when that is not known.
+    :ivar topic_block: the topic as it lies in a stored message, its length byte included.
+    """
+
+    __slots__ = (
+        "files",
+        "flushed_offset",
+        "last_store_timestamp",
+        "max_offset",
+        "min_offset",
+        "next_offset",
+        "queue_id",
+        "topic",
+        "topic_block",
+    )
+
+    def __init__(self, disk: Disk, pool: MappingPool, topic: str, queue_id: int, file_size: int) -> None:
+        assert file_size % ENTRY_SIZE_BYTES == 0
+        self.topic = topic
+        self.queue_id = queue_id
+        topic_bytes = topic.encode()
+        self.topic_block = bytes((len(topic_bytes),)) + topic_bytes
+        self.files = MappedFileQueue(disk, pool, f"consumequeue/{topic}/{queue_id}", file_size)
+        self.next_offset = 0
+        self.max_offset = 0
+        self.min_offset = 0
+        self.flushed_offset = 0
+        self.last_store_timestamp = 0
+
+    # --- writing -----------------------------------------------------------------------------------------------------
+
+    def put_entries(self, queue_offset: int, entries: bytes) -> None:
+        """Write consecutive packed ``entries``, the first one at ``queue_offset``. Raises ``DiskFull``, ``DiskFault``.
+
+        Entries that exist are overwritten: to dispatch a message twice changes nothing.
+        """
+        if queue_offset > self.max_offset:
+            self._fill(queue_offset)
+        self.files.write(queue_offset * ENTRY_SIZE_BYTES, entries)
+        end = queue_offset + len(entries) // ENTRY_SIZE_BYTES
+        if end > self.max_offset:
+            self.max_offset = end
+            if end > self.next_offset:
+                self.next_offset = end
+
+    def _fill(self, queue_offset: int) -> None:
+        """Put filler entries from ``max_offset`` up to ``queue_offset``."""
+        start = self.max_offset
+        if not self.files.files:
+            # As RocketMQ: an empty queue begins with the file that holds the first entry.
+            per_file = self.files.file_size // ENTRY_SIZE_BYTES
+            start = max(start, queue_offset - queue_offset % per_file)
+        if queue_offset > start:
+            self.files.write(start * ENTRY_SIZE_BYTES, FILLER_ENTRY * (queue_offset - start))
+        self.max_offset = queue_offset
+        self.next_offset = max(self.next_offset, queue_offset)
+
+    def skip_to(self, queue_offset: int) -> None:
+        """Let the next message have ``queue_offset`` at least."""
+        if queue_offset > self.max_offset:
+            self._fill(queue_offset)
+
+    def clear_from(self, queue_offset: int) -> None:
+        """Forget all entries from ``queue_offset`` on."""
+        self.files.clear_from(queue_offset * ENTRY_SIZE_BYTES)
+        self.max_offset = self.next_offset = queue_offset
+        self.flushed_offset = min(self.flushed_offset, queue_offset)
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    def entries(self, queue_offset: int, count: int) -> list[Entry]:
+        """At most ``count`` entries from ``queue_offset`` on, as far as they are written."""
+        start = max(queue_offset, self.first_entry_offset)
+        count = min(queue_offset + count, self.max_offset) - start
+        if count <= 0:
+            return []
+        data = self.files.read(start * ENTRY_SIZE_BYTES, count * ENTRY_SIZE_BYTES)
+        return list(CONSUME_QUEUE_ENTRY.iter_unpack(data))
+
+    def entry(self, queue_offset: int) -> Entry | None:
+        """The entry of ``queue_offset``, or None."""
+        entries = self.entries(queue_offset, 1) if queue_offset >= self.first_entry_offset else []
+        return entries[0] if entries else None
+
+    @property
+    def first_entry_offset(self) -> int:
+        """Logical offset at which the first file begins."""
+        return self.files.start_offset // ENTRY_SIZE_BYTES
+
+    def entries_backward(self, end_offset: int | None = None) -> Iterator[tuple[int, Entry]]:
+        """``(logical offset, entry)`` from the last entry to the first."""
+        end = self.max_offset if end_offset is None else end_offset
+        first = self.first_entry_offset
+        while end > first:
+            start = max(first, end - _ENTRIES_PER_BLOCK)
+            for index, entry in reversed(list(enumerate(self.entries(start, end - start)))):
+                yield start + index, entry
+            end = start
+
+    # --- start -------------------------------------------------------------------------------------------------------
+
+    def load(self) -> list[str]:
+        """Find the files and take whatever is written in them as entries. Returns remarks for people."""
+        remarks = self.files.load()
+        self.max_offset = 0
+        if self.files.files:
+            used_end = self.files.used_end(self.files.files[-1])
+            # The tags code of the last entry may end with zeros: round up to whole entries.
+            self.max_offset = -(-used_end // ENTRY_SIZE_BYTES)
+        self.next_offset = self.flushed_offset = self.max_offset
+        return remarks
+
+    def correct_min_offset(self, commit_log_min_offset: int) -> None:
+        """Find the first entry whose message still exists, by bisection: entries lie in the order of the log."""
+        low, high = self.first_entry_offset, self.max_offset
+        while low < high:
+            middle = (low + high) // 2
+            at, entry = self._entry_or_next(middle, high)
+            if entry is None or entry[0] >= commit_log_min_offset:
+                high = middle
+            else:
+                low = at + 1
+        while low < self.max_offset and self._is_filler(low):
+            low += 1
+        self.min_offset = low
+
+    def _entry_or_next(self, queue_offset: int, end: int) -> tuple[int, Entry | None]:
+        """The first entry at or after ``queue_offset`` that stands for a message."""
+        while queue_offset < end:
+            for index, entry in enumerate(self.entries(queue_offset, min(64, end - queue_offset))):
+                if entry[1] != FILLER_SIZE:
+                    return queue_offset + index, entry
+            queue_offset += 64
+        return end, None
+
+    def _is_filler(self, queue_offset: int) -> bool:
+        entry = self.entry(queue_offset)
+        return entry is not None and entry[1] == FILLER_SIZE
+
+    # --- flush and retention -----------------------------------------------------------------------------------------
+
+    @property
+    def unflushed_bytes(self) -> int:
+        """How much is written but not known to be durable."""
+        return (self.max_offset - self.flushed_offset) * ENTRY_SIZE_BYTES
+
+    async def flush(self) -> None:
+        """Make all entries durable. Raises ``DiskFault``."""
+        end = self.max_offset
+        await self.files.flush(self.flushed_offset * ENTRY_SIZE_BYTES, end * ENTRY_SIZE_BYTES)
+        self.flushed_offset = max(self.flushed_offset, min(end, self.max_offset))
+
+    def flush_now(self) -> None:
+        """As :meth:`flush`, but blocks."""
+        self.files.flush_now(self.flushed_offset * ENTRY_SIZE_BYTES, self.max_offset * ENTRY_SIZE_BYTES)
+        self.flushed_offset = self.max_offset
+
+    def remove_expired_files(self, commit_log_min_offset: int) -> int:
+        """Delete files all of whose messages are gone, but never the last one. Returns how many were deleted."""
+        count = 0
+        for file in self.files.files[:-1]:
+            if not self._is_expired(file, commit_log_min_offset):
+                break
+            count += 1
+        self.files.remove_first(count)
+        return count
+
+    def _is_expired(self, file: MappedFile, commit_log_min_offset: int) -> bool:
+        end = file.end_offset // ENTRY_SIZE_BYTES
+        for queue_offset, (commit_log_offset, size, _) in self.entries_backward(end):
+            if queue_offset * ENTRY_SIZE_BYTES < file.start_offset:
+                return True
+            if size != FILLER_SIZE:
+                return commit_log_offset < commit_log_min_offset
+        return True

@@ -1,0 +1,20 @@
+"""One entry of a consume queue: where a message lies, and enough to filter it without reading it.
+
+    | int64 commit-log offset | int32 size | int64 tags code |                                   20 bytes, big-endian
+
+The entry of logical offset ``n`` lies at byte ``20 n``. The tags code is Java's ``hashCode`` of the TAGS property, 0
+without tags; in the topic of delayed messages it is the delivery time.
+"""
+
+from __future__ import annotations
+
+import struct
+
+CONSUME_QUEUE_ENTRY = struct.Struct(">qiq")
+ENTRY_SIZE_BYTES = CONSUME_QUEUE_ENTRY.size
+assert ENTRY_SIZE_BYTES == 20
+
+#: The size in an entry that stands for no message: a logical offset that was given to a message which the commit log
+#: no longer holds. RocketMQ writes the same entry before the first one of a queue that does not begin at 0.
+FILLER_SIZE = 0x7FFFFFFF
+FILLER_ENTRY = CONSUME_QUEUE_ENTRY.pack(0, FILLER_SIZE, 0)

@@ -1,0 +1,55 @@
+"""What a read from the store found (RocketMQ: ``GetMessageResult``, ``QueryMessageResult``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class GetMessageStatus(Enum):
+    """RocketMQ's names; the broker puts the name into the reply's remark."""
+
+    FOUND = 0
+    NO_MATCHED_MESSAGE = 1
+    MESSAGE_WAS_REMOVING = 2
+    OFFSET_FOUND_NULL = 3
+    OFFSET_OVERFLOW_BADLY = 4
+    OFFSET_OVERFLOW_ONE = 5
+    OFFSET_TOO_SMALL = 6
+    NO_MATCHED_LOGIC_QUEUE = 7
+    NO_MESSAGE_IN_QUEUE = 8
+
+
+@dataclass(slots=True)
+class GetMessageResult:
+    """Messages of one queue.
+
+    :ivar next_begin_offset: the logical offset to ask for next.
+    :ivar min_offset, max_offset: of the queue; ``max_offset`` is the one that the next message will get.
+    :ivar buffers: stored messages, in order. A buffer holds one or more whole messages that lie side by side.
+    :ivar message_count: messages in all buffers.
+    :ivar size_bytes: bytes in all buffers.
+    :ivar last_store_timestamp: when the last message found was stored, ms; 0 when none was found.
+    """
+
+    status: GetMessageStatus
+    next_begin_offset: int
+    min_offset: int
+    max_offset: int
+    buffers: list[bytes] = field(default_factory=list)
+    message_count: int = 0
+    size_bytes: int = 0
+    last_store_timestamp: int = 0
+
+
+@dataclass(slots=True)
+class QueryMessageResult:
+    """Messages found by key, newest first, one stored message per buffer.
+
+    :ivar last_update_timestamp: how far the index reaches: store time of its newest message, ms.
+    :ivar last_update_physical_offset: the commit-log offset of that message.
+    """
+
+    buffers: list[bytes] = field(default_factory=list)
+    last_update_timestamp: int = 0
+    last_update_physical_offset: int = 0

@@ -1,0 +1,92 @@
+"""Bounds how many files are mapped at the same time. RocketMQ maps every file it has, all the time.
+
+A process may only have so many open files (1,024 on many machines, connections included), and a broker with many
+queues or a long log has more. So a file is mapped when somebody needs it, and when there are too many, the one that
+has not been used for longest goes, roughly: this is the "second chance" or clock algorithm of page replacement. A
+file that was used since the clock's hand last came by gets its mark cleared and may stay another round.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from engine.runtime.port import Disk, DiskFile
+
+
+class MappingPool:
+    """Knows the mapped files of one store.
+
+    :param limit: how many files may be mapped, 2 or more.
+    """
+
+    __slots__ = ("_limit", "_mapped")
+
+    def __init__(self, limit: int) -> None:
+        assert limit >= 2
+        self._limit = limit
+        self._mapped: deque[PooledFile] = deque()
+
+    def __len__(self) -> int:
+        return len(self._mapped)
+
+    def make_room(self) -> None:
+        """Unmap files until another one may be mapped."""
+        while len(self._mapped) >= self._limit:
+            file = self._mapped.popleft()
+            if file.was_used:
+                file.was_used = False
+                self._mapped.append(file)
+            else:
+                file.unmap()
+
+    def add(self, file: PooledFile) -> None:
+        """``file`` has been mapped."""
+        self._mapped.append(file)
+
+    def remove(self, file: PooledFile) -> None:
+        """``file`` is not mapped any more."""
+        self._mapped.remove(file)
+
+
+class PooledFile:
+    """A file that is mapped while it is used.
+
+    :ivar was_used: set by every use; see the module.
+    """
+
+    __slots__ = ("_disk", "_file", "_pool", "path", "size_bytes", "was_used")
+
+    def __init__(self, disk: Disk, pool: MappingPool, path: str, size_bytes: int) -> None:
+        self._disk = disk
+        self._pool = pool
+        self._file: DiskFile | None = None
+        self.path = path
+        self.size_bytes = size_bytes
+        self.was_used = False
+
+    @property
+    def file(self) -> DiskFile:
+        """The file, mapped (and created) if need be. Do not keep it: ask again. Raises ``DiskFull``, ``DiskFault``."""
+        self.was_used = True
+        file = self._file
+        if file is None:
+            self._pool.make_room()
+            file = self._file = self._disk.open_file(self.path, self.size_bytes)
+            self._pool.add(self)
+            self.was_used = False  # one use earns no second chance, or a scan would push out what is used all the time
+        return file
+
+    def close(self) -> None:
+        """Unmap the file; the next use maps it again."""
+        if self._file is not None:
+            self._pool.remove(self)
+            self.unmap()
+
+    def unmap(self) -> None:
+        """For the pool."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.path}, {self.size_bytes} bytes)"

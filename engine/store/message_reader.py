@@ -1,0 +1,278 @@
+"""Finds messages in the store (RocketMQ: ``DefaultMessageStore``: ``getMessage``, ``queryMessage``,
+``getOffsetInQueueByTime``).
+"""
+
+from __future__ import annotations
+
+from engine.protocol.errors import ProtocolError
+from engine.protocol.message import MessageExt
+from engine.protocol.message_codec import decode_stored_message
+from engine.store.commit_log import CommitLog
+from engine.store.consume_queue import ConsumeQueue, Entry
+from engine.store.consume_queue_entry import ENTRY_SIZE_BYTES, FILLER_SIZE
+from engine.store.consume_queue_table import ConsumeQueueTable
+from engine.store.get_message_result import GetMessageResult, GetMessageStatus, QueryMessageResult
+from engine.store.index_service import IndexService
+from engine.store.message_filter import MessageFilter
+from engine.store.store_config import MessageStoreConfig
+from engine.store.stored_record import is_record_at, store_timestamp_of
+
+#: Between two messages of a queue lie those of other queues. So much is rather read with them than left out by a
+#: second read: copying it takes less time than another call.
+_GAP_BYTES = 4096
+
+
+class MessageReader:
+    """Reads only; never waits."""
+
+    def __init__(
+        self,
+        config: MessageStoreConfig,
+        commit_log: CommitLog,
+        consume_queues: ConsumeQueueTable,
+        index: IndexService | None,
+    ) -> None:
+        self._config = config
+        self._commit_log = commit_log
+        self._consume_queues = consume_queues
+        self._index = index
+
+    # --- by logical offset -------------------------------------------------------------------------------------------
+
+    def get_message(
+        self, topic: str, queue_id: int, offset: int, max_messages: int, message_filter: MessageFilter | None
+    ) -> GetMessageResult:
+        """See :meth:`engine.store.message_store.MessageStore.get_message`."""
+        queue = self._consume_queues.get(topic, queue_id)
+        if queue is None:
+            return GetMessageResult(GetMessageStatus.NO_MATCHED_LOGIC_QUEUE, 0, 0, 0)
+        min_offset, max_offset = queue.min_offset, queue.max_offset
+        if min_offset <= offset < max_offset:
+            return _Collector(self._config, self._commit_log, queue, max_messages, message_filter).collect(offset)
+        if max_offset == 0:
+            status, next_offset = GetMessageStatus.NO_MESSAGE_IN_QUEUE, 0
+        elif offset < min_offset:
+            status, next_offset = GetMessageStatus.OFFSET_TOO_SMALL, min_offset
+        elif offset == max_offset:
+            status, next_offset = GetMessageStatus.OFFSET_OVERFLOW_ONE, offset
+        else:
+            status, next_offset = GetMessageStatus.OFFSET_OVERFLOW_BADLY, max_offset
+        return GetMessageResult(status, next_offset, min_offset, max_offset)
+
+    # --- by time -----------------------------------------------------------------------------------------------------
+
+    def offset_by_time(self, topic: str, queue_id: int, timestamp_ms: int) -> int:
+        """See :meth:`engine.store.message_store.MessageStore.offset_by_time`."""
+        queue = self._consume_queues.get(topic, queue_id)
+        if queue is None:
+            return 0
+        low, high = queue.min_offset, queue.max_offset
+        while low < high:
+            middle = (low + high) // 2
+            stored_ms = self._store_timestamp_at(queue, middle)
+            if stored_ms is not None and stored_ms >= timestamp_ms:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def earliest_message_time(self, topic: str, queue_id: int) -> int:
+        """Store time (ms) of the oldest message of the queue, -1 when it has none."""
+        queue = self._consume_queues.get(topic, queue_id)
+        stored_ms = self._store_timestamp_at(queue, queue.min_offset) if queue is not None else None
+        return -1 if stored_ms is None else stored_ms
+
+    def last_store_timestamp(self, queue: ConsumeQueue) -> int:
+        """Store time (ms) of the newest message of ``queue``, 0 when it has none."""
+        if queue.last_store_timestamp == 0 and queue.max_offset > queue.min_offset:
+            queue.last_store_timestamp = self._store_timestamp_at(queue, queue.max_offset - 1) or 0
+        return queue.last_store_timestamp
+
+    def _store_timestamp_at(self, queue: ConsumeQueue, offset: int) -> int | None:
+        """Of the message at logical ``offset``; of an older one where that is missing; None when there is none."""
+        while offset >= queue.min_offset:
+            entry = queue.entry(offset)
+            record = self._record_of(entry) if entry is not None else None
+            if record is not None:
+                return store_timestamp_of(record)
+            offset -= 1
+        return None
+
+    def _record_of(self, entry: Entry) -> bytes | None:
+        commit_log_offset, size, _ = entry
+        return None if size == FILLER_SIZE else self._commit_log.read_record(commit_log_offset, size)
+
+    # --- by place and by key -----------------------------------------------------------------------------------------
+
+    def message_at(self, commit_log_offset: int) -> MessageExt | None:
+        """The message that begins there, or None."""
+        record = self._commit_log.record_at(commit_log_offset)
+        return _decode(record) if record is not None else None
+
+    def query_message(self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int) -> QueryMessageResult:
+        """See :meth:`engine.store.message_store.MessageStore.query_message`."""
+        result = QueryMessageResult()
+        if self._index is None:
+            return result
+        result.last_update_timestamp = self._index.last_store_timestamp
+        if self._index.files:
+            result.last_update_physical_offset = self._index.files[-1].end_offset
+        wanted = min(max_count, self._config.max_messages_num_batch)
+        seen: dict[int, None] = {}
+        # Twice as many, because different keys may share a hash.
+        for commit_log_offset in self._index.find(topic, key, begin_ms, end_ms, wanted * 2):
+            if len(result.buffers) >= wanted:
+                break
+            record = self._commit_log.record_at(commit_log_offset)
+            message = _decode(record) if record is not None else None
+            if record is None or message is None or commit_log_offset in seen:
+                continue
+            seen[commit_log_offset] = None
+            if message.topic == topic and (key == message.unique_id or key in message.keys):
+                result.buffers.append(record)
+        return result
+
+
+def _decode(record: bytes) -> MessageExt | None:
+    try:
+        return decode_stored_message(record)
+    except ProtocolError:
+        return None
+
+
+class _Collector:
+    """Gathers the messages of one request."""
+
+    def __init__(
+        self,
+        config: MessageStoreConfig,
+        commit_log: CommitLog,
+        queue: ConsumeQueue,
+        max_messages: int,
+        message_filter: MessageFilter | None,
+    ) -> None:
+        self._config = config
+        self._commit_log = commit_log
+        self._queue = queue
+        self._max_messages = max_messages
+        self._filter = message_filter
+        self._buffers: list[bytes] = []
+        self._count = 0
+        self._size = 0
+        self._last_record: tuple[bytes, int] | None = None
+
+    def collect(self, offset: int) -> GetMessageResult:
+        """The messages from logical ``offset`` on."""
+        queue = self._queue
+        scan_entries = max(self._config.max_filter_message_size_bytes // ENTRY_SIZE_BYTES, self._max_messages)
+        # Without a filter no more entries are needed than messages; with one, as many as may be looked at.
+        count = self._max_messages if self._filter is None else scan_entries
+        status = GetMessageStatus.NO_MATCHED_MESSAGE
+        entries = queue.entries(offset, max(count, 1))
+        if not entries:
+            status = GetMessageStatus.OFFSET_FOUND_NULL
+        next_offset = offset + self._take(entries)
+        if self._count:
+            status = GetMessageStatus.FOUND
+        elif entries and entries[0][0] < self._commit_log.min_offset and entries[0][1] != FILLER_SIZE:
+            status = GetMessageStatus.MESSAGE_WAS_REMOVING
+        last_ms = store_timestamp_of(*self._last_record) if self._last_record is not None else 0
+        return GetMessageResult(
+            status,
+            next_offset,
+            queue.min_offset,
+            queue.max_offset,
+            self._buffers,
+            self._count,
+            self._size,
+            last_ms,
+        )
+
+    def _take(self, entries: list[Entry]) -> int:
+        """Read what is wanted of ``entries``; how many of them are done with."""
+        wanted: list[Entry] = []
+        taken = taken_bytes = 0
+        message_filter = self._filter
+        max_count, max_bytes = self._limits(entries)
+        done = len(entries)
+        for index, entry in enumerate(entries):
+            commit_log_offset, size, tags_code = entry
+            if size == FILLER_SIZE or (
+                message_filter is not None and not message_filter.matches_consume_queue(tags_code)
+            ):
+                continue
+            if taken and (taken >= max_count or taken_bytes + size > max_bytes):
+                done = index
+                break
+            if message_filter is not None and message_filter.reads_message:
+                record = self._commit_log.read_record(commit_log_offset, size)
+                if record is None or not message_filter.matches_commit_log(record):
+                    continue
+                self._add(record, 1, 0)
+            else:
+                wanted.append(entry)
+            taken += 1
+            taken_bytes += size
+        self._read(wanted)
+        return done
+
+    def _limits(self, entries: list[Entry]) -> tuple[int, int]:
+        config = self._config
+        if entries and self._commit_log.max_offset - entries[0][0] > config.access_message_in_memory_max_bytes:
+            return (
+                min(self._max_messages, config.max_transfer_count_on_message_in_disk),
+                config.max_transfer_bytes_on_message_in_disk,
+            )
+        return (
+            min(self._max_messages, config.max_transfer_count_on_message_in_memory),
+            config.max_transfer_bytes_on_message_in_memory,
+        )
+
+    def _read(self, wanted: list[Entry]) -> None:
+        """Read messages that lie near each other in the log with one read."""
+        log = self._commit_log
+        first = 0
+        while first < len(wanted):
+            start, size, _ = wanted[first]
+            file = log.files.find(start)
+            end = start + size
+            limit = min(file.end_offset, log.max_offset) if file is not None else 0
+            if file is None or size <= 0 or end > limit:
+                first += 1  # a wrong entry, or its file has just been deleted
+                continue
+            next_one = first + 1
+            while next_one < len(wanted):
+                offset, size, _ = wanted[next_one]
+                if not end <= offset <= end + _GAP_BYTES or size <= 0 or offset + size > limit:
+                    break
+                end = offset + size
+                next_one += 1
+            data = file.file.read_at(start - file.start_offset, end - start)
+            self._cut_out(data, start, wanted[first:next_one])
+            first = next_one
+
+    def _cut_out(self, data: bytes, start: int, wanted: list[Entry]) -> None:
+        """Add the ``wanted`` messages that lie in ``data``, which begins at ``start`` of the log. Those side by side
+        come as one buffer. An entry that does not point to a message is left out.
+        """
+        run_start = run_end = count = last_at = 0
+        for offset, size, _ in wanted:
+            at = offset - start
+            if not is_record_at(data, at, size, offset):
+                continue
+            if at != run_end and count:
+                self._add(data[run_start:run_end], count, last_at - run_start)
+                count = 0
+            if count == 0:
+                run_start = at
+            count += 1
+            last_at = at
+            run_end = at + size
+        if count:
+            self._add(data[run_start:run_end], count, last_at - run_start)
+
+    def _add(self, data: bytes, count: int, last_at: int) -> None:
+        self._buffers.append(data)
+        self._count += count
+        self._size += len(data)
+        self._last_record = (data, last_at)

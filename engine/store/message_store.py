@@ -1,0 +1,357 @@
+"""The store as the broker sees it (RocketMQ: ``DefaultMessageStore``). It only joins its parts:
+
+    put_message -> commit log -> dispatcher -> consume queues, index -> get_message, query_message
+                       |                             |
+                  flush service              flush service, recovery point, checkpoint
+
+Simplified: no slaves, no consume-queue extension file, no write buffers outside the page cache.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import struct
+from collections.abc import Callable, Iterator, Sequence
+
+from engine.protocol.errors import ProtocolError
+from engine.protocol.message import MessageExt
+from engine.runtime.background_tasks import BackgroundTasks
+from engine.runtime.port import DiskFault, DiskFull, FolderLock, Runtime
+from engine.store.clean_service import CleanService
+from engine.store.commit_log import CommitLog, MessageRefused
+from engine.store.commit_log_flush_service import CommitLogFlushService
+from engine.store.config_file import ConfigFile
+from engine.store.consume_queue import ConsumeQueue, Entry
+from engine.store.consume_queue_table import ConsumeQueueTable
+from engine.store.dispatch_request import DispatchRequest
+from engine.store.flush_consume_queue_service import FlushConsumeQueueService
+from engine.store.get_message_result import GetMessageResult, QueryMessageResult
+from engine.store.index_service import IndexService
+from engine.store.mapping_pool import MappingPool
+from engine.store.message_dispatcher import MessageDispatcher, MessagesArrived
+from engine.store.message_filter import MessageFilter
+from engine.store.message_reader import MessageReader
+from engine.store.put_message_result import PutMessageResult, PutMessageStatus
+from engine.store.recovery_point import PATH as RECOVERY_POINT_PATH
+from engine.store.recovery_report import RecoveryReport
+from engine.store.running_flags import Refusal, RunningFlags
+from engine.store.store_checkpoint import StoreCheckpoint
+from engine.store.store_config import MessageStoreConfig
+from engine.store.store_message import StoreMessage
+from engine.store.store_recovery import ABORT_PATH, StoreRecovery
+
+_log = logging.getLogger("glassmq.store")
+
+
+class MessageStore:
+    """Use: ``load()``, ``start()``, put and get, ``await shutdown()``. After that the object is of no use any more."""
+
+    def __init__(self, runtime: Runtime, config: MessageStoreConfig | None = None) -> None:
+        self.config = config = config or MessageStoreConfig()
+        self._disk = disk = runtime.disk
+        self._clock = clock = runtime.clock
+        self._tasks = BackgroundTasks(f"{runtime.node_name}/store")
+        self._flags = RunningFlags()
+        self._flags.refuse(Refusal.NOT_RUNNING)
+        self._lock: FolderLock | None = None
+        self._is_loaded = False
+        pool = MappingPool(config.max_mapped_files)
+        self._table = ConsumeQueueTable(disk, pool, config.mapped_file_size_consume_queue)
+        self._index = (
+            IndexService(disk, pool, clock, config.max_hash_slot_num, config.max_index_num)
+            if config.message_index_enable
+            else None
+        )
+        self.commit_log = CommitLog(disk, pool, clock, config, self._table)
+        self.dispatcher = MessageDispatcher(self._table, self._index, self._dispatch_failed)
+        self.flush_service = CommitLogFlushService(self.commit_log, config, clock, self._flush_failed)
+        self.clean_service = CleanService(
+            disk, clock, config, self.commit_log, self._table, self._index, self.dispatcher, self._flags
+        )
+        self._reader = MessageReader(config, self.commit_log, self._table, self._index)
+        self._recovery_point_file = ConfigFile(disk, RECOVERY_POINT_PATH)
+        self._checkpoint: StoreCheckpoint | None = None
+        self._queue_flush_service: FlushConsumeQueueService | None = None
+
+    # --- life --------------------------------------------------------------------------------------------------------
+
+    def load(self) -> RecoveryReport:
+        """Lock the folder, read what is there and repair it. Blocks: for start-up only.
+
+        Raises ``FolderLocked`` when another broker uses the folder, ``DiskFull``, ``DiskFault``.
+        """
+        self._lock = self._disk.lock_folder()
+        try:
+            return self._load()
+        except BaseException:
+            self._close()
+            raise
+
+    def _load(self) -> RecoveryReport:
+        self._checkpoint = StoreCheckpoint(self._disk)
+        self._queue_flush_service = FlushConsumeQueueService(
+            self.config,
+            self._clock,
+            self.commit_log,
+            self._table,
+            self._index,
+            self.dispatcher,
+            self.flush_service,
+            self._checkpoint,
+            self._recovery_point_file,
+            self._flush_failed,
+        )
+        report = StoreRecovery(
+            self._disk,
+            self._clock,
+            self.config,
+            self.commit_log,
+            self._table,
+            self._index,
+            self.dispatcher,
+            self._checkpoint,
+            self._recovery_point_file,
+        ).run()
+        self._queue_flush_service.flush_now(is_clean=False)
+        # What recovery read need not stay mapped; files are mapped again when they are used.
+        self._table.close()
+        self.commit_log.files.close()
+        for line in report.lines:
+            _log.warning("recovery: %s", line)
+        _log.info(
+            "store loaded: commit log %d to %d, %d messages checked, %d dispatched again",
+            report.commit_log_min_offset,
+            report.commit_log_max_offset,
+            report.messages_checked,
+            report.messages_dispatched,
+        )
+        self._is_loaded = True
+        return report
+
+    def start(self) -> None:
+        """Take messages from now on, and run the services on the current event loop."""
+        assert self._is_loaded and self._queue_flush_service is not None, "load() comes first"
+        self.dispatcher.start(self._tasks)
+        self.flush_service.start(self._tasks)
+        self._queue_flush_service.start(self._tasks)
+        self.clean_service.start(self._tasks)
+        self._flags.clear(Refusal.NOT_RUNNING)
+
+    async def shutdown(self) -> None:
+        """Refuse messages, dispatch and flush what is there, and give the folder back."""
+        if not self._is_loaded:
+            self._close()
+            return
+        self._flags.refuse(Refusal.NOT_RUNNING)
+        self._is_loaded = False
+        await self._tasks.stop()
+        self.dispatcher.drain()
+        try:
+            if self._queue_flush_service is None or self._flags.applies(Refusal.DISK_FAULT):
+                raise DiskFault("an earlier flush failed")
+            self._queue_flush_service.flush_now(is_clean=self.dispatcher.pending_count == 0)
+            if self.dispatcher.pending_count == 0:
+                self._disk.remove(ABORT_PATH)
+        except DiskFault as fault:
+            # The abort file stays: the next start checks everything.
+            _log.error("the store could not be brought to the disk: %s", fault)
+        finally:
+            self.flush_service.stop()
+            self._close()
+
+    def _close(self) -> None:
+        self._table.close()
+        if self._index is not None:
+            self._index.close()
+        self.commit_log.files.close()
+        if self._checkpoint is not None:
+            self._checkpoint.close()
+            self._checkpoint = None
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    # --- putting -----------------------------------------------------------------------------------------------------
+
+    def put_message(self, message: StoreMessage) -> PutMessageResult:
+        """Append one message; it is visible to consumers after this turn of the event loop. Never raises for what a
+        sender or the disk can do wrong: see ``status`` and ``remark`` of the result.
+        """
+        refusal = self._flags.refusal
+        if refusal is not None:
+            return PutMessageResult(PutMessageStatus.SERVICE_NOT_AVAILABLE, refusal)
+        try:
+            result, request = self.commit_log.put_message(message)
+        except (MessageRefused, struct.error, ProtocolError, DiskFault) as error:
+            return self._refused(error)
+        self.dispatcher.add(request)
+        return result
+
+    def put_messages(self, messages: Sequence[StoreMessage]) -> PutMessageResult:
+        """Append a batch for one queue, all or nothing, with consecutive logical offsets. As :meth:`put_message`."""
+        refusal = self._flags.refusal
+        if refusal is not None:
+            return PutMessageResult(PutMessageStatus.SERVICE_NOT_AVAILABLE, refusal)
+        if not messages:
+            return PutMessageResult(PutMessageStatus.MESSAGE_ILLEGAL, "the batch is empty")
+        try:
+            result, requests = self.commit_log.put_messages(messages)
+        except (MessageRefused, struct.error, ProtocolError, DiskFault) as error:
+            return self._refused(error)
+        self.dispatcher.add_all(requests)
+        return result
+
+    def _refused(self, error: Exception) -> PutMessageResult:
+        if isinstance(error, MessageRefused):
+            return PutMessageResult(error.status, str(error))
+        if isinstance(error, DiskFault):
+            self._disk_refused(error)
+            return PutMessageResult(PutMessageStatus.SERVICE_NOT_AVAILABLE, str(error))
+        return PutMessageResult(PutMessageStatus.MESSAGE_ILLEGAL, f"a value does not fit its field in the log: {error}")
+
+    def flushed(self, physical_end_offset: int) -> asyncio.Future[bool]:
+        """See :meth:`CommitLogFlushService.flushed`: True once the log is durable up to there, False after 5 s."""
+        return self.flush_service.flushed(physical_end_offset)
+
+    # --- getting -----------------------------------------------------------------------------------------------------
+
+    def get_message(
+        self,
+        group: str,
+        topic: str,
+        queue_id: int,
+        offset: int,
+        max_messages: int,
+        message_filter: MessageFilter | None = None,
+    ) -> GetMessageResult:
+        """Messages of one queue from logical ``offset`` on: at most ``max_messages``, 256 KiB, but one at least.
+
+        ``group`` is for who watches; it does not change the result. ``next_begin_offset`` is behind the last entry
+        looked at, ``min_offset`` when ``offset`` is too small, ``max_offset`` when it is too large.
+        """
+        return self._reader.get_message(topic, queue_id, offset, max_messages, message_filter)
+
+    def max_offset(self, topic: str, queue_id: int) -> int:
+        """Logical offset behind the last visible message; 0 for a queue that has none."""
+        queue = self._table.get(topic, queue_id)
+        return queue.max_offset if queue is not None else 0
+
+    def min_offset(self, topic: str, queue_id: int) -> int:
+        """Logical offset of the oldest message; 0 for a queue that never had one."""
+        queue = self._table.get(topic, queue_id)
+        return queue.min_offset if queue is not None else 0
+
+    def offset_by_time(self, topic: str, queue_id: int, timestamp_ms: int) -> int:
+        """Logical offset of the first message stored at or after ``timestamp_ms``; the max offset when all are older.
+
+        RocketMQ 4.9 returns the nearest message instead, which may be an older one.
+        """
+        return self._reader.offset_by_time(topic, queue_id, timestamp_ms)
+
+    def earliest_message_time(self, topic: str, queue_id: int) -> int:
+        """Store time (ms) of the oldest message of the queue, -1 when it has none."""
+        return self._reader.earliest_message_time(topic, queue_id)
+
+    def last_store_timestamp(self, topic: str, queue_id: int) -> int:
+        """Store time (ms) of the newest message of the queue, 0 when it has none."""
+        queue = self._table.get(topic, queue_id)
+        return self._reader.last_store_timestamp(queue) if queue is not None else 0
+
+    def message_at(self, commit_log_offset: int) -> MessageExt | None:
+        """The message that begins there, or None. Its body is as stored."""
+        return self._reader.message_at(commit_log_offset)
+
+    def raw_message_at(self, commit_log_offset: int) -> bytes | None:
+        """The bytes of the message that begins there, or None."""
+        return self.commit_log.record_at(commit_log_offset)
+
+    def query_message(self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int) -> QueryMessageResult:
+        """Messages of ``topic`` whose unique id or one of whose KEYS is ``key``, stored from ``begin_ms`` to
+        ``end_ms``, newest first. RocketMQ leaves the comparison of the key itself to the client.
+        """
+        return self._reader.query_message(topic, key, max_count, begin_ms, end_ms)
+
+    # --- looking in --------------------------------------------------------------------------------------------------
+
+    def consume_queues(self) -> Iterator[tuple[str, int, ConsumeQueue]]:
+        """``(topic, queue id, queue)`` of all queues, sorted."""
+        for queue in self._table:
+            yield queue.topic, queue.queue_id, queue
+
+    def topics(self) -> list[str]:
+        """All topics that have a message or had one, sorted."""
+        return self._table.topics()
+
+    def consume_queue_entries(self, topic: str, queue_id: int, start: int, count: int) -> list[Entry]:
+        """``(commit-log offset, size, tags code)`` of at most ``count`` entries from logical offset ``start`` on."""
+        queue = self._table.get(topic, queue_id)
+        return queue.entries(start, count) if queue is not None else []
+
+    @property
+    def commit_log_min_offset(self) -> int:
+        """Where the oldest commit-log file begins."""
+        return self.commit_log.min_offset
+
+    @property
+    def commit_log_max_offset(self) -> int:
+        """Behind the last byte written."""
+        return self.commit_log.max_offset
+
+    @property
+    def flushed_offset(self) -> int:
+        """The log is durable before this offset."""
+        return self.commit_log.flushed_offset
+
+    @property
+    def dispatched_offset(self) -> int:
+        """Messages before this offset of the log are visible."""
+        return self.dispatcher.dispatched_offset
+
+    @property
+    def dispatch_behind_bytes(self) -> int:
+        """How far the dispatcher is behind the log."""
+        return self.commit_log.max_offset - self.dispatcher.dispatched_offset
+
+    @property
+    def refusal(self) -> str | None:
+        """Why messages are refused; None while they are welcome."""
+        return self._flags.refusal
+
+    @property
+    def on_messages_arrived(self) -> MessagesArrived | None:
+        """Called for every message that becomes visible: topic, queue id, max offset, tags code, store time (ms)."""
+        return self.dispatcher.on_messages_arrived
+
+    @on_messages_arrived.setter
+    def on_messages_arrived(self, callback: MessagesArrived | None) -> None:
+        self.dispatcher.on_messages_arrived = callback
+
+    def add_dispatch_listener(self, listener: Callable[[Sequence[DispatchRequest]], None]) -> None:
+        """Let ``listener`` have every list of messages that became visible together. It must be quick."""
+        self.dispatcher.listeners.append(listener)
+
+    def delete_topic(self, topic: str) -> int:
+        """Delete the consume queues of ``topic``; returns how many there were. Its messages stay in the commit log
+        until they expire, but nobody finds them through a queue any more.
+        """
+        self.dispatcher.drain()
+        return self._table.remove_topic(topic)
+
+    # --- faults ------------------------------------------------------------------------------------------------------
+
+    def _disk_refused(self, fault: DiskFault) -> None:
+        reason = Refusal.DISK_FULL if isinstance(fault, DiskFull) else Refusal.DISK_FAULT
+        if self._flags.refuse(reason, str(fault)):
+            _log.error("messages are refused: %s", fault)
+
+    def _dispatch_failed(self, fault: DiskFault | None) -> None:
+        if fault is not None:
+            self._disk_refused(fault)
+        else:
+            _log.warning("the disk takes consume-queue entries again")
+            self._flags.clear(Refusal.DISK_FULL)
+
+    def _flush_failed(self, fault: DiskFault) -> None:
+        if self._flags.refuse(Refusal.DISK_FAULT, str(fault)):
+            _log.error("messages are refused until the next start: %s", fault)

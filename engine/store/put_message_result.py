@@ -1,0 +1,94 @@
+"""What became of a message that was put into the store (RocketMQ: ``PutMessageResult``, ``AppendMessageResult``)."""
+
+from __future__ import annotations
+
+import struct
+from enum import Enum
+
+_OFFSET = struct.Struct(">q")
+
+
+class PutMessageStatus(Enum):
+    """RocketMQ's names. The last two columns of its table (slaves) come from replication, not from the store."""
+
+    PUT_OK = 0
+    FLUSH_DISK_TIMEOUT = 1
+    FLUSH_SLAVE_TIMEOUT = 2
+    SLAVE_NOT_AVAILABLE = 3
+    SERVICE_NOT_AVAILABLE = 4
+    CREATE_MAPEDFILE_FAILED = 5
+    MESSAGE_ILLEGAL = 6
+    PROPERTIES_SIZE_EXCEEDED = 7
+    OS_PAGECACHE_BUSY = 8
+    UNKNOWN_ERROR = 9
+
+
+class PutMessageResult:
+    """Where a message, or a batch of them, was put.
+
+    :ivar status: PUT_OK, or why nothing was stored.
+    :ivar remark: for people; empty when all is well.
+    :ivar offset: commit-log offset of the (first) message, -1 when nothing was stored.
+    :ivar queue_offset: its logical offset in the consume queue.
+    :ivar store_timestamp: the broker's clock when it was stored, ms.
+    :ivar size_bytes: stored size, of all messages together.
+    :ivar end_offset: commit-log offset behind the last byte: what ``MessageStore.flushed`` has to reach.
+    :ivar offsets: commit-log offset of every message of a batch; empty for a single one.
+    """
+
+    __slots__ = (
+        "end_offset",
+        "offset",
+        "offsets",
+        "queue_offset",
+        "remark",
+        "size_bytes",
+        "status",
+        "store_host",
+        "store_timestamp",
+    )
+
+    def __init__(
+        self,
+        status: PutMessageStatus,
+        remark: str = "",
+        offset: int = -1,
+        queue_offset: int = 0,
+        store_timestamp: int = 0,
+        size_bytes: int = 0,
+        store_host: bytes = b"",
+        offsets: tuple[int, ...] = (),
+    ) -> None:
+        self.status = status
+        self.remark = remark
+        self.offset = offset
+        self.queue_offset = queue_offset
+        self.store_timestamp = store_timestamp
+        self.size_bytes = size_bytes
+        self.end_offset = offset + size_bytes
+        self.store_host = store_host
+        self.offsets = offsets
+
+    @property
+    def is_ok(self) -> bool:
+        """True when the message lies in the commit log (in memory at least)."""
+        return self.status is PutMessageStatus.PUT_OK
+
+    @property
+    def message_count(self) -> int:
+        """How many messages were stored."""
+        return len(self.offsets) or int(self.offset >= 0)
+
+    @property
+    def offset_message_id(self) -> str:
+        """The offset id of the message; of a batch, all ids joined by commas. Empty when nothing was stored."""
+        if self.offset < 0:
+            return ""
+        offsets = self.offsets or (self.offset,)
+        return ",".join([(self.store_host + _OFFSET.pack(offset)).hex().upper() for offset in offsets])
+
+    def __repr__(self) -> str:
+        return (
+            f"PutMessageResult({self.status.name}, offset={self.offset}, queue_offset={self.queue_offset}, "
+            f"size_bytes={self.size_bytes}, remark={self.remark!r})"
+        )

@@ -1,0 +1,39 @@
+"""What a start of the store found and repaired, for people and for tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class RecoveryReport:
+    """The outcome of :meth:`engine.store.message_store.MessageStore.load`.
+
+    :ivar was_clean: the last run ended with a normal shutdown (or this is the first one).
+    :ivar commit_log_min_offset, commit_log_max_offset: what the log holds now.
+    :ivar messages_checked: messages read from the log and checked.
+    :ivar messages_dispatched: of these, the ones whose consume-queue entries had to be written.
+    :ivar bytes_cut: bytes at the end of the log that were no whole message and were removed.
+    :ivar damaged_ranges: ``(start, end)`` in the log with whole messages behind them; they are left out.
+    :ivar entries_beyond_log: consume-queue entries whose messages are not in the log: messages accepted, but lost.
+    :ivar shortened_queues: (topic, queue id) -> new max offset of the queues that had such entries. Consumer offsets
+        beyond it must be set back to it, or the consumer would skip the messages that come next.
+    :ivar rebuilt_queues: (topic, queue id) of consume queues built again from the log.
+    :ivar lines: all that was not as expected, in sentences.
+    """
+
+    was_clean: bool = True
+    commit_log_min_offset: int = 0
+    commit_log_max_offset: int = 0
+    messages_checked: int = 0
+    messages_dispatched: int = 0
+    bytes_cut: int = 0
+    damaged_ranges: list[tuple[int, int]] = field(default_factory=list)
+    entries_beyond_log: int = 0
+    shortened_queues: dict[tuple[str, int], int] = field(default_factory=dict)
+    rebuilt_queues: list[tuple[str, int]] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+
+    def say(self, line: str) -> None:
+        """Add a sentence."""
+        self.lines.append(line)

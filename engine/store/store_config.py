@@ -1,0 +1,142 @@
+"""Settings of the message store (RocketMQ: ``MessageStoreConfig``).
+
+Sizes differ from RocketMQ's because RocketMQ is made for servers: a 1 GiB commit-log file and a 420 MB index file are
+sparse on disk, but tools that copy a data folder do not always know that. Everything else keeps RocketMQ's default
+(version 4.9.8, ``store/config/MessageStoreConfig.java``) unless its comment says why not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from engine.store.consume_queue_entry import ENTRY_SIZE_BYTES
+
+_MEBIBYTE = 1024 * 1024
+
+
+class FlushDiskType(Enum):
+    """When a message counts as stored: once it is in memory, or once it is on the disk."""
+
+    ASYNC_FLUSH = "async"
+    SYNC_FLUSH = "sync"
+
+
+@dataclass(slots=True)
+class MessageStoreConfig:
+    """All settings of one :class:`~engine.store.message_store.MessageStore`. Times in ms, sizes in bytes."""
+
+    # --- files -------------------------------------------------------------------------------------------------------
+    #: RocketMQ 1 GiB. A small file bounds what recovery has to read, and so the time and memory of a start.
+    mapped_file_size_commit_log: int = 16 * _MEBIBYTE
+    #: Entries of 20 bytes per consume-queue file. RocketMQ 300,000 (6 MB); there is a file per queue at least.
+    mapped_file_size_consume_queue_entries: int = 20_000
+    #: Files mapped at the same time; the others are mapped again when they are needed. RocketMQ has no bound.
+    max_mapped_files: int = 300
+    #: Hash slots per index file. RocketMQ 5,000,000.
+    max_hash_slot_num: int = 50_000
+    #: Entries per index file. RocketMQ 20,000,000; after a crash the last file is built again from the log, so a
+    #: small one starts faster.
+    max_index_num: int = 200_000
+    message_index_enable: bool = True
+
+    # --- flush -------------------------------------------------------------------------------------------------------
+    flush_disk_type: FlushDiskType = FlushDiskType.ASYNC_FLUSH
+    flush_interval_commit_log_ms: int = 500
+    flush_commit_log_least_pages: int = 4
+    flush_commit_log_thorough_interval_ms: int = 10_000
+    flush_interval_consume_queue_ms: int = 1_000
+    flush_consume_queue_least_pages: int = 2
+    #: RocketMQ 60,000. This is also how often the checkpoint is written, and what came after the checkpoint is
+    #: dispatched again after a crash: 10 s keeps that short.
+    flush_consume_queue_thorough_interval_ms: int = 10_000
+    sync_flush_timeout_ms: int = 5_000
+    #: How soon a message that did not ask to wait is flushed in a SYNC_FLUSH broker (``GroupCommitService`` loop).
+    sync_flush_idle_interval_ms: int = 10
+
+    # --- limits ------------------------------------------------------------------------------------------------------
+    max_message_size: int = 4 * _MEBIBYTE
+    max_transfer_bytes_on_message_in_memory: int = 256 * 1024
+    max_transfer_count_on_message_in_memory: int = 32
+    max_transfer_bytes_on_message_in_disk: int = 64 * 1024
+    max_transfer_count_on_message_in_disk: int = 8
+    #: A message further than this behind the newest one counts as "in disk". RocketMQ takes 40 % of the machine's
+    #: memory; the store may not ask for that, so it is 40 % of 4 GiB.
+    access_message_in_memory_max_bytes: int = 4 * 1024 * _MEBIBYTE * 40 // 100
+    max_filter_message_size_bytes: int = 16_000
+    #: Most messages that one key query returns (``maxMsgsNumBatch``).
+    max_messages_num_batch: int = 64
+
+    # --- recovery ----------------------------------------------------------------------------------------------------
+    #: Commit-log files checked message by message after a normal shutdown. RocketMQ 3; a shutdown flushes everything,
+    #: so only the file that was being written can hold a surprise.
+    files_checked_after_normal_exit: int = 1
+
+    # --- retention ---------------------------------------------------------------------------------------------------
+    clean_resource_interval_ms: int = 10_000
+    #: Hours of the day at which expired files are deleted, separated by ";".
+    delete_when: str = "04"
+    #: What "hour of the day" means, as minutes east of UTC. RocketMQ takes the machine's time zone, which would make
+    #: a run depend on the machine.
+    time_zone_offset_minutes: int = 0
+    file_reserved_time_hours: int = 72
+    #: Most commit-log files deleted in one round (``DELETE_FILES_BATCH_MAX``).
+    delete_files_batch_max: int = 10
+    disk_max_used_space_ratio: float = 0.75
+    disk_space_clean_forcibly_ratio: float = 0.85
+    disk_space_warning_level_ratio: float = 0.90
+
+    # --- delayed messages --------------------------------------------------------------------------------------------
+    #: The delay of level 1, 2, 3 ...; the consume queue of delayed messages holds the delivery time, so the store has
+    #: to know them.
+    message_delay_level: str = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
+
+    def __post_init__(self) -> None:
+        """Raises ValueError that names the setting, what it was and what is allowed."""
+        for name in (
+            "mapped_file_size_commit_log",
+            "mapped_file_size_consume_queue_entries",
+            "max_hash_slot_num",
+            "max_index_num",
+            "flush_interval_commit_log_ms",
+            "flush_interval_consume_queue_ms",
+            "sync_flush_timeout_ms",
+            "clean_resource_interval_ms",
+            "max_message_size",
+            "files_checked_after_normal_exit",
+        ):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if self.max_index_num < 2:
+            raise ValueError(f"max_index_num is {self.max_index_num}; it must be at least 2 (number 0 means 'none')")
+        if self.max_mapped_files < 2:
+            raise ValueError(f"max_mapped_files is {self.max_mapped_files}; it must be at least 2")
+        hours = self.delete_hours
+        if not hours or not all(0 <= hour <= 23 for hour in hours):
+            raise ValueError(f"delete_when is {self.delete_when!r}; it must list hours from 0 to 23, such as '04;16'")
+        if not all(delay > 0 for delay in self.delay_levels_ms[1:]):
+            raise ValueError(f"message_delay_level is {self.message_delay_level!r}; delays must be positive")
+
+    @property
+    def mapped_file_size_consume_queue(self) -> int:
+        """Size of a consume-queue file in bytes."""
+        return self.mapped_file_size_consume_queue_entries * ENTRY_SIZE_BYTES
+
+    @property
+    def delete_hours(self) -> tuple[int, ...]:
+        """``delete_when`` as numbers; empty when one of them is none."""
+        words = [word.strip() for word in self.delete_when.split(";") if word.strip()]
+        return tuple(int(word) for word in words) if all(word.isdigit() for word in words) else ()
+
+    @property
+    def delay_levels_ms(self) -> tuple[int, ...]:
+        """Delay per level in ms; number 0 is "no delay". Raises ValueError for a word it does not understand."""
+        units = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+        delays = [0]
+        for word in self.message_delay_level.split():
+            if word[-1] not in units or not word[:-1].isdigit():
+                raise ValueError(
+                    f"message_delay_level is {self.message_delay_level!r}; {word!r} is not a number and s, m, h or d"
+                )
+            delays.append(int(word[:-1]) * units[word[-1]])
+        return tuple(delays)

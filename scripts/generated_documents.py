@@ -1,0 +1,161 @@
+"""Writes the generated parts of the documents: commands, settings, request codes, the map of concepts.
+
+    python -m scripts.generated_documents            rewrites them
+    python -m scripts.generated_documents --check    says whether they are up to date (exit code 1 if not)
+
+What a setting means is said once, in the comment above it in the source, and which RocketMQ class a file implements
+in its docstring; this script carries it over. A part stands between ``<!-- generated: NAME -->`` and
+``<!-- end -->``.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from app.command_line import main as command_line
+from app.engine_settings import java_style_name
+from engine.broker.broker import Broker
+from engine.broker.broker_config import BrokerConfig, java_name, java_value
+from engine.client.client_config import ClientConfig
+from engine.name_server.name_server import NameServer
+from engine.name_server.name_server_config import NameServerConfig
+from engine.protocol.request_code import RequestCode
+from engine.runtime.lab_runtime import LabWorld
+from engine.store.store_config import MessageStoreConfig
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = (ROOT / "docs" / "configuration.md", ROOT / "CONTRIBUTING.md")
+_PART = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def commands() -> str:
+    """Every command's own help text."""
+    parts = []
+    with click.Context(command_line, info_name="glassmq") as context:
+        for name in command_line.list_commands(context):
+            command = command_line.get_command(context, name)
+            assert command is not None
+            with click.Context(command, info_name=name, parent=context, max_content_width=100) as inner:
+                parts.append(f"### glassmq {name}\n\n```text\n{command.get_help(inner)}\n```\n")
+    return "\n".join(parts)
+
+
+def comments_of(config: type[Any]) -> dict[str, str]:
+    """Field -> the ``#:`` comment above it or the comment behind it, or its ``:param`` in the docstring."""
+    source_file = Path(sys.modules[config.__module__].__file__ or "")
+    lines = source_file.read_text().splitlines()
+    body = next(
+        node
+        for node in ast.parse("\n".join(lines)).body
+        if isinstance(node, ast.ClassDef) and node.name == config.__name__
+    )
+    docstring = ast.get_docstring(body) or ""
+    found = {
+        match["name"]: " ".join(match["text"].split())
+        for match in re.finditer(r":param (?P<name>\w+):(?P<text>.*?)(?=\n:param|\Z)", docstring, re.DOTALL)
+    }
+    for node in body.body:
+        if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
+            continue
+        above: list[str] = []
+        number = node.lineno - 2
+        while lines[number].strip().startswith("#:"):
+            above.insert(0, lines[number].strip().removeprefix("#:").strip())
+            number -= 1
+        _, _, behind = lines[node.lineno - 1].partition("  # ")
+        if above or behind:
+            found[node.target.id] = " ".join(above) or behind
+    return found
+
+
+def settings_table(config: type[Any], names: Any) -> str:
+    """One row per setting."""
+    comments = comments_of(config)
+    rows = ["| name | ours | default | |", "|---|---|---|---|"]
+    for field in dataclasses.fields(config):
+        default = "(needed)" if field.default is dataclasses.MISSING else java_value(field.default)
+        if field.default is None:
+            default = "(none)"
+        meaning = _cell(comments.get(field.name, "as in RocketMQ"))
+        rows.append(f"| `{names(field.name)}` | `{field.name}` | `{default}` | {meaning} |")
+    return "\n".join(rows) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("``", "`").replace("|", "\\|")
+
+
+def request_codes() -> str:
+    """The codes that name server and broker answer, and who does."""
+    with LabWorld(seed=1) as world:
+        name_server = NameServer(world.node("name-server"), NameServerConfig())
+        broker = Broker(world.node("broker-a"), BrokerConfig(), MessageStoreConfig())
+        rows = ["| code | name | answered by |", "|---|---|---|"]
+        for server, processors in (
+            ("name server", name_server.server.processors),
+            ("broker", broker.server.processors),
+        ):
+            for code in processors.codes:
+                processor = processors.find(code)
+                owner = getattr(processor, "__self__", None)
+                rows.append(f"| {code} | {RequestCode(code).name} | {server}: `{type(owner).__name__}` |")
+    return "\n".join(rows) + "\n"
+
+
+#: A Java class in a docstring; a method behind it is left out.
+#: Classes of ours (the port's) and of Java that docstrings name too.
+_NOT_ROCKETMQ = frozenset({"Disk", "Network", "Runtime", "String", "ScheduledExecutorService"})
+_JAVA_CLASS = re.compile(r"``([A-Z][a-z]?[A-Za-z0-9]*[a-z][A-Za-z0-9]*)")
+
+
+def concepts() -> str:
+    """RocketMQ's classes, and the files whose docstrings name them in the first paragraph."""
+    found: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "engine").rglob("*.py")):
+        docstring = ast.get_docstring(ast.parse(path.read_text())) or ""
+        for name in dict.fromkeys(_JAVA_CLASS.findall(docstring.split("\n\n")[0])):
+            if name not in _NOT_ROCKETMQ:
+                found.setdefault(name, []).append(f"`{path.relative_to(ROOT)}`")
+    for name, paths in found.items():
+        # The file that has the class's own name comes first.
+        paths.sort(key=lambda path: path.rpartition("/")[2].replace("_", "") != f"{name.lower()}.py`")
+    rows = ["| RocketMQ | here |", "|---|---|"]
+    rows += [f"| {name} | {', '.join(found[name])} |" for name in sorted(found, key=str.lower)]
+    return "\n".join(rows) + "\n"
+
+
+PARTS = {
+    "commands": commands,
+    "broker-settings": lambda: settings_table(BrokerConfig, java_name),
+    "store-settings": lambda: settings_table(MessageStoreConfig, java_style_name),
+    "name-server-settings": lambda: settings_table(NameServerConfig, java_style_name),
+    "client-settings": lambda: settings_table(ClientConfig, java_style_name),
+    "request-codes": request_codes,
+    "concepts": concepts,
+}
+
+
+def render(text: str) -> str:
+    """``text`` with every generated part made anew."""
+    return _PART.sub(lambda match: f"{match[1]}\n{PARTS[match['name']]()}\n{match[3]}", text)
+
+
+def main() -> int:
+    """Rewrite or check."""
+    outdated = [path for path in DOCUMENTS if render(path.read_text()) != path.read_text()]
+    if "--check" in sys.argv[1:]:
+        return 1 if outdated else 0
+    for path in outdated:
+        path.write_text(render(path.read_text()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,35 @@
+// The choices that every page has in its header: theme and language.
+
+import { pageData } from "./page_data.js";
+
+const theme = document.getElementById("theme-choice");
+theme.value = document.documentElement.dataset.themeChoice;
+theme.addEventListener("change", () => window.glassmqTheme.choose(theme.value));
+addEventListener("themechange", () => (theme.value = document.documentElement.dataset.themeChoice));
+
+const language = document.getElementById("language-choice");
+language.value = pageData.language;
+language.addEventListener("change", () => {
+  const address = new URL(location.href);
+  address.searchParams.set("lang", language.value);
+  location.assign(address);
+});
+
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.addEventListener("click", async () => {
+    const text = document.getElementById(button.dataset.copy).textContent;
+    const before = button.textContent;
+    button.textContent = (await copy(text)) ? button.dataset.copied : button.dataset.failed;
+    setTimeout(() => (button.textContent = before), 2000);
+  });
+}
+
+/** False where the browser has no clipboard for us: a page that came by plain http from another machine. */
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

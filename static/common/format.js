@@ -1,0 +1,65 @@
+// Numbers, sizes and times as people read them. Every figure on the page goes through here.
+
+import { language } from "./i18n.js";
+
+const locale = language === "zh" ? "zh-CN" : "en";
+const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
+const short = new Intl.NumberFormat(locale, { notation: "compact", maximumSignificantDigits: 3 });
+const precise = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
+
+/** 1234567 -> "1,234,567" */
+export function count(value) {
+  return value == null ? "–" : whole.format(value);
+}
+
+/** 1234567 -> "1.23M" (English), "123万" (Chinese); whole below 10,000. */
+export function compact(value) {
+  if (value == null) return "–";
+  return Math.abs(value) < 10_000 ? whole.format(value) : short.format(value);
+}
+
+/** 1536 -> "1.5 kB", powers of 1,000 as disk and network figures use them. */
+export function bytes(value) {
+  if (value == null) return "–";
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let scaled = value;
+  let unit = 0;
+  for (; scaled >= 1000 && unit < units.length - 1; unit += 1) scaled /= 1000;
+  return `${unit === 0 ? whole.format(scaled) : precise.format(scaled)} ${units[unit]}`;
+}
+
+/** Microseconds with the unit that suits: "85 µs", "1.24 ms", "2.1 s". */
+export function microseconds(value) {
+  if (value == null) return "–";
+  if (value < 1000) return `${whole.format(value)} µs`;
+  if (value < 1_000_000) return `${precise.format(value / 1000)} ms`;
+  return `${precise.format(value / 1_000_000)} s`;
+}
+
+export function milliseconds(value) {
+  return value == null ? "–" : microseconds(value * 1000);
+}
+
+/** A span of time, coarse: "12 s", "3 min", "2 h 5 min". */
+export function span(value) {
+  const seconds = Math.max(0, Math.round(value / 1000));
+  if (seconds < 100) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 100) return `${minutes} min`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** 14:03:27 (or 14:03:27.512) on this machine's clock. */
+export function clockTime(epochMs, withMilliseconds = false) {
+  if (!epochMs || epochMs < 0) return "–";
+  const date = new Date(epochMs);
+  const two = (value) => String(value).padStart(2, "0");
+  const text = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  return withMilliseconds ? `${text}.${String(date.getMilliseconds()).padStart(3, "0")}` : text;
+}
+
+/** RocketMQ's version number (an ordinal of MQVersion) as its users know it, where it is a common one. */
+export function clientVersion(ordinal) {
+  const known = { 63: "3.1.8", 253: "4.2.0", 273: "4.3.0", 393: "4.9.0", 401: "4.9.4", 409: "4.9.8", 413: "5.0.0" };
+  return known[ordinal] ?? `#${ordinal}`;
+}

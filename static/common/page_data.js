@@ -1,0 +1,3 @@
+// What the server wrote into the page: language, texts, addresses. A data block, so that no script is inline.
+
+export const pageData = JSON.parse(document.getElementById("page-data").textContent);

@@ -1,0 +1,30 @@
+// Sets the theme before the first paint; therefore a classic script in the head, and the only one.
+// "auto" follows the operating system. ?theme=projector in the address wins over the stored choice.
+
+(() => {
+  const KEY = "glassmq.theme";
+  const THEMES = ["auto", "light", "dark", "projector"];
+  const asked = new URLSearchParams(location.search).get("theme");
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+
+  const chosen = () => {
+    const stored = THEMES.includes(asked) ? asked : localStorage.getItem(KEY);
+    return THEMES.includes(stored) ? stored : "auto";
+  };
+
+  const show = (choice) => {
+    document.documentElement.dataset.theme = choice === "auto" ? (dark.matches ? "dark" : "light") : choice;
+    document.documentElement.dataset.themeChoice = choice;
+    dispatchEvent(new CustomEvent("themechange"));
+  };
+
+  window.glassmqTheme = {
+    themes: THEMES,
+    choose(choice) {
+      localStorage.setItem(KEY, choice);
+      show(choice);
+    },
+  };
+  dark.addEventListener("change", () => document.documentElement.dataset.themeChoice === "auto" && show("auto"));
+  show(chosen());
+})();

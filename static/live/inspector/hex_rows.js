@@ -1,0 +1,28 @@
+// Pure helpers of the inspector: which field holds a byte, and what a byte looks like as text.
+
+export const ROW_BYTES = 16;
+
+/** "0a1f" -> Uint8Array [10, 31] */
+export function bytesOf(hex) {
+  const bytes = new Uint8Array(hex.length >> 1);
+  for (let index = 0; index < bytes.length; index += 1) bytes[index] = parseInt(hex.slice(2 * index, 2 * index + 2), 16);
+  return bytes;
+}
+
+/** For every byte the index of its field, -1 where there is none. */
+export function fieldOfByte(fields, length) {
+  const owners = new Int16Array(length).fill(-1);
+  fields.forEach((field, index) => owners.fill(index, field.start, field.start + field.length));
+  return owners;
+}
+
+export const hexOf = (byte) => byte.toString(16).padStart(2, "0");
+
+/** Printable ASCII as itself, everything else as a dot, as hex dumps do. */
+export const textOf = (byte) => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : "·");
+
+/** The rows of a scrolled dump that are worth drawing: those in sight and a few around them. */
+export function rowsInSight(scrollTop, height, rowHeight, rows) {
+  const first = Math.max(0, Math.floor(scrollTop / rowHeight) - 8);
+  return { first, end: Math.min(rows, Math.ceil((scrollTop + height) / rowHeight) + 8) };
+}

@@ -1,0 +1,48 @@
+// Keyboard shortcuts: single keys that do something anywhere on the page, except while one types. They can be
+// switched off (WCAG 2.1.4); the key map itself opens with "?" and with its button.
+
+import { keyMapOpen, motionWanted, paused, setMotion, setPaused, shortcuts } from "./view.js";
+
+export const SECTIONS = ["stage", "records", "search", "groups", "plots", "log"];
+
+export function goTo(section) {
+  const target = document.getElementById(section);
+  target?.scrollIntoView({ block: "start" });
+  target?.focus({ preventScroll: true });
+}
+
+/** Key -> [name of its text, what it does]. */
+export const SHORTCUTS = new Map([
+  ["p", ["pause", () => setPaused(!paused.value)]],
+  ["m", ["motion", () => setMotion(!motionWanted.value)]],
+  ["/", ["filter", () => document.getElementById("topic-filter")?.focus()]],
+  ["s", ["search", () => {
+    goTo("search");
+    document.getElementById("search-text")?.focus();
+  }]],
+  ["n", ["newest", () => document.querySelector(".strip .block[tabindex='0']")?.focus()]],
+  ["t", ["theme", nextTheme]],
+  ...SECTIONS.map((section, index) => [String(index + 1), [`section_${section}`, () => goTo(section)]]),
+]);
+
+export function nextTheme() {
+  const { themes, choose } = window.glassmqTheme;
+  const now = document.documentElement.dataset.themeChoice;
+  choose(themes[(themes.indexOf(now) + 1) % themes.length]);
+}
+
+export function listenToKeys() {
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    if (document.querySelector("dialog[open]")) return;
+    if (shortcuts.value !== "on") return;
+    if (event.key === "?") keyMapOpen.value = true;
+    else if (SHORTCUTS.has(event.key)) SHORTCUTS.get(event.key)[1]();
+    else return;
+    event.preventDefault();
+  });
+}
+
+function isTyping(target) {
+  return target.matches?.("input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]") ?? false;
+}

@@ -1,0 +1,56 @@
+// Where an offset stands on a lane. All lanes share one axis: the number of messages behind the newest one.
+//
+//   oldest                                   newest
+//     |---------|---------|--------|----------|
+//   depth     10 k       100      10          0   messages behind the end
+//
+// On the logarithmic scale every decade gets the same width, so a lag of 10 and one of 10 million both show;
+// the linear scale is there for comparing lengths.
+
+export const LOGARITHMIC = "log";
+export const LINEAR = "linear";
+
+/** The smallest axis: a topic with three messages should not look like a full one. */
+const LEAST_DEPTH = 10;
+
+/** The axis length for lanes that hold at most `most` messages: the next power of ten (log) or 1-2-5 step. */
+export function axisDepth(most, scale) {
+  const wanted = Math.max(most, LEAST_DEPTH);
+  const decade = 10 ** Math.floor(Math.log10(wanted));
+  const steps = scale === LOGARITHMIC ? [1, 10] : [1, 2, 5, 10];
+  return decade * steps.find((step) => decade * step >= wanted);
+}
+
+/** 0 at the old end of the axis, 1 at the newest message. */
+export function positionOf(behind, depth, scale) {
+  const clamped = Math.min(Math.max(behind, 0), depth);
+  return scale === LOGARITHMIC ? 1 - Math.log10(1 + clamped) / Math.log10(1 + depth) : 1 - clamped / depth;
+}
+
+/** The distances that get a mark on the axis, newest first. */
+export function axisTicks(depth, scale) {
+  if (scale === LINEAR) return [0, depth / 4, depth / 2, (3 * depth) / 4, depth].filter(Number.isInteger);
+  const ticks = [0];
+  for (let tick = 1; tick <= depth; tick *= 10) ticks.push(tick);
+  return ticks;
+}
+
+/**
+ * Moves marks apart that would cover each other: each keeps its place or goes left until `gap` is free, and
+ * nobody leaves [least, most]. Takes and returns pixel positions, in the order given.
+ */
+export function spreadApart(places, gap, least, most) {
+  const order = places.map((_, index) => index).sort((a, b) => places[b] - places[a]);
+  const spread = [...places];
+  let limit = most;
+  for (const index of order) {
+    spread[index] = Math.min(places[index], limit);
+    limit = spread[index] - gap;
+  }
+  let floor = least;
+  for (const index of order.reverse()) {
+    spread[index] = Math.max(spread[index], floor);
+    floor = spread[index] + gap;
+  }
+  return spread;
+}

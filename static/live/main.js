@@ -1,0 +1,33 @@
+// Puts the live page together: each panel into its place in the template, and the stream behind them.
+
+import { html, render } from "htm/preact";
+import "../common/chrome.js";
+import { Inspector } from "./inspector/inspector.js";
+import { QueueEntries } from "./inspector/queue_entries.js";
+import { listenToKeys } from "./keys.js";
+import { ConnectionState, Controls, Sections } from "./panels/header.js";
+import { Groups } from "./panels/groups.js";
+import { KeyMap } from "./panels/key_map.js";
+import { Log } from "./panels/log.js";
+import { Metrics } from "./panels/metrics.js";
+import { Plots } from "./panels/plots.js";
+import { Records } from "./panels/records.js";
+import { Search } from "./panels/search.js";
+import { Stage } from "./panels/stage.js";
+import { openStream } from "./stream.js";
+import { receive } from "./view.js";
+
+const stream = openStream(receive);
+
+function Page() {
+  return html`<${Metrics} /><${Stage} /><${Records} /><${Search} /><${Groups} /><${Plots} /><${Log} />
+    <${QueueEntries} /><${Inspector} /><${KeyMap} />`;
+}
+
+render(html`<${ConnectionState} stream=${stream} />`, document.getElementById("connection-place"));
+render(html`<${Sections} />`, document.getElementById("sections-place"));
+render(html`<${Controls} />`, document.getElementById("controls-place"));
+const page = document.getElementById("page-place");
+page.replaceChildren();
+render(html`<${Page} />`, page);
+listenToKeys();

@@ -1,0 +1,98 @@
+// Applies the server's patches to a tree of plain objects and lists (the counterpart of app/patch.py).
+//
+// Nothing that was handed out is ever changed: a patch copies the containers along its paths and shares the
+// rest with the old tree. So "has this lane changed?" is one comparison by identity, and a view that holds an
+// old tree (the paused page) keeps it whole.
+//
+//   ["set",    path, value]              put value at path (the parent exists already)
+//   ["delete", path]                     remove a key of an object
+//   ["append", path, items, keepLast]    extend the list at path, then keep only its last keepLast items
+
+/** An operation does not fit the tree; the page then asks for a new snapshot. */
+export class PatchRefused extends Error {}
+
+/** The tree after `operations`, applied in order. Throws PatchRefused and leaves `tree` as it was. */
+export function applyPatch(tree, operations) {
+  const copied = new WeakSet(); // containers made by this very patch: safe to change in place
+  return operations.reduce((current, operation) => applyOne(current, operation, copied), tree);
+}
+
+function applyOne(tree, operation, copied) {
+  if (!Array.isArray(operation) || !Array.isArray(operation[1])) refuse("malformed operation", operation);
+  const [name, path] = operation;
+  switch (name) {
+    case "set": {
+      if (operation.length !== 3) refuse("malformed operation", operation);
+      if (path.length === 0) return operation[2];
+      const { root, parent } = copyParent(tree, path, operation, copied);
+      put(parent, path.at(-1), operation[2]);
+      return root;
+    }
+    case "delete": {
+      if (path.length === 0) refuse("cannot delete the whole tree", operation);
+      const { root, parent } = copyParent(tree, path, operation, copied);
+      if (!Object.hasOwn(parent, path.at(-1))) refuse("nothing to delete", operation);
+      delete parent[path.at(-1)];
+      return root;
+    }
+    case "append":
+      return append(tree, operation, copied);
+    default:
+      return refuse("unknown operation", operation);
+  }
+}
+
+function append(tree, operation, copied) {
+  const [, path, items, keepLast] = operation;
+  if (!Array.isArray(items) || !Number.isInteger(keepLast) || keepLast < 1) refuse("malformed operation", operation);
+  const list = path.reduce((value, key) => child(value, key, operation), tree);
+  if (!Array.isArray(list)) refuse("no list to append to", operation);
+  const longer = [...list, ...items].slice(-keepLast);
+  if (path.length === 0) return longer;
+  const { root, parent } = copyParent(tree, path, operation, copied);
+  put(parent, path.at(-1), longer);
+  return root;
+}
+
+/** Copies every object from the root to the parent of `path`, once per patch. */
+function copyParent(tree, path, operation, copied) {
+  const root = copyOnce(tree, operation, copied);
+  let parent = root;
+  for (const key of path.slice(0, -1)) {
+    const copy = copyOnce(child(parent, key, operation), operation, copied);
+    put(parent, key, copy);
+    parent = copy;
+  }
+  return { root, parent };
+}
+
+function copyOnce(value, operation, copied) {
+  if (!isObject(value)) refuse("no object at the path", operation);
+  if (copied.has(value)) return value;
+  const copy = { ...value };
+  copied.add(copy);
+  return copy;
+}
+
+function child(value, key, operation) {
+  if (!isObject(value) || typeof key !== "string" || !Object.hasOwn(value, key)) refuse("no such path", operation);
+  return value[key];
+}
+
+/** Plain assignment, except for the one key that would change the prototype: topics may be called anything. */
+function put(object, key, value) {
+  if (typeof key !== "string") throw new PatchRefused(`keys are strings, not ${JSON.stringify(key)}`);
+  if (key === "__proto__") {
+    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+  } else {
+    object[key] = value;
+  }
+}
+
+function isObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function refuse(why, operation) {
+  throw new PatchRefused(`${why}: ${JSON.stringify(operation)}`);
+}

@@ -1,0 +1,269 @@
+"""The command line: help, refusals in one line, a real server from start to stop."""
+
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from app.command_line import COMMANDS, main
+from tests.support.glass_process import GlassProcess
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def process_as_before():
+    """``serve`` sets its process's logging and signals up; here it runs inside the test process."""
+    signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    loggers = [logging.getLogger(name) for name in ("glassmq", "asyncio")]
+    before = [(logger, logger.handlers[:], logger.propagate, logger.level) for logger in loggers]
+    yield
+    for logger, handlers, propagate, level in before:
+        logger.handlers[:] = handlers
+        logger.propagate = propagate
+        logger.setLevel(level)
+    for number, handler in signals.items():
+        signal.signal(number, handler)
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, [*arguments], prog_name="glassmq")
+
+
+def refused(*arguments, code=2):
+    """The one line that says why; everything before it is click's usage hint."""
+    result = run(*arguments)
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.output
+    *_, line = result.output.strip().splitlines()
+    assert line.startswith("Error: ")
+    return line
+
+
+def test_help_lists_every_command_with_an_example():
+    output = run("--help").output
+    for name, (text, example) in COMMANDS.items():
+        assert f"  {name} " in output
+        assert text in output
+        assert " ".join(example.split()) in " ".join(output.split())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself_with_examples(name):
+    result = run(name, "--help")
+    assert result.exit_code == 0
+    assert "Examples:" in result.output
+    command = main.get_command(click.Context(main), name)
+    assert all(option.help for option in command.params if isinstance(option, click.Option) and option.name != "help")
+
+
+def test_help_imports_neither_engine_nor_flask():
+    code = (
+        "import sys; from app.command_line import main\n"
+        "try: main(['--help'], prog_name='glassmq')\n"
+        "except SystemExit: pass\n"
+        "assert not [m for m in sys.modules if m.split('.')[0] in ('engine', 'flask', 'uvloop', 'asyncio')]"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+
+
+def test_a_server_is_put_together_without_flask():
+    """The engine answers first; Flask is imported while it does."""
+    code = "import sys, app.commands.serve; assert not {'flask', 'werkzeug', 'socketio', 'jinja2'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_the_version_is_printed():
+    assert run("--version").output.startswith("glassmq ")
+
+
+def test_an_unknown_command_is_answered_with_the_known_ones():
+    line = refused("server")
+    assert "'server'" in line
+    assert "serve" in line
+    assert "consume" in line
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "::", "broker.lan"])
+def test_a_page_beyond_loopback_without_a_token_does_not_start(host):
+    line = refused("serve", "--http-host", host)
+    assert host in line
+    assert "--token" in line
+
+
+@pytest.mark.parametrize("token", ["short", "", "with space in it", "semi;colon;here", "中文令牌中文令牌", "x" * 300])
+def test_a_token_that_could_not_travel_is_refused(token):
+    assert "8 to 200" in refused("serve", "--token", token)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--broker-port", "70000"), ("--broker-port", "65535")),
+        (("--http-port", "x"), ("--http-port", "x")),
+        (("--flush", "maybe"), ("--flush", "async", "sync")),
+        (("--log-level", "loud"), ("--log-level", "debug")),
+        (("--broker-setting", "nonsense=1"), ("--broker-setting", "nonsense", "Allowed", "autoCreateTopicEnable")),
+        (("--store-setting", "flushDiskType=sync"), ("--store-setting", "--flush")),
+        (("--store-setting", "mappedFileSizeCommitLog=0"), ("mapped_file_size_commit_log", "1")),
+        (("--unknown",), ("--unknown",)),
+    ],
+)
+def test_a_bad_option_is_refused_by_name(arguments, words):
+    line = refused("serve", *arguments)
+    for word in words:
+        assert word in line
+
+
+@pytest.mark.parametrize("option", ["--name-server-port", "--broker-port", "--http-port"])
+def test_a_port_in_use_is_one_line_with_its_option(tmp_path, option):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        others = {"--name-server-port": "0", "--broker-port": "0", "--http-port": "0", option: str(port)}
+        arguments = [word for pair in others.items() for word in pair]
+        line = refused("serve", "--data", str(tmp_path / "data"), *arguments, code=1)
+    assert str(port) in line
+    assert option in line
+
+
+def test_a_data_folder_that_cannot_be_is_one_line_with_its_option(tmp_path):
+    (tmp_path / "file").write_text("")
+    line = refused(
+        *("serve", "--no-page", "--name-server-port", "0", "--broker-port", "0"),
+        *("--data", str(tmp_path / "file" / "below")),
+        code=1,
+    )
+    assert str(tmp_path / "file") in line
+    assert "--data" in line
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_an_unwritable_data_folder_is_one_line_with_its_option(tmp_path):
+    tmp_path.chmod(0o500)
+    line = refused(
+        *("serve", "--no-page", "--broker-port", "0", "--name-server-port", "0", "--data", str(tmp_path)), code=1
+    )
+    assert str(tmp_path) in line
+    assert "--data" in line
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with GlassProcess(tmp_path_factory.mktemp("data"), page=True) as process:
+        yield process
+
+
+def test_the_printed_addresses_answer(server):
+    assert urllib.request.urlopen(f"{server.addresses['page']}healthz", timeout=10).read() == b'{"status":"ok"}'
+    for address in (server.name_server, server.broker):
+        host, _, port = address.rpartition(":")
+        socket.create_connection((host, int(port)), timeout=5).close()
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
+def test_a_started_server_takes_less_than_80_mb(server):
+    urllib.request.urlopen(f"{server.addresses['page']}live", timeout=10).read()
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    (kilobytes,) = (int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
+    assert kilobytes < 80 * 1024
+
+
+def test_a_second_server_on_the_same_data_is_one_line_with_its_option(server):
+    data = server.addresses["data"]
+    line = refused(*("serve", "--no-page", "--name-server-port", "0", "--broker-port", "0", "--data", data), code=1)
+    assert data in line
+    assert "--data" in line
+
+
+def tool(server, *arguments):
+    command = [sys.executable, "-m", "app.command_line", *arguments, "--name-server", server.name_server]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_tools_send_list_show_and_consume(server):
+    code, output, _ = tool(server, "send", "cli_topic", "body {n}", "--tag", "t", "--key", "k", "--count", "3")
+    assert code == 0
+    assert output.count("SEND_OK") == 3
+    message_id = output.splitlines()[0].split()[-1]
+    _, output, _ = tool(server, "topics")
+    assert ["cli_topic", "4", "3"] in [line.split() for line in output.splitlines()]
+    assert "TBW102" not in output
+    assert "TBW102" in tool(server, "topics", "--all")[1]
+    _, output, _ = tool(server, "message", message_id)
+    assert "body 0" in output
+    assert "cli_topic" in output
+    code, output, _ = tool(server, "consume", "cli_topic", "--group", "cli_group", "--count", "3")
+    assert code == 0
+    assert sorted(line.split("  ")[-1] for line in output.splitlines()) == ["body 0", "body 1", "body 2"]
+    _, output, _ = tool(server, "groups")
+    assert ["cli_group", "0"] in [line.split()[::2] for line in output.splitlines()]
+    _, output, _ = tool(server, "groups", "cli_group")
+    assert output.count("cli_topic") == 4
+
+
+def test_consume_ends_when_nobody_reads_its_output(server):
+    assert tool(server, "send", "piped", "x", "--count", "20", "--quiet")[0] == 0
+    command = [sys.executable, "-m", "app.command_line", "consume", "piped", "--group", "pipe"]
+    with subprocess.Popen(
+        [*command, "--name-server", server.name_server], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        tool(server, "send", "piped", "x" * 5_000, "--count", "20", "--quiet")
+        assert process.wait(60) is not None
+        assert b"Traceback" not in process.stderr.read()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("send", "no spaces", "x"), ("no spaces",)),
+        (("send", "t", "x", "--property", "novalue"), ("novalue", "NAME=VALUE")),
+        (("send", "t", "x", "--property", "KEYS=x"), ("KEYS",)),
+        (("topics", "no_such_topic"), ("no_such_topic",)),
+        (("groups", "no_such_group"), ("no_such_group",)),
+        (("message", "0" * 32), ("0" * 32,)),
+        (("message", "zz"), ("ZZ",)),
+        (("consume", "t"), ("--group",)),
+        (("consume", "t", "--group", "bad group"), ("bad group",)),
+    ],
+)
+def test_what_a_tool_cannot_do_is_said_in_one_line(server, arguments, words):
+    code, _, errors = tool(server, *arguments)
+    assert code in (1, 2)
+    line = errors.strip().splitlines()[-1]
+    assert line.startswith("Error: ")
+    for word in words:
+        assert word in line
+
+
+def test_a_tool_without_a_name_server_says_which_address_did_not_answer():
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+    line = refused("topics", "--name-server", address, code=1)
+    assert address in line
+
+
+def test_a_name_server_address_that_is_none_is_refused():
+    assert "nowhere" in refused("topics", "--name-server", "nowhere")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_server_gracefully(tmp_path, number):
+    with GlassProcess(tmp_path / "data") as server:
+        tool(server, "send", "graceful", "x")
+        assert (tmp_path / "data" / "abort").exists()
+        assert server.stop(number) == 0
+        assert not (tmp_path / "data" / "abort").exists()
+        assert (tmp_path / "data" / "config" / "topics.json").exists()
+        assert "Traceback" not in server.errors

@@ -1,0 +1,147 @@
+"""The live stream over real sockets: the product's server, a client that can misbehave."""
+
+import contextlib
+import threading
+import urllib.request
+
+import pytest
+
+from app.patch import apply_patch
+from app.socket_namespace import MESSAGE_MAX_BYTES, open_socket_sessions
+from app.viewer import EVENT_BURST, WINDOW
+from tests.support.fixture_server import create_fixture_server
+from tests.support.socket_browser import Refused, SocketBrowser
+
+
+class Page:
+    def __init__(self, messages_per_second, token=None):
+        self.listener, self.server, self.source = create_fixture_server(messages_per_second, 0, token)
+        self.address = self.listener.bound_address
+        self.server.stream.start()
+        threading.Thread(target=self.listener.serve_forever, args=(0.05,), daemon=True).start()
+        self._open = contextlib.ExitStack()
+
+    def browser(self, **options):
+        return self._open.enter_context(contextlib.closing(SocketBrowser(self.address, **options)))
+
+    def get(self, path):
+        with urllib.request.urlopen(f"http://{self.address}{path}", timeout=10) as answer:
+            return answer.status, answer.read()
+
+    def close(self):
+        self._open.close()
+        self.server.stream.stop()
+        self.listener.shutdown()
+
+
+@pytest.fixture
+def page():
+    page = Page(messages_per_second=200)
+    yield page
+    page.close()
+
+
+def test_a_browser_gets_a_snapshot_and_then_patches_that_lead_to_the_source_s_state(page):
+    browser = page.browser()
+    name, snapshot = browser.receive()
+    assert name == "snapshot"
+    assert set(snapshot["history"]) >= {"seconds", "in_messages"}
+    state, sequence = snapshot["state"], snapshot["sequence"]
+    browser.send("acknowledge", {"sequence": sequence})
+    for _ in range(5):
+        name, patch = browser.receive()
+        assert (name, patch["sequence"]) == ("patch", sequence + 1)
+        sequence = patch["sequence"]
+        state = apply_patch(state, patch["operations"])
+        browser.send("acknowledge", {"sequence": sequence})
+    tail = state["commit_log"]["tail"]
+    assert tail[-1]["offset"] + tail[-1]["size"] == state["commit_log"]["max_offset"]
+
+
+def test_a_browser_that_never_acknowledges_gets_no_more_than_the_window(page):
+    browser = page.browser(timeout_s=2)
+    received = 0
+    while browser.receive() is not None:
+        received += 1
+    assert received == WINDOW
+    assert page.get("/healthz")[0] == 200
+
+
+def test_a_resync_is_answered_by_a_snapshot(page):
+    browser = page.browser()
+    browser.receive()
+    browser.send("resync", {})
+    for _ in range(WINDOW):
+        name, _ = browser.receive()
+        if name == "snapshot":
+            return
+    pytest.fail("no snapshot came")
+
+
+def test_a_flood_is_disconnected_with_a_reason_and_others_go_on(page):
+    flooder, other = page.browser(), page.browser()
+    with contextlib.suppress(OSError):
+        for _ in range(50 * EVENT_BURST):
+            flooder.send("resync", {})
+    events = []
+    while (event := flooder.receive()) is not None:
+        events.append(event)
+    assert ("goodbye", {"reason": "too many events"}) in events
+    assert other.receive()[0] == "snapshot"
+    assert page.get("/healthz")[0] == 200
+
+
+def test_a_message_that_is_too_long_ends_the_connection_and_nothing_else(page):
+    browser = page.browser()
+    browser.send("acknowledge", {"sequence": "x" * (2 * MESSAGE_MAX_BYTES)})
+    while browser.receive() is not None:
+        pass
+    assert page.browser().receive()[0] == "snapshot"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "x", "4", "42", "42/live", "42/live,", "42/live,{", '42/live,"x"', "42/live,[]", "42/live,[1]", "42/live,[[]]",
+     "451-/live,[]", "43/live,99[]", "40/other,", "9", "1", "6", '42["acknowledge",{"sequence":1}]', "42/live,[null]"],
+)  # fmt: skip
+def test_garbage_frames_harm_nobody_else(page, text):
+    page.browser().send_raw(text)
+    assert page.browser().receive()[0] == "snapshot"
+
+
+def test_a_namespace_that_does_not_exist_is_refused(page):
+    browser = page.browser(join=False)
+    browser.send_raw("40/admin,")
+    answer = browser.receive_text()
+    assert answer.startswith("44/admin,")
+
+
+def test_a_browser_from_another_site_cannot_connect(page):
+    with pytest.raises(Refused):
+        page.browser(headers={"Origin": "http://evil.example"})
+
+
+def test_a_browser_without_the_token_cannot_connect():
+    page = Page(0, token="long-enough-token")
+    try:
+        with pytest.raises(Refused):
+            page.browser()
+        with contextlib.closing(
+            SocketBrowser(page.address, headers={"Authorization": "Bearer long-enough-token"})
+        ) as browser:
+            assert browser.receive()[0] == "snapshot"
+    finally:
+        page.close()
+
+
+def test_a_browser_that_left_is_forgotten(page):
+    browser = page.browser()
+    browser.receive()
+    assert page.server.stream.viewer_count == 1
+    browser.close()
+    gone = threading.Event()
+    for _ in range(200):
+        if page.server.stream.viewer_count == 0 and open_socket_sessions(page.server.socketio) == 0:
+            return
+        gone.wait(0.05)
+    pytest.fail("the browser is still counted")

@@ -1,0 +1,112 @@
+"""The HTTP server under the page: whatever arrives, it answers or closes, and goes on without a word on stderr."""
+
+import contextlib
+import random
+import socket
+import urllib.error
+import urllib.request
+
+import pytest
+
+from app.page_listener import CONNECTIONS_MAX
+from tests.support.glass_process import GlassProcess
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with GlassProcess(tmp_path_factory.mktemp("data"), page=True) as server:
+        yield server
+        assert server.stop() == 0
+        assert "Traceback" not in server.errors
+
+
+def page_address(server):
+    return server.addresses["page"].split("/")[2]
+
+
+def connect(server):
+    host, _, port = page_address(server).rpartition(":")
+    return socket.create_connection((host, int(port)), timeout=10)
+
+
+def is_healthy(server):
+    try:
+        with urllib.request.urlopen(f"http://{page_address(server)}/healthz", timeout=10) as answer:
+            return bool(answer.status == 200)
+    except (OSError, urllib.error.URLError):
+        return False
+
+
+def exchange(server, data):
+    with connect(server) as connection:
+        connection.sendall(data)
+        return connection.recv(200)
+
+
+def request(server, line, *headers, body=b""):
+    host = f"Host: {page_address(server)}".encode()
+    return exchange(server, b"\r\n".join([line, host, *headers, b"", body]))
+
+
+@pytest.mark.parametrize(
+    ("line", "headers", "status"),
+    [
+        (b"GET / HTTP/1.1", [b"X: " + b"y" * 70_000], b"431"),
+        (b"GET /" + b"a" * 70_000 + b" HTTP/1.1", [], b"414"),
+        (b"FOO /live HTTP/1.1", [], b"405"),
+        (b"PUT /api/live/state HTTP/1.1", [b"Content-Length: 0"], b"405"),
+        (b"GET http://evil.example/live HTTP/1.1", [], b"421"),
+        (b"GET /static/../app/web.py HTTP/1.1", [], b"404"),
+        (b"GET /static/%2e%2e/app/web.py HTTP/1.1", [], b"404"),
+        (b"GET /translations/../../pyproject.toml HTTP/1.1", [], b"404"),
+        (b"GET /live%00 HTTP/1.1", [], b"404"),
+        (b"GET /api/messages?topic=%ff&key=%00 HTTP/1.1", [], b"200"),
+        (b"GET /socket.io/?EIO=99&transport=polling HTTP/1.1", [], b"400"),
+        (b"GET /socket.io/?EIO=4&transport=websocket HTTP/1.1", [], b"400"),
+        (
+            b"GET /socket.io/?EIO=4&transport=websocket HTTP/1.1",
+            [b"Connection: upgrade", b"Upgrade: websocket"],
+            b"400",
+        ),
+        (b"POST /socket.io/?EIO=4&transport=polling HTTP/1.1", [b"Content-Length: abc"], b"400"),
+        (b"POST /socket.io/?EIO=4&transport=polling&sid=x HTTP/1.1", [b"Content-Length: 99999999999"], b"400"),
+    ],
+)
+def test_an_odd_request_gets_its_status(server, line, headers, status):
+    assert request(server, line, *headers).split()[1] == status
+    assert is_healthy(server)
+
+
+@pytest.mark.parametrize(
+    "data", [b"\r\n\r\n", b"\x00\xff" * 200 + b"\r\n\r\n", b"GET\r\n\r\n", b"\x16\x03\x01\x02\x00\x01"]
+)
+def test_what_is_no_request_is_closed(server, data):
+    with connect(server) as connection:
+        connection.sendall(data)
+        connection.shutdown(socket.SHUT_WR)
+        while connection.recv(4096):
+            pass
+    assert is_healthy(server)
+
+
+def test_random_bytes_and_broken_connections_leave_the_server_as_it_was(server):
+    randomness = random.Random(1)
+    for _ in range(200):
+        with contextlib.suppress(OSError), connect(server) as connection:
+            connection.sendall(randomness.randbytes(randomness.randrange(1, 300)))
+    assert is_healthy(server)
+
+
+def test_connections_beyond_the_bound_are_closed_and_room_comes_back(server):
+    idle = [connect(server) for _ in range(CONNECTIONS_MAX + 50)]
+    closed = 0
+    for connection in idle[CONNECTIONS_MAX:]:
+        with contextlib.suppress(OSError):
+            closed += connection.recv(1) == b""
+    assert closed == 50
+    for connection in idle:
+        connection.close()
+    for _ in range(100):
+        if is_healthy(server):
+            return
+    pytest.fail("the server never took a connection again")

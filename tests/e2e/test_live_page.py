@@ -1,0 +1,190 @@
+"""The live page in Chromium over a made-up broker: what it shows, and that it follows what happens."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import live, sequence, wait_for_update
+from tests.e2e.scenes import empty_scene, heavy_scene, small_scene
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize(("language", "title"), [("en", "Commit log"), ("zh", "提交日志")])
+@pytest.mark.parametrize("scene", [empty_scene, small_scene], ids=["empty", "small"])
+def test_the_page_loads_without_console_errors_in_both_languages(serve, open_page, scene, language, title):
+    page = live(open_page(f"{serve(scene())}/live?lang={language}"))
+    expect(page.locator("#commit-log-title")).to_have_text(title)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_no_text_key_shows_instead_of_its_text(serve, open_page, language):
+    page = live(open_page(f"{serve(small_scene())}/live?lang={language}"))
+    page.keyboard.press("?")
+    keys = page.evaluate(
+        r"""() => [...document.querySelectorAll('*')].flatMap((element) =>
+              [...element.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data)
+                .concat(['title', 'aria-label', 'placeholder'].map((name) => element.getAttribute(name) ?? '')))
+            .filter((text) =>
+              /^(live|connection|controls|keys|section|inspector|queue|unit|text|page)\.[a-z_.]+$/.test(text))"""
+    )
+    assert keys == []
+
+
+def test_an_empty_broker_says_what_to_do_next(serve, open_page):
+    page = live(open_page(f"{serve(empty_scene())}/live"))
+    expect(page.locator(".producers")).to_contain_text("glassmq send orders 'hello'")
+    expect(page.locator(".consumers")).to_contain_text("glassmq consume orders --group billing")
+    expect(page.locator(".first-steps")).to_contain_text("127.0.0.1:9876")
+
+
+def test_a_message_shows_in_log_lane_and_table_as_soon_as_it_is_stored(serve, open_page):
+    scene = small_scene(lively=False)
+    page = live(open_page(f"{serve(scene)}/live"))
+    lane = page.locator("[data-queue='orders@2']")
+    expect(lane.locator("[data-cell=max]")).to_have_text("1,200")
+    offset = scene.send("orders", "a parcel for Ada", 2, keys="parcel-1")
+    expect(lane.locator("[data-cell=max]")).to_have_text("1,201")
+    expect(page.locator(f".strip [data-offset='{offset}']")).to_be_visible()
+    row = page.locator(".record-row", has_text="a parcel for Ada")
+    expect(row).to_contain_text("Q2 · 1,200")
+    expect(row).to_contain_text("parcel-1")
+
+
+def test_lag_shows_at_ten_and_at_ten_million(serve, open_page):
+    scene = small_scene(lively=False)
+    scene.add_topic("huge", 2, stored=10_000_000)
+    scene.add_group("sleeper", ["huge"])
+    scene.commit("sleeper", "huge", 0, 9_999_990)
+    scene.commit("sleeper", "huge", 1, 0)
+    page = live(open_page(f"{serve(scene)}/live"))
+    expect(page.locator("[data-queue='huge@0'] [data-cell=lag]")).to_contain_text("10")
+    expect(page.locator("[data-queue='huge@1'] [data-cell=lag]")).to_contain_text("10M")
+    widths = page.evaluate(
+        """() => ['huge@0', 'huge@1'].map((queue) =>
+             document.querySelector(`[data-queue='${queue}'] .lane-unread`).getBoundingClientRect().width)"""
+    )
+    assert 20 < widths[0] < widths[1] / 3
+
+
+def test_members_show_the_queues_they_own_and_their_held_pulls(serve, open_page):
+    page = live(open_page(f"{serve(small_scene(lively=False))}/live"))
+    members = page.locator("[data-group=billing] .member")
+    expect(members).to_have_count(2)
+    expect(members.first.locator(".queue-chip")).to_have_count(3)
+    expect(page.locator("[data-group=billing] .member").first).to_contain_text("Java")
+    expect(page.locator("[data-group=ledger] .lock-sign")).to_have_count(4)
+    expect(page.locator("[data-group=reports]")).to_contain_text("No member is connected")
+
+
+def test_pause_freezes_the_display_and_the_stream_goes_on(serve, open_page):
+    scene = small_scene(lively=False)
+    page = live(open_page(f"{serve(scene)}/live"))
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("#connection")).to_have_attribute("data-status", "paused")
+    before = sequence(page)
+    scene.send("orders", "while paused", 0)
+    wait_for_update(page, after=before)
+    expect(page.locator("[data-queue='orders@0'] [data-cell=max]")).to_have_text("1,200")
+    expect(page.locator("#connection")).to_contain_text("waiting")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("[data-queue='orders@0'] [data-cell=max]")).to_have_text("1,201")
+
+
+def test_filter_and_system_topics(serve, open_page):
+    page = live(open_page(f"{serve(small_scene(lively=False))}/live"))
+    expect(page.locator("[data-topic=TBW102]")).to_have_count(0)
+    page.get_by_label("System topics").check()
+    expect(page.locator("[data-topic=TBW102]")).to_have_count(1)
+    page.get_by_role("searchbox", name="Filter topics").fill("PAY")
+    expect(page.locator("[data-topic]")).to_have_count(1)
+    expect(page.locator("[data-topic=payments]")).to_be_visible()
+    page.get_by_role("searchbox", name="Filter topics").fill("nothing like it")
+    page.get_by_role("button", name="Clear the filter").click()
+    expect(page.locator("[data-topic=orders]")).to_be_visible()
+
+
+def test_retry_and_dead_letters_stand_with_their_group(serve, open_page):
+    page = live(open_page(f"{serve(small_scene(lively=False))}/live"))
+    order = page.locator("[data-topic]").evaluate_all("(sections) => sections.map((one) => one.dataset.topic)")
+    assert order == ["audit-trail", "orders", "payments", "%RETRY%billing", "%DLQ%billing"]
+
+
+def test_search_by_key_opens_the_record(serve, open_page):
+    scene = small_scene(lively=False)
+    scene.send("orders", "find me", 1, keys="needle")
+    page = live(open_page(f"{serve(scene)}/live"))
+    page.locator("select[name=topic]").select_option("orders")
+    page.locator("#search-text").fill("needle")
+    page.locator("#search-text").press("Enter")
+    page.locator(".search-result .record-row").click()
+    expect(page.locator("#inspector")).to_contain_text("find me")
+
+
+def test_a_search_that_finds_nothing_and_a_bad_id_say_so(serve, open_page):
+    page = live(open_page(f"{serve(small_scene(lively=False))}/live"))
+    page.locator("#search-text").fill("no such key")
+    page.locator("#search-text").press("Enter")
+    expect(page.locator(".search-result")).to_contain_text("Nothing found for “no such key”")
+    page.get_by_role("radio", name="Log offset").check()
+    page.locator("#search-text").fill("12 apples")
+    page.locator("#search-text").press("Enter")
+    expect(page.locator(".search-result")).to_contain_text("“12 apples” is no offset")
+
+
+def test_a_queue_opens_to_its_entries_and_on_to_the_record(serve, open_page):
+    scene = small_scene(lively=False)
+    offset = scene.send("payments", "pay 5", 3)
+    page = live(open_page(f"{serve(scene)}/live"))
+    page.locator("[data-queue='payments@3'] .lane-button").click()
+    row = page.locator("#queue-entries tbody tr").last
+    expect(row.locator(".entry-bytes").first).to_have_text(offset.to_bytes(8, "big").hex(" "))
+    row.get_by_role("button").click()
+    expect(page.locator("#inspector")).to_contain_text("pay 5")
+
+
+def test_a_heavy_broker_keeps_the_document_small(serve, open_page):
+    page = live(open_page(f"{serve(heavy_scene())}/live"))
+    expect(page.locator("[data-topic]")).to_have_count(50)
+    page.locator(".topic-toggle").first.click()
+    assert page.locator(".lane").count() < 60
+    assert page.evaluate("document.querySelectorAll('*').length") < 9000
+
+
+@pytest.mark.parametrize("size", [(1024, 768), (1440, 900), (1920, 1080)])
+@pytest.mark.parametrize("theme", ["light", "dark", "projector"])
+def test_the_page_never_scrolls_sideways(serve, open_page, theme, size):
+    page = live(open_page(f"{serve(small_scene())}/live?theme={theme}", viewport={"width": size[0], "height": size[1]}))
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_projector_text_is_sixteen_points(serve, open_page):
+    page = live(open_page(f"{serve(small_scene(lively=False))}/live?theme=projector"))
+    assert page.evaluate("parseFloat(getComputedStyle(document.body).fontSize)") == pytest.approx(16 / 0.75, abs=0.1)
+
+
+def test_nothing_moves_when_the_system_asks_for_reduced_motion(serve, open_page):
+    scene = small_scene()
+    page = live(open_page(f"{serve(scene)}/live", reduced_motion="reduce"))
+    before = sequence(page)
+    scene.advance(1000)
+    wait_for_update(page, after=before)
+    assert page.locator(".link-dot").count() == 0
+    assert page.evaluate("document.getAnimations().length") == 0
+    page.get_by_role("button", name="Motion").click()
+    page.wait_for_function("() => document.getAnimations().length > 0")
+
+
+def test_a_block_under_the_pointer_stays_where_it_is(serve, open_page):
+    scene = small_scene()
+    page = live(open_page(f"{serve(scene)}/live"))
+    block = page.locator(".strip .block").last
+    offset = block.get_attribute("data-offset")
+    block.hover()
+    before = sequence(page)
+    scene.advance(3000)
+    wait_for_update(page, after=before)
+    assert page.locator(".strip .block").last.get_attribute("data-offset") == offset
+    page.mouse.move(5, 300)
+    expect(page.locator(".strip .block").last).not_to_have_attribute("data-offset", offset)

@@ -1,0 +1,72 @@
+"""The whole way: ``glassmq serve``, the unmodified C++ client, and the page that shows its message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import live
+from tests.interop.harness.clients import Clients, sent
+from tests.interop.harness.cluster import Cluster
+from tests.interop.harness.glassmq_cluster import start_glassmq
+from tests.interop.harness.installs import ClientUnavailable, cpp_client_python
+
+pytestmark = [pytest.mark.browser, pytest.mark.interop, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    try:
+        cpp_client_python()
+    except ClientUnavailable as reason:
+        pytest.skip(str(reason))
+    running = start_glassmq(tmp_path_factory.mktemp("glassmq"))
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def clients(cluster: Cluster, tmp_path: Path) -> Iterator[Clients]:
+    started = Clients(cluster, tmp_path)
+    yield started
+    started.stop_all()
+
+
+def page_address(cluster: Cluster) -> str:
+    cluster.wait_until_started()
+    return re.search(r"^\s*page\s+(http\S+?)/?\s*$", cluster.processes[0].output(), re.MULTILINE).group(1)
+
+
+def test_the_page_shows_text_queue_and_offset_of_what_the_cpp_client_sends(cluster, clients, open_page):
+    topic = cluster.create_topic("Parcels", queues=4)
+    page = live(open_page(f"{page_address(cluster)}/live"))
+    consumer = clients.cpp("consume", "couriers", topic)
+    sender = clients.cpp("send", "shop", topic, count=6, prefix="parcel", mode="selected")
+    sender.wait_for_success()
+
+    for number, event in enumerate(sent(sender)):
+        row = page.locator(".record-row", has_text=f"parcel-{number}").filter(has_text=topic)
+        queue = number % 4  # what the driver's selector chooses
+        expect(row).to_contain_text(f"Q{queue} · {event['offset']}")
+        lane = page.locator(f"[data-queue='{topic}@{queue}'] [data-cell=max]")
+        expect(lane).to_have_text("2" if queue < 2 else "1")
+
+    member = page.locator("[data-group=couriers] .member")
+    expect(member).to_contain_text("C++")
+    expect(member.locator(".queue-chip", has_text=f"{topic}")).to_have_count(4)
+    expect(page.locator("[data-group=couriers] .lag-chip .number")).to_have_text("0", timeout=20_000)
+
+    page.locator(".record-row", has_text="parcel-5").first.click()
+    expect(page.locator("#inspector .message-body")).to_have_text("parcel-5")
+    expect(page.locator("[data-field=BODY]")).to_contain_text("parcel-5")
+    page.keyboard.press("Escape")
+
+    page.locator("select[name=topic]").select_option(topic)
+    page.locator("#search-text").fill("parcel-key-3")
+    page.locator("#search-text").press("Enter")
+    expect(page.locator(".search-result .record-row")).to_contain_text("parcel-3")
+    assert consumer.is_running

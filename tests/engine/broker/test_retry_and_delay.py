@@ -1,0 +1,243 @@
+"""Send-back, retry topics, dead letters and delayed delivery, together as a consumer lives through them."""
+
+import pytest
+
+from engine.protocol.headers import ConsumerSendMsgBackRequestHeader
+from engine.protocol.names import SCHEDULE_TOPIC, dlq_topic, retry_topic
+from engine.protocol.remoting_command import RemotingCommand
+from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import ResponseCode
+from engine.protocol.subscription_group_config import SubscriptionGroupConfig
+from engine.store.put_message_result import PutMessageResult, PutMessageStatus
+from engine.store.store_config import MessageStoreConfig
+from tests.engine.broker.lab_broker import broker_lab
+
+RETRY = retry_topic("consumers")
+
+
+def test_a_message_sent_back_comes_again_through_the_retry_topic_after_its_delay():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.send(body=b"poison", tags="TagA", keys="k1", properties={"UNIQ_KEY": "U1"})
+        (first,) = client.messages()
+        assert client.send_back(first).code == ResponseCode.SUCCESS
+        lab.run_for(9_900)
+        assert client.messages(RETRY) == []
+        lab.run_for(300)
+        (again,) = client.messages(RETRY)
+        assert (again.body, again.tags, again.unique_id, again.reconsume_times) == (b"poison", "TagA", "U1", 1)
+        assert again.properties["RETRY_TOPIC"] == "T"
+        assert again.properties["ORIGIN_MESSAGE_ID"] == first.offset_message_id
+        assert again.properties["REAL_TOPIC"] == RETRY
+        assert again.properties["WAIT"] == "false"
+        assert again.born_timestamp == first.born_timestamp
+        assert again.born_host == first.born_host
+
+
+def test_each_retry_waits_longer_and_keeps_where_the_message_came_from():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.send()
+        (message,) = client.messages()
+        for retry, delay_ms in enumerate((10_000, 30_000, 60_000, 120_000)):
+            client.send_back(message)
+            lab.run_for(delay_ms - 500)
+            assert client.messages(RETRY, offset=retry) == []
+            lab.run_for(1_000)
+            (message,) = client.messages(RETRY, offset=retry)
+            assert message.reconsume_times == retry + 1
+            assert message.properties["RETRY_TOPIC"] == "T"
+
+
+def test_the_consumer_may_choose_the_delay():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.send()
+        lab.run_for(1_000)
+        client.send_back(client.messages()[0], delay_level=1)
+        lab.run_for(1_100)
+        assert len(client.messages(RETRY)) == 1
+
+
+@pytest.mark.parametrize(
+    ("delay_level", "max_reconsume_times", "group_retries"), [(-1, None, 16), (0, 0, 16), (0, None, 0)]
+)
+def test_a_message_whose_retries_are_used_up_becomes_a_dead_letter(delay_level, max_reconsume_times, group_retries):
+    with broker_lab() as lab:
+        config = SubscriptionGroupConfig("consumers", retry_max_times=group_retries)
+        lab.broker.subscription_group_manager.update_subscription_group_config(config)
+        client = lab.client()
+        client.send()
+        reply = client.send_back(client.messages()[0], delay_level=delay_level, max_reconsume_times=max_reconsume_times)
+        assert reply.code == ResponseCode.SUCCESS
+        (letter,) = client.messages(dlq_topic("consumers"))
+        assert letter.properties["RETRY_TOPIC"] == "T"
+        assert "DELAY" not in letter.properties
+        assert lab.broker.topic_config_manager.topic_config_table[dlq_topic("consumers")].perm == 6
+
+
+def test_after_16_retries_comes_the_dead_letter_topic():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.send()
+        (message,) = client.messages()
+        for _ in range(16):
+            client.send_back(message, delay_level=1)
+            lab.run_for(1_500)
+            (message,) = client.messages(RETRY, offset=message.reconsume_times)
+        assert message.reconsume_times == 16
+        client.send_back(message)
+        assert len(client.messages(dlq_topic("consumers"))) == 1
+
+
+def test_a_group_without_retry_queues_is_done_with_the_message():
+    with broker_lab() as lab:
+        config = SubscriptionGroupConfig("consumers", retry_queue_nums=0)
+        lab.broker.subscription_group_manager.update_subscription_group_config(config)
+        client = lab.client()
+        client.send()
+        assert client.send_back(client.messages()[0]).code == ResponseCode.SUCCESS
+        assert RETRY not in lab.broker.topic_config_manager.topic_config_table
+
+
+@pytest.mark.parametrize("offset", [7, -1, 1 << 40, (1 << 63) - 1])
+def test_sending_back_a_message_that_is_not_there_is_refused(offset):
+    with broker_lab() as lab:
+        client = lab.client()
+        client.send()
+        header = ConsumerSendMsgBackRequestHeader(offset, "consumers", 0)
+        reply = client.call(RequestCode.CONSUMER_SEND_MSG_BACK, header)
+        assert reply.code == ResponseCode.SYSTEM_ERROR
+        assert str(offset) in (reply.remark or "")
+
+
+def test_a_compressed_body_survives_retry_and_delay_as_it_was():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.send(body=b"\x78\x9c compressed", sys_flag=0x301, delay_level=1)
+        lab.run_for(1_200)
+        (raw,) = lab.broker.store.get_message("g", "T", 0, 0, 1).buffers
+        assert int.from_bytes(raw[36:40], "big") == 0x301
+        assert b"\x78\x9c compressed" in raw
+
+
+# --- the delay itself ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("level", "delay_ms"), [(1, 1_000), (3, 10_000), (5, 60_000), (18, 7_200_000), (99, 7_200_000)]
+)
+def test_each_level_has_its_delay_and_higher_ones_count_as_the_last(level, delay_ms):
+    with broker_lab() as lab:
+        producer = lab.client("producer")
+        lab.run_for(5_000)
+        producer.send(delay_level=level)
+        lab.run_for(delay_ms - 100)
+        assert lab.broker.store.max_offset("T", 0) == 0
+        lab.run_for(200)
+        assert lab.broker.store.max_offset("T", 0) == 1
+
+
+def test_delayed_messages_of_one_level_keep_their_order():
+    with broker_lab() as lab:
+        client = lab.client()
+        for number in range(200):
+            client.send(body=b"%d" % number, delay_level=1)
+        lab.run_for(3_000)
+        bodies = []
+        while found := client.messages(offset=len(bodies)):
+            bodies += [message.body for message in found]
+        assert bodies == [b"%d" % number for number in range(200)]
+        assert lab.broker.schedule_message_service.delivered_messages == 200
+
+
+def test_a_parked_pull_wakes_when_a_delayed_message_is_due():
+    with broker_lab() as lab:
+        consumer, producer = lab.client("consumer"), lab.client("producer")
+        consumer.create_topic("T")
+        task = consumer.begin(consumer.pull_request(suspend_ms=15_000))
+        producer.send(delay_level=1)
+        lab.run_for(1_200)
+        assert task.result().code == ResponseCode.SUCCESS
+
+
+def test_delayed_messages_wait_over_a_restart_and_are_delivered_once():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.send(body=b"early", delay_level=1)
+        client.send(body=b"late", delay_level=4)
+        lab.run_for(12_000)
+        lab.stop_broker()
+        lab.run_for(30_000)
+        assert [message.body for message in client.messages()] == [b"early", b"late"]
+        assert lab.broker.schedule_message_service.offset_table == {1: 1, 4: 1}
+
+
+def test_a_message_that_came_due_while_the_broker_was_down_is_delivered_after_its_start():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.send(delay_level=3)
+        lab.run_for(100)
+        lab.world.run(lab.broker.shutdown(), node="broker-a")
+        lab.run_for(60_000)
+        lab.restart_broker()
+        lab.run_for(1_200)
+        assert len(client.messages()) == 1
+
+
+def test_a_crash_may_repeat_deliveries_but_loses_none():
+    with broker_lab() as lab:
+        client = lab.client()
+        lab.run_for(10_500)
+        for number in range(5):
+            client.send(body=b"%d" % number, delay_level=1)
+        lab.run_for(2_000)
+        lab.restart_broker(keep_page_cache=True)
+        lab.run_for(3_000)
+        assert {message.body for message in client.messages()} == {b"%d" % number for number in range(5)}
+
+
+def test_a_clock_that_was_set_back_does_not_hold_messages_for_ever():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.send(delay_level=3)
+        lab.run_for(2_000)
+        lab.world.node("broker-a").clock.skew_ms = -3_600_000
+        lab.run_for(5_000)
+        assert len(client.messages()) == 1
+
+
+def test_a_refused_delivery_is_tried_again():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.send(delay_level=2)
+        lab.run_for(1_000)
+        store = lab.broker.store
+        put_message = store.put_message
+        store.put_message = lambda message: PutMessageResult(PutMessageStatus.SERVICE_NOT_AVAILABLE, "disk full")
+        lab.run_for(5_000)
+        store.put_message = put_message
+        assert client.messages() == []
+        lab.run_for(10_000)
+        assert len(client.messages()) == 1
+
+
+def test_other_delay_levels_can_be_configured():
+    with broker_lab(store_config=MessageStoreConfig(message_delay_level="2s 4s")) as lab:
+        client = lab.client()
+        assert lab.broker.topic_config_manager.topic_config_table[SCHEDULE_TOPIC].write_queue_nums == 2
+        client.send(delay_level=9)
+        lab.run_for(3_800)
+        assert client.messages() == []
+        lab.run_for(400)
+        assert len(client.messages()) == 1
+
+
+def test_an_unknown_group_may_be_refused():
+    request = RemotingCommand.request(
+        RequestCode.CONSUMER_SEND_MSG_BACK, ConsumerSendMsgBackRequestHeader(0, "bad group", 0)
+    )
+    with broker_lab() as lab:
+        reply = lab.client().exchange(request)
+        assert reply.code == ResponseCode.SYSTEM_ERROR
+        assert "group name" in (reply.remark or "")

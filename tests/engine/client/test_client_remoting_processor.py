@@ -1,0 +1,173 @@
+"""What a broker or a tool may ask of a push consumer. In the lab, over the consumer's own connection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from engine.client import (
+    ConsumeConcurrentlyContext,
+    ConsumeConcurrentlyStatus,
+    ConsumeFromWhere,
+    DefaultMQPushConsumer,
+    Message,
+    MessageExt,
+    MessageQueue,
+)
+from engine.protocol.bodies import ResetOffsetBody
+from engine.protocol.headers import (
+    ConsumeMessageDirectlyResultRequestHeader,
+    GetConsumerRunningInfoRequestHeader,
+    GetConsumerStatusRequestHeader,
+    NotifyConsumerIdsChangedRequestHeader,
+    ResetOffsetRequestHeader,
+)
+from engine.protocol.json_text import loads_json
+from engine.protocol.remoting_command import RemotingCommand
+from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import ResponseCode
+from engine.remoting.channel import Channel
+from tests.support.lab_cluster import LabCluster
+
+QUEUE = MessageQueue("T", "broker-a", 0)
+
+
+class Stage:
+    """Ten messages in a queue, consumed by one member of group g."""
+
+    def __init__(self) -> None:
+        self.cluster = LabCluster(seed=31)
+        self.heard: list[int] = []
+        producer = self.cluster.producer("P", "producers")
+        self.cluster.start(producer)
+        self.cluster.run(producer, producer.create_topic("T", queue_nums=1))
+        self.consumer = self.cluster.push_consumer(
+            "C", "g", consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
+        )
+        self.consumer.subscribe("T")
+        self.consumer.register_message_listener(self.listen)
+        self.cluster.start(self.consumer)
+
+        async def send() -> None:
+            for number in range(10):
+                await producer.send(Message("T", b"%d" % number))
+
+        self.cluster.run(producer, send())
+        self.cluster.world.run_until(lambda: len(self.heard) == 10)
+
+    async def listen(
+        self, messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext
+    ) -> ConsumeConcurrentlyStatus | None:
+        numbers = [int(message.body) for message in messages]
+        self.heard += numbers
+        if self.heard.count(3) > 1 and 3 in numbers:
+            raise ValueError("three again")
+        return None if 4 in numbers and self.heard.count(4) > 1 else ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+    @property
+    def channel(self) -> Channel:
+        info = self.cluster.broker.consumer_manager.get_consumer_group_info("g")
+        assert info is not None
+        return info.channels[0]
+
+    def ask(self, request: RemotingCommand) -> RemotingCommand:
+        return self.cluster.world.run(self.channel.call(request, 5_000), node="broker-a")
+
+    def tell(self, request: RemotingCommand) -> None:
+        async def send() -> None:
+            self.channel.send_oneway(request)
+
+        self.cluster.world.run(send(), node="broker-a")
+
+
+@pytest.fixture
+def stage() -> Iterator[Stage]:
+    made = Stage()
+    yield made
+    made.cluster.close()
+
+
+def test_resetting_offsets_begins_the_queue_anew_after_ten_seconds(stage: Stage):
+    body = ResetOffsetBody({QUEUE: 6, MessageQueue("Other", "broker-a", 0): 1}).to_json()
+    header = ResetOffsetRequestHeader("T", "g", 0, True)
+    stage.tell(RemotingCommand.request(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, header, body))
+    stage.cluster.world.run_for(9_000)
+    assert len(stage.heard) == 10
+    stage.cluster.world.run_for(3_000)
+    assert stage.heard[10:] == [6, 7, 8, 9]
+    assert not stage.consumer.is_suspended
+
+
+def test_requests_for_another_group_change_nothing(stage: Stage):
+    before = dict(stage.consumer.process_queues)
+    body = ResetOffsetBody({QUEUE: 0}).to_json()
+    header = ResetOffsetRequestHeader("T", "another", 0, True)
+    stage.tell(RemotingCommand.request(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, header, body))
+    other = NotifyConsumerIdsChangedRequestHeader("another")
+    stage.tell(RemotingCommand.request(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, other))
+    stage.cluster.world.run_for(15_000)
+    assert stage.consumer.process_queues == before
+    assert len(stage.heard) == 10
+
+
+def test_the_noted_offsets_of_a_topic_can_be_asked_for(stage: Stage):
+    header = GetConsumerStatusRequestHeader("T", "g")
+    reply = stage.ask(RemotingCommand.request(RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT, header))
+    assert reply.code == ResponseCode.SUCCESS
+    assert loads_json(reply.body)["messageQueueTable"].pairs == [(QUEUE.to_dict(), 10)]
+
+
+def test_the_running_info_shows_queues_settings_and_counts(stage: Stage):
+    stage.cluster.world.run_for(1_000)
+    header = GetConsumerRunningInfoRequestHeader("g", stage.consumer.instance.client_id)
+    reply = stage.ask(RemotingCommand.request(RequestCode.GET_CONSUMER_RUNNING_INFO, header))
+    info = loads_json(reply.body)
+    assert info["properties"]["PROP_CONSUMEORDERLY"] == "false"
+    assert info["properties"]["allocateMessageQueueStrategy"] == "AVG"
+    assert {item["topic"] for item in info["subscriptionSet"]} == {"T", "%RETRY%g"}
+    by_topic = {key["topic"]: value for key, value in info["mqTable"].pairs}
+    assert by_topic["T"]["commitOffset"] == 10
+    assert (by_topic["T"]["cachedMsgCount"], by_topic["T"]["droped"]) == (0, False)
+    assert info["statusTable"]["T"]["consumeFailedMsgs"] == 0
+    assert info["statusTable"]["T"]["consumeOKTPS"] > 0
+
+
+@pytest.mark.parametrize(
+    ("number", "result", "remark"),
+    [(5, "CR_SUCCESS", None), (3, "CR_THROW_EXCEPTION", "ValueError: three again"), (4, "CR_RETURN_NULL", None)],
+)
+def test_a_tool_may_have_one_message_consumed_directly(stage: Stage, number: int, result: str, remark: str | None):
+    stored = stage.cluster.broker.store.get_message("t", "T", 0, number, 1, None)
+    header = ConsumeMessageDirectlyResultRequestHeader("g", stage.consumer.instance.client_id, "id", "broker-a")
+    request = RemotingCommand.request(RequestCode.CONSUME_MESSAGE_DIRECTLY, header, b"".join(stored.buffers))
+    reply = stage.ask(request)
+    answer = loads_json(reply.body)
+    assert (answer["consumeResult"], answer["remark"], answer["order"]) == (result, remark, False)
+    assert stage.heard[-1] == number
+
+
+def test_nonsense_gets_an_error_and_hurts_nobody(stage: Stage):
+    header = ConsumeMessageDirectlyResultRequestHeader("g")
+    reply = stage.ask(RemotingCommand.request(RequestCode.CONSUME_MESSAGE_DIRECTLY, header, b"no message"))
+    assert reply.code == ResponseCode.SYSTEM_ERROR
+    reply = stage.ask(RemotingCommand.request(RequestCode.GET_CONSUMER_RUNNING_INFO))
+    assert "consumerGroup" in (reply.remark or "")
+    wrong = GetConsumerRunningInfoRequestHeader("another", "id")
+    reply = stage.ask(RemotingCommand.request(RequestCode.GET_CONSUMER_RUNNING_INFO, wrong))
+    assert (reply.code, reply.remark) == (ResponseCode.SYSTEM_ERROR, "this client has no consumer of group 'another'")
+    assert stage.ask(RemotingCommand.request(9_999)).code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
+
+
+def test_the_consumer_is_usable_in_a_with_statement():
+    with LabCluster(seed=1) as cluster:
+        consumer: DefaultMQPushConsumer = cluster.push_consumer("C", "g")
+        consumer.register_message_listener(lambda messages, context: ConsumeConcurrentlyStatus.CONSUME_SUCCESS)
+
+        async def scenario() -> None:
+            async with consumer as entered:
+                assert entered is consumer
+
+        cluster.run(consumer, scenario())
+        with pytest.raises(Exception, match="SHUTDOWN_ALREADY"):
+            cluster.start(consumer)

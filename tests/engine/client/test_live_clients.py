@@ -1,0 +1,132 @@
+"""Producer and consumers over real sockets, as a user writes them: no runtime given, listeners that block."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from engine.broker.broker import Broker
+from engine.broker.broker_config import BrokerConfig
+from engine.client import (
+    ConsumeConcurrentlyContext,
+    ConsumeConcurrentlyStatus,
+    ConsumeFromWhere,
+    DefaultMQProducer,
+    DefaultMQPullConsumer,
+    DefaultMQPushConsumer,
+    Message,
+    MessageExt,
+    MessageModel,
+    NameServerUnreachable,
+    PullStatus,
+)
+from engine.name_server.name_server import NameServer
+from engine.name_server.name_server_config import NameServerConfig
+from engine.runtime.live_runtime import LiveRuntime
+from engine.store.store_config import MessageStoreConfig
+
+
+@asynccontextmanager
+async def live_cluster(folder: Path) -> AsyncIterator[str]:
+    """A name server and a broker on free ports; the name server's address."""
+    name_server_runtime = LiveRuntime("name-server", None)
+    broker_runtime = LiveRuntime("broker-a", folder)
+    name_server = NameServer(name_server_runtime, NameServerConfig(port=0))
+    await name_server.start()
+    config = BrokerConfig(port=0, name_server_addresses=(name_server.address,))
+    broker = Broker(broker_runtime, config, MessageStoreConfig(mapped_file_size_commit_log=1 << 20))
+    await broker.start()
+    try:
+        yield name_server.address
+    finally:
+        await broker.shutdown()
+        await name_server.shutdown()
+        await broker_runtime.close()
+        await name_server_runtime.close()
+
+
+async def until(condition: Callable[[], object], seconds: float = 30) -> None:
+    """Wait for ``condition``, a bounded time."""
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+def test_a_users_program_sends_and_consumes_over_real_sockets(tmp_path: Path):
+    heard: list[bytes] = []
+
+    def listen(messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext) -> ConsumeConcurrentlyStatus:
+        time.sleep(0.02)  # a listener may block
+        heard.extend(message.body for message in messages)
+        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+    async def program() -> None:
+        async with live_cluster(tmp_path) as address:
+            consumer = DefaultMQPushConsumer(
+                group="readers",
+                name_server_addresses=address,
+                consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
+            )
+            consumer.subscribe("Orders")
+            consumer.register_message_listener(listen)
+            async with (
+                DefaultMQProducer(group="writers", name_server_addresses=address) as producer,
+                consumer,
+                DefaultMQPullConsumer(group="audit", name_server_addresses=address) as audit,
+            ):
+                for number in range(40):
+                    await producer.send(Message("Orders", b"%d" % number))
+                await until(lambda: len(heard) == 40)
+                read = 0
+                for queue in await audit.fetch_subscribe_message_queues("Orders"):
+                    result = await audit.pull(queue, "*", await audit.min_offset(queue))
+                    assert result.status is PullStatus.FOUND
+                    read += len(result.messages)
+                assert read == 40
+
+    asyncio.run(program())
+    assert sorted(map(int, heard)) == list(range(40))
+
+
+def test_a_broadcasting_consumer_without_a_runtime_keeps_its_offsets_in_the_home_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    heard: list[bytes] = []
+
+    async def listen(messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext) -> ConsumeConcurrentlyStatus:
+        heard.extend(message.body for message in messages)
+        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+    async def program() -> None:
+        async with live_cluster(tmp_path / "data") as address:
+            async with DefaultMQProducer(group="writers", name_server_addresses=address) as producer:
+                await producer.send(Message("News", b"today"))
+            consumer = DefaultMQPushConsumer(
+                group="readers",
+                name_server_addresses=address,
+                message_model=MessageModel.BROADCASTING,
+                consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
+            )
+            consumer.subscribe("News")
+            consumer.register_message_listener(listen)
+            async with consumer:
+                await until(lambda: heard)
+
+    asyncio.run(program())
+    (file,) = (tmp_path / "home" / ".rocketmq_offsets").glob("*@DEFAULT/readers/offsets.json")
+    assert b'"topic":"News"' in file.read_bytes()
+
+
+def test_a_name_server_that_is_not_there_is_named():
+    async def program() -> None:
+        async with DefaultMQProducer(group="writers", name_server_addresses="127.0.0.1:9") as producer:
+            await producer.send(Message("Orders", b"x"))
+
+    with pytest.raises(NameServerUnreachable, match=r"name servers 127\.0\.0\.1:9 answers"):
+        asyncio.run(program())

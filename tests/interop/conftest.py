@@ -1,0 +1,94 @@
+"""Fixtures: a running cluster for the session, clients for each test.
+
+``INTEROP_CLUSTER=real`` runs the same tests against a real RocketMQ, which proves the tests themselves.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import partial
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests.interop.harness.clients import Clients
+from tests.interop.harness.cluster import Cluster
+from tests.interop.harness.glassmq_cluster import start_glassmq
+from tests.interop.harness.installs import ClientUnavailable
+from tests.interop.harness.ports import DEFAULT_NAME_SERVER_PORT, is_free
+from tests.interop.harness.real_rocketmq import start_real_rocketmq
+
+_KINDS = {"glassmq": start_glassmq, "real": start_real_rocketmq}
+_numbers = count(1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """A client that its registry does not give is a skip with that reason, wherever it was asked for."""
+    if call.excinfo is not None and isinstance(call.excinfo.value, ClientUnavailable):
+        reason = str(call.excinfo.value)
+        call.excinfo = pytest.ExceptionInfo.from_exception(pytest.skip.Exception(reason, _use_item_location=True))
+    return (yield)
+
+
+def _start_cluster_under_test(folder: Path, name_server_port: int | None = None) -> Cluster:
+    kind = os.environ.get("INTEROP_CLUSTER", "glassmq")
+    if kind not in _KINDS:
+        raise pytest.UsageError(f"INTEROP_CLUSTER={kind}: allowed are {', '.join(_KINDS)}")
+    return _KINDS[kind](folder, name_server_port)
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """The broker under test, shared by all tests: GlassMQ, unless ``INTEROP_CLUSTER`` says ``real``."""
+    running = _start_cluster_under_test(tmp_path_factory.mktemp("cluster"))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def fresh_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """The broker under test, with nothing in it but what this module puts there."""
+    running = _start_cluster_under_test(tmp_path_factory.mktemp("fresh"))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def default_port_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A fresh cluster whose name server has port 9876 where that is free.
+
+    Some of RocketMQ's examples connect to that port whatever one tells them.
+    """
+    port = DEFAULT_NAME_SERVER_PORT if is_free(DEFAULT_NAME_SERVER_PORT) else None
+    running = _start_cluster_under_test(tmp_path_factory.mktemp("default-port"), port)
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def real_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A fresh real RocketMQ: what the broker under test is compared with."""
+    running = start_real_rocketmq(tmp_path_factory.mktemp("reference"))
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def clients(cluster: Cluster, tmp_path: Path) -> Iterator[Clients]:
+    """Clients of the cluster under test."""
+    started = Clients(cluster, tmp_path)
+    yield started
+    started.stop_all()
+
+
+@pytest.fixture
+def unique() -> partial[str]:
+    """``unique("Topic")`` is a name that no other test of this run uses."""
+    return partial(_unique_name)
+
+
+def _unique_name(prefix: str) -> str:
+    return f"{prefix}_{os.getpid()}_{next(_numbers)}"

@@ -1,0 +1,68 @@
+// Drives the npm client ali-ons from a process of its own. Each report is one line of JSON on standard output.
+//   node ali_ons.js send    NAME_SERVER GROUP TOPIC COUNT [BODY_BYTES]
+//   node ali_ons.js consume NAME_SERVER GROUP TOPIC          (until SIGTERM)
+'use strict';
+
+const httpclient = require('urllib');
+const { Consumer, Message, Producer } = require('ali-ons');
+
+const [action, nameServer, group, topic, count = '1', bodyBytes = '0'] = process.argv.slice(2);
+const SENDS_AT_A_TIME = 10;
+
+const report = event => process.stdout.write(JSON.stringify(event) + '\n');
+const fail = error => {
+  report({ event: 'failed', error: String(error && error.stack || error) });
+  process.exit(1);
+};
+
+const options = {
+  httpclient,
+  nameSrv: nameServer,
+  accessKeyId: 'none',
+  accessKeySecret: 'none',
+  logger: { info() {}, debug() {}, warn: (...text) => console.error(...text), error: (...text) => console.error(...text) },
+};
+
+async function sendOne(producer, number) {
+  const message = new Message(topic, 'TagA', `message-${number}`.padEnd(Number(bodyBytes), 'x'));
+  message.keys = [`key-${number}`];
+  const result = await producer.send(message);
+  report({
+    event: 'sent', number, status: result.sendStatus, id: result.msgId,
+    queue: Number(result.messageQueue.queueId), offset: Number(result.queueOffset),
+  });
+}
+
+async function send() {
+  const producer = new Producer({ ...options, producerGroup: group });
+  producer.on('error', fail);
+  await producer.ready();
+  report({ event: 'ready' });
+  for (let first = 0; first < Number(count); first += SENDS_AT_A_TIME) {
+    const last = Math.min(first + SENDS_AT_A_TIME, Number(count));
+    const numbers = Array.from({ length: last - first }, (_, i) => first + i);
+    await Promise.all(numbers.map(number => sendOne(producer, number)));
+  }
+  report({ event: 'done' });
+  await producer.close();
+  process.exit(0);
+}
+
+async function consume() {
+  const consumer = new Consumer({ ...options, consumerGroup: group });
+  consumer.on('error', error => report({ event: 'trouble', error: String(error) }));
+  consumer.subscribe(topic, '*', async message => report({
+    event: 'message', body: message.body.toString().slice(0, 200), body_bytes: message.body.length,
+    queue: message.queueId, offset: Number(message.queueOffset), id: message.msgId,
+    tags: message.tags, reconsume_times: message.reconsumeTimes,
+  }));
+  await consumer.ready();
+  report({ event: 'ready' });
+  process.on('SIGTERM', async () => {
+    await consumer.close();
+    report({ event: 'done' });
+    process.exit(0);
+  });
+}
+
+({ send, consume })[action]().catch(fail);

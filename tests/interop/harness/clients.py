@@ -1,0 +1,135 @@
+"""Starts the drivers of the unmodified clients, each as a process with a home folder of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tests.interop.harness.cluster import Cluster
+from tests.interop.harness.installs import REPOSITORY, cpp_client_python, node_command, node_modules, tool
+from tests.interop.harness.process import ManagedProcess
+from tests.interop.harness.rocketmq_jars import Jars, client_jars, driver_jars, example_jars
+from tests.interop.harness.waiting import wait_until
+
+DRIVERS = Path(__file__).resolve().parents[1] / "drivers"
+#: Small and quick to start: most of these processes live for a few seconds.
+_CLIENT_HEAP = ("-Xms64m", "-Xmx256m", "-XX:TieredStopAtLevel=1")
+#: Room and the full compiler for a producer under load.
+_LOAD_HEAP = ("-Xms512m", "-Xmx512m")
+
+
+class Clients:
+    """Starts client processes against one cluster and stops whatever still runs at the end of the test."""
+
+    def __init__(self, cluster: Cluster, folder: Path) -> None:
+        self.cluster = cluster
+        self._folder = folder
+        self._started: list[ManagedProcess] = []
+
+    def cpp(self, action: str, group: str, topic: str, **options: Any) -> ManagedProcess:
+        """The C++ client; ``options`` are those of ``drivers/cpp_client.py``."""
+        command = [str(cpp_client_python()), str(DRIVERS / "cpp_client.py"), action]
+        command += ["--name-server", self.cluster.name_server, "--group", group, "--topic", topic]
+        for name, value in options.items():
+            option = f"--{name.replace('_', '-')}"
+            command += [option] if value is True else [option, str(value)]
+        return self._start(f"C++ client {action}", command)
+
+    def ali_ons(self, action: str, group: str, topic: str, *options: object) -> ManagedProcess:
+        """The npm client ali-ons; ``options`` are count and body size in bytes."""
+        modules = node_modules()
+        command = [node_command(), str(DRIVERS / "ali_ons.js"), action, self.cluster.name_server, group, topic]
+        return self._start(f"ali-ons {action}", [*command, *map(str, options)], {"NODE_PATH": str(modules)})
+
+    def java_driver(self, action: str, *options: object, binary: bool = False) -> ManagedProcess:
+        """Our Java driver on the unmodified Java client."""
+        name = f"Java client {action}"
+        arguments = [action, self.cluster.name_server, *map(str, options)]
+        return self._java(name, driver_jars(), "InteropClient", arguments, binary)
+
+    def java_example(self, class_name: str, *options: object, binary: bool = False) -> ManagedProcess:
+        """One of RocketMQ's own example programs (``org.apache.rocketmq.example.<class_name>``)."""
+        main_class = f"org.apache.rocketmq.example.{class_name}"
+        heap = _LOAD_HEAP if class_name.startswith("benchmark.") else _CLIENT_HEAP
+        return self._java(class_name, example_jars(), main_class, [*map(str, options)], binary, heap)
+
+    def java_load(self, *options: object) -> ManagedProcess:
+        """``java/LoadProducer.java``; ``options`` are those behind the name server."""
+        arguments = [self.cluster.name_server, *map(str, options)]
+        return self._java("Java load", driver_jars(), "LoadProducer", arguments, binary=True, heap=_LOAD_HEAP)
+
+    def command(self, name: str, command: list[str]) -> ManagedProcess:
+        """Any other program."""
+        return self._start(name, command, {"PYTHONPATH": str(REPOSITORY)})
+
+    def mqadmin(self, *arguments: str, name_server: str | None = None) -> ManagedProcess:
+        """RocketMQ's own mqadmin."""
+        main_class = "org.apache.rocketmq.tools.command.MQAdminStartup"
+        where = ["-n", name_server or self.cluster.name_server]
+        return self._java(f"mqadmin {arguments[0]}", client_jars(), main_class, [*arguments, *where])
+
+    def stop_all(self) -> None:
+        for process in self._started:
+            process.stop(grace_s=1.0)
+
+    def _java(
+        self,
+        name: str,
+        jars: Jars,
+        main_class: str,
+        arguments: list[str],
+        binary: bool = False,
+        heap: tuple[str, ...] = _CLIENT_HEAP,
+    ) -> ManagedProcess:
+        home = self._next_home()
+        settings = [f"-Duser.home={home}", f"-Drocketmq.namesrv.addr={self.cluster.name_server}"]
+        if binary:
+            settings.append("-Drocketmq.serialize.type=ROCKETMQ")
+        command = [tool("java"), *heap, *settings, "-cp", jars.class_path, main_class, *arguments]
+        return self._start(name, command, {"ROCKETMQ_HOME": str(_tools_home(home))}, home)
+
+    def _start(
+        self, name: str, command: list[str], environment: dict[str, str] | None = None, home: Path | None = None
+    ) -> ManagedProcess:
+        home = home or self._next_home()
+        process = ManagedProcess(name, command, home / "output.log", {"HOME": str(home), **(environment or {})}, home)
+        self._started.append(process)
+        return process
+
+    def _next_home(self) -> Path:
+        home = self._folder / f"client-{len(self._started)}"
+        home.mkdir(parents=True)
+        return home
+
+
+def _tools_home(home: Path) -> Path:
+    """mqadmin wants a logback file under ROCKETMQ_HOME and stays silent where it finds none."""
+    settings = home / "conf"
+    settings.mkdir(exist_ok=True)
+    (settings / "logback_tools.xml").write_text('<configuration><root level="OFF"/></configuration>\n', "ascii")
+    return home
+
+
+def messages(*processes: ManagedProcess) -> list[dict[str, Any]]:
+    """Everything these consumers reported as received."""
+    return [event for process in processes for event in process.events() if event["event"] == "message"]
+
+
+def sent(process: ManagedProcess) -> list[dict[str, Any]]:
+    return [event for event in process.events() if event["event"] == "sent"]
+
+
+def wait_for_bodies(expected: Iterable[str], *consumers: ManagedProcess, deadline_s: float = 60.0) -> None:
+    """Wait until these consumers together received every expected body (duplicates do not matter here)."""
+    wanted = set(expected)
+
+    def all_there() -> bool:
+        return wanted <= {event["body"] for event in messages(*consumers)}
+
+    def state() -> str:
+        missing = wanted - {event["body"] for event in messages(*consumers)}
+        ends = "\n".join(f"{consumer.name}:\n{consumer.output_end(600)}" for consumer in consumers)
+        return f"{len(missing)} of {len(wanted)} missing, for example {sorted(missing)[:5]}\n{ends}"
+
+    wait_until(all_there, f"{len(wanted)} messages", deadline_s, state)

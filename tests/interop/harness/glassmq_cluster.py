@@ -1,0 +1,67 @@
+"""Starts ``glassmq serve`` as a user does: a process of its own, on free ports, with an empty data folder."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from tests.interop.harness.cluster import Cluster
+from tests.interop.harness.installs import REPOSITORY
+from tests.interop.harness.ports import free_broker_port, free_port
+from tests.interop.harness.process import ManagedProcess, ProcessFailed
+from tests.interop.harness.waiting import wait_until
+from tests.interop.harness.wire import write_queues
+
+BROKER_NAME = "broker-a"
+CLUSTER_NAME = "DefaultCluster"
+_START_DEADLINE_S = 30.0
+
+
+def glassmq_command() -> str:
+    """The console script beside this interpreter."""
+    return str(Path(sys.executable).parent / "glassmq")
+
+
+def start_glassmq(
+    folder: Path,
+    name_server_port: int | None = None,
+    broker_port: int | None = None,
+    flush: str = "async",
+) -> Cluster:
+    """Start name server, broker and page in one process; return when the broker's route is known."""
+    name_server_port = name_server_port or free_port()
+    broker_port = broker_port or free_broker_port()
+    ports = {"name-server": name_server_port, "broker": broker_port, "http": free_port()}
+    command = [glassmq_command(), "serve", "--data", str(folder / "data"), "--flush", flush]
+    for part, port in ports.items():
+        command += [f"--{part}-port", str(port)]
+    started = time.monotonic()
+    environment = {"PYTHONUNBUFFERED": "1", "PATH": os.environ.get("PATH", "")}
+    process = ManagedProcess("glassmq serve", command, folder / "glassmq.log", environment, REPOSITORY)
+    cluster = Cluster(
+        label="GlassMQ",
+        name_server_port=name_server_port,
+        broker_port=broker_port,
+        broker_name=BROKER_NAME,
+        cluster_name=CLUSTER_NAME,
+        processes=[process],
+        ready_pattern=r"^\s*page\s+http",
+    )
+
+    def ready() -> bool:
+        if not process.is_running:
+            raise ProcessFailed(f"glassmq serve ended with exit code {process.exit_code}\n{process.output_end()}")
+        try:
+            return write_queues(cluster.name_server, "TBW102") > 0
+        except OSError:
+            return False
+
+    try:
+        wait_until(ready, "glassmq serve to hand out a route", _START_DEADLINE_S, cluster.logs)
+    except BaseException:
+        cluster.stop()
+        raise
+    cluster.start_seconds = time.monotonic() - started
+    return cluster

@@ -1,0 +1,39 @@
+"""The one place where a test of real processes waits: a condition, polled until it holds or a deadline passes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+_POLL_INTERVAL_S = 0.02
+
+T = TypeVar("T")
+
+
+class DeadlinePassed(AssertionError):
+    """A condition did not come true in time; the message says which, and what was seen instead."""
+
+
+def wait_until(
+    condition: Callable[[], T],
+    what: str,
+    deadline_s: float = 30.0,
+    seen: Callable[[], object] | None = None,
+) -> T:
+    """Poll ``condition`` until it returns something true; return that.
+
+    ``what`` completes the sentence "waited N s for ...". ``seen`` is asked only on failure: it tells what the
+    process printed so far, or any other state that explains why the condition never held.
+    """
+    ends_at = time.monotonic() + deadline_s
+    pause = threading.Event()
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() >= ends_at:
+            detail = f"\n--- seen ---\n{seen()}" if seen else ""
+            raise DeadlinePassed(f"waited {deadline_s:g} s for {what}{detail}")
+        pause.wait(_POLL_INTERVAL_S)

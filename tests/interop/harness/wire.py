@@ -1,0 +1,130 @@
+"""A few admin requests, written straight onto a socket.
+
+It shares no code with the engine on purpose: what the tests ask a broker must not depend on the code under test.
+Frame: int32 length, int32 (serialize type << 24 | header length), JSON header, body; all big-endian.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import time
+from typing import Any
+
+from tests.interop.harness.waiting import wait_until
+
+SEND_MESSAGE = 10
+GET_MAX_OFFSET = 30
+QUERY_CONSUMER_OFFSET = 14
+UPDATE_AND_CREATE_TOPIC = 17
+GET_ROUTEINFO_BY_TOPIC = 105
+_READ_AND_WRITE = 6
+
+
+class RequestRefused(Exception):
+    """The server answered with another code than 0."""
+
+    def __init__(self, request_code: int, code: int, remark: str | None) -> None:
+        super().__init__(f"request {request_code} was answered with code {code}: {remark}")
+        self.code = code
+
+
+def request(
+    address: str, code: int, fields: dict[str, str], body: bytes = b"", timeout_s: float = 5.0
+) -> tuple[dict[str, Any], bytes]:
+    """Send one request on a connection of its own; return (header, body) of its answer.
+
+    Raises :class:`RequestRefused` for any code but 0 and ``OSError`` where nobody answers.
+    """
+    header = json.dumps(
+        {"code": code, "language": "OTHER", "version": 409, "opaque": 1, "flag": 0, "extFields": fields}
+    ).encode()
+    host, port = address.rsplit(":", 1)
+    with socket.create_connection((host, int(port)), timeout=timeout_s) as connection:
+        connection.sendall(struct.pack(">ii", 4 + len(header) + len(body), len(header)) + header + body)
+        length, header_word = struct.unpack(">ii", _read(connection, 8))
+        payload = _read(connection, length - 4)
+    header_length = header_word & 0xFFFFFF
+    answer = json.loads(payload[:header_length])
+    if answer["code"] != 0:
+        raise RequestRefused(code, answer["code"], answer.get("remark"))
+    return answer, payload[header_length:]
+
+
+def create_topic(name_server: str, broker: str, topic: str, queues: int) -> None:
+    """Create ``topic`` on the broker and wait until the name server hands out its route."""
+    fields = {
+        "topic": topic,
+        "defaultTopic": "TBW102",
+        "readQueueNums": str(queues),
+        "writeQueueNums": str(queues),
+        "perm": str(_READ_AND_WRITE),
+        "topicFilterType": "SINGLE_TAG",
+        "topicSysFlag": "0",
+        "order": "false",
+    }
+    request(broker, UPDATE_AND_CREATE_TOPIC, fields)
+    wait_until(lambda: write_queues(name_server, topic) == queues, f"the route of {topic} with {queues} queues")
+
+
+def send_message(broker: str, topic: str, body: bytes) -> str:
+    """Send one message to queue 0, creating ``topic`` where the broker does so; return the offset message id."""
+    fields = {
+        "producerGroup": "wire",
+        "topic": topic,
+        "defaultTopic": "TBW102",
+        "defaultTopicQueueNums": "4",
+        "queueId": "0",
+        "sysFlag": "0",
+        "bornTimestamp": str(int(time.time() * 1000)),
+        "flag": "0",
+        "properties": "",
+        "reconsumeTimes": "0",
+        "unitMode": "false",
+        "batch": "false",
+    }
+    header, _ = request(broker, SEND_MESSAGE, fields, body)
+    return str(header["extFields"]["msgId"])
+
+
+def write_queues(name_server: str, topic: str) -> int:
+    """Number of write queues in the topic's route; 0 if there is none."""
+    try:
+        fields = {"topic": topic, "acceptStandardJsonOnly": "true"}
+        _, body = request(name_server, GET_ROUTEINFO_BY_TOPIC, fields)
+    except RequestRefused:
+        return 0
+    return sum(int(queue["writeQueueNums"]) for queue in json.loads(body)["queueDatas"])
+
+
+def max_offset(broker: str, topic: str, queue_id: int) -> int:
+    """The offset that the queue's next message will get."""
+    header, _ = request(broker, GET_MAX_OFFSET, {"topic": topic, "queueId": str(queue_id)})
+    return int(header["extFields"]["offset"])
+
+
+def max_offsets(broker: str, topic: str, queues: int) -> list[int]:
+    return [max_offset(broker, topic, queue_id) for queue_id in range(queues)]
+
+
+def committed_offset(broker: str, group: str, topic: str, queue_id: int) -> int | None:
+    """What ``group`` committed for the queue, or None where nothing is stored (code 22)."""
+    fields = {"consumerGroup": group, "topic": topic, "queueId": str(queue_id)}
+    try:
+        header, _ = request(broker, QUERY_CONSUMER_OFFSET, fields)
+    except RequestRefused as refused:
+        if refused.code == 22:
+            return None
+        raise
+    return int(header["extFields"]["offset"])
+
+
+def _read(connection: socket.socket, size: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < size:
+        part = connection.recv(size - len(parts))
+        if not part:
+            raise ConnectionError(f"the server closed the connection after {len(parts)} of {size} bytes")
+        parts += part
+    return bytes(parts)

@@ -1,0 +1,206 @@
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.rocketmq.client.consumer.DefaultLitePullConsumer;
+import org.apache.rocketmq.client.consumer.DefaultMQPullConsumer;
+import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
+import org.apache.rocketmq.client.consumer.PullResult;
+import org.apache.rocketmq.client.consumer.PullStatus;
+import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
+import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
+import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.client.producer.SendCallback;
+import org.apache.rocketmq.client.producer.SendResult;
+import org.apache.rocketmq.client.producer.SendStatus;
+import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
+import org.apache.rocketmq.common.message.Message;
+import org.apache.rocketmq.common.message.MessageExt;
+import org.apache.rocketmq.common.message.MessageQueue;
+import org.apache.rocketmq.common.protocol.heartbeat.MessageModel;
+
+/**
+ * Drives the unmodified RocketMQ Java client; each report is one line of JSON on standard output.
+ *
+ * <p>InteropClient ACTION NAME_SERVER GROUP TOPIC [COUNT] where ACTION is sync, async, oneway, batch (sends COUNT
+ * messages in batches of 16), push, broadcast (both run until they are killed), pull, lite-pull (both end when COUNT
+ * messages were read).
+ */
+public final class InteropClient {
+    private static final int BATCH_SIZE = 16;
+    private static final long DEADLINE_MS = 60_000;
+
+    private final String nameServer;
+    private final String group;
+    private final String topic;
+    private final int count;
+
+    private InteropClient(String[] args) {
+        nameServer = args[1];
+        group = args[2];
+        topic = args[3];
+        count = args.length > 4 ? Integer.parseInt(args[4]) : 0;
+    }
+
+    public static void main(String[] args) throws Exception {
+        InteropClient client = new InteropClient(args);
+        switch (args[0]) {
+            case "sync":
+            case "async":
+            case "oneway":
+            case "batch":
+                client.send(args[0]);
+                break;
+            case "push":
+                client.push(MessageModel.CLUSTERING);
+                return;
+            case "broadcast":
+                client.push(MessageModel.BROADCASTING);
+                return;
+            case "pull":
+                client.pull();
+                break;
+            case "lite-pull":
+                client.litePull();
+                break;
+            default:
+                throw new IllegalArgumentException("no such action: " + args[0]);
+        }
+        report("{\"event\":\"done\"}");
+        System.exit(0);
+    }
+
+    private void send(String mode) throws Exception {
+        DefaultMQProducer producer = new DefaultMQProducer(group);
+        producer.setNamesrvAddr(nameServer);
+        producer.start();
+        report("{\"event\":\"ready\"}");
+        if (mode.equals("async")) {
+            sendAsync(producer);
+        } else if (mode.equals("batch")) {
+            sendBatches(producer);
+        } else {
+            for (int number = 0; number < count; number++) {
+                if (mode.equals("oneway")) {
+                    producer.sendOneway(message(number));
+                } else {
+                    reportSent(producer.send(message(number)));
+                }
+            }
+        }
+        producer.shutdown();
+    }
+
+    private void sendAsync(DefaultMQProducer producer) throws Exception {
+        CountDownLatch answered = new CountDownLatch(count);
+        for (int number = 0; number < count; number++) {
+            producer.send(message(number), new SendCallback() {
+                @Override
+                public void onSuccess(SendResult result) {
+                    reportSent(result);
+                    answered.countDown();
+                }
+
+                @Override
+                public void onException(Throwable error) {
+                    report("{\"event\":\"failed\",\"error\":\"" + error.getClass().getName() + "\"}");
+                    answered.countDown();
+                }
+            });
+        }
+        if (!answered.await(DEADLINE_MS, TimeUnit.MILLISECONDS)) {
+            throw new IllegalStateException(answered.getCount() + " callbacks never came");
+        }
+    }
+
+    private void sendBatches(DefaultMQProducer producer) throws Exception {
+        for (int first = 0; first < count; first += BATCH_SIZE) {
+            List<Message> batch = new ArrayList<>();
+            for (int number = first; number < Math.min(first + BATCH_SIZE, count); number++) {
+                batch.add(message(number));
+            }
+            reportSent(producer.send(batch));
+        }
+    }
+
+    private Message message(int number) {
+        Message message = new Message(topic, "TagA", "key-" + number, ("message-" + number).getBytes());
+        message.putUserProperty("number", String.valueOf(number));
+        return message;
+    }
+
+    private void push(MessageModel model) throws Exception {
+        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(group);
+        consumer.setNamesrvAddr(nameServer);
+        consumer.setMessageModel(model);
+        consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
+        consumer.subscribe(topic, "*");
+        consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) -> {
+            messages.forEach(InteropClient::reportReceived);
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
+        });
+        consumer.start();
+        report("{\"event\":\"ready\"}");
+    }
+
+    private void pull() throws Exception {
+        DefaultMQPullConsumer consumer = new DefaultMQPullConsumer(group);
+        consumer.setNamesrvAddr(nameServer);
+        consumer.start();
+        report("{\"event\":\"ready\"}");
+        Set<MessageQueue> queues = consumer.fetchSubscribeMessageQueues(topic);
+        for (MessageQueue queue : queues) {
+            long offset = consumer.minOffset(queue);
+            while (offset < consumer.maxOffset(queue)) {
+                PullResult result = consumer.pull(queue, "*", offset, 32);
+                if (result.getPullStatus() != PullStatus.FOUND) {
+                    throw new IllegalStateException("at offset " + offset + " of " + queue + ": " + result);
+                }
+                result.getMsgFoundList().forEach(InteropClient::reportReceived);
+                offset = result.getNextBeginOffset();
+            }
+        }
+        consumer.shutdown();
+    }
+
+    private void litePull() throws Exception {
+        DefaultLitePullConsumer consumer = new DefaultLitePullConsumer(group);
+        consumer.setNamesrvAddr(nameServer);
+        consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
+        consumer.subscribe(topic, "*");
+        consumer.start();
+        report("{\"event\":\"ready\"}");
+        AtomicInteger read = new AtomicInteger();
+        long endsAt = System.currentTimeMillis() + DEADLINE_MS;
+        while (read.get() < count && System.currentTimeMillis() < endsAt) {
+            List<MessageExt> messages = consumer.poll(1000);
+            messages.forEach(InteropClient::reportReceived);
+            read.addAndGet(messages.size());
+        }
+        consumer.shutdown();
+    }
+
+    private static void reportReceived(MessageExt message) {
+        report(String.format(
+            "{\"event\":\"message\",\"body\":\"%s\",\"queue\":%d,\"offset\":%d,\"id\":\"%s\",\"tags\":\"%s\","
+                + "\"number\":%s,\"key\":\"%s\",\"reconsume_times\":%d}",
+            new String(message.getBody()), message.getQueueId(), message.getQueueOffset(), message.getMsgId(),
+            message.getTags(), message.getUserProperty("number"), message.getKeys(), message.getReconsumeTimes()));
+    }
+
+    private static void reportSent(SendResult result) {
+        int status = result.getSendStatus() == SendStatus.SEND_OK ? 0 : 1;
+        report(String.format(
+            "{\"event\":\"sent\",\"status\":%d,\"id\":\"%s\",\"queue\":%d,\"offset\":%d,\"offset_id\":\"%s\"}",
+            status, result.getMsgId(), result.getMessageQueue().getQueueId(), result.getQueueOffset(),
+            result.getOffsetMsgId()));
+    }
+
+    /** One write per line: the client's threads report at the same time. */
+    private static synchronized void report(String line) {
+        System.out.println(line);
+        System.out.flush();
+    }
+}

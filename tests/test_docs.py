@@ -1,0 +1,36 @@
+"""The documents say what the code does: settings, codes, files and links."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scripts import generated_documents
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+#: What looks like a file of the tree in running text.
+NAMED_FILE = re.compile(r"`((?:engine|app|tests|docs|scripts|templates|static|tutorials)/[\w./-]*)`")
+LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)(?:#[^)]*)?\)")
+
+
+@pytest.mark.parametrize("document", generated_documents.DOCUMENTS, ids=lambda path: path.name)
+def test_generated_parts_are_up_to_date(document: Path) -> None:
+    text = document.read_text()
+    assert generated_documents.render(text) == text, "run python -m scripts.generated_documents"
+
+
+def test_an_outdated_part_is_noticed() -> None:
+    text = generated_documents.DOCUMENTS[0].read_text()
+    assert "SEND_MESSAGE_V2" in text
+    assert generated_documents.render(text.replace("SEND_MESSAGE_V2", "SOMETHING")) == text
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_file_that_a_document_names_exists(document: Path) -> None:
+    text = document.read_text()
+    named = [ROOT / name for name in NAMED_FILE.findall(text)]
+    linked = [document.parent / name for name in LINK.findall(text)]
+    assert [str(path) for path in [*named, *linked] if not path.exists()] == []
