@@ -38,11 +38,11 @@ _PART = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)"
 def commands() -> str:
     """Every command's own help text."""
     parts = []
-    with click.Context(command_line, info_name="glassmq") as context:
+    with click.Context(command_line, info_name="glassmq", **command_line.context_settings) as context:
         for name in command_line.list_commands(context):
             command = command_line.get_command(context, name)
             assert command is not None
-            with click.Context(command, info_name=name, parent=context, max_content_width=100) as inner:
+            with click.Context(command, info_name=name, parent=context) as inner:
                 parts.append(f"### glassmq {name}\n\n```text\n{command.get_help(inner)}\n```\n")
     return "\n".join(parts)
 
