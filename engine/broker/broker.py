@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 
 from engine.broker.broker_admin_processor import BrokerAdminProcessor
 from engine.broker.broker_config import BrokerConfig
@@ -43,6 +44,7 @@ from engine.remoting.remoting_server import RemotingServer
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import DiskFault, Runtime
 from engine.store.config_file import ConfigFile
+from engine.store.dispatch_request import DispatchRequest
 from engine.store.message_store import MessageStore
 from engine.store.recovery_report import RecoveryReport
 from engine.store.store_config import MessageStoreConfig
@@ -238,13 +240,12 @@ class Broker:
 
     # ------------------------------------------------------------------------------ what happens
 
-    def _messages_arrived(
-        self, topic: str, queue_id: int, max_offset: int, tags_code: int, store_timestamp: int
-    ) -> None:
-        """The dispatcher made a message visible."""
-        self.pull_request_hold_service.notify_message_arriving(topic, queue_id, max_offset, tags_code)
-        if topic == SCHEDULE_TOPIC:
-            self.schedule_message_service.message_arrived(queue_id)
+    def _messages_arrived(self, requests: Sequence[DispatchRequest]) -> None:
+        """The dispatcher made messages visible."""
+        self.pull_request_hold_service.notify_messages_arriving(requests)
+        for request in requests:
+            if request.topic == SCHEDULE_TOPIC:
+                self.schedule_message_service.message_arrived(request.queue_id)
 
     def _notify_consumer_ids_changed(self, group: str, channels: list[Channel]) -> None:
         """Tell members of ``group`` to rebalance (RocketMQ: ``Broker2Client.notifyConsumerIdsChanged``)."""

@@ -14,13 +14,14 @@ Added: the number of parked pulls is bounded; those of closed connections are dr
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from engine.protocol.headers import PullMessageRequestHeader
 from engine.protocol.remoting_command import RemotingCommand
 from engine.remoting.channel import Channel
 from engine.runtime.port import Clock
+from engine.store.dispatch_request import DispatchRequest, belongs_in_consume_queue
 from engine.store.message_filter import MessageFilter
 
 
@@ -81,9 +82,17 @@ class PullRequestHoldService:
         self._count += 1
         return True
 
-    def notify_message_arriving(
-        self, topic: str, queue_id: int, max_offset: int, tags_code: int | None, store_timestamp: int = 0
-    ) -> None:
+    def notify_messages_arriving(self, requests: Iterable[DispatchRequest]) -> None:
+        """The dispatcher made messages visible."""
+        for request in requests:
+            if not self._table:
+                return
+            if belongs_in_consume_queue(request.sys_flag):
+                self.notify_message_arriving(
+                    request.topic, request.queue_id, request.queue_offset + 1, request.tags_code
+                )
+
+    def notify_message_arriving(self, topic: str, queue_id: int, max_offset: int, tags_code: int | None) -> None:
         """The queue has grown to ``max_offset``, by a message with ``tags_code``; None: by any messages."""
         key = (topic, queue_id)
         requests = self._table.get(key)

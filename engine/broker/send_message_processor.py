@@ -53,6 +53,7 @@ from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6, TRANSACTIO
 from engine.protocol.topic_config import TopicConfig
 from engine.remoting.channel import Channel
 from engine.store.put_message_result import PutMessageResult, PutMessageStatus
+from engine.store.store_batch import BatchMember, StoreBatch
 from engine.store.store_config import FlushDiskType
 from engine.store.store_message import StoreMessage
 
@@ -63,6 +64,8 @@ if TYPE_CHECKING:
 MIN_VERSION_MAX_RECONSUME_TIMES = 121
 #: Bits that only the broker sets: a client's own would make the stored message unreadable.
 _HOST_BITS = BORN_HOST_V6 | STORE_HOST_V6
+
+_SEPARATOR = PROPERTY_SEPARATOR.encode()
 
 SendReply = RemotingCommand | Awaitable[RemotingCommand]
 
@@ -75,6 +78,7 @@ class SendMessageProcessor:
         clock = broker.runtime.clock
         self._broker = broker
         self._put_message = broker.store.put_message
+        self._put_batch = broker.store.put_batch
         self._record_put = broker.stats.record_put
         self._topics = broker.topic_config_manager.topic_config_table
         self._monotonic_us = clock.monotonic_us
@@ -195,23 +199,23 @@ class SendMessageProcessor:
         try:
             config = self._check_topic(channel, header)
             queue_id = choose_queue(header, config, self._random)
-            messages = self._build_batch(channel, request, header, queue_id)
+            batch = self._build_batch(channel, request, header, queue_id)
         except SendRefused as refusal:
             return self._refuse(request, refusal.code, refusal.remark)
-        result = self._broker.store.put_messages(messages)
+        result = self._put_batch(batch)
         if result.status is not PutMessageStatus.PUT_OK:
             self._broker.stats.put_failures += 1
             return self._refuse(request, REPLY_CODES[result.status], result.remark)
         latency_us = self._monotonic_us() - started_us
-        self._record_put(header.topic, len(messages), result.size_bytes, latency_us, result.store_timestamp)
+        self._record_put(header.topic, len(batch.members), result.size_bytes, latency_us, result.store_timestamp)
         reply = self._reply(request, queue_id, result)
-        if self._is_sync_flush and messages[0].wait_store_ok:
+        if self._is_sync_flush and batch.wait_store_ok:
             return self._reply_when_flushed(reply, result)
         return reply
 
     def _build_batch(
         self, channel: Channel, request: RemotingCommand, header: SendMessageRequestHeader, queue_id: int
-    ) -> list[StoreMessage]:
+    ) -> StoreBatch:
         if header.topic.startswith(RETRY_GROUP_TOPIC_PREFIX):
             raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, f"a batch cannot go to retry topic {header.topic}")
         common = decode_properties(header.properties) if header.properties else {}
@@ -221,35 +225,34 @@ class SendMessageProcessor:
         wait_store_ok = common.get(PROPERTY_WAIT_STORE_MSG_OK, "true").lower() == "true"
         common[PROPERTY_CLUSTER] = self._cluster_name
         tail = encode_properties(common).encode()
-        born_host, store_host = encode_host(channel.remote_address), self._broker.store_host
-        sys_flag = header.sys_flag & ~_HOST_BITS
-        messages = []
+        members = []
         try:
             for flag, body, own in decode_batch(request.body):
                 properties = decode_properties(own.decode())
                 tags = properties.get(PROPERTY_TAGS)
-                messages.append(
-                    StoreMessage(
-                        header.topic,
-                        queue_id,
+                members.append(
+                    BatchMember(
+                        flag,
                         body,
                         _join_properties(own, tail),
-                        header.born_timestamp,
-                        born_host,
-                        store_host,
-                        flag,
-                        sys_flag,
                         java_string_hash(tags) if tags is not None else 0,
                         properties.get(PROPERTY_KEYS, ""),
                         properties.get(PROPERTY_UNIQUE_KEY, ""),
-                        header.reconsume_times or 0,
-                        0,
-                        wait_store_ok,
                     )
                 )
         except (MalformedMessage, UnicodeDecodeError) as error:
             raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, f"the batch cannot be read: {error}") from error
-        return messages
+        return StoreBatch(
+            header.topic,
+            queue_id,
+            members,
+            header.born_timestamp,
+            encode_host(channel.remote_address),
+            self._broker.store_host,
+            header.sys_flag & ~_HOST_BITS,
+            header.reconsume_times or 0,
+            wait_store_ok,
+        )
 
     def _check_topic(self, channel: Channel, header: SendMessageRequestHeader) -> TopicConfig:
         return check_topic(
@@ -295,5 +298,4 @@ class SendMessageProcessor:
 
 def _join_properties(own: bytes, tail: bytes) -> bytes:
     """A message's own properties, then those of its batch, with one separator between."""
-    separator = PROPERTY_SEPARATOR.encode()
-    return own + tail if not own or own.endswith(separator) else own + separator + tail
+    return own + tail if not own or own.endswith(_SEPARATOR) else b"".join((own, _SEPARATOR, tail))

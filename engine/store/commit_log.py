@@ -9,26 +9,20 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Sequence
 
 from engine.protocol.addresses import encode_host
-from engine.protocol.message_codec import (
-    BLANK_MAGIC,
-    BLANK_MIN_SIZE_BYTES,
-    MESSAGE_MAGIC,
-    encode_stored_parts,
-)
+from engine.protocol.message_codec import BLANK_MAGIC, BLANK_MIN_SIZE_BYTES, MESSAGE_MAGIC
 from engine.protocol.message_properties import PROPERTIES_MAX_BYTES
 from engine.protocol.names import SCHEDULE_TOPIC, TOPIC_MAX_LENGTH
 from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6
 from engine.runtime.port import Clock, Disk
-from engine.store.consume_queue import ConsumeQueue
 from engine.store.consume_queue_table import ConsumeQueueTable
 from engine.store.dispatch_request import DispatchRequest, belongs_in_consume_queue
 from engine.store.mapped_file import MappedFile
 from engine.store.mapped_file_queue import MappedFileQueue
 from engine.store.mapping_pool import MappingPool
 from engine.store.put_message_result import PutMessageResult, PutMessageStatus
+from engine.store.store_batch import StoreBatch
 from engine.store.store_config import MessageStoreConfig
 from engine.store.store_message import StoreMessage
 from engine.store.stored_record import deliver_timestamp, is_record_at
@@ -38,13 +32,21 @@ FOLDER = "commitlog"
 #: What an encoded message may have beyond its body (RocketMQ: ``CommitLog.MessageExtEncoder``).
 ENVELOPE_MAX_BYTES = 64 * 1024
 
-# The store writes IPv4 messages with one precompiled struct of its own: a call of the codec with fourteen named
-# arguments costs as much as the packing. A test holds both to the same bytes.
-_FIXED_IPV4 = struct.Struct(">iiIiiqqiq8sq8siqi")
-_FIXED_IPV4_BYTES = 88
+# The store packs messages with precompiled structs of its own: a call of the codec with fourteen named arguments costs
+# as much as the packing. A test holds both to the same bytes.
+_IPV4_BYTES, _IPV6_BYTES = 8, 20
+
+#: (size of the born host, size of the store host) -> everything before the body, and the flags that tell of the sizes.
+_LAYOUTS = {
+    (born, store): (
+        struct.Struct(f">iiIiiqqiq{born}sq{store}siqi"),
+        (BORN_HOST_V6 if born == _IPV6_BYTES else 0) | (STORE_HOST_V6 if store == _IPV6_BYTES else 0),
+    )
+    for born in (_IPV4_BYTES, _IPV6_BYTES)
+    for store in (_IPV4_BYTES, _IPV6_BYTES)
+}
 _PROPERTIES_LENGTH = struct.Struct(">H")
 _BLANK = struct.Struct(">ii")
-_IPV4_HOST_BYTES = 8
 
 
 class MessageRefused(Exception):
@@ -92,158 +94,48 @@ class CommitLog:
 
     def put_message(self, message: StoreMessage) -> tuple[PutMessageResult, DispatchRequest]:
         """Append one message. Raises :class:`MessageRefused`, ``DiskFull``, ``DiskFault``; then nothing was stored."""
-        properties = self._checked_properties(message)
-        queue = self._consume_queues.get_or_create(message.topic, message.queue_id)
-        now_ms = self._now_ms()
-        in_queue = belongs_in_consume_queue(message.sys_flag)
-        queue_offset = queue.next_offset if in_queue else 0
-        offset = self.max_offset
-        record, store_host = self._encode(message, properties, queue, queue_offset, offset, now_ms)
-        size = len(record)
-        file = self._current
-        if file is None or offset + size + BLANK_MIN_SIZE_BYTES > file.end_offset:
-            file = self._roll(size)
-            if offset != self.max_offset:
-                # The place moved to the next file, and with it the physical offset inside the record.
-                offset = self.max_offset
-                record, store_host = self._encode(message, properties, queue, queue_offset, offset, now_ms)
-        file.file.write_at(offset - file.start_offset, record)
-        self.max_offset = offset + size
-        self.last_store_timestamp = now_ms
-        if in_queue:
-            queue.next_offset = queue_offset + 1
-        result = PutMessageResult(PutMessageStatus.PUT_OK, "", offset, queue_offset, now_ms, size, store_host)
-        return result, self._request(message, queue_offset, offset, size, now_ms)
-
-    def put_messages(self, messages: Sequence[StoreMessage]) -> tuple[PutMessageResult, list[DispatchRequest]]:
-        """Append messages of one topic and queue side by side in one file, with one write: all of them or none."""
-        first = messages[0]
-        properties = [self._checked_properties(message) for message in messages]
-        if not all(
-            message.topic == first.topic
-            and message.queue_id == first.queue_id
-            and belongs_in_consume_queue(message.sys_flag)
-            for message in messages
-        ):
-            raise MessageRefused(
-                PutMessageStatus.MESSAGE_ILLEGAL, "a batch must go to one queue and cannot be transactional"
-            )
-        queue = self._consume_queues.get_or_create(first.topic, first.queue_id)
-        now_ms = self._now_ms()
-        encoded = self._encode_batch(messages, properties, queue, now_ms)
-        size = sum(map(len, encoded))
-        if size > self._max_record_size:
-            raise MessageRefused(
-                PutMessageStatus.MESSAGE_ILLEGAL,
-                f"stored, the batch would take {size} bytes; allowed: {self._max_record_size}",
-            )
-        file = self._current
-        start = self.max_offset
-        if file is None or start + size + BLANK_MIN_SIZE_BYTES > file.end_offset:
-            file = self._roll(size)
-            if start != self.max_offset:
-                start = self.max_offset
-                encoded = self._encode_batch(messages, properties, queue, now_ms)
-        file.file.write_at(start - file.start_offset, b"".join(encoded))
-        self.max_offset = start + size
-        self.last_store_timestamp = now_ms
-        first_queue_offset = queue.next_offset
-        queue.next_offset += len(messages)
-        requests = []
-        offset = start
-        for index, (message, record) in enumerate(zip(messages, encoded, strict=True)):
-            requests.append(self._request(message, first_queue_offset + index, offset, len(record), now_ms))
-            offset += len(record)
-        result = PutMessageResult(
-            PutMessageStatus.PUT_OK,
-            "",
-            start,
-            first_queue_offset,
-            now_ms,
-            size,
-            _host_bytes(first.store_host),
-            tuple([request.commit_log_offset for request in requests]),
-        )
-        return result, requests
-
-    def _encode_batch(
-        self, messages: Sequence[StoreMessage], properties: list[bytes], queue: ConsumeQueue, now_ms: int
-    ) -> list[bytes]:
-        offset = self.max_offset
-        queue_offset = queue.next_offset
-        encoded = []
-        for message, text in zip(messages, properties, strict=True):
-            record, _ = self._encode(message, text, queue, queue_offset, offset, now_ms)
-            encoded.append(record)
-            offset += len(record)
-            queue_offset += 1
-        return encoded
-
-    def _checked_properties(self, message: StoreMessage) -> bytes:
-        """The properties as bytes. Raises :class:`MessageRefused` when the message does not fit its layout."""
+        body = message.body
         text = message.properties_string
         properties = text.encode() if isinstance(text, str) else text
-        if len(properties) > PROPERTIES_MAX_BYTES:
-            raise MessageRefused(
-                PutMessageStatus.PROPERTIES_SIZE_EXCEEDED,
-                f"the properties take {len(properties)} bytes; allowed: {PROPERTIES_MAX_BYTES}",
-            )
-        if len(message.body) > self._max_message_size:
-            raise MessageRefused(
-                PutMessageStatus.MESSAGE_ILLEGAL,
-                f"the body takes {len(message.body)} bytes; allowed: {self._max_message_size}",
-            )
-        if not 0 < len(message.topic) <= TOPIC_MAX_LENGTH:
-            raise MessageRefused(
-                PutMessageStatus.MESSAGE_ILLEGAL,
-                f"the topic has {len(message.topic)} characters; allowed: 1 to {TOPIC_MAX_LENGTH}",
-            )
-        return properties
-
-    def _encode(
-        self,
-        message: StoreMessage,
-        properties: bytes,
-        queue: ConsumeQueue,
-        queue_offset: int,
-        offset: int,
-        now_ms: int,
-    ) -> tuple[bytes, bytes]:
-        """``(stored form, store host as bytes)``."""
-        body = message.body
-        born_host = _host_bytes(message.born_host)
-        store_host = _host_bytes(message.store_host)
-        if len(born_host) != _IPV4_HOST_BYTES or len(store_host) != _IPV4_HOST_BYTES:
-            return _encode_ipv6(message, properties, queue_offset, offset, now_ms, born_host, store_host), store_host
-        topic_block = queue.topic_block
-        body_length = len(body)
-        fixed = _FIXED_IPV4.pack(
-            _FIXED_IPV4_BYTES + body_length + len(topic_block) + 2 + len(properties),
+        self._check(message.topic, len(body), len(properties))
+        born_host, store_host = _host_bytes(message.born_host), _host_bytes(message.store_host)
+        layout, host_flags = _LAYOUTS[len(born_host), len(store_host)]
+        sys_flag = message.sys_flag | host_flags
+        queue = self._consume_queues.get_or_create(message.topic, message.queue_id)
+        size = layout.size + len(body) + len(queue.topic_block) + _PROPERTIES_LENGTH.size + len(properties)
+        file = self._file_with_room(size)
+        offset = self.max_offset
+        in_queue = belongs_in_consume_queue(sys_flag)
+        queue_offset = queue.next_offset if in_queue else 0
+        now_ms = self._now_ms()
+        fixed = layout.pack(
+            size,
             MESSAGE_MAGIC,
             zlib.crc32(body) & 0x7FFFFFFF,
             message.queue_id,
             message.flag,
             queue_offset,
             offset,
-            message.sys_flag,
+            sys_flag,
             message.born_timestamp,
             born_host,
             now_ms,
             store_host,
             message.reconsume_times,
             message.prepared_transaction_offset,
-            body_length,
+            len(body),
         )
         length = _PROPERTIES_LENGTH.pack(len(properties))
-        return b"".join((fixed, body, topic_block, length, properties)), store_host
-
-    def _request(
-        self, message: StoreMessage, queue_offset: int, offset: int, size: int, now_ms: int
-    ) -> DispatchRequest:
+        file.file.write_at(offset - file.start_offset, b"".join((fixed, body, queue.topic_block, length, properties)))
+        self.max_offset = offset + size
+        self.last_store_timestamp = now_ms
+        if in_queue:
+            queue.next_offset = queue_offset + 1
+        result = PutMessageResult(PutMessageStatus.PUT_OK, "", offset, queue_offset, now_ms, size, store_host)
         tags_code = message.tags_code
         if message.delay_level and message.topic == SCHEDULE_TOPIC:
             tags_code = deliver_timestamp(now_ms, message.delay_level, self._delay_levels_ms)
-        return DispatchRequest(
+        return result, DispatchRequest(
             message.topic,
             message.queue_id,
             queue_offset,
@@ -251,10 +143,79 @@ class CommitLog:
             size,
             tags_code,
             now_ms,
-            message.sys_flag,
+            sys_flag,
             message.keys,
             message.unique_key,
         )
+
+    def put_batch(self, batch: StoreBatch) -> tuple[PutMessageResult, list[DispatchRequest]]:
+        """Append a batch with one write. Raises as :meth:`put_message`; then nothing of it was stored."""
+        if not belongs_in_consume_queue(batch.sys_flag):
+            raise MessageRefused(PutMessageStatus.MESSAGE_ILLEGAL, "a batch cannot be transactional")
+        born_host, store_host = _host_bytes(batch.born_host), _host_bytes(batch.store_host)
+        layout, host_flags = _LAYOUTS[len(born_host), len(store_host)]
+        queue = self._consume_queues.get_or_create(batch.topic, batch.queue_id)
+        envelope_size = layout.size + len(queue.topic_block) + _PROPERTIES_LENGTH.size
+        size = self._checked_batch_size(batch, envelope_size)
+        file = self._file_with_room(size)
+        start = self.max_offset
+        now_ms = self._now_ms()
+        parts, requests = _encode_members(
+            batch,
+            layout=layout,
+            sys_flag=batch.sys_flag | host_flags,
+            hosts=(born_host, store_host),
+            topic_block=queue.topic_block,
+            queue_offset=queue.next_offset,
+            offset=start,
+            now_ms=now_ms,
+        )
+        file.file.write_at(start - file.start_offset, b"".join(parts))
+        self.max_offset = start + size
+        self.last_store_timestamp = now_ms
+        queue_offset = queue.next_offset
+        queue.next_offset += len(requests)
+        offsets = tuple([request.commit_log_offset for request in requests])
+        result = PutMessageResult(PutMessageStatus.PUT_OK, "", start, queue_offset, now_ms, size, store_host, offsets)
+        return result, requests
+
+    def _checked_batch_size(self, batch: StoreBatch, envelope_size: int) -> int:
+        """Stored size of the whole batch. Raises :class:`MessageRefused` when a message or all of them do not fit."""
+        body_sizes = [len(member.body) for member in batch.members]
+        properties_sizes = [len(member.properties) for member in batch.members]
+        self._check(batch.topic, max(body_sizes), max(properties_sizes))
+        size = sum(body_sizes) + sum(properties_sizes) + envelope_size * len(batch.members)
+        if size > self._max_record_size:
+            raise MessageRefused(
+                PutMessageStatus.MESSAGE_ILLEGAL,
+                f"stored, the batch would take {size} bytes; allowed: {self._max_record_size}",
+            )
+        return size
+
+    def _check(self, topic: str, body_size: int, properties_size: int) -> None:
+        """Raises :class:`MessageRefused` when the message does not fit its layout."""
+        if properties_size > PROPERTIES_MAX_BYTES:
+            raise MessageRefused(
+                PutMessageStatus.PROPERTIES_SIZE_EXCEEDED,
+                f"the properties take {properties_size} bytes; allowed: {PROPERTIES_MAX_BYTES}",
+            )
+        if body_size > self._max_message_size:
+            raise MessageRefused(
+                PutMessageStatus.MESSAGE_ILLEGAL,
+                f"the body takes {body_size} bytes; allowed: {self._max_message_size}",
+            )
+        if not 0 < len(topic) <= TOPIC_MAX_LENGTH:
+            raise MessageRefused(
+                PutMessageStatus.MESSAGE_ILLEGAL,
+                f"the topic has {len(topic)} characters; allowed: 1 to {TOPIC_MAX_LENGTH}",
+            )
+
+    def _file_with_room(self, size: int) -> MappedFile:
+        """The current file if ``size`` bytes and a blank fit behind ``max_offset``, else a new one."""
+        file = self._current
+        if file is None or self.max_offset + size + BLANK_MIN_SIZE_BYTES > file.end_offset:
+            return self._roll(size)
+        return file
 
     def _roll(self, size: int) -> MappedFile:
         """A file with room for ``size`` bytes at ``max_offset``, which moves there. Raises as ``put_message``."""
@@ -314,33 +275,45 @@ def _host_bytes(host: str | bytes) -> bytes:
     return host if isinstance(host, bytes) else encode_host(host)
 
 
-def _encode_ipv6(
-    message: StoreMessage,
-    properties: bytes,
+def _encode_members(
+    batch: StoreBatch,
+    *,
+    layout: struct.Struct,
+    sys_flag: int,
+    hosts: tuple[bytes, bytes],
+    topic_block: bytes,
     queue_offset: int,
     offset: int,
     now_ms: int,
-    born_host: bytes,
-    store_host: bytes,
-) -> bytes:
-    sys_flag = message.sys_flag
-    if len(born_host) != _IPV4_HOST_BYTES:
-        sys_flag |= BORN_HOST_V6
-    if len(store_host) != _IPV4_HOST_BYTES:
-        sys_flag |= STORE_HOST_V6
-    return encode_stored_parts(
-        topic=message.topic.encode(),
-        body=message.body,
-        properties=properties,
-        queue_id=message.queue_id,
-        flag=message.flag,
-        queue_offset=queue_offset,
-        physical_offset=offset,
-        sys_flag=sys_flag,
-        born_timestamp=message.born_timestamp,
-        born_host=born_host,
-        store_timestamp=now_ms,
-        store_host=store_host,
-        reconsume_times=message.reconsume_times,
-        prepared_transaction_offset=message.prepared_transaction_offset,
-    )
+) -> tuple[list[bytes], list[DispatchRequest]]:
+    """The messages of a batch as the pieces of bytes to write from ``offset`` on, and what the dispatcher gets.
+
+    The hottest loop of the broker: what all messages share is looked up once.
+    """
+    born_host, store_host = hosts
+    topic, queue_id, born_timestamp = batch.topic, batch.queue_id, batch.born_timestamp
+    reconsume_times = batch.reconsume_times
+    pack, pack_length, crc32 = layout.pack, _PROPERTIES_LENGTH.pack, zlib.crc32
+    envelope_size = layout.size + len(topic_block) + _PROPERTIES_LENGTH.size
+    parts: list[bytes] = []
+    requests: list[DispatchRequest] = []
+    for flag, body, properties, tags_code, keys, unique_key in batch.members:
+        body_size, properties_size = len(body), len(properties)
+        size = envelope_size + body_size + properties_size
+        crc = crc32(body) & 0x7FFFFFFF
+        parts += (
+            pack(
+                *(size, MESSAGE_MAGIC, crc, queue_id, flag, queue_offset, offset, sys_flag),
+                *(born_timestamp, born_host, now_ms, store_host, reconsume_times, 0, body_size),
+            ),
+            body,
+            topic_block,
+            pack_length(properties_size),
+            properties,
+        )
+        requests.append(
+            DispatchRequest(topic, queue_id, queue_offset, offset, size, tags_code, now_ms, sys_flag, keys, unique_key)
+        )
+        offset += size
+        queue_offset += 1
+    return parts, requests

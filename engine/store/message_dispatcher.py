@@ -22,8 +22,8 @@ from engine.store.index_service import IndexService
 
 _log = logging.getLogger("glassmq.store")
 
-#: Called per dispatched message: topic, queue id, max offset of the queue, tags code, store timestamp (ms).
-MessagesArrived = Callable[[str, int, int, int, int], None]
+#: Called with messages that have become visible, in the order of the log.
+MessagesArrived = Callable[[Sequence[DispatchRequest]], None]
 
 _RETRY_AFTER_S = 1.0
 
@@ -33,7 +33,7 @@ class MessageDispatcher:
 
     :param on_disk_fault: told when the disk takes no entries, and with None when it does again.
     :ivar dispatched_offset: everything before it is visible.
-    :ivar on_messages_arrived: told about every visible message; wakes long polls.
+    :ivar on_messages_arrived: gets every list of dispatched requests; wakes long polls.
     :ivar listeners: get every list of dispatched requests; for whoever watches.
     """
 
@@ -146,11 +146,8 @@ class MessageDispatcher:
         queue.last_store_timestamp = requests[-1].store_timestamp
 
     def _tell(self, requests: Sequence[DispatchRequest]) -> None:
-        arrived = self.on_messages_arrived
-        if arrived is not None:
-            for topic, queue_id, queue_offset, _, _, tags_code, store_timestamp, sys_flag, _, _ in requests:
-                if belongs_in_consume_queue(sys_flag):
-                    arrived(topic, queue_id, queue_offset + 1, tags_code, store_timestamp)
+        if self.on_messages_arrived is not None:
+            self.on_messages_arrived(requests)
         for listener in self.listeners:
             try:
                 listener(requests)

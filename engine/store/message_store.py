@@ -36,6 +36,7 @@ from engine.store.put_message_result import PutMessageResult, PutMessageStatus
 from engine.store.recovery_point import PATH as RECOVERY_POINT_PATH
 from engine.store.recovery_report import RecoveryReport
 from engine.store.running_flags import Refusal, RunningFlags
+from engine.store.store_batch import StoreBatch
 from engine.store.store_checkpoint import StoreCheckpoint
 from engine.store.store_config import MessageStoreConfig
 from engine.store.store_message import StoreMessage
@@ -188,15 +189,15 @@ class MessageStore:
         self.dispatcher.add(request)
         return result
 
-    def put_messages(self, messages: Sequence[StoreMessage]) -> PutMessageResult:
+    def put_batch(self, batch: StoreBatch) -> PutMessageResult:
         """Append a batch for one queue, all or nothing, with consecutive logical offsets. As :meth:`put_message`."""
         refusal = self._flags.refusal
         if refusal is not None:
             return PutMessageResult(PutMessageStatus.SERVICE_NOT_AVAILABLE, refusal)
-        if not messages:
+        if not batch.members:
             return PutMessageResult(PutMessageStatus.MESSAGE_ILLEGAL, "the batch is empty")
         try:
-            result, requests = self.commit_log.put_messages(messages)
+            result, requests = self.commit_log.put_batch(batch)
         except (MessageRefused, struct.error, ProtocolError, DiskFault) as error:
             return self._refused(error)
         self.dispatcher.add_all(requests)
@@ -320,7 +321,7 @@ class MessageStore:
 
     @property
     def on_messages_arrived(self) -> MessagesArrived | None:
-        """Called for every message that becomes visible: topic, queue id, max offset, tags code, store time (ms)."""
+        """Called with every list of messages that became visible, in the order of the log."""
         return self.dispatcher.on_messages_arrived
 
     @on_messages_arrived.setter

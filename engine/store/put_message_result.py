@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import struct
 from enum import Enum
-
-_OFFSET = struct.Struct(">q")
 
 
 class PutMessageStatus(Enum):
@@ -84,8 +81,8 @@ class PutMessageResult:
         """The offset id of the message; of a batch, all ids joined by commas. Empty when nothing was stored."""
         if self.offset < 0:
             return ""
-        offsets = self.offsets or (self.offset,)
-        return ",".join([(self.store_host + _OFFSET.pack(offset)).hex().upper() for offset in offsets])
+        host = self.store_host.hex().upper()
+        return ",".join([f"{host}{offset:016X}" for offset in self.offsets or (self.offset,)])
 
     def __repr__(self) -> str:
         return (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from engine.protocol.java_hash import java_string_hash
 from engine.protocol.message import MessageExt
@@ -15,6 +15,7 @@ from engine.runtime.lab_storage import LabStorage
 from engine.store.message_store import MessageStore
 from engine.store.put_message_result import PutMessageResult
 from engine.store.recovery_report import RecoveryReport
+from engine.store.store_batch import BatchMember, StoreBatch
 from engine.store.store_config import MessageStoreConfig
 from engine.store.store_message import StoreMessage
 
@@ -58,6 +59,21 @@ def store_message(
         "unique_key": unique_key,
     }
     return StoreMessage(topic=topic, queue_id=queue_id, body=body, **{**values, **fields})
+
+
+def store_batch(messages: Sequence[StoreMessage]) -> StoreBatch:
+    """The batch that the broker would make of ``messages``, all for the queue of the first one."""
+    first = messages[0]
+    members = []
+    for message in messages:
+        text = message.properties_string
+        properties = text.encode() if isinstance(text, str) else text
+        members.append(
+            BatchMember(message.flag, message.body, properties, message.tags_code, message.keys, message.unique_key)
+        )
+    return StoreBatch(
+        first.topic, first.queue_id, members, first.born_timestamp, first.born_host, first.store_host, first.sys_flag
+    )
 
 
 class StoreWorld:
@@ -126,8 +142,8 @@ class StoreWorld:
         return self.do(lambda: self.store.put_message(store_message(body, topic, queue_id, **fields)))
 
     def put_batch(self, bodies: list[bytes], topic: str = "T", queue_id: int = 0) -> PutMessageResult:
-        messages = [store_message(body, topic, queue_id) for body in bodies]
-        return self.do(lambda: self.store.put_messages(messages))
+        batch = store_batch([store_message(body, topic, queue_id) for body in bodies])
+        return self.do(lambda: self.store.put_batch(batch))
 
     def flush(self) -> bool:
         """Wait until the log is durable as far as it is written."""

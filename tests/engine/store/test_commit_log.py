@@ -14,7 +14,7 @@ from engine.protocol.message_codec import (
     peek_stored_message,
 )
 from engine.store.put_message_result import PutMessageStatus
-from tests.engine.store.store_world import BORN_HOST, STORE_HOST, StoreWorld, small_config, store_message
+from tests.engine.store.store_world import BORN_HOST, STORE_HOST, StoreWorld, small_config, store_batch, store_message
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
 INT64 = st.integers(-(2**63), 2**63 - 1)
@@ -152,7 +152,7 @@ def test_what_does_not_fit_the_layout_is_refused_and_named(fields, status, remar
     message = store_message(**fields)
     for result in (
         world.do(lambda: world.store.put_message(message)),
-        world.do(lambda: world.store.put_messages([message])),
+        world.do(lambda: world.store.put_batch(store_batch([message]))),
     ):
         assert result.status is status
         assert remark in result.remark

@@ -12,7 +12,8 @@ from engine.runtime.port import FolderLocked
 from engine.store.get_message_result import GetMessageStatus
 from engine.store.message_store import MessageStore
 from engine.store.put_message_result import PutMessageStatus
-from tests.engine.store.store_world import STORE_HOST, StoreWorld, small_config, store_message
+from engine.store.store_batch import StoreBatch
+from tests.engine.store.store_world import BORN_HOST, STORE_HOST, StoreWorld, small_config, store_batch, store_message
 
 
 @pytest.fixture
@@ -113,15 +114,17 @@ def test_a_message_becomes_visible_only_after_the_turn_of_the_event_loop_that_pu
     assert world.store.dispatch_behind_bytes == 0
 
 
-def test_arrivals_are_told_per_message_with_the_new_max_offset(world):
-    told = []
+def test_arrivals_are_told_once_for_all_messages_of_one_turn(world):
+    arrived = []
     lists = []
-    world.store.on_messages_arrived = lambda *arrival: told.append(arrival)
+    world.store.on_messages_arrived = arrived.append
     world.store.add_dispatch_listener(lists.append)
     result = world.do(lambda: [world.store.put_message(store_message(tags="TagA")) for _ in range(2)])[0]
-    code = java_string_hash("TagA")
-    assert told == [("T", 0, 1, code, result.store_timestamp), ("T", 0, 2, code, result.store_timestamp)]
-    assert [[request.queue_offset for request in requests] for requests in lists] == [[0, 1]]
+    [requests] = arrived
+    assert [(request.topic, request.queue_offset) for request in requests] == [("T", 0), ("T", 1)]
+    assert {request.tags_code for request in requests} == {java_string_hash("TagA")}
+    assert requests[0].store_timestamp == result.store_timestamp
+    assert lists == [requests]
 
 
 def test_a_failing_dispatch_listener_does_not_stop_the_dispatch(world):
@@ -145,17 +148,38 @@ def test_a_batch_is_stored_side_by_side_with_consecutive_offsets_and_comma_joine
     assert world.store.commit_log_max_offset == result.end_offset
 
 
+def test_the_messages_of_a_batch_lie_in_the_log_as_if_they_had_come_one_by_one():
+    fields: list[dict] = [{"tags": "TagA", "flag": 7}, {"keys": "k1 k2"}, {"body": b"", "unique_key": "0A" * 16}]
+    batched, single = StoreWorld(small_config()), StoreWorld(small_config())
+    for world in (batched, single):
+        world.start()
+    batch = store_batch([store_message(**one) for one in fields])
+
+    def put_singly():
+        for one in fields:
+            single.store.put_message(store_message(**one))
+
+    batched.do(lambda: batched.store.put_batch(batch))
+    single.do(put_singly)
+    end = single.store.commit_log_max_offset
+    assert end > 0
+    for world in (batched, single):
+        assert world.store.commit_log_max_offset == end
+    assert batched.store.commit_log.files.read(0, end) == single.store.commit_log.files.read(0, end)
+    assert batched.store.consume_queue_entries("T", 0, 0, 9) == single.store.consume_queue_entries("T", 0, 0, 9)
+    found = batched.store.query_message("T", "k2", 9, 0, 2**50)
+    assert len(found.buffers) == 1
+
+
 @pytest.mark.parametrize(
-    ("messages", "remark"),
+    ("batch", "remark"),
     [
-        ([], "empty"),
-        ([store_message(topic="A"), store_message(topic="B")], "one queue"),
-        ([store_message(queue_id=0), store_message(queue_id=1)], "one queue"),
-        ([store_message(), store_message(sys_flag=0x4)], "transactional"),
+        (StoreBatch("T", 0, [], 0, BORN_HOST, STORE_HOST), "empty"),
+        (store_batch([store_message(sys_flag=0x4)]), "transactional"),
     ],
 )
-def test_an_impossible_batch_is_refused_as_a_whole(world, messages, remark):
-    result = world.do(lambda: world.store.put_messages(messages))
+def test_an_impossible_batch_is_refused_as_a_whole(world, batch, remark):
+    result = world.do(lambda: world.store.put_batch(batch))
     assert result.status is PutMessageStatus.MESSAGE_ILLEGAL
     assert remark in result.remark
     assert world.store.commit_log_max_offset == 0
