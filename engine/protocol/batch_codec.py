@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.message import Message
@@ -20,12 +19,8 @@ _PROPERTIES_LENGTH = struct.Struct(">H")
 _OVERHEAD_BYTES = _HEAD.size + _PROPERTIES_LENGTH.size
 
 
-class BatchedMessage(NamedTuple):
-    """One message of a batch as the broker gets it."""
-
-    flag: int
-    body: bytes
-    properties: bytes
+#: One message of a batch as the broker gets it: flag, body, properties.
+BatchedMessage = tuple[int, bytes, bytes]
 
 
 def encode_batch(messages: Iterable[Message]) -> bytes:
@@ -50,20 +45,22 @@ def decode_batch(data: bytes) -> list[BatchedMessage]:
     messages: list[BatchedMessage] = []
     position = 0
     end = len(data)
+    unpack_head, head_size = _HEAD.unpack_from, _HEAD.size
+    unpack_length, length_size = _PROPERTIES_LENGTH.unpack_from, _PROPERTIES_LENGTH.size
     while position < end:
         if end - position < _OVERHEAD_BYTES:
             raise MalformedMessage(f"{end - position} bytes left over after message {len(messages)} of the batch")
-        total, _, _, flag, body_length = _HEAD.unpack_from(data, position)
-        body_start = position + _HEAD.size
+        total, _, _, flag, body_length = unpack_head(data, position)
+        body_start = position + head_size
         body_end = body_start + body_length
-        if body_length < 0 or body_end + _PROPERTIES_LENGTH.size > end:
+        properties_start = body_end + length_size
+        if body_length < 0 or properties_start > end:
             raise MalformedMessage(f"message {len(messages)} of the batch has an impossible body length {body_length}")
-        (properties_length,) = _PROPERTIES_LENGTH.unpack_from(data, body_end)
-        properties_start = body_end + _PROPERTIES_LENGTH.size
+        (properties_length,) = unpack_length(data, body_end)
         next_position = properties_start + properties_length
         if next_position > end or next_position - position != total:
             raise MalformedMessage(f"message {len(messages)} of the batch says {total} bytes, its parts say otherwise")
-        messages.append(BatchedMessage(flag, data[body_start:body_end], data[properties_start:next_position]))
+        messages.append((flag, data[body_start:body_end], data[properties_start:next_position]))
         position = next_position
     if not messages:
         raise MalformedMessage("the batch is empty")

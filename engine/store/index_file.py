@@ -107,14 +107,18 @@ class IndexFile:
             _, self.begin_offset, self.begin_timestamp = keys[0]
         slot_num, begin_ms, used_slots = self._slot_num, self.begin_timestamp, self.used_slots
         entries = []
+        pack = _ENTRY.pack
+        last_timestamp, seconds = begin_ms, 0
         for key_hash, commit_log_offset, store_timestamp in keys:
             slot = key_hash % slot_num
             previous = slots[slot]
             if not 0 < previous < number:
                 previous = 0
                 used_slots += 1
-            seconds = min(max(0, (store_timestamp - begin_ms) // 1000), _MAX_SECONDS)
-            entries.append(_ENTRY.pack(key_hash, commit_log_offset, seconds, previous))
+            if store_timestamp != last_timestamp:  # most messages of one turn were stored in one millisecond
+                last_timestamp = store_timestamp
+                seconds = min(max(0, (store_timestamp - begin_ms) // 1000), _MAX_SECONDS)
+            entries.append(pack(key_hash, commit_log_offset, seconds, previous))
             slots[slot] = number
             number += 1
         self._pooled.file.write_at(self._entries_at + first * ENTRY_SIZE_BYTES, b"".join(entries))

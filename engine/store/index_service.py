@@ -99,20 +99,16 @@ class IndexService:
         """
         indexed_offset = self.indexed_offset
         keys: list[KeyToPut] = []
-        for request in requests:
-            offset = request.commit_log_offset
+        for topic, _, _, offset, _, _, stored_ms, sys_flag, words, unique_key in requests:
             if offset < indexed_offset:
                 continue
             indexed_offset = offset + 1
-            if request.sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK_TYPE:
+            if sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK_TYPE:
                 continue
-            topic, stored_ms = request.topic, request.store_timestamp
-            if request.unique_key:
-                keys.append((index_key_hash(topic, request.unique_key), offset, stored_ms))
-            if request.keys:
-                keys += [
-                    (index_key_hash(topic, key), offset, stored_ms) for key in request.keys.split(KEY_SEPARATOR) if key
-                ]
+            if unique_key:
+                keys.append((index_key_hash(topic, unique_key), offset, stored_ms))
+            if words:
+                keys += [(index_key_hash(topic, key), offset, stored_ms) for key in words.split(KEY_SEPARATOR) if key]
         done = 0
         while done < len(keys):
             file = self._writable()

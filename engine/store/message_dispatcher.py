@@ -127,9 +127,14 @@ class MessageDispatcher:
                 self._put_entries(request.topic, request.queue_id, requests)
             return
         by_queue: dict[tuple[str, int], list[DispatchRequest]] = {}
+        last_key: tuple[str, int] | None = None
+        group: list[DispatchRequest] = []
         for request in requests:
             if belongs_in_consume_queue(request.sys_flag):
-                by_queue.setdefault((request.topic, request.queue_id), []).append(request)
+                key = request[:2]  # topic, queue id
+                if key != last_key:
+                    last_key, group = key, by_queue.setdefault(key, [])
+                group.append(request)
         for (topic, queue_id), group in by_queue.items():
             self._put_entries(topic, queue_id, group)
 
