@@ -16,7 +16,7 @@ from app.observation.recent_log import RecentLog
 from engine.broker.broker_config import BrokerConfig
 from engine.broker.errors import ConfigRefused
 from engine.name_server.name_server_config import NameServerConfig
-from engine.runtime.port import AddressInUse, DiskFault, FolderLocked, RuntimeFault
+from engine.runtime.port import AddressInUse, DiskFault, DiskFull, FolderLocked, RuntimeFault
 from engine.store.store_config import MessageStoreConfig
 
 if TYPE_CHECKING:
@@ -179,6 +179,10 @@ async def _explained(part: str, port_option: str) -> AsyncIterator[None]:
         raise StartFailed(f"{part} cannot start: {error}; choose another port with {port_option}") from error
     except FolderLocked as error:
         raise StartFailed(f"{part} cannot start: {error}; choose another folder with --data") from error
+    except DiskFull as error:
+        raise StartFailed(
+            f"{part} cannot use its data: {error}; free some room there, or choose another folder with --data"
+        ) from error
     except DiskFault as error:
         raise StartFailed(f"{part} cannot use its data: {error}; choose another folder with --data") from error
     except ConfigRefused as error:

@@ -182,7 +182,11 @@ class Broker:
     def _load_tables(self, report: RecoveryReport) -> None:
         for table in self._persistent_tables:
             table.load()
-        if not report.was_clean:
+        queue_counts: dict[str, int] = {}
+        for topic, queue_id, _ in self.store.consume_queues():
+            queue_counts[topic] = max(queue_counts.get(topic, 0), queue_id + 1)
+        self.topic_config_manager.restore_topics(queue_counts)
+        if not report.was_clean or report.shortened_queues:
             self.consumer_offset_manager.cut_offsets(self.store.max_offset)
 
     @property

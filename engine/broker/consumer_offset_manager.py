@@ -77,10 +77,10 @@ class ConsumerOffsetManager:
                 yield topic, group, offsets
 
     def cut_offsets(self, max_offset_of: Callable[[str, int], int]) -> None:
-        """After a crash: no group may stand behind the end of its queue, ``max_offset_of(topic, queue_id)``.
+        """After a loss: no group may stand behind the end of its queue, ``max_offset_of(topic, queue_id)``.
 
-        Messages that were not flushed may be lost while the offset file was written; the group would skip the messages
-        that get those offsets next.
+        A crash may take messages that were not flushed and leave the offset file that was; the group would skip the
+        messages that get those offsets next.
         """
         for topic, group, offsets in self.entries():
             for queue_id, offset in offsets.items():
@@ -88,7 +88,7 @@ class ConsumerOffsetManager:
                 if offset <= max_offset:
                     continue
                 logger.warning(
-                    "group %s on %s queue %d is set back from offset %d to %d: messages were lost in a crash",
+                    "group %s on %s queue %d is set back from offset %d to %d: the messages between are lost",
                     group,
                     topic,
                     queue_id,

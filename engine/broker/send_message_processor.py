@@ -86,6 +86,8 @@ class SendMessageProcessor:
         self._cluster_name = config.cluster_name
         self._broker_name = config.broker_name
         self._is_broker_writable = is_writable(config.broker_permission)
+        self._max_message_size = broker.store_config.max_message_size
+        self._max_batch_size = broker.store.commit_log.max_batch_size
         self._is_sync_flush = broker.store_config.flush_disk_type is FlushDiskType.SYNC_FLUSH
         self._region_id = config.region_id
         self._trace_on = "true" if config.trace_on else "false"
@@ -227,7 +229,9 @@ class SendMessageProcessor:
         tail = encode_properties(common).encode()
         members = []
         try:
-            for flag, body, own in decode_batch(request.body):
+            batched = decode_batch(request.body)
+            self._check_batch_size(len(request.body), len(batched), len(tail))
+            for flag, body, own in batched:
                 properties = decode_properties(own.decode())
                 tags = properties.get(PROPERTY_TAGS)
                 members.append(
@@ -253,6 +257,21 @@ class SendMessageProcessor:
             header.reconsume_times or 0,
             wait_store_ok,
         )
+
+    def _check_batch_size(self, body_size: int, message_count: int, tail_size: int) -> None:
+        """Raises :class:`SendRefused`. Every message gets a copy of the batch's properties, ``tail_size`` bytes: 90,000
+        tiny messages and a long property would take gigabytes before the store could say no.
+        """
+        if body_size > self._max_message_size:
+            raise SendRefused(
+                ResponseCode.MESSAGE_ILLEGAL, f"the batch takes {body_size} bytes; allowed: {self._max_message_size}"
+            )
+        if message_count * tail_size > self._max_batch_size:
+            raise SendRefused(
+                ResponseCode.MESSAGE_ILLEGAL,
+                f"the {tail_size} bytes of the batch's properties, in each of its {message_count} messages, would take "
+                f"more than {self._max_batch_size} bytes",
+            )
 
     def _check_topic(self, channel: Channel, header: SendMessageRequestHeader) -> TopicConfig:
         return check_topic(
@@ -292,7 +311,8 @@ class SendMessageProcessor:
         """
         if not await self._broker.store.flushed(result.end_offset):
             reply.code = ResponseCode.FLUSH_DISK_TIMEOUT
-            reply.remark = "the message is stored, but not yet durable: the disk took too long"
+            why = self._broker.store.refusal or "the disk took too long"
+            reply.remark = f"the message is stored, but not known to be durable: {why}"
         return reply
 
 

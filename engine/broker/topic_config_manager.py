@@ -11,7 +11,7 @@ Retry and dead-letter topics are made when a group first needs them.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from engine.broker.broker_config import BrokerConfig
 from engine.broker.config_table import read_data_version, undone_unless_saved
@@ -209,6 +209,26 @@ class TopicConfigManager:
                 logger.warning("topics.json: topic %s is left out: %s", name, error)
                 continue
             self.topic_config_table[config.topic_name] = config
+
+    def restore_topics(self, queue_counts: Mapping[str, int]) -> None:
+        """Make the topics again that have messages but that nobody knows: ``topics.json`` was lost, or its backup is
+        older than they are. RocketMQ leaves their messages out of reach until somebody creates the topic.
+
+        :param queue_counts: topic -> how many queues its messages need.
+        """
+        missing = [topic for topic in queue_counts if topic not in self.topic_config_table]
+        for topic in missing:
+            # A queue id that was damaged in the log must not make a topic of a billion queues.
+            queue_nums = min(queue_counts[topic], self._config.max_queue_nums_per_topic)
+            logger.warning(
+                "topic %s has messages but topics.json does not know it: it is made again with %d queues",
+                topic,
+                queue_nums,
+            )
+            self.topic_config_table[topic] = TopicConfig(topic, queue_nums, queue_nums, PERM_READ_WRITE)
+        if missing:
+            self.data_version.next(self._clock.now_ms())
+            self.persist()
 
     def persist(self) -> None:
         """Write ``topics.json``."""

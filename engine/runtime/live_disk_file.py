@@ -2,7 +2,8 @@
 
 A write to a mapped file has no return code: where the disk is full, the kernel kills the process with
 SIGBUS. Room is therefore reserved on the disk, a mebibyte ahead, before the first write into it; that does
-report a full disk. What was not reserved stays a hole, so that a large file costs what is in it.
+report a full disk. What was not reserved stays a hole, so that a large file costs what is in it. Reads of
+what was not reserved go through the file's descriptor: through the mapping, a bad sector would kill too.
 
 ``fdatasync`` also writes what was changed through a mapping. It runs in a thread and without the
 interpreter's lock; ``mmap.flush`` would hold that lock and stop the whole node while the disk works.
@@ -74,7 +75,7 @@ class LiveDiskFile:
         )
         if end > position:
             first, last = position >> _RESERVED_BYTES_SHIFT, (end - 1) >> _RESERVED_BYTES_SHIFT
-            if not self._reserved[first] or not self._reserved[last] or last - first > 1:
+            if not self._is_reserved(first, last):
                 self._reserve(first, last)
             self._map[position:end] = data
             self._write_count += 1
@@ -85,7 +86,25 @@ class LiveDiskFile:
         assert 0 <= position <= end <= self._size_bytes, (
             f"bytes {position}..{end} are outside of {self._path} ({self._size_bytes} bytes)"
         )
-        return self._map[position:end]
+        if length and self._is_reserved(position >> _RESERVED_BYTES_SHIFT, (end - 1) >> _RESERVED_BYTES_SHIFT):
+            return self._map[position:end]
+        return self._read_through_descriptor(position, length)
+
+    def _is_reserved(self, first: int, last: int) -> bool:
+        reserved = self._reserved
+        return bool(reserved[first] and reserved[last] and last - first <= 1)
+
+    def _read_through_descriptor(self, position: int, length: int) -> bytes:
+        """Read what this process has not written. Through the mapping, a sector that cannot be read, or a hole in a
+        full tmpfs, would kill the process with SIGBUS; here it is a :class:`DiskFault`.
+        """
+        try:
+            data = os.pread(self._descriptor, length, position)
+        except OSError as failure:
+            raise DiskFault(f"cannot read {self._full_path}: {failure.strerror}") from failure
+        if len(data) < length:
+            raise DiskFault(f"cannot read {self._full_path}: it ends at {position + len(data)}, not {self._size_bytes}")
+        return data
 
     async def flush(self, start: int, end: int) -> None:
         """See the port. Callers that come while a flush runs share the next one; a clean file costs nothing."""
@@ -132,7 +151,9 @@ class LiveDiskFile:
         """Wait for the disk; in a thread."""
         os.fdatasync(self._descriptor)
         if not self._is_name_durable:
+            # The folder may be as new as the file, and then its own name must be kept as well.
             sync_folder(self._full_path.parent)
+            sync_folder(self._full_path.parent.parent)
             self._is_name_durable = True
 
     def _raise_failure(self) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+#: Lines about things of one kind; a broken disk should not fill the log.
+MAX_LINES_OF_A_KIND = 20
+
 
 @dataclass(slots=True)
 class RecoveryReport:
@@ -37,3 +40,14 @@ class RecoveryReport:
     def say(self, line: str) -> None:
         """Add a sentence."""
         self.lines.append(line)
+
+
+def counted(number: int, singular: str, plural: str) -> str:
+    """``1 entry``, ``2 entries``."""
+    return f"{number} {singular if number == 1 else plural}"
+
+
+def limited(lines: list[str], what: str) -> list[str]:
+    """``lines``, but not more than people read; the last one says how many more ``what`` there are."""
+    rest = len(lines) - MAX_LINES_OF_A_KIND
+    return [*lines[:MAX_LINES_OF_A_KIND], f"... and {rest} more {what}"] if rest > 0 else lines

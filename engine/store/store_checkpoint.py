@@ -20,11 +20,15 @@ _TIMES = struct.Struct(">qqq")
 
 
 class StoreCheckpoint:
-    """The three times, in ms; 0 when nothing is known."""
+    """The three times, in ms; 0 when nothing is known.
 
-    __slots__ = ("_file", "commit_log_timestamp", "consume_queue_timestamp", "index_timestamp")
+    :ivar was_missing: there was no such file.
+    """
+
+    __slots__ = ("_file", "commit_log_timestamp", "consume_queue_timestamp", "index_timestamp", "was_missing")
 
     def __init__(self, disk: Disk) -> None:
+        self.was_missing = not disk.exists(PATH)
         self._file: DiskFile = disk.open_file(PATH, SIZE_BYTES)
         self.commit_log_timestamp, self.consume_queue_timestamp, self.index_timestamp = _TIMES.unpack(
             self._file.read_at(0, _TIMES.size)

@@ -36,27 +36,23 @@ from engine.store.commit_log import ENVELOPE_MAX_BYTES, CommitLog
 from engine.store.commit_log_scanner import CommitLogScanner
 from engine.store.config_file import ConfigFile
 from engine.store.consume_queue import ConsumeQueue
-from engine.store.consume_queue_entry import ENTRY_SIZE_BYTES, FILLER_ENTRY, FILLER_SIZE
+from engine.store.consume_queue_check import why_not_usable
+from engine.store.consume_queue_entry import FILLER_ENTRY, FILLER_SIZE
 from engine.store.consume_queue_table import ConsumeQueueTable
 from engine.store.dispatch_request import DispatchRequest, belongs_in_consume_queue
 from engine.store.index_service import IndexService
 from engine.store.message_dispatcher import MessageDispatcher
-from engine.store.recovery_point import QueueExtent, RecoveryPoint, load_recovery_point
-from engine.store.recovery_report import RecoveryReport
+from engine.store.recovery_point import RecoveryPoint, load_recovery_point
+from engine.store.recovery_report import RecoveryReport, counted, limited
 from engine.store.store_checkpoint import StoreCheckpoint
 from engine.store.store_config import MessageStoreConfig
-from engine.store.stored_record import is_record_at
 
 ABORT_PATH = "abort"
 
 #: Messages that are dispatched together while the log is read.
 _BATCH_SIZE = 1_000
-#: Lines about single queues in a report; a broken disk should not fill the log.
-_MAX_QUEUE_LINES = 20
 #: How much may have come into the log since the recovery point: an entry that points further is garbage.
 _PLAUSIBLE_LOG_BYTES = 1 << 40
-#: Entries at the end of a queue that are looked at one by one.
-_ENTRIES_CHECKED = 64
 
 _QueueKey = tuple[str, int]
 
@@ -92,6 +88,8 @@ class StoreRecovery:
         #: Queues that start from nothing, and those of them that did so because they were damaged.
         self._rebuilt: dict[_QueueKey, None] = {}
         self._damaged_queues: dict[_QueueKey, None] = {}
+        #: The log is shorter than it was known to be on disk.
+        self._was_log_damaged = False
         #: Messages before this position of the log were dispatched durably.
         self._dispatched_before = 0
 
@@ -108,8 +106,8 @@ class StoreRecovery:
             durable = point.index_files if point is not None else {}
             is_complete = point is not None and point.is_clean
             remarks = self._index.load(durable, is_complete, self._commit_log.min_offset)
-            # After a crash this is the normal case for the newest file.
-            report.lines += remarks if report.was_clean and point is not None else []
+            if point is not None:  # without one a single line has said it for all files
+                report.lines += limited(remarks, "index files")
         end_offset = self._scan(point)
         self._cut_log(end_offset, point)
         self._settle_queues(point)
@@ -139,6 +137,7 @@ class StoreRecovery:
 
     def _forget_what_is_not_durable(self, point: RecoveryPoint | None) -> None:
         known = point.queues if point is not None else {}
+        lines: list[str] = []
         self._dispatched_before = point.dispatched_offset if point is not None else 0
         for topic, queue_id in known:
             self._consume_queues.get_or_create(topic, queue_id)
@@ -147,10 +146,9 @@ class StoreRecovery:
             extent = known.get(key)
             durable = extent.max_offset if extent is not None else 0
             self._lengths_before[key] = (self._length_before(queue, durable), self._first_offset_in_log(queue))
-            why = self._why_not_usable(queue, extent) if extent is not None else None
+            why = why_not_usable(queue, extent, self._commit_log) if extent is not None else None
             if why is not None:
-                if len(self._damaged_queues) < _MAX_QUEUE_LINES:
-                    self._report.say(f"consume queue {_name(key)} {why}; it is built again from the commit log")
+                lines.append(f"consume queue {_name(key)} {why}; it is built again from the commit log")
                 self._report.rebuilt_queues.append(key)
                 self._damaged_queues[key] = None
                 # What the queue says about its own length cannot be believed either.
@@ -161,8 +159,7 @@ class StoreRecovery:
                 queue.clear_from(0)
             elif queue.max_offset > durable:
                 queue.clear_from(durable)
-        if len(self._damaged_queues) > _MAX_QUEUE_LINES:
-            self._report.say(f"... and {len(self._damaged_queues) - _MAX_QUEUE_LINES} more queues are built again")
+        self._report.lines += limited(lines, "consume queues")
 
     def _length_before(self, queue: ConsumeQueue, durable: int) -> int:
         """How long ``queue`` was, as far as can be known: behind ``durable`` after a crash, there may be anything."""
@@ -184,56 +181,6 @@ class StoreRecovery:
                 return queue_offset + 1
         return 0
 
-    def _why_not_usable(self, queue: ConsumeQueue, extent: QueueExtent) -> str | None:
-        """What is wrong with the entries of ``queue`` that were durable; None when they can be used."""
-        durable = extent.max_offset
-        if queue.max_offset == 0:
-            return "is missing"
-        if queue.first_entry_offset > extent.first_offset:
-            return f"begins at offset {queue.first_entry_offset} instead of {extent.first_offset}"
-        if queue.max_offset < durable:
-            return f"ends at offset {queue.max_offset} instead of {durable}"
-        if not queue.files.is_contiguous:
-            return "lacks a file in the middle"
-        return self._why_entries_are_wrong(queue, durable)
-
-    def _why_entries_are_wrong(self, queue: ConsumeQueue, durable: int) -> str | None:
-        """Looks for a hole in the last file, and at its last entries one by one."""
-        files = queue.files
-        start = max(files.files[-1].start_offset, 0)
-        data = files.read(start, durable * ENTRY_SIZE_BYTES - start)
-        # No 20 bytes in a row are all zero: an entry's size is not, nor is the offset that follows it.
-        hole = data.find(bytes(ENTRY_SIZE_BYTES))
-        if hole >= 0:
-            return f"has a hole at offset {(start + hole) // ENTRY_SIZE_BYTES}"
-        following: int | None = None
-        for queue_offset, (commit_log_offset, size, _) in queue.entries_backward(durable):
-            if queue_offset < durable - _ENTRIES_CHECKED:
-                break
-            if size == FILLER_SIZE:
-                continue
-            if size <= 0 or commit_log_offset < 0:
-                return f"has no valid entry at offset {queue_offset}"
-            if following is not None and commit_log_offset + size > following:
-                return f"has entries out of order at offset {queue_offset}"
-            if following is None and not self._is_entry_right(queue, queue_offset, commit_log_offset, size):
-                return f"points to another message at offset {queue_offset}"
-            following = commit_log_offset
-        return None
-
-    def _is_entry_right(self, queue: ConsumeQueue, queue_offset: int, commit_log_offset: int, size: int) -> bool:
-        file = self._commit_log.files.find(commit_log_offset)
-        if file is None or commit_log_offset + size > file.end_offset:
-            return True  # expired, or behind the end of the log: that is judged later
-        record = file.file.read_at(commit_log_offset - file.start_offset, size)
-        if not is_record_at(record, 0, size, commit_log_offset):
-            return True  # the log is damaged there, not the queue
-        return (
-            int.from_bytes(record[12:16], "big") == queue.queue_id
-            and int.from_bytes(record[20:28], "big") == queue_offset
-            and queue.topic_block in record
-        )
-
     # --- step 3 ------------------------------------------------------------------------------------------------------
 
     def _scan(self, point: RecoveryPoint | None) -> int:
@@ -243,6 +190,7 @@ class StoreRecovery:
         is_quiet = report.was_clean and point is not None and point.is_clean
         quiet_end = max(point.flushed_offset, point.dispatched_offset) if is_quiet and point is not None else None
         scanner = CommitLogScanner(log.files, self._config.delay_levels_ms, quiet_end)
+        indexed_before = self._index.indexed_offset if self._index is not None else 0
         batch: list[DispatchRequest] = []
         for request in scanner.scan(self._first_file(point)):
             report.messages_checked += 1
@@ -252,6 +200,8 @@ class StoreRecovery:
                 self._dispatch(batch)
                 batch.clear()
         self._dispatch(batch)
+        if not report.was_clean and point is not None:
+            self._say_what_was_dispatched_again(indexed_before, scanner.end_offset)
         for start, end in scanner.damaged_ranges:
             report.damaged_ranges.append((start, end))
             report.say(
@@ -260,6 +210,19 @@ class StoreRecovery:
             )
             self._leave_out(start, end)
         return scanner.end_offset
+
+    def _say_what_was_dispatched_again(self, indexed_before: int, end_offset: int) -> None:
+        """After a crash: what had not been recorded as durable was made again. That is no damage, but worth a line."""
+        report = self._report
+        if report.messages_dispatched and not report.rebuilt_queues:
+            report.say(
+                f"{counted(report.messages_dispatched, 'entry', 'entries')} of consume queues, behind the last "
+                "recovery point, were written again from the commit log"
+            )
+        if self._index is not None and indexed_before < end_offset:
+            report.say(
+                f"index: the keys of the messages behind position {indexed_before} of the commit log were put again"
+            )
 
     def _first_file(self, point: RecoveryPoint | None) -> int:
         """Number of the file to start with. Files begin with a message, so there is no better place."""
@@ -314,10 +277,11 @@ class StoreRecovery:
         log.continue_at(end_offset, min(flushed, end_offset))
         if report.bytes_cut:
             report.say(
-                f"commit log: {report.bytes_cut} bytes behind its last whole message were no whole message and "
-                f"were removed; the log ends at {end_offset}"
+                f"commit log: {counted(report.bytes_cut, 'byte', 'bytes')} behind its last whole message made up no "
+                f"whole message and were removed; the log ends at {end_offset}"
             )
         if point is not None and point.flushed_offset > end_offset:
+            self._was_log_damaged = True
             report.say(
                 f"commit log: it was on disk up to {point.flushed_offset} but has whole messages up to {end_offset} "
                 f"only: {point.flushed_offset - end_offset} bytes were damaged or taken away from outside"
@@ -363,25 +327,27 @@ class StoreRecovery:
             return
         why = (
             "the commit log was damaged or cut from outside"
-            if report.was_clean
+            if report.was_clean or self._was_log_damaged
             else "they had been accepted, but the commit log with them had not reached the disk"
         )
         report.say(
-            f"{report.entries_beyond_log} entries of {len(report.shortened_queues)} consume queues pointed beyond the "
-            f"log and were removed: {why}"
+            f"{counted(report.entries_beyond_log, 'entry', 'entries')} of "
+            f"{counted(len(report.shortened_queues), 'consume queue', 'consume queues')} pointed beyond the log; "
+            f"removed: {why}"
         )
-        for number, (key, max_offset) in enumerate(report.shortened_queues.items()):
-            if number >= _MAX_QUEUE_LINES:
-                report.say(f"... and {len(report.shortened_queues) - number} more queues")
-                return
+        lines = []
+        for key, max_offset in report.shortened_queues.items():
             before = self._lengths_before.get(key, (0, 0))[0]
-            report.say(
+            lines.append(
                 f"consume queue {_name(key)} now ends at offset {max_offset}"
                 + (f" (before: {before})" if before > max_offset else "")
                 + "; consumers that were further are set back to it"
             )
+        report.lines += limited(lines, "consume queues")
 
     def _check_times(self) -> None:
+        if self._checkpoint.was_missing and self._commit_log.files.files:
+            self._report.say("file checkpoint was missing; it is written again. Recovery does not need it")
         newest = max(self._checkpoint.commit_log_timestamp, self._checkpoint.consume_queue_timestamp)
         if newest > self._clock.now_ms():
             self._report.say(

@@ -79,6 +79,9 @@ def test_no_acknowledged_message_is_lost_when_the_process_is_killed(tmp_path, fl
                 # The offset that the producer was told is still the message's offset.
                 assert (result.message_queue.queue_id, result.queue_offset) in found[body]
             server.kill()
+        # Said, not only done: what happened, and what a harder crash would have cost.
+        assert "the last run did not shut down" in server.errors
+        assert "a crash of the machine loses what was not flushed" in server.errors
         sent_twice += sum(len(places) - 1 for places in found.values())
     assert sent_twice == 0  # nothing was retried, so nothing may be there twice
     extra = set(found) - set(acknowledged)

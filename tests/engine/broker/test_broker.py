@@ -235,6 +235,47 @@ def test_offsets_behind_a_queue_that_a_crash_has_shortened_are_set_back():
         assert lab.broker.consumer_offset_manager.query_offset("consumers", "T", 0) <= max_offset
 
 
+def test_offsets_are_set_back_when_the_log_was_cut_while_the_broker_was_down():
+    with broker_lab() as lab:
+        client = lab.client()
+        for number in range(6):
+            client.send(body=b"message %d" % number)
+        commit(client, 6)
+        cut = lab.broker.store.consume_queue_entries("T", 0, 4, 1)[0][0]
+        lab.world.run(lab.broker.shutdown(), node="broker-a")
+        disk = lab.world.node("broker-a").disk
+        path = f"commitlog/{disk.list_folder('commitlog')[0]}"
+        disk.write_whole(path, disk.read_whole(path)[:cut])
+        lab.restart_broker()
+        assert lab.broker.recovery_report is not None
+        assert lab.broker.recovery_report.was_clean
+        assert lab.broker.consumer_offset_manager.query_offset("consumers", "T", 0) == 4
+
+
+def test_topics_that_the_file_forgot_are_made_again_for_their_messages(caplog):
+    with broker_lab() as lab:
+        client = lab.client()
+        client.create_topic("T", 3)
+        client.create_topic("U", 3)
+        client.send("U", queue_id=1, body=b"still here")
+        lab.world.run(lab.broker.shutdown(), node="broker-a")
+        lab.world.node("broker-a").disk.write_whole("config/topics.json", b'{"topicConfigTable":{"T"')
+        lab.restart_broker()
+        # The backup is from the time before U was created.
+        restored = lab.broker.topic_config_manager.topic_config_table["U"]
+        assert (restored.read_queue_nums, restored.write_queue_nums, restored.perm) == (2, 2, 6)
+        assert [message.body for message in lab.client("second").messages("U", queue_id=1)] == [b"still here"]
+        assert "topic U has messages but topics.json does not know it" in caplog.text
+        assert "U" in config_file(lab, "topics.json")["topicConfigTable"]
+
+
+def test_a_topic_that_is_made_again_has_no_more_queues_than_allowed():
+    with broker_lab() as lab:
+        limit = lab.config.max_queue_nums_per_topic
+        lab.broker.topic_config_manager.restore_topics({"Wild": 1 << 30})
+        assert lab.broker.topic_config_manager.topic_config_table["Wild"].read_queue_nums == limit
+
+
 def test_a_topic_that_cannot_be_saved_is_not_created():
     with broker_lab() as lab:
         client = lab.client()

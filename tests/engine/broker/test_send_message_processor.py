@@ -241,6 +241,29 @@ def test_a_batch_that_cannot_be_is_refused_whole(fields):
         assert lab.broker.store.commit_log_max_offset == 0
 
 
+def test_a_batch_larger_than_the_largest_body_is_refused():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.create_topic("T")
+        limit = lab.broker.store.config.max_message_size
+        reply = client.exchange(batch_request([Message("T", b"x" * (limit - 22)), Message("T", b"x")]))
+        assert reply.code == ResponseCode.MESSAGE_ILLEGAL
+        assert f"takes {limit + 23} bytes; allowed: {limit}" in (reply.remark or "")
+        assert client.exchange(batch_request([Message("T", b"x" * (limit - 22))])).code == ResponseCode.SUCCESS
+
+
+def test_long_properties_of_a_batch_are_not_copied_to_more_messages_than_could_be_stored(monkeypatch):
+    """4 MiB on the wire would become gigabytes in memory."""
+    with broker_lab() as lab:
+        client = lab.client()
+        client.create_topic("T")
+        monkeypatch.setattr("engine.broker.send_message_processor.BatchMember", None)  # nothing may be copied
+        messages = [Message("T", b"", properties={"n": str(number)}) for number in range(10_000)]
+        reply = client.exchange(batch_request(messages, properties="A\x01" + "y" * 30_000))
+        assert reply.code == ResponseCode.MESSAGE_ILLEGAL
+        assert "in each of its 10000 messages" in (reply.remark or "")
+
+
 # --- retry topics, delay, flush --------------------------------------------------------------------------------------
 
 
@@ -312,3 +335,21 @@ def test_sends_are_counted():
         stats = lab.broker.stats
         assert stats.topics["T"].in_messages == 1
         assert stats.totals.in_bytes == lab.broker.store.commit_log_max_offset
+
+
+def test_after_a_flush_that_failed_nothing_is_acknowledged_any_more():
+    with broker_lab(store_config=MessageStoreConfig(flush_disk_type=FlushDiskType.SYNC_FLUSH)) as lab:
+        client = lab.client()
+        assert client.send().code == ResponseCode.SUCCESS
+        storage = lab.world.storages["broker-a"]
+        storage.flush_error = "input/output error"
+        failed = client.send()
+        assert failed.code == ResponseCode.FLUSH_DISK_TIMEOUT
+        assert "not known to be durable" in (failed.remark or "")
+        assert "input/output error" in (failed.remark or "")
+        storage.flush_error = None  # the next flush would succeed, without the pages that the failed one lost
+        for _ in range(3):
+            refused = client.send()
+            assert refused.code == ResponseCode.SERVICE_NOT_AVAILABLE
+            assert "input/output error" in (refused.remark or "")
+        assert len(client.messages()) == 2  # reading goes on

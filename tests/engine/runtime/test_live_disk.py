@@ -262,3 +262,38 @@ def test_a_file_can_be_closed_while_it_is_flushed(disk, monkeypatch):
         assert len(synced) == 1
 
     asyncio.run(scenario())
+
+
+def test_what_was_written_earlier_and_now_reads_the_same_across_reserved_and_unreserved_room(disk):
+    earlier = disk.open_file("log", 8 << 20)
+    earlier.write_at((3 << 20) - 5, b"earlier...")
+    earlier.close()
+    file = disk.open_file("log", 8 << 20)
+    file.write_at(1 << 20, b"now")
+    assert file.read_at((3 << 20) - 5, 10) == b"earlier..."
+    assert file.read_at((1 << 20) - 2, 7) == b"\0\0now\0\0"
+    assert file.read_at(0, 8 << 20).replace(b"\0", b"") == b"nowearlier..."
+    assert file.read_at(8 << 20, 0) == b""
+    file.close()
+
+
+def test_a_file_that_was_cut_from_outside_is_a_fault_and_not_the_end_of_the_process(disk, tmp_path):
+    file = disk.open_file("log", 1 << 20)
+    os.truncate(tmp_path / "data/log", 5_000)
+    assert file.read_at(0, 5_000) == bytes(5_000)
+    with pytest.raises(DiskFault, match=r"cannot read .*data/log: it ends at 5000, not 1048576"):
+        file.read_at(4_000, 100_000)
+    file.close()
+
+
+def test_a_sector_that_cannot_be_read_is_a_fault_that_names_the_file(disk, monkeypatch):
+    file = disk.open_file("log", 1 << 20)
+
+    def fail(*_):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pread", fail)
+        with pytest.raises(DiskFault, match=r"cannot read .*data/log: Input/output error"):
+            file.read_at(0, 10)
+    file.close()

@@ -14,6 +14,7 @@ from engine.protocol.message_codec import (
     peek_stored_message,
 )
 from engine.store.put_message_result import PutMessageStatus
+from engine.store.store_config import MessageStoreConfig
 from tests.engine.store.store_world import BORN_HOST, STORE_HOST, StoreWorld, small_config, store_batch, store_message
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
@@ -119,6 +120,30 @@ def test_a_batch_is_never_spread_over_two_files(world):
     assert result.offset == 1024
     assert [len(body) for body in world.bodies()] == [500, 100, 100, 100]
     assert world.store.message_at(result.offsets[2]).queue_offset == 3
+
+
+def test_a_batch_of_small_messages_may_grow_beyond_the_largest_message_but_not_beyond_a_file():
+    world = StoreWorld(small_config(max_message_size=1_000))
+    world.start()
+    result = world.put_batch([b"%d" % number for number in range(600)])
+    assert (result.status, result.message_count) == (PutMessageStatus.PUT_OK, 600)
+    assert result.size_bytes > 50 * 1_000
+    refused = world.put_batch([b"%d" % number for number in range(800)])
+    assert refused.status is PutMessageStatus.MESSAGE_ILLEGAL
+    assert "the 800 messages of the batch would take" in refused.remark
+    assert f"allowed: {64 * 1024 - 8} " in refused.remark
+    assert len(world.bodies()) == 600
+
+
+def test_with_default_settings_every_batch_of_4_mib_that_a_client_makes_is_stored():
+    """A client gives every message a unique id, so the smallest messages of a batch take 66 bytes each on the wire."""
+    world = StoreWorld(MessageStoreConfig())
+    world.start()
+    properties = "UNIQ_KEY\x01" + "7F00000100002A9F0000000000000000" + "\x02WAIT\x01true\x02CLUSTER\x01DefaultCluster"
+    messages = [store_message(b"x", topic="TopicTest", properties_string=properties)] * (4 * 1024 * 1024 // 66)
+    result = world.do(lambda: world.store.put_batch(store_batch(messages)))
+    assert (result.status, result.message_count) == (PutMessageStatus.PUT_OK, 63_550)
+    assert world.store.max_offset("TopicTest", 0) == 63_550
 
 
 def test_a_message_larger_than_a_file_is_refused_and_leaves_no_trace(world):

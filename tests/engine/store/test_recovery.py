@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine.protocol.message_properties import encode_properties
 from engine.store.consume_queue_entry import CONSUME_QUEUE_ENTRY, FILLER_SIZE
 from engine.store.put_message_result import PutMessageStatus
 from tests.engine.store.store_world import StoreWorld, small_config
@@ -162,6 +163,85 @@ def test_a_log_cut_at_any_byte_of_its_last_three_messages_serves_every_whole_one
         assert any("pointed beyond the log" in line for line in report.lines)
         assert world.put(b"new", queue_id=len(whole) % 3).queue_offset == len(whole) // 3
         world.kill()
+
+
+def test_a_log_that_reads_as_zeros_from_any_byte_of_its_last_three_messages_serves_every_whole_one():
+    """What a power failure leaves of a file that was made in advance; here the three lie in two files."""
+    world = world_with(8, queues=3, mapped_file_size_commit_log=1024)
+    starts = sorted(entry[0] for queue in range(3) for entry in world.store.consume_queue_entries("T", queue, 0, 9))
+    ends = [start + world.store.message_at(start).store_size for start in starts]
+    assert starts[-3] < 1024 <= starts[-1]
+    world.kill()
+    original = {path: world.disk.read_whole(path) for path in list(world.storage.files)}
+    for cut in range(starts[-3], ends[-1]):
+        for path in list(world.storage.files):
+            world.disk.remove(path)
+        for path, content in original.items():
+            world.disk.write_whole(path, content)
+        for file, path in enumerate(path for path in sorted(original) if path.startswith("commitlog/")):
+            position = max(0, cut - file * 1024)
+            if position < 1024:
+                world.overwrite(path, position, bytes(1024 - position))
+        report = world.start_again()
+        whole = [number for number, end in enumerate(ends) if end <= cut]
+        if report.commit_log_max_offset > [0, *ends][len(whole)]:
+            # Only bytes of its properties are zero, within a sector: no checksum covers them (a lost sector is seen).
+            assert ends[len(whole)] - cut <= len(properties_of(len(whole)))
+            assert world.messages(queue_id=len(whole) % 3)[-1].body == body_of(len(whole))
+        else:
+            assert_holds(world, whole, queues=3)
+            assert report.entries_beyond_log == len(ends) - len(whole)
+            assert "had not reached the disk" in "\n".join(report.lines)
+        assert world.put(b"new", queue_id=8).status is PutMessageStatus.PUT_OK
+        world.kill()
+
+
+def properties_of(number: int) -> str:
+    return encode_properties({"KEYS": f"k{number}", "UNIQ_KEY": f"U{number}"})
+
+
+def test_a_crash_is_not_blamed_for_what_was_on_the_disk_before():
+    world = world_with(10)
+    world.world.run_for(21_000)  # flushed, and recorded as flushed
+    cut = world.store.consume_queue_entries("T", 0, 3, 1)[0][0]
+    world.kill()
+    world.truncate(world.path_of_log(), cut)
+    text = "\n".join(world.start_again().lines)
+    assert "4 entries of 2 consume queues pointed beyond the log" in text
+    assert "damaged or cut from outside" in text
+    assert "had not reached the disk" not in text
+
+
+def test_a_torn_consume_queue_that_is_ahead_of_a_torn_log_is_cut_to_it():
+    world = world_with(12)
+    entries = world.store.consume_queue_entries("T", 0, 0, 10)
+    world.kill()
+    world.truncate(world.path_of_log(), entries[4][0] + 10)  # message 8 is torn, 9 to 11 are gone
+    world.truncate(world.path_of_queue(queue_id=0), 5 * 20 + 7)  # the entry of message 10 is torn
+    report = world.start_again()
+    assert_holds(world, list(range(8)))
+    assert report.shortened_queues == {("T", 0): 4, ("T", 1): 4}
+    text = "\n".join(report.lines)
+    assert "consume queue T/0 now ends at offset 4 (before: " in text
+    assert "consume queue T/1 now ends at offset 4 (before: 6)" in text
+    assert_goes_on(world)
+
+
+def test_queue_pages_lost_behind_the_recovery_point_are_written_again():
+    world = world_with(40, body_bytes=20)
+    world.world.run_for(11_000)  # recorded
+    for number in range(40, 240):
+        world.put(body_of(number, 20), queue_id=number % 2, keys=f"k{number}")
+    world.kill()
+    # Of the pages that nobody had flushed one is lost, one is garbage; the one behind them made it to the disk.
+    world.overwrite(world.path_of_queue(queue_id=0), 600, bytes(200))
+    world.overwrite(world.path_of_queue(queue_id=1), 600, b"\x01" * 200)
+    report = world.start_again()
+    assert_holds(world, list(range(240)))
+    assert report.rebuilt_queues == []
+    assert "200 entries of consume queues, behind the last recovery point, were written again" in "\n".join(
+        report.lines
+    )
 
 
 def test_a_flipped_byte_in_the_last_message_never_costs_another_one():
@@ -439,7 +519,8 @@ def test_a_damaged_index_is_built_again(damage, is_clean):
     else:
         world.kill()
     damage(world, names)
-    world.start_again()
+    report = world.start_again()
+    assert any("index" in line and ("built again" in line or "put again" in line) for line in report.lines)
     assert_holds(world, list(range(300)))
     for number in range(300, 320):
         world.put(body_of(number), queue_id=number % 2, keys=f"k{number}")
@@ -458,6 +539,7 @@ def test_no_checkpoint_costs_a_message(content):
     report = world.start_again()
     assert_holds(world, list(range(20)))
     assert any("lie in the future" in line for line in report.lines) is (content is not None and content[:1] == b"\x7f")
+    assert any("checkpoint was missing" in line for line in report.lines) is (content is None)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"{", b"[]", b'{"clean": true}', b'{"dispatchedOffset": -1}'])
