@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from functools import partial
 from itertools import count
@@ -16,21 +17,24 @@ import pytest
 from tests.interop.harness.clients import Clients
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.glassmq_cluster import start_glassmq
-from tests.interop.harness.installs import ClientUnavailable
+from tests.interop.harness.installs import announcer
 from tests.interop.harness.ports import DEFAULT_NAME_SERVER_PORT, is_free
 from tests.interop.harness.real_rocketmq import start_real_rocketmq
+from tests.interop.harness.skips import pytest_runtest_makereport  # noqa: F401 (pytest looks for its hooks here)
 
 _KINDS = {"glassmq": start_glassmq, "real": start_real_rocketmq}
 _numbers = count(1)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """A client that its registry does not give is a skip with that reason, wherever it was asked for."""
-    if call.excinfo is not None and isinstance(call.excinfo.value, ClientUnavailable):
-        reason = str(call.excinfo.value)
-        call.excinfo = pytest.ExceptionInfo.from_exception(pytest.skip.Exception(reason, _use_item_location=True))
-    return (yield)
+def pytest_configure(config: pytest.Config) -> None:
+    """What a first run fetches is said at once, not kept until a test fails."""
+    announcer.write = partial(_write_past_the_capture, config)
+
+
+def _write_past_the_capture(config: pytest.Config, line: str) -> None:
+    with config.pluginmanager.get_plugin("capturemanager").global_and_fixture_disabled():
+        sys.stderr.write(line)
+        sys.stderr.flush()
 
 
 def _start_cluster_under_test(folder: Path, name_server_port: int | None = None) -> Cluster:

@@ -8,13 +8,15 @@ from functools import partial
 import pytest
 
 from tests.interop.harness.clients import Clients, messages, sent, wait_for_bodies
+from tests.interop.harness.waiting import wait_until
+from tests.interop.harness.wire import committed_offset, max_offsets, stored_message
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 
 def test_a_thousand_messages_arrive_none_lost_none_twice(clients: Clients, unique: partial[str]) -> None:
-    topic = clients.cluster.create_topic(unique("OnsThousand"), queues=4)
-    consumer = clients.ali_ons("consume", unique("cg"), topic)
+    topic, group = clients.cluster.create_topic(unique("OnsThousand"), queues=4), unique("cg")
+    consumer = clients.ali_ons("consume", group, topic)
     consumer.wait_for_output('"ready"')
     sender = clients.ali_ons("send", unique("pg"), topic, 1000)
     sender.wait_for_success()
@@ -22,6 +24,13 @@ def test_a_thousand_messages_arrive_none_lost_none_twice(clients: Clients, uniqu
 
     expected = {f"message-{number}" for number in range(1000)}
     wait_for_bodies(expected, consumer)
+    broker = clients.cluster.broker
+    ends = max_offsets(broker, topic, 4)
+    assert sum(ends) == 1000
+    wait_until(  # what would come a second time has come by then
+        lambda: [committed_offset(broker, group, topic, queue) for queue in range(4)] == ends,
+        "all offsets to be committed",
+    )
     assert Counter(event["body"] for event in messages(consumer)) == Counter(expected)
     placed = {(event["queue"], event["offset"]) for event in sent(sender)}
     assert placed == {(event["queue"], event["offset"]) for event in messages(consumer)}
@@ -30,6 +39,8 @@ def test_a_thousand_messages_arrive_none_lost_none_twice(clients: Clients, uniqu
 def test_a_body_of_20_kb_that_the_client_compresses_arrives_whole(clients: Clients, unique: partial[str]) -> None:
     topic = clients.cluster.create_topic(unique("OnsLarge"), queues=1)
     clients.ali_ons("send", unique("pg"), topic, 2, 20_000).wait_for_success()
+    stored = [stored_message(clients.cluster.broker, topic, 0, offset) for offset in range(2)]
+    assert all(message.is_compressed and message.size_bytes < 2_000 for message in stored)
     consumer = clients.ali_ons("consume", unique("cg"), topic)
     consumer.wait_for_output('"message"', at_least=2, deadline_s=60)
     assert [event["body_bytes"] for event in messages(consumer)] == [20_000, 20_000]

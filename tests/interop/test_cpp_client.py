@@ -10,7 +10,7 @@ from tests.interop.harness.clients import Clients, messages, sent, wait_for_bodi
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.waiting import wait_until
-from tests.interop.harness.wire import committed_offset, max_offsets
+from tests.interop.harness.wire import committed_offset, max_offsets, stored_message
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
@@ -58,9 +58,11 @@ def test_a_topic_nobody_created_is_created_by_the_first_send(clients: Clients, u
     assert sum(max_offsets(clients.cluster.broker, topic, 4)) == 8
 
 
-def test_a_compressed_body_of_20_kb_arrives_whole(clients: Clients, unique: Unique) -> None:
+def test_a_body_of_20_kb_is_compressed_by_the_client_and_arrives_whole(clients: Clients, unique: Unique) -> None:
     topic = clients.cluster.create_topic(unique("CppCompressed"), queues=1)
     clients.cpp("send", unique("pg"), topic, count=3, body_bytes=20_000).wait_for_success()
+    stored = [stored_message(clients.cluster.broker, topic, 0, offset) for offset in range(3)]
+    assert all(message.is_compressed and message.size_bytes < 2_000 for message in stored)
     consumer = clients.cpp("consume", unique("cg"), topic)
     wait_until(lambda: len(messages(consumer)) == 3, "three large messages", seen=consumer.output_end)
     for number, event in enumerate(sorted(messages(consumer), key=lambda event: event["number"])):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections import Counter
 from functools import partial
 
@@ -21,6 +22,21 @@ _DEADLINE_S = 90.0
 def binary(request: pytest.FixtureRequest) -> bool:
     """Whether the client writes its headers in RocketMQ's binary form."""
     return bool(request.param)
+
+
+def test_the_client_writes_its_headers_as_it_was_told(clients: Clients, binary: bool) -> None:
+    """Looks at the first frame on the wire, so that "json" and "binary" of the other tests are what they say."""
+    with socket.create_server(("127.0.0.1", 0)) as name_server:
+        name_server.settimeout(_DEADLINE_S)
+        address = f"127.0.0.1:{name_server.getsockname()[1]}"
+        clients.java_driver("sync", "AnyGroup", "AnyTopic", 1, binary=binary, name_server=address)
+        connection, _ = name_server.accept()
+        with connection:
+            connection.settimeout(_DEADLINE_S)
+            frame = connection.recv(9, socket.MSG_WAITALL)
+    serialize_type, first_of_header = frame[4], frame[8:9]
+    assert serialize_type == (1 if binary else 0)
+    assert (first_of_header == b"{") == (not binary)
 
 
 def _bodies(count: int) -> set[str]:
@@ -54,8 +70,8 @@ def test_two_push_consumers_of_a_group_share_the_queues(clients: Clients, unique
     for consumer in consumers:
         consumer.wait_for_output('"ready"', _DEADLINE_S)
 
-    def each_receives() -> bool:
-        """Send until both received something since the last send: then both hold queues."""
+    def four_queues_each() -> bool:
+        """Send to all eight queues; true once each consumer received its half of such a round and nothing else."""
         before = [len(messages(consumer)) for consumer in consumers]
         clients.java_driver("sync", unique("pg"), topic, 16, binary=binary).wait_for_success(_DEADLINE_S)
         wait_until(
@@ -63,11 +79,13 @@ def test_two_push_consumers_of_a_group_share_the_queues(clients: Clients, unique
             "the round's messages",
             _DEADLINE_S,
         )
-        return all(len(messages(consumer)) > old for consumer, old in zip(consumers, before, strict=True))
+        first, second = (
+            {event["queue"] for event in messages(consumer)[old:]}
+            for consumer, old in zip(consumers, before, strict=True)
+        )
+        return len(first) == len(second) == 4 and not first & second
 
-    wait_until(each_receives, "both consumers to hold queues", _DEADLINE_S)
-    first, second = ({event["queue"] for event in messages(consumer)[-4:]} for consumer in consumers)
-    assert not first & second
+    wait_until(four_queues_each, "four queues each", _DEADLINE_S)
 
 
 def test_a_broadcast_reaches_every_consumer(clients: Clients, unique: Unique, binary: bool) -> None:

@@ -82,13 +82,17 @@ async def _send(producer: DefaultMQProducer, mode: str, topic: str) -> list[Send
 
 
 class Collector:
-    """A listener that remembers what came and from which queue."""
+    """A listener that remembers what came and from which queue.
+
+    A coroutine function, so it runs in the event loop: a plain one would run in a thread, where it may not set an
+    ``asyncio.Event``.
+    """
 
     def __init__(self) -> None:
         self.received: list[MessageExt] = []
         self._news = asyncio.Event()
 
-    def __call__(self, messages: Sequence[MessageExt], _context: object) -> ConsumeConcurrentlyStatus:
+    async def __call__(self, messages: Sequence[MessageExt], _context: object) -> ConsumeConcurrentlyStatus:
         self.received += messages
         self._news.set()
         return ConsumeConcurrentlyStatus.CONSUME_SUCCESS

@@ -14,7 +14,9 @@ from rocketmq.client import Message, Producer, PullConsumer, PushConsumer
 from rocketmq.ffi import MessageModel
 
 _PACE_S = 0.002
-_CALLBACK_DEADLINE_S = 30
+_CALLBACK_DEADLINE_S = 60
+#: The library's default of 3 s would turn a stall of a busy machine into a failed or a repeated send.
+_SEND_TIMEOUT_MS = 30_000
 
 
 def report(**event):
@@ -38,7 +40,7 @@ def message_of(number, arguments):
 
 
 def send(arguments):
-    producer = Producer(arguments.group)
+    producer = Producer(arguments.group, timeout=_SEND_TIMEOUT_MS)
     producer.set_namesrv_addr(arguments.name_server)
     producer.start()
     report(event="ready")

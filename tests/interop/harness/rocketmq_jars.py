@@ -3,10 +3,9 @@
 Two sources, in this order:
 
 1. ``ROCKETMQ_HOME``, the variable RocketMQ's own scripts use: the folder of an unpacked RocketMQ release, with its
-   jars in ``lib/``. It alone has ``rocketmq-example`` (the example and benchmark programs), which Maven Central
-   does not list in any version.
+   jars in ``lib/``. It alone has the benchmark programs.
 2. Maven Central: client and mqadmin in version 4.9.8; name server and broker in 4.9.7, because 4.9.8 of these two
-   is not listed there.
+   is not there; the example programs in 4.7.0, the newest of the 4.x line there, which run on the 4.9.8 client.
 
 Every label carries the version found in the jar's name, so no table can call 4.9.7 by the name of 4.9.8.
 """
@@ -69,15 +68,24 @@ def driver_jars() -> Jars:
 
 @cache
 def example_jars() -> Jars:
-    """RocketMQ's own example and benchmark programs. Raises :class:`ClientUnavailable` without a release folder."""
+    """Example and benchmark programs of a release. Raises :class:`ClientUnavailable` without a release folder."""
     library = release_folder()
     if library is None or not list(library.glob("rocketmq-example-*.jar")):
         raise ClientUnavailable(
-            f"rocketmq-example is not published on Maven Central; set {HOME_VARIABLE} to the folder of an unpacked "
+            f"no rocketmq-example of RocketMQ 4.9 on Maven Central; set {HOME_VARIABLE} to the folder of an unpacked "
             "RocketMQ 4.9.8 release"
         )
     names = " ".join(path.name for path in library.iterdir())
     return Jars(f"{library}/*", _version_of("rocketmq-example", names))
+
+
+@cache
+def best_example_jars() -> Jars:
+    """Example programs: of the release folder, else those that Maven Central has."""
+    if release_folder() is not None:
+        return example_jars()
+    class_path = maven_class_path("examples.xml")
+    return Jars(class_path, _version_of("rocketmq-example", class_path))
 
 
 def _version_of(artifact: str, text: str) -> str:

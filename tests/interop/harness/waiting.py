@@ -19,7 +19,7 @@ class DeadlinePassed(AssertionError):
 def wait_until(
     condition: Callable[[], T],
     what: str,
-    deadline_s: float = 30.0,
+    deadline_s: float = 60.0,
     seen: Callable[[], object] | None = None,
 ) -> T:
     """Poll ``condition`` until it returns something true; return that.

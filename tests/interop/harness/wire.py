@@ -10,16 +10,20 @@ import json
 import socket
 import struct
 import time
+from dataclasses import dataclass
 from typing import Any
 
 from tests.interop.harness.waiting import wait_until
 
 SEND_MESSAGE = 10
+PULL_MESSAGE = 11
 GET_MAX_OFFSET = 30
 QUERY_CONSUMER_OFFSET = 14
 UPDATE_AND_CREATE_TOPIC = 17
 GET_ROUTEINFO_BY_TOPIC = 105
 _READ_AND_WRITE = 6
+_PULL_WITH_SUBSCRIPTION = 1 << 2
+_COMPRESSED = 1
 
 
 class RequestRefused(Exception):
@@ -118,6 +122,36 @@ def committed_offset(broker: str, group: str, topic: str, queue_id: int) -> int 
             return None
         raise
     return int(header["extFields"]["offset"])
+
+
+@dataclass(frozen=True)
+class StoredMessage:
+    """The first fields of a message as a broker stores it and hands it out."""
+
+    size_bytes: int
+    is_compressed: bool
+
+
+def stored_message(broker: str, topic: str, queue_id: int, offset: int) -> StoredMessage:
+    """The message at ``offset``, pulled by a group of our own without waiting."""
+    fields = {
+        "consumerGroup": "wire",
+        "topic": topic,
+        "queueId": str(queue_id),
+        "queueOffset": str(offset),
+        "maxMsgNums": "1",
+        "sysFlag": str(_PULL_WITH_SUBSCRIPTION),
+        "commitOffset": "0",
+        "suspendTimeoutMillis": "0",
+        "subscription": "*",
+        "subVersion": "0",
+        "expressionType": "TAG",
+    }
+    _, body = request(broker, PULL_MESSAGE, fields)
+    size, _magic, _body_crc, _queue_id, _flag, _queue_offset, _physical_offset, system_flag = struct.unpack_from(
+        ">iiiiiqqi", body
+    )
+    return StoredMessage(size, bool(system_flag & _COMPRESSED))
 
 
 def _read(connection: socket.socket, size: int) -> bytes:

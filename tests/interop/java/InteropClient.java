@@ -31,6 +31,8 @@ import org.apache.rocketmq.common.protocol.heartbeat.MessageModel;
 public final class InteropClient {
     private static final int BATCH_SIZE = 16;
     private static final long DEADLINE_MS = 60_000;
+    /** The library's default of 3 s would turn a stall of a busy machine into a failed or a repeated send. */
+    private static final int SEND_TIMEOUT_MS = 30_000;
 
     private final String nameServer;
     private final String group;
@@ -75,6 +77,7 @@ public final class InteropClient {
     private void send(String mode) throws Exception {
         DefaultMQProducer producer = new DefaultMQProducer(group);
         producer.setNamesrvAddr(nameServer);
+        producer.setSendMsgTimeout(SEND_TIMEOUT_MS);
         producer.start();
         report("{\"event\":\"ready\"}");
         if (mode.equals("async")) {
