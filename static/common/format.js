@@ -36,8 +36,15 @@ export function microseconds(value) {
   return `${precise.format(value / 1_000_000)} s`;
 }
 
+/** The same from whole milliseconds; a zero keeps the unit that it was measured in. */
 export function milliseconds(value) {
+  if (value === 0) return "0 ms";
   return value == null ? "–" : microseconds(value * 1000);
+}
+
+/** Dots for the pictures of control characters, such as ␁ and ␂ between properties: many fonts lack them. */
+export function withDots(text) {
+  return String(text).replace(/[\u2400-\u2421]/g, "·");
 }
 
 /** A span of time, coarse: "12 s", "3 min", "2 h 5 min". */

@@ -2,10 +2,10 @@
 // in a shape. The eight tones are Okabe and Ito's, which colour-blind people tell apart; styles/tokens.css has
 // their values and a text colour for each that is readable on it.
 
-export const TONES = ["sky", "orange", "green", "purple", "yellow", "blue", "vermillion", "grey"];
+const TONES = ["sky", "orange", "green", "purple", "yellow", "blue", "vermillion", "grey"];
 
 /** Outlines of the group markers, drawn in a box from -1 to 1. */
-export const SHAPES = [
+const SHAPES = [
   "M0 -1A1 1 0 1 1 0 1A1 1 0 1 1 0 -1Z", // circle
   "M-.9 -.9H.9V.9H-.9Z", // square
   "M0 -1.2L1.2 0L0 1.2L-1.2 0Z", // diamond
@@ -40,11 +40,15 @@ function letterOf(index) {
   return index < 26 ? last : letterOf(Math.floor(index / 26) - 1) + last;
 }
 
-/** Two letters that remind of the topic and are nobody else's: "order-paid" -> OP, "orders" -> OR. */
+const SIGNS = { RETRY: "↻", DLQ: "†" };
+
+/** Two letters that remind of the topic and are nobody else's: "order-paid" -> OP, "%RETRY%billing" -> ↻B. */
 function freeCode(name, taken) {
+  const sign = SIGNS[/^%(RETRY|DLQ)%/.exec(name)?.[1]];
   const words = name.replace(/^%(RETRY|DLQ)%/, "").split(/[^a-zA-Z0-9]+|(?<=[a-z])(?=[A-Z])/).filter(Boolean);
   const letters = words.join("").toUpperCase() || "TT";
   const initials = words.length > 1 ? words[0][0] + words[1][0] : "";
+  if (sign) return [...letters].map((letter) => sign + letter).find((code) => !taken.has(code)) ?? sign + letters[0];
   const wishes = [initials.toUpperCase(), ...[...letters.slice(1)].map((letter) => letters[0] + letter)];
   const numbered = Array.from({ length: 36 }, (_, index) => letters[0] + index.toString(36).toUpperCase());
   return [...wishes, ...numbered].find((code) => code.length === 2 && !taken.has(code)) ?? letters.slice(0, 2);

@@ -7,8 +7,8 @@ import { compact, count } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { topicMark } from "../common/palette.js";
 import { openStream } from "../live/stream.js";
-import { addresses, groupNames, loaded, receive, state, storedMessages, totalLag, userTopics } from "../live/view.js";
-import { GroupMark, LanguageBadge } from "../live/panels/marks.js";
+import { addresses, groupNames, isLagging, loaded, receive, state, storedMessages, totalLag, userTopics } from "../live/view.js";
+import { GlassmqCommand, GroupMark, LanguageBadge } from "../live/panels/marks.js";
 
 const MOST_RECORDS = 9;
 const MOST_TOPICS = 4;
@@ -25,6 +25,7 @@ function MiniPicture() {
   return html`<header class="mini-head"><span class=${`mini-live mini-${stream.status.value}`}>${t(`connection.${stream.status.value}`)}</span>
       <strong>${state.value.cluster.broker_name}</strong> <code>${state.value.cluster.broker_address}</code></header>
     <div class="mini-picture"><${Clients} /><${MiniBroker} /><${MiniGroups} /></div>
+    ${loaded.value && userTopics.value.length === 0 && html`<p class="mini-next">${t("live.producers.none_next")} <${GlassmqCommand} words="send orders 'hello'" /></p>`}
     <${Figures} />`;
 }
 
@@ -66,7 +67,7 @@ function MiniGroups() {
   const rest = groupNames.value.length - MOST_CLIENTS;
   return html`<div class="mini-side"><h2>${t("live.consumers.title")}</h2>
     ${groupNames.value.slice(0, MOST_CLIENTS).map((group) => html`<p key=${group} class="mini-client"><${GroupMark} group=${group} />
-      <span class="ellipsis">${group}</span> <span class=${`number ${state.value.groups[group].lag > 0 ? "has-lag" : "quiet"}`}>${compact(state.value.groups[group].lag)}</span></p>`)}
+      <span class="ellipsis">${group}</span> <span class=${`number ${isLagging(state.value.groups[group].lag) ? "has-lag" : "quiet"}`}>${compact(state.value.groups[group].lag)}</span></p>`)}
     ${rest > 0 && html`<p class="quiet">${t("live.clients.more", { n: rest })}</p>`}
     ${loaded.value && groupNames.value.length === 0 && html`<p class="quiet">${t("live.consumers.none")}</p>`}</div>`;
 }

@@ -2,7 +2,7 @@
 
 export const HISTORY_SECONDS = 600;
 
-export const SERIES = [
+const SERIES = [
   "in_messages", "out_messages", "in_bytes", "out_bytes",
   "put_p50_us", "put_p99_us", "deliver_p50_ms", "deliver_p99_ms",
 ];
@@ -20,9 +20,12 @@ function valueOf(name, of) {
 /** A latency or rate of the last second, null where nothing was measured. */
 export const rateOf = (rates, name) => valueOf(name, (column) => rates[column]);
 
-/** The history of a snapshot, whatever it leaves out filled with nulls (a gap in the plot). */
-export function historyOf(sent) {
-  const seconds = [...(sent?.seconds ?? [])].slice(-HISTORY_SECONDS);
+/**
+ * The history of a snapshot from the start of the broker on (before it there was nothing to count), whatever it
+ * leaves out filled with nulls (a gap in the plot).
+ */
+export function historyOf(sent, startedMs = 0) {
+  const seconds = (sent?.seconds ?? []).filter((second) => second >= Math.floor(startedMs / 1000)).slice(-HISTORY_SECONDS);
   const start = (sent?.seconds?.length ?? 0) - seconds.length;
   const columns = SERIES.map((name) => [name, seconds.map((_, index) => valueOf(name, (column) => sent[column]?.[start + index]))]);
   return Object.fromEntries([["seconds", seconds], ...columns]);

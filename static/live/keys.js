@@ -25,7 +25,7 @@ export const SHORTCUTS = new Map([
   ...SECTIONS.map((section, index) => [String(index + 1), [`section_${section}`, () => goTo(section)]]),
 ]);
 
-export function nextTheme() {
+function nextTheme() {
   const { themes, choose } = window.glassmqTheme;
   const now = document.documentElement.dataset.themeChoice;
   choose(themes[(themes.indexOf(now) + 1) % themes.length]);

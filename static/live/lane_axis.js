@@ -25,7 +25,7 @@ export const markWidth = computed(() => 1.4 * remPx.value);
 
 /** Marks that fit beyond the newest message: that is where groups stand that have caught up. */
 export const PARKED_MARKS = 3;
-export const parkingWidth = computed(() => Math.round((PARKED_MARKS + 0.2) * markWidth.value));
+const parkingWidth = computed(() => Math.round((PARKED_MARKS + 0.2) * markWidth.value));
 
 export const depth = computed(() => {
   let most = 0;

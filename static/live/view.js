@@ -23,7 +23,7 @@ let latest = { state: EMPTY_STATE, history: EMPTY_HISTORY, isReal: false };
 export function receive(next, { history: sent }) {
   const whole = { ...EMPTY_STATE, ...next };
   if (sent) assignMarks(whole);
-  const before = sent ? historyOf(sent) : latest.history;
+  const before = sent ? historyOf(sent, whole.cluster.started_ms) : latest.history;
   latest = { state: whole, history: withSecond(before, whole.rates), isReal: true };
   if (paused.value) missedUpdates.value += 1;
   else show();
@@ -111,6 +111,18 @@ export const inspectedQueue = signal(null);
 export const keyMapOpen = signal(false);
 
 // ------------------------------------------------------------------------------------------------------- selections
+
+/** A group that keeps up is a few messages behind too, because it commits with its next pull: no need for alarm. */
+const USUAL_LAG = 10;
+export const isLagging = (lag) => lag > USUAL_LAG;
+
+const DEFAULT_NAME_SERVER = "127.0.0.1:9876";
+
+/** What a command of this project needs so that it finds this broker; "" where it needs nothing. */
+export const nameServerOption = computed(() => {
+  const address = state.value.cluster.name_server ?? DEFAULT_NAME_SERVER;
+  return address === DEFAULT_NAME_SERVER ? "" : ` --name-server ${address}`;
+});
 
 /** A computed list that keeps its identity while its elements stay the same, so that nobody renders for nothing. */
 function steadyList(make) {

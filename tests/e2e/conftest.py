@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page
 
 from tests.e2e.scenes import Scene, serve_scene
+from tests.interop.harness.cluster import Cluster
 
 #: Playwright waits this long for what a test expects before it fails.
 PATIENCE_MS = 15_000
@@ -77,6 +79,12 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
     for context in opener.contexts:
         context.close()
     assert opener.complaints == []
+
+
+def page_address(cluster: Cluster) -> str:
+    """Where a ``glassmq serve`` of the interop harness serves its page."""
+    cluster.wait_until_started()
+    return re.search(r"^\s*page\s+(http\S+?)/?\s*$", cluster.processes[0].output(), re.MULTILINE).group(1)
 
 
 def live(page: Page) -> Page:

@@ -33,6 +33,10 @@ def test_a_field_marks_its_bytes(inspector):
     expect(inspector.locator(".hex-text .is-chosen")).to_have_text(list("three bears"))
 
 
+def test_separators_between_properties_show_as_dots(inspector):
+    expect(inspector.locator("[data-field=PROPERTIES] .field-value")).to_contain_text("KEYS·goldilocks·")
+
+
 def test_a_byte_marks_its_field(inspector):
     inspector.locator(".hex-bytes [data-byte='5']").hover()
     expect(inspector.locator("[data-field=MAGICCODE]")).to_have_attribute("aria-selected", "true")

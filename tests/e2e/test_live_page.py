@@ -37,6 +37,29 @@ def test_an_empty_broker_says_what_to_do_next(serve, open_page):
     expect(page.locator(".producers")).to_contain_text("glassmq send orders 'hello'")
     expect(page.locator(".consumers")).to_contain_text("glassmq consume orders --group billing")
     expect(page.locator(".first-steps")).to_contain_text("127.0.0.1:9876")
+    expect(page.locator(".producers")).not_to_contain_text("--name-server")  # the default address needs no option
+
+
+def test_the_commands_to_try_name_a_name_server_at_an_unusual_address(serve, open_page):
+    scene = empty_scene()
+    scene.tree["cluster"]["name_server"] = "127.0.0.1:19876"
+    address = serve(scene)
+    command = ".venv/bin/glassmq send orders 'hello' --name-server 127.0.0.1:19876"
+    expect(live(open_page(f"{address}/live")).locator(".producers .command")).to_have_text(command)
+    expect(open_page(f"{address}/").locator(".mini-next .command")).to_have_text(command)
+
+
+def test_a_group_that_keeps_up_raises_no_alarm(serve, open_page):
+    """A group commits with its next pull: in a busy queue it is a few messages behind all the time."""
+    scene = small_scene(lively=False)
+    scene.commit("billing", "orders", 0, 1190)
+    scene.commit("billing", "orders", 1, 1189)
+    page = live(open_page(f"{serve(scene)}/live"))
+    chips = [page.locator(f"[data-queue='orders@{queue}'] .lag-chip").first for queue in (0, 1)]
+    expect(chips[0].locator(".number")).to_have_text("10")
+    expect(chips[0]).to_have_class("lag-chip ")
+    expect(chips[1].locator(".number")).to_have_text("11")
+    expect(chips[1]).to_have_class("lag-chip has-lag")
 
 
 def test_a_message_shows_in_log_lane_and_table_as_soon_as_it_is_stored(serve, open_page):
@@ -74,6 +97,9 @@ def test_members_show_the_queues_they_own_and_their_held_pulls(serve, open_page)
     expect(members).to_have_count(2)
     expect(members.first.locator(".queue-chip")).to_have_count(3)
     expect(page.locator("[data-group=billing] .member").first).to_contain_text("Java")
+    expect(page.locator("[data-group=billing] .queue-chip-text > :first-child")).to_have_text(
+        ["OR·0", "OR·1", "↻B·0", "OR·2", "OR·3"]
+    )
     expect(page.locator("[data-group=ledger] .lock-sign")).to_have_count(4)
     expect(page.locator("[data-group=reports]")).to_contain_text("No member is connected")
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import live
+from tests.e2e.conftest import live, page_address
 from tests.interop.harness.clients import Clients, sent
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.glassmq_cluster import start_glassmq
@@ -34,11 +33,6 @@ def clients(cluster: Cluster, tmp_path: Path) -> Iterator[Clients]:
     started = Clients(cluster, tmp_path)
     yield started
     started.stop_all()
-
-
-def page_address(cluster: Cluster) -> str:
-    cluster.wait_until_started()
-    return re.search(r"^\s*page\s+(http\S+?)/?\s*$", cluster.processes[0].output(), re.MULTILINE).group(1)
 
 
 def test_the_page_shows_text_queue_and_offset_of_what_the_cpp_client_sends(cluster, clients, open_page):

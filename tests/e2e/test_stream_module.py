@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import copy
 import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,6 +18,8 @@ from app.json_types import JsonValue
 from app.patch import PatchRefused, apply_patch, difference
 from tests.e2e.conftest import live, running
 from tests.e2e.scenes import empty_scene, small_scene
+from tests.interop.harness.installs import REPOSITORY
+from tests.interop.harness.ports import free_port
 
 pytestmark = pytest.mark.browser
 
@@ -140,6 +146,44 @@ def test_the_banner_says_when_the_server_is_gone(open_page):
         page.context.set_offline(True)
         page.evaluate("() => undefined")
         expect(page.locator("#connection")).to_have_attribute("data-status", "reconnecting", timeout=40_000)
+        expect(page.locator("#connection")).to_contain_text("Disconnected, trying again")
         page.context.set_offline(False)
         expect(page.locator("#connection")).to_have_attribute("data-status", "resynced", timeout=20_000)
     open_page.complaints.clear()  # the browser itself logs the connection that failed
+
+
+@contextmanager
+def scene_process(port: int, scene: str) -> Iterator[None]:
+    """A page server as a process of its own, that a test can kill."""
+    command = [sys.executable, "-m", "tests.e2e.scenes", "--scene", scene, "--http-port", str(port)]
+    process = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert "/live" in process.stdout.readline()
+        yield
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_page_finds_its_killed_server_again_and_shows_the_new_state(open_page):
+    port = free_port()
+    with scene_process(port, "small"):
+        page = live(open_page(f"http://127.0.0.1:{port}/live"))
+        expect(page.locator("[data-topic=orders]")).to_have_count(1)
+    expect(page.locator("#connection")).to_contain_text("Disconnected, trying again")
+    expect(page.locator("[data-topic=orders]")).to_have_count(1)  # the last known state stays to be read
+    with scene_process(port, "empty"):
+        expect(page.locator("#connection")).to_have_attribute("data-status", "resynced", timeout=30_000)
+        expect(page.locator("[data-topic=orders]")).to_have_count(0)
+    open_page.complaints.clear()  # the browser itself logs the connections that failed
+
+
+def test_the_history_begins_with_the_broker(module_page):
+    seconds = module_page.evaluate(
+        """async () => {
+          const { historyOf } = await import('/static/live/history.js');
+          return historyOf({ seconds: [998, 999, 1000, 1001], in_messages: [0, 0, 3, 4] }, 1000400);
+        }"""
+    )
+    assert (seconds["seconds"], seconds["in_messages"]) == ([1000, 1001], [3, 4])

@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { bytes as sizeText, clockTime, count } from "../../common/format.js";
+import { bytes as sizeText, clockTime, count, withDots } from "../../common/format.js";
 import { language, t } from "../../common/i18n.js";
 import { inspectedOffset } from "../view.js";
 import { Empty, TopicMark } from "../panels/marks.js";
@@ -107,7 +107,7 @@ function FieldList({ fields, chosen }) {
     ${fields.map((field, index) => html`<li key=${field.name} role="option" id=${`field-${index}`} aria-selected=${chosen.value === index}
         class=${`field-row tint-${index % 6} ${chosen.value === index ? "is-chosen" : ""}`} data-field=${field.name}
         onPointerEnter=${() => (chosen.value = index)} onClick=${() => (chosen.value = index)}>
-      <span class="field-name">${nameOf(field)}</span><span class="field-value" title=${field.value}>${field.value}</span>
+      <span class="field-name">${nameOf(field)}</span><span class="field-value" title=${field.value}>${withDots(field.value)}</span>
       <span class="field-place number">${field.start}<span class="quiet"> +${field.length}</span></span></li>`)}
   </ul>`;
 }

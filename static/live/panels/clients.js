@@ -7,8 +7,8 @@ import { clientVersion, compact, count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { topicMark } from "../../common/palette.js";
 import { frameRates } from "../frame_rates.js";
-import { addresses, brokerNowMs, compare, groupNames, highlighted, loaded, state } from "../view.js";
-import { Command, Countdown, Empty, GroupMark, LanguageBadge } from "./marks.js";
+import { addresses, brokerNowMs, compare, groupNames, highlighted, isLagging, loaded, state } from "../view.js";
+import { Countdown, Empty, GlassmqCommand, GroupMark, LanguageBadge } from "./marks.js";
 
 /** Cards per column; the rest is counted (and listed in the groups panel). */
 const MOST_CARDS = 40;
@@ -27,7 +27,7 @@ export function Producers() {
       <${More} n=${Math.max(0, listed.length - MOST_CARDS) + (state.value.omitted.connections ?? 0)} />
     </ul>
     ${loaded.value && listed.length === 0 && html`<${Empty} title=${t("live.producers.none")}>
-      <p>${t("live.producers.none_next")}</p><${Command} text="glassmq send orders 'hello'" /></${Empty}>`}
+      <p>${t("live.producers.none_next")}</p><${GlassmqCommand} words="send orders 'hello'" /></${Empty}>`}
   </div>`;
 }
 
@@ -73,7 +73,7 @@ export function Consumers() {
       <${More} n=${Math.max(0, groupNames.value.length - MOST_CARDS) + (state.value.omitted.groups ?? 0)} />
     </ul>
     ${loaded.value && groupNames.value.length === 0 && html`<${Empty} title=${t("live.consumers.none")}>
-      <p>${t("live.consumers.none_next")}</p><${Command} text="glassmq consume orders --group billing" /></${Empty}>`}
+      <p>${t("live.consumers.none_next")}</p><${GlassmqCommand} words="consume orders --group billing" /></${Empty}>`}
   </div>`;
 }
 
@@ -84,7 +84,7 @@ function GroupCard({ group }) {
   const ids = Object.keys(members).sort(compare);
   return html`<li class="card group" data-group=${group}>
     <p class="group-head"><${GroupMark} group=${group} size=${1.6} /><strong class="group-name" title=${group}>${group}</strong>
-      <span class=${`lag-chip ${lag > 0 ? "has-lag" : ""}`} title=${t("live.groups.lag_hint")}>${t("live.groups.lag_short")} <span class="number">${compact(lag)}</span></span></p>
+      <span class=${`lag-chip ${isLagging(lag) ? "has-lag" : ""}`} title=${t("live.groups.lag_hint")}>${t("live.groups.lag_short")} <span class="number">${compact(lag)}</span></span></p>
     <p class="quiet group-facts">${model ? t(`live.groups.model_${model}`) : ""}${type ? ` · ${t(`live.groups.type_${type}`)}` : ""}</p>
     ${ids.length === 0 && html`<p class="group-offline">${t("live.groups.offline")}</p>`}
     <ul class="member-list" role="list">${ids.slice(0, MOST_MEMBERS).map((id) =>
@@ -115,7 +115,7 @@ function isOwner(at, assignment, id) {
 }
 
 /** Queues that the client pulled last, ordinary topics first; its retry topic comes after them. */
-export function ownedQueues(assignment, id) {
+function ownedQueues(assignment, id) {
   const rank = (topic) => (topic.startsWith("%") ? 1 : 0);
   return Object.keys(assignment)
     .sort((a, b) => rank(a) - rank(b) || compare(a, b))
@@ -134,7 +134,7 @@ function QueueChip({ group, topic, queueId }) {
   const mine = { topic, queueId };
   return html`<li class=${`queue-chip tone-${mark.tone}`} title=${name} onPointerEnter=${() => (highlighted.value = mine)}
       onPointerLeave=${() => (highlighted.value = null)}>
-    <span class="queue-chip-text"><span aria-hidden="true">${topic.startsWith("%RETRY%") ? "↻" : mark.code}·${queueId}</span><span class="sr-only">${name}</span>
+    <span class="queue-chip-text"><span aria-hidden="true">${mark.code}·${queueId}</span><span class="sr-only">${name}</span>
       ${lock.value && html`<span class="lock-sign" title=${t("live.locks.locked")}><span class="sr-only">${t("live.locks.locked")}</span></span>`}</span>
     <${HeldPull} pull=${pull.value} />
   </li>`;

@@ -72,7 +72,7 @@ function Dispatch({ log }) {
 
 function LogFigures({ log }) {
   const unflushed = Math.max(0, log.max_offset - log.flushed_offset);
-  const figure = (key, value, hint, isWide) => html`<span class=${`figure ${isWide ? "figure-wide" : ""}`} title=${t(hint)}><span class="quiet">${t(key)}</span> <span class="number">${value}</span></span>`;
+  const figure = (key, value, hint, isHatched) => html`<span class=${`figure ${isHatched ? "figure-hatched" : ""}`} title=${t(hint)}><span class="quiet">${t(key)}</span> <span class="number">${value}</span></span>`;
   return html`<div class="commit-log-figures">
     ${figure("live.commit_log.end", count(log.max_offset), "live.commit_log.end_hint")}
     ${figure("live.commit_log.unflushed", bytes(unflushed), "live.commit_log.unflushed_hint", true)}

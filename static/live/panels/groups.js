@@ -4,8 +4,8 @@ import { html } from "htm/preact";
 import { useComputed, useSignal } from "@preact/signals";
 import { clientVersion, count, span } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
-import { brokerNowMs, compare, groupNames, loaded, state } from "../view.js";
-import { Command, Countdown, Empty, GroupMark, LanguageBadge, TopicMark } from "./marks.js";
+import { brokerNowMs, compare, groupNames, isLagging, loaded, state } from "../view.js";
+import { Countdown, Empty, GlassmqCommand, GroupMark, LanguageBadge, TopicMark } from "./marks.js";
 
 /** Rows of one group's queue table before a button offers the rest. */
 const MOST_ROWS = 32;
@@ -21,7 +21,7 @@ export function Groups() {
           ${names.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>`}</header>
     ${group !== undefined && html`<${GroupDetails} key=${group} group=${group} />`}
     ${loaded.value && names.length === 0 && html`<${Empty} title=${t("live.consumers.none")}>
-      <p>${t("live.consumers.none_next")}</p><${Command} text="glassmq consume orders --group billing" /></${Empty}>`}
+      <p>${t("live.consumers.none_next")}</p><${GlassmqCommand} words="consume orders --group billing" /></${Empty}>`}
   </section>`;
 }
 
@@ -102,7 +102,7 @@ function QueueRow({ topic, queueId, owner, committed, max, pull, lock }) {
   return html`<tr><td><span class="topic-cell"><${TopicMark} topic=${topic} /><span class="ellipsis" title=${topic}>${topic}</span> <span class="number">Q${queueId}</span></span></td>
     <td class="mono" title=${owner}>${owner ?? html`<span class="quiet">${t("live.groups.nobody")}</span>`}</td>
     <td class="number">${count(committed)}</td><td class="number">${count(max)}</td>
-    <td class=${`number ${lag > 0 ? "has-lag" : ""}`}>${count(lag)}</td>
+    <td class=${`number ${isLagging(lag) ? "has-lag" : ""}`}>${count(lag)}</td>
     <td class="timer-cell">${pull && html`<${TimeLeft} sinceMs=${pull.since_ms} wholeMs=${pull.timeout_ms} label="live.pulls.left" />`}</td>
     <td class="timer-cell">${lock && html`<${Lease} lock=${lock} />`}</td></tr>`;
 }

@@ -9,7 +9,7 @@ import { compact, count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { axisTicks, spreadApart } from "../lane_scale.js";
 import { depth, laneHeight, laneMargin, laneWidth, markWidth, PARKED_MARKS, remPx, xOf } from "../lane_axis.js";
-import { compare, highlighted, inspectedQueue, laneScale, state } from "../view.js";
+import { compare, highlighted, inspectedQueue, isLagging, laneScale, state } from "../view.js";
 import { GroupMark, GroupShape } from "./marks.js";
 
 /** The font size that a group's mark is drawn for. */
@@ -126,7 +126,7 @@ function LagChips({ max, committed, groups }) {
   return html`${shown.map((group) => {
     const lag = Math.max(0, max - committed[group]);
     const hint = t("live.lane.lag_hint", { group, lag, committed: committed[group] });
-    return html`<span key=${group} class=${`lag-chip ${lag > 0 ? "has-lag" : ""}`} title=${hint}>
+    return html`<span key=${group} class=${`lag-chip ${isLagging(lag) ? "has-lag" : ""}`} title=${hint}>
       <${GroupMark} group=${group} size=${1.2} /><span class="number">${compact(lag)}</span>
     </span>`;
   })}${shown.length < groups.length && html`<span class="quiet" title=${groups.join(" ")}>+${groups.length - shown.length}</span>`}`;

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { groupMark, topicMark } from "../../common/palette.js";
+import { nameServerOption } from "../view.js";
 
 /** The topic's two-letter code on its colour. */
 export function TopicMark({ topic }) {
@@ -47,6 +48,11 @@ export function Countdown({ left, whole, label }) {
 /** What to do next, where there is nothing to see yet. */
 export function Empty({ title, children }) {
   return html`<div class="empty"><p class="empty-title">${title}</p>${children}</div>`;
+}
+
+/** A call of the project's own program, as it works in the folder where `make run` was started. */
+export function GlassmqCommand({ words }) {
+  return html`<${Command} text=${`.venv/bin/glassmq ${words}${nameServerOption.value}`} />`;
 }
 
 /** A command to copy; it breaks between its words only. */

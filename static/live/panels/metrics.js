@@ -5,7 +5,7 @@ import { useComputed } from "@preact/signals";
 import { bytes, compact, count, microseconds, milliseconds } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { rateOf } from "../history.js";
-import { addresses, groupNames, history, loaded, state, storedMessages, totalLag } from "../view.js";
+import { addresses, groupNames, history, isLagging, loaded, state, storedMessages, totalLag } from "../view.js";
 
 const SPARK_SECONDS = 60;
 const SPARK_WIDTH = 96;
@@ -21,7 +21,7 @@ export function Metrics() {
     <${Metric} name="in" value=${known(compact(into ?? 0))} unit=${t("unit.per_second")} detail=${known(`${bytes(inBytes ?? 0)}/s`)} column="in_messages" />
     <${Metric} name="out" value=${known(compact(out ?? 0))} unit=${t("unit.per_second")} detail=${known(`${bytes(outBytes ?? 0)}/s`)} column="out_messages" />
     <${Metric} name="stored" value=${known(compact(storedMessages.value))} unit=${t("unit.messages")} detail=${known(t("live.metrics.log_size", { size: bytes(end.value) }))} />
-    <${Metric} name="lag" value=${known(compact(totalLag.value))} unit=${t("unit.messages")} detail=${known(t("live.metrics.groups", { n: groupNames.value.length }))} alert=${totalLag.value > 0} />
+    <${Metric} name="lag" value=${known(compact(totalLag.value))} unit=${t("unit.messages")} detail=${known(t("live.metrics.groups", { n: groupNames.value.length }))} alert=${isLagging(totalLag.value)} />
     <${Metric} name="put" value=${known(microseconds(rate("put_p99_us")))} detail=${known(t("live.metrics.median", { value: microseconds(rate("put_p50_us")) }))} column="put_p99_us" />
     <${Metric} name="deliver" value=${known(milliseconds(rate("deliver_p99_ms")))} detail=${known(t("live.metrics.median", { value: milliseconds(rate("deliver_p50_ms")) }))} column="deliver_p99_ms" />
     <${Metric} name="clients" value=${known(count(addresses.value.length))} detail=${known(t("live.metrics.tcp"))} />

@@ -10,6 +10,8 @@ import { history, state } from "../view.js";
 import { Empty } from "./marks.js";
 
 const HEIGHT = 210;
+/** Steps of the upright axes: whole numbers only, as the figures are whole. */
+const STEPS = Array.from({ length: 10 }, (_, exponent) => [1, 2, 5].map((step) => step * 10 ** exponent)).flat();
 
 /** Each plot: how to print a value, the least height of its axis, its series (column, variable of the colour, dashes). */
 const PLOTS = [
@@ -84,7 +86,7 @@ function options(place, plot) {
     scales: { x: { time: true, range: xRange }, y: { range: (_, __, most) => [0, Math.max(plot.least, (most ?? 0) * 1.1)] } },
     axes: [
       { ...axis, values: (_, seconds) => seconds.map((second) => clockTime(second * 1000)), space: 70 },
-      { ...axis, values: (_, values) => values.map(plot.print), size: 64 },
+      { ...axis, values: (_, values) => values.map(plot.print), size: 64, incrs: STEPS },
     ],
     series: [{}, ...plot.series.map(([column, variable, dash]) =>
       ({ label: column, stroke: colour(variable), width: 2, dash, points: { show: false }, spanGaps: false }))],

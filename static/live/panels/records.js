@@ -6,7 +6,7 @@ import { bytes, clockTime, count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { useHold } from "../hold.js";
 import { inspectedOffset, loaded, state } from "../view.js";
-import { Command, Empty, TopicMark } from "./marks.js";
+import { Empty, GlassmqCommand, TopicMark } from "./marks.js";
 
 export function Records() {
   const tail = useComputed(() => state.value.commit_log.tail);
@@ -18,7 +18,7 @@ export function Records() {
     <div class="table-scroll records-scroll" tabindex="0" role="group" aria-labelledby="records-title" ...${handlers}>
       <${RecordTable} records=${shown.toReversed()} caption=${t("live.records.title")} />
       ${loaded.value && shown.length === 0 && html`<${Empty} title=${t("live.records.none")}>
-        <p>${t("live.records.none_next")}</p><${Command} text="glassmq send orders 'hello'" /></${Empty}>`}
+        <p>${t("live.records.none_next")}</p><${GlassmqCommand} words="send orders 'hello'" /></${Empty}>`}
     </div>
   </section>`;
 }

@@ -12,7 +12,7 @@ import {
   systemTopics, topicFilter, userTopics,
 } from "../view.js";
 import { LaneRow } from "./lane.js";
-import { Command, Empty, GroupMark, TopicMark } from "./marks.js";
+import { Command, Empty, GlassmqCommand, GroupMark, TopicMark } from "./marks.js";
 
 /** Sections start open while the topics have no more queues than this in all; then they start as one summed lane. */
 const MOST_OPEN_LANES = 48;
@@ -34,10 +34,11 @@ export function Topics() {
   const section = (topic) => html`<${TopicSection} key=${topic} topic=${topic} startOpen=${startOpen} scroller=${scroller} />`;
   return html`<div class="topics">
     <${TopicTools} />
-    <div class="lane-axis lane-columns" aria-hidden="true">
+    <div class=${`lane-axis lane-columns ${nothing ? "is-unused" : ""}`} aria-hidden="true">
       <span></span><span class="number">${t("live.lane.min")}</span>
       <span ref=${axis} class="lane-axis-scale"><${AxisTicks} /></span>
       <span class="number">${t("live.lane.max")}</span><span>${t("live.lane.lag")}</span>
+      <span class="lane-legend"><i class="lane-legend-unread"></i>${t("live.lane.legend_unread")}<i class="lane-legend-read"></i>${t("live.lane.legend_read")}</span>
     </div>
     <div class="topics-scroll" ref=${scroller} tabindex="0" role="group" aria-label=${t("live.topics.title")}>
       ${nothing && html`<${NoTopics} />`}
@@ -95,8 +96,8 @@ function FirstSteps() {
   const address = useComputed(() => state.value.cluster.name_server);
   return html`<${Empty} title=${t("live.topics.none")}>
     <ol class="first-steps" role="list">
-      <li><p>${t("live.topics.none_next")}</p><${Command} text="glassmq send orders 'hello'" /></li>
-      <li><p>${t("live.consumers.none_next")}</p><${Command} text="glassmq consume orders --group billing" /></li>
+      <li><p>${t("live.topics.none_next")}</p><${GlassmqCommand} words="send orders 'hello'" /></li>
+      <li><p>${t("live.consumers.none_next")}</p><${GlassmqCommand} words="consume orders --group billing" /></li>
       <li><p>${t("live.topics.own_client")}</p><${Command} text=${address.value ?? "127.0.0.1:9876"} /></li>
     </ol></${Empty}>`;
 }
