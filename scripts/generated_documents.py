@@ -24,6 +24,9 @@ from app.engine_settings import java_style_name
 from engine.broker.broker import Broker
 from engine.broker.broker_config import BrokerConfig, java_name, java_value
 from engine.client.client_config import ClientConfig
+from engine.lab.checkers import CHECKERS
+from engine.lab.command import COMMANDS as LAB_COMMANDS
+from engine.lab.scenario_files import load_scenario, scenario_names
 from engine.name_server.name_server import NameServer
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.request_code import RequestCode
@@ -31,7 +34,7 @@ from engine.runtime.lab_runtime import LabWorld
 from engine.store.store_config import MessageStoreConfig
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = (ROOT / "docs" / "configuration.md", ROOT / "CONTRIBUTING.md")
+DOCUMENTS = (ROOT / "docs" / "configuration.md", ROOT / "docs" / "lab.md", ROOT / "CONTRIBUTING.md")
 _PART = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -42,9 +45,20 @@ def commands() -> str:
         for name in command_line.list_commands(context):
             command = command_line.get_command(context, name)
             assert command is not None
-            with click.Context(command, info_name=name, parent=context) as inner:
-                parts.append(f"### glassmq {name}\n\n```text\n{command.get_help(inner)}\n```\n")
+            parts += _help_texts(command, name, context)
     return "\n".join(parts)
+
+
+def _help_texts(command: click.Command, name: str, parent: click.Context) -> list[str]:
+    """The help of ``command`` and of the commands below it."""
+    with click.Context(command, info_name=name, parent=parent) as context:
+        texts = [f"### {context.command_path}\n\n```text\n{command.get_help(context)}\n```\n"]
+        if isinstance(command, click.Group):
+            for below in command.list_commands(context):
+                sub_command = command.get_command(context, below)
+                assert sub_command is not None
+                texts += _help_texts(sub_command, below, context)
+        return texts
 
 
 def comments_of(config: type[Any]) -> dict[str, str]:
@@ -131,7 +145,41 @@ def concepts() -> str:
     return "\n".join(rows) + "\n"
 
 
+def lab_scenarios() -> str:
+    """The scenarios that come along."""
+    rows = ["| name | title | what it shows |", "|---|---|---|"]
+    for name in scenario_names():
+        scenario = load_scenario(name)
+        rows.append(f"| `{name}` | {scenario.title['en']} | {_cell(scenario.about['en'])} |")
+    return "\n".join(rows) + "\n"
+
+
+def lab_commands() -> str:
+    """Every command of a lab world, with its fields."""
+    rows = ["| kind | target | fields | what it does |", "|---|---|---|---|"]
+    for kind, command in LAB_COMMANDS.items():
+        fields = ", ".join(
+            f"`{field.name}`" + (f" ({field.default})" if field.default not in (None, "") else "")
+            for field in command.fields
+        )
+        rows.append(f"| `{kind}` | {command.target.value} | {fields} | {_cell(command.what['en'])} |")
+    return "\n".join(rows) + "\n"
+
+
+def lab_invariants() -> str:
+    """Every checker, and the anomaly that it finds."""
+    rows = ["| name | what holds | why one wants it | anomaly |", "|---|---|---|---|"]
+    rows += [
+        f"| `{name}` | {checker.title['en']} | {checker.why['en']} | {checker.anomaly.value} |"
+        for name, checker in CHECKERS.items()
+    ]
+    return "\n".join(rows) + "\n"
+
+
 PARTS = {
+    "lab-scenarios": lab_scenarios,
+    "lab-commands": lab_commands,
+    "lab-invariants": lab_invariants,
     "commands": commands,
     "broker-settings": lambda: settings_table(BrokerConfig, java_name),
     "store-settings": lambda: settings_table(MessageStoreConfig, java_style_name),

@@ -99,7 +99,8 @@ class SendMessageBackProcessor:
         else:
             topic = retry_topic(header.group)
             queue_id = self._random.randrange(group_config.retry_queue_nums)
-            delay_level = header.delay_level or _FIRST_RETRY_LEVEL + message.reconsume_times
+            # A producer may have stated any number of retries: one below -3 means no delay, as in RocketMQ.
+            delay_level = header.delay_level or max(0, _FIRST_RETRY_LEVEL + message.reconsume_times)
         again = self._message_again(message, topic, queue_id, delay_level)
         if again.delay_level:
             delay_message(again)

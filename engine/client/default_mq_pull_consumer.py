@@ -236,7 +236,10 @@ class DefaultMQPullConsumer:
         return await self.instance.consumer_api.min_offset(await self._address(queue), queue)
 
     async def search_offset(self, queue: MessageQueue, timestamp_ms: int) -> int:
-        """The offset of the message of ``queue`` that was stored nearest to ``timestamp_ms``."""
+        """The offset of the message of ``queue`` that was stored at ``timestamp_ms``.
+
+        When there is none: GlassMQ answers the next one, RocketMQ 4.9 the nearest, which may be an older one.
+        """
         return await self.instance.consumer_api.search_offset(await self._address(queue), queue, timestamp_ms)
 
     async def earliest_message_store_time(self, queue: MessageQueue) -> int:

@@ -37,6 +37,9 @@ _JSON_TYPE_SHIFT = 24
 _HEADER_LENGTH_MASK = 0x00FF_FFFF
 #: Codes above this do not fit the binary header's int16.
 _BINARY_MAX_CODE = 0x7FFF
+#: A remark may quote what the request said: a name of 16 MB, its quotes escaped, would make a header that does not fit
+#: the 24 bits of its length.
+_REMARK_MAX_CHARACTERS = 4_096
 
 
 class SerializeType(IntEnum):
@@ -100,12 +103,12 @@ class RemotingCommand:
     def reply(
         self, code: int, remark: str | None = None, header: EncodableHeader | None = None, body: bytes = b""
     ) -> RemotingCommand:
-        """The response to this request."""
+        """The response to this request; a longer ``remark`` than 4,096 characters is cut."""
         return RemotingCommand(
             code=code,
             opaque=self.opaque,
             flag=RESPONSE_FLAG,
-            remark=remark,
+            remark=None if remark is None else remark[:_REMARK_MAX_CHARACTERS],
             ext_fields={} if header is None else header.encode(),
             body=body,
             serialize_type=self.serialize_type,

@@ -14,6 +14,8 @@ from engine.protocol.json_fields import as_text, get_boolean, get_integer, get_l
 #: The expression that takes every message.
 SUBSCRIBE_ALL = "*"
 _TAG_SEPARATOR = "||"
+#: Tags of one subscription. RocketMQ has no bound; a frame has room for millions, which would take seconds to read.
+MAX_TAGS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class SubscriptionData:
             expression_type=get_text(fields, "expressionType", ExpressionType.TAG),
             sub_version=get_integer(fields, "subVersion", 0),
             class_filter_mode=get_boolean(fields, "classFilterMode"),
-            listed_tags=get_list(fields, "tagsSet", as_text, at_most=10_000),
+            listed_tags=get_list(fields, "tagsSet", as_text, at_most=MAX_TAGS),
         )
 
 
@@ -77,11 +79,16 @@ def build_subscription_data(
     class_filter_mode: bool = False,
     listed_tags: tuple[str, ...] = (),
 ) -> SubscriptionData:
-    """The subscription of ``expression``: ``"*"``, null or "" for all, ``"TagA || TagB"``, or an SQL92 condition."""
+    """The subscription of ``expression``: ``"*"``, null or "" for all, ``"TagA || TagB"``, or an SQL92 condition.
+
+    Raises :class:`MalformedBody` for an expression without a tag or with more than :data:`MAX_TAGS`.
+    """
     kind = expression_type or ExpressionType.TAG
     text = (expression or "").strip() or SUBSCRIBE_ALL
     tags: dict[str, None] = {}
     if kind == ExpressionType.TAG and text != SUBSCRIBE_ALL:
+        if text.count(_TAG_SEPARATOR) >= MAX_TAGS:
+            raise MalformedBody(f"a subscription to {topic} names more than {MAX_TAGS} tags")
         tags = {tag.strip(): None for tag in text.split(_TAG_SEPARATOR) if tag.strip()}
         if not tags:
             raise MalformedBody(f"subscription {expression!r} to {topic} names no tag; allowed: * or TagA || TagB")

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 #: How many entries are kept when nothing else is said; older ones are dropped, the hash still covers them.
 JOURNAL_LIMIT = 1_000_000
+#: How many entries and frames may wait to be hashed.
+_UNHASHED_MAX = 20_000
 
 
 class JournalEntry(NamedTuple):
@@ -32,11 +34,14 @@ class LabJournal:
         self.dropped = 0
         self._limit = limit
         self._hash = hashlib.sha256()
+        #: What the hash does not cover yet. A world that is only looked at never needs its hash.
+        self._unhashed: list[JournalEntry | bytes] = []
 
     def append(self, entry: JournalEntry) -> None:
-        """Add one entry and mix it into the hash."""
-        number, time_us, actor, label, cause = entry
-        self._hash.update(f"{number} {time_us} {actor}|{label}|{cause}\n".encode())
+        """Add one entry; the hash covers it."""
+        self._unhashed.append(entry)
+        if len(self._unhashed) > _UNHASHED_MAX:
+            self._catch_up()
         entries = self.entries
         entries.append(entry)
         if len(entries) > self._limit:
@@ -47,9 +52,21 @@ class LabJournal:
 
     def mix(self, data: bytes) -> None:
         """Let the hash cover ``data`` too, without an entry."""
-        self._hash.update(data)
+        self._unhashed.append(data)
 
     @property
     def hash(self) -> str:
         """SHA-256 of everything so far, in hexadecimal."""
+        self._catch_up()
         return self._hash.hexdigest()
+
+    def _catch_up(self) -> None:
+        pieces = []
+        for piece in self._unhashed:
+            if isinstance(piece, bytes):
+                pieces.append(piece)
+            else:
+                number, time_us, actor, label, cause = piece
+                pieces.append(f"{number} {time_us} {actor}|{label}|{cause}\n".encode())
+        self._hash.update(b"".join(pieces))
+        self._unhashed.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from enum import Enum
 from typing import NamedTuple, Protocol
 
@@ -24,6 +25,16 @@ class Parcel(NamedTuple):
     data: bytes
 
 
+class OutOfOrder(tuple[int, ...]):
+    """Delays of copies that later parcels of the same connection may overtake.
+
+    TCP would not let that happen. Frames are numbered by their senders, so both sides have to cope all the same: with
+    several connections, or several threads behind one, answers do come in any order.
+    """
+
+    __slots__ = ()
+
+
 class LinkFault(Protocol):
     """Decides over parcels. The first fault of the network with an opinion wins.
 
@@ -35,21 +46,63 @@ class LinkFault(Protocol):
         """One extra delay in microseconds for each copy that arrives; ``None``: no opinion.
 
         ``()`` drops the parcel, ``(0,)`` lets it pass, ``(5_000,)`` delays it and all behind it, ``(0, 0)``
-        delivers it twice (frames only).
+        delivers it twice (frames only). As :class:`OutOfOrder` they do not hold back what comes later.
         """
         ...
 
 
 class Partition:
-    """Nothing passes between ``left`` and ``right``, in either direction."""
+    """Nothing passes from ``left`` to ``right``; nor back, unless ``one_way``."""
 
-    def __init__(self, left: tuple[str, ...], right: tuple[str, ...]) -> None:
+    def __init__(self, left: tuple[str, ...], right: tuple[str, ...], *, one_way: bool = False) -> None:
         self.left = left
         self.right = right
+        self.one_way = one_way
 
     def extra_delays_us(self, parcel: Parcel) -> tuple[int, ...] | None:
         """Drops what crosses the line."""
         crosses = (parcel.source in self.left and parcel.target in self.right) or (
-            parcel.source in self.right and parcel.target in self.left
+            not self.one_way and parcel.source in self.right and parcel.target in self.left
         )
         return () if crosses else None
+
+
+class PoorLink:
+    """One direction of a link that is slow, loses, doubles or shuffles frames.
+
+    Each frame draws one number per property, whatever the others decide: so changing one ratio does not change what
+    the same seed does to another.
+
+    :param chance: where the numbers come from; this object's own.
+    """
+
+    def __init__(self, source: str, target: str, chance: random.Random) -> None:
+        self.source = source
+        self.target = target
+        #: Added to the latency of everything.
+        self.delay_us = 0
+        #: Shares of the frames, 0.0 to 1.0.
+        self.loss_ratio = 0.0
+        self.duplicate_ratio = 0.0
+        self.reorder_ratio = 0.0
+        #: How much later a shuffled frame arrives.
+        self.reorder_delay_us = 20_000
+        self._chance = chance
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing is wrong with it."""
+        return not (self.delay_us or self.loss_ratio or self.duplicate_ratio or self.reorder_ratio)
+
+    def extra_delays_us(self, parcel: Parcel) -> tuple[int, ...] | None:
+        """See :class:`LinkFault`."""
+        if parcel.source != self.source or parcel.target != self.target:
+            return None
+        if parcel.kind is not ParcelKind.FRAME:
+            return (self.delay_us,)
+        loss, duplicate, reorder = (self._chance.random() for _ in range(3))
+        if loss < self.loss_ratio:
+            return ()
+        if reorder < self.reorder_ratio:
+            return OutOfOrder((self.delay_us + self.reorder_delay_us,))
+        return (self.delay_us,) * (2 if duplicate < self.duplicate_ratio else 1)

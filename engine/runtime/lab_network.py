@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from engine.runtime.connection_limits import CONNECTIONS_LIMIT
-from engine.runtime.lab_actor import LabNode
+from engine.runtime.lab_actor import LabActor, LabNode
 from engine.runtime.lab_connection import LabConnection
-from engine.runtime.lab_link_fault import LinkFault, Parcel, ParcelKind
+from engine.runtime.lab_link_fault import LinkFault, OutOfOrder, Parcel, ParcelKind
 from engine.runtime.lab_loop import LabLoop
 from engine.runtime.port import AddressInUse, ConnectFailed, Connection, FrameHandler
 
@@ -78,9 +78,9 @@ class LabNetwork:
         self.latencies_us: dict[tuple[str, str], int] = {}
         #: Asked in order about every parcel.
         self.faults: list[LinkFault] = []
-        #: Told about every parcel that is handed to a link, with the delays of its copies (none: it is
-        #: dropped).
-        self.on_parcel: Callable[[Parcel, tuple[int, ...]], None] | None = None
+        #: Each is told about every parcel that is handed to a link, and after how many microseconds its
+        #: copies arrive (none: it is dropped).
+        self.parcel_watchers: list[Callable[[Parcel, tuple[int, ...]], None]] = []
         self._random = random.Random(f"{seed}:network")
         self._hosts: dict[str, _Host] = {}
         self._connection_counts: dict[tuple[str, str], int] = {}
@@ -127,22 +127,20 @@ class LabNetwork:
     ) -> int:
         """Bring one parcel to the other end of ``sender``'s connection; how many copies are under way."""
         receiver = sender.peer
-        delays_us = self._delays_us(Parcel(kind, sender.node.name, receiver.node.name, data))
-        now_us = self.loop.now_us
+        parcel = Parcel(kind, sender.node.name, receiver.node.name, data)
+        delays_us = self._delays_us(parcel, sender)
         for delay_us in delays_us:
-            sender.last_arrival_us = max(now_us + delay_us, sender.last_arrival_us)
-            delay_in_order_us = sender.last_arrival_us - now_us
             if receiver.node.alive:
-                self.loop.post(receiver.actor, receiver.context, label, delay_in_order_us, arrive, *arguments)
+                self.loop.post(receiver.actor, receiver.context, label, delay_us, arrive, *arguments)
             elif self._hosts[receiver.node.name].answers:
                 # The machine is up but knows no such connection (any more): it says so.
-                reset_us = delay_in_order_us + self._latency_us(receiver.node.name, sender.node.name)
+                reset_us = delay_us + self._latency_us(receiver.node.name, sender.node.name)
                 reason = "connection reset: the other end knows no such connection"
                 self.loop.post(sender.actor, sender.context, "connection reset", reset_us, sender.close_arrives, reason)
         return len(delays_us)
 
-    def _delays_us(self, parcel: Parcel) -> tuple[int, ...]:
-        """How long each copy of ``parcel`` takes."""
+    def _delays_us(self, parcel: Parcel, sender: LabConnection | None = None) -> tuple[int, ...]:
+        """How long each copy of ``parcel`` takes; on the connection of ``sender`` none overtakes another."""
         extra_us: tuple[int, ...] = (0,)
         for fault in self.faults:
             opinion = fault.extra_delays_us(parcel)
@@ -151,8 +149,15 @@ class LabNetwork:
                 break
         latency_us = self._latency_us(parcel.source, parcel.target)
         delays_us = tuple(latency_us + extra for extra in extra_us)
-        if self.on_parcel is not None:
-            self.on_parcel(parcel, delays_us)
+        if sender is not None and not isinstance(extra_us, OutOfOrder):
+            now_us = self.loop.now_us
+            in_order: list[int] = []
+            for delay_us in delays_us:
+                sender.last_arrival_us = max(now_us + delay_us, sender.last_arrival_us)
+                in_order.append(sender.last_arrival_us - now_us)
+            delays_us = tuple(in_order)
+        for watch in self.parcel_watchers:
+            watch(parcel, delays_us)
         return delays_us
 
     def _latency_us(self, source: str, target: str) -> int:
@@ -250,6 +255,10 @@ class LabNetwork:
             return
         client_end.made()
         outcome.set_result(client_end)
+
+    def link_actors(self) -> list[LabActor]:
+        """The receiving ends of all open connections."""
+        return [connection.actor for host in self._hosts.values() for connection in host.connections]
 
     def forget(self, connection: LabConnection) -> None:
         """``connection`` is gone."""

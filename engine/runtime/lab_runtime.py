@@ -17,7 +17,7 @@ from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, TypeVar
 
-from engine.runtime.lab_actor import LabNode
+from engine.runtime.lab_actor import LabActor, LabNode
 from engine.runtime.lab_clock import LabClock
 from engine.runtime.lab_disk import LabDisk
 from engine.runtime.lab_event import LabEvent
@@ -103,7 +103,7 @@ class LabWorld:
         self._runtimes: dict[str, LabRuntime] = {}
         self._spawned: list[LabTask[Any]] = []
         self.loop.on_event = self._write_journal
-        self.network.on_parcel = self._hash_parcel
+        self.network.parcel_watchers.append(self._hash_parcel)
 
     # ------------------------------------------------------------------------------ nodes
 
@@ -142,6 +142,11 @@ class LabWorld:
     def resume(self, name: str) -> None:
         """End a pause."""
         self.loop.resume(self._runtimes[name].node)
+
+    def actors(self) -> list[LabActor]:
+        """Everything that runs callbacks now: unfinished tasks, then links; in the order of their creation."""
+        tasks = [task.actor for node in self.loop.nodes.values() for task in node.tasks if not task.done()]
+        return tasks + self.network.link_actors()
 
     def _start(self, name: str) -> LabRuntime:
         node = self.loop.start_node(name)
@@ -206,7 +211,8 @@ class LabWorld:
     def close(self) -> None:
         """Free the world: its unfinished coroutines are closed."""
         self.loop.close()
-        self.network.on_parcel = None
+        self.network.parcel_watchers.clear()
+        self.network.faults.clear()
         self._spawned.clear()
 
     def __enter__(self) -> LabWorld:

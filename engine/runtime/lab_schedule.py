@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from engine.runtime.lab_actor import LabNode
@@ -101,6 +101,36 @@ class LabSchedule:
             if actor.number not in first and not event.is_cancelled and not actor.blocked:
                 first[actor.number] = event
         return list(first.values())
+
+    def peek(self) -> LabEvent | None:
+        """The event that would run next without a scheduler or a gate; nothing changes. None: there is none."""
+        for event in self.ready:
+            if not event.is_cancelled and not event.actor.blocked:
+                return event
+        runnable = (timer for timer in self._timers if not timer[2].is_cancelled and not timer[2].actor.blocked)
+        first = min(runnable, default=None, key=lambda timer: timer[:2])
+        return first[2] if first is not None else None
+
+    def let_time_pass(self, until_us: int) -> None:
+        """Go on to ``until_us``, or to the first event that may run before; nothing runs.
+
+        What was due meanwhile but is held or paused is set aside in the same order as by a run. Not for worlds with a
+        scheduler or a gate.
+        """
+        event = self.next_event(until_us)
+        if event is not None:
+            self.ready.appendleft(event)
+        else:
+            self.now_us = max(self.now_us, until_us)
+
+    def pending_events(self) -> Iterator[LabEvent]:
+        """What is due but has not run, cancelled ones included: first what waits for a hold or pause to end."""
+        yield from self._parked
+        yield from self.ready
+
+    def timer_events(self) -> Iterator[LabEvent]:
+        """What is not due yet, cancelled ones included, in no particular order."""
+        return (event for _, _, event in self._timers)
 
     def unpark(self) -> None:
         """Some actor may run again: put its parked events before all that is ready, because they are older."""

@@ -15,9 +15,10 @@ class Refused(Exception):
 
 
 class SocketBrowser:
-    """Connects to ``/live`` of a page server at ``"host:port"``. Every wait ends after ``timeout_s`` with None."""
+    """Connects to a namespace of a page server at ``"host:port"``. Every wait ends after ``timeout_s`` with None."""
 
-    def __init__(self, address, *, headers=None, join=True, timeout_s=10):
+    def __init__(self, address, *, headers=None, join=True, timeout_s=10, namespace="/live"):
+        self._namespace = namespace
         host, _, port = address.rpartition(":")
         self._socket = socket.create_connection((host, int(port)), timeout=timeout_s)
         self._connection = WSConnection(ConnectionType.CLIENT)
@@ -33,7 +34,7 @@ class SocketBrowser:
         self.hello = json.loads(self.receive_text()[1:])
         self.joined = None
         if join:
-            self.send_raw("40/live,")
+            self.send_raw(f"40{namespace},")
             self.joined = self.receive_text()
 
     def _send(self, event):
@@ -72,13 +73,13 @@ class SocketBrowser:
         while (text := self.receive_text()) is not None:
             if text == "2":
                 self.send_raw("3")
-            elif text.startswith("42/live,"):
-                name, payload = json.loads(text.removeprefix("42/live,"))
+            elif text.startswith(f"42{self._namespace},"):
+                name, payload = json.loads(text.removeprefix(f"42{self._namespace},"))
                 return name, payload
         return None
 
     def send(self, event, *arguments):
-        self.send_raw("42/live," + json.dumps([event, *arguments]))
+        self.send_raw(f"42{self._namespace}," + json.dumps([event, *arguments]))
 
     def send_raw(self, text):
         """Raises OSError when the connection is gone."""

@@ -59,6 +59,16 @@ def test_the_consumer_may_choose_the_delay():
         assert len(client.messages(RETRY)) == 1
 
 
+@pytest.mark.parametrize("reconsume_times", [-3, -100, -(1 << 31)])
+def test_a_message_that_claims_fewer_than_no_retries_comes_again_at_once(reconsume_times):
+    with broker_lab() as lab:
+        client = lab.client()
+        client.send(reconsume_times=reconsume_times)
+        assert client.send_back(client.messages()[0]).code == ResponseCode.SUCCESS
+        lab.run_for(10)
+        assert [message.reconsume_times for message in client.messages(RETRY)] == [reconsume_times + 1]
+
+
 @pytest.mark.parametrize(
     ("delay_level", "max_reconsume_times", "group_retries"), [(-1, None, 16), (0, 0, 16), (0, None, 0)]
 )

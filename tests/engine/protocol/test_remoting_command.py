@@ -99,6 +99,15 @@ def test_a_reply_keeps_opaque_and_serialize_type() -> None:
     assert (reply.opaque, reply.serialize_type, reply.is_response) == (42, SerializeType.ROCKETMQ, True)
 
 
+@pytest.mark.parametrize("serialize_type", list(SerializeType))
+def test_a_remark_that_quotes_16_megabytes_does_not_break_the_reply(serialize_type: SerializeType) -> None:
+    request = RemotingCommand(code=202, opaque=42, serialize_type=serialize_type)
+    reply = request.reply(17, f"topic {chr(1) * 16_000_000!r} does not exist")
+    again = decode_command(encode_command(reply)[4:])
+    assert (again.code, again.opaque, again.serialize_type) == (17, 42, serialize_type)
+    assert again.remark is not None and again.remark.startswith("topic '\\x01")
+
+
 def test_a_code_beyond_16_bits_travels_as_json() -> None:
     command = RemotingCommand(code=200_050, serialize_type=SerializeType.ROCKETMQ)
     again = decode_command(encode_command(command)[4:])

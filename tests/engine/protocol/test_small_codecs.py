@@ -16,7 +16,7 @@ from engine.protocol.message_properties import decode_properties, encode_propert
 from engine.protocol.message_queue import MessageQueue
 from engine.protocol.names import validate_topic
 from engine.protocol.response_code import ResponseCode, outcome_is_known
-from engine.protocol.subscription_data import SubscriptionData, build_subscription_data
+from engine.protocol.subscription_data import MAX_TAGS, SubscriptionData, build_subscription_data
 
 words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x01\x02"), min_size=1, max_size=12)
 
@@ -100,6 +100,13 @@ def test_wrong_hash_codes_of_a_heartbeat_are_replaced() -> None:
 def test_an_expression_without_a_tag_is_refused() -> None:
     with pytest.raises(MalformedBody, match="names no tag"):
         build_subscription_data("T", " || ")
+
+
+def test_a_subscription_to_more_tags_than_allowed_is_refused() -> None:
+    tags = [f"t{number}" for number in range(MAX_TAGS)]
+    assert build_subscription_data("T", "||".join(tags)).tags_set == tuple(tags)
+    with pytest.raises(MalformedBody, match="more than 10000 tags"):
+        build_subscription_data("T", "||".join([*tags, "one-more"]))
 
 
 def test_object_keys_survive() -> None:

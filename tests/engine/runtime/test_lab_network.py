@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.runtime.connection_limits import IDLE_TIMEOUT_MS
-from engine.runtime.lab_link_fault import ParcelKind, Partition
+from engine.runtime.lab_link_fault import OutOfOrder, Parcel, ParcelKind, Partition, PoorLink
 from engine.runtime.lab_runtime import LabNodeFailed, LabWorld
 from engine.runtime.port import ConnectFailed
 from tests.support.runtime_handlers import CollectingHandler, EchoHandler, frame_of
@@ -134,6 +136,77 @@ def test_nothing_crosses_a_partition_until_it_heals(world):
     send_numbers(client, 1)
     world.run_for(100)
     assert server.frames == [b"frame0"]
+
+
+def test_a_one_way_partition_lets_the_other_direction_through(world):
+    accepted, handler = connect(world)
+    world.network.faults.append(Partition(("client",), ("server",), one_way=True))
+    handler.connection.send_frame(frame_of(b"lost"))
+    accepted.connection.send_frame(frame_of(b"arrives"))
+    world.run_for(10)
+    assert accepted.frames == []
+    assert handler.frames == [b"arrives"]
+
+
+def test_a_frame_out_of_order_is_overtaken_and_holds_nothing_back(world):
+    accepted, handler = connect(world)
+    world.network.faults.append(OnFrame(b"frame1", OutOfOrder((5_000,))))
+    send_numbers(handler)
+    world.run_for(2)
+    assert accepted.frames == [b"frame0", b"frame2", b"frame3"]
+    world.run_for(10)
+    assert accepted.frames == [b"frame0", b"frame2", b"frame3", b"frame1"]
+
+
+def test_watchers_are_told_when_each_copy_really_arrives(world):
+    _, handler = connect(world)
+    told = []
+    world.network.parcel_watchers.append(lambda parcel, delays_us: told.append((parcel.data[4:], delays_us)))
+    world.network.faults += [OnFrame(b"frame1", (3_000,)), OnFrame(b"frame2", (0, 0)), OnFrame(b"frame3", ())]
+    send_numbers(handler)
+    assert told == [(b"frame0", (1_000,)), (b"frame1", (4_000,)), (b"frame2", (4_000, 4_000)), (b"frame3", ())]
+
+
+def poor_link(**properties):
+    link = PoorLink("client", "server", random.Random(7))
+    for name, value in properties.items():
+        assert hasattr(link, name)
+        setattr(link, name, value)
+    return link
+
+
+def opinions(link, count=1_000, kind=ParcelKind.FRAME):
+    return [link.extra_delays_us(Parcel(kind, "client", "server", b"")) for _ in range(count)]
+
+
+def test_a_poor_link_does_to_its_share_of_the_frames_what_it_is_asked():
+    assert PoorLink("client", "server", random.Random(7)).is_good
+    assert not poor_link(delay_us=1).is_good
+    assert set(opinions(poor_link(delay_us=5))) == {(5,)}
+    assert 250 < opinions(poor_link(loss_ratio=0.3)).count(()) < 350
+    assert 250 < opinions(poor_link(duplicate_ratio=0.3)).count((0, 0)) < 350
+    late = [one for one in opinions(poor_link(reorder_ratio=0.3)) if isinstance(one, OutOfOrder)]
+    assert 250 < len(late) < 350
+    assert set(late) == {(20_000,)}
+
+
+def test_a_poor_link_says_nothing_about_others_and_loses_no_connection():
+    link = poor_link(loss_ratio=1.0)
+    assert link.extra_delays_us(Parcel(ParcelKind.FRAME, "server", "client", b"")) is None
+    assert opinions(link, 1, ParcelKind.CLOSE) == [(0,)]
+
+
+def test_changing_one_ratio_does_not_change_what_another_hits():
+    lost = [index for index, one in enumerate(opinions(poor_link(loss_ratio=0.2))) if one == ()]
+    both = opinions(poor_link(loss_ratio=0.2, duplicate_ratio=0.5))
+    assert [index for index, one in enumerate(both) if one == ()] == lost
+
+
+def test_the_actors_of_a_world_are_its_tasks_and_its_links(world):
+    connect(world)
+    names = [actor.name for actor in world.actors()]
+    assert "client->server" in names
+    assert "server->client" in names
 
 
 def test_a_crash_resets_the_connections_at_the_peer(world):

@@ -148,3 +148,40 @@ def test_paused_nodes_offer_nothing_to_a_scheduler():
     loop.resume(node)
     loop.run_events(100)
     assert [name for name, _ in trace[3:]] == ["b", "b", "b"]
+
+
+def test_a_peek_tells_the_next_event_and_changes_nothing():
+    loop = LabLoop.new()
+    schedule = loop.schedule
+    assert schedule.peek() is None
+    loop.call_later(2, print)
+    first = loop.call_later(1, print)
+    assert schedule.peek() is first
+    node = loop.start_node("B")
+    ready = loop.post(loop.new_actor("b", node), loop.context_of(loop.root), "now", 0, print)
+    assert schedule.peek() is ready
+    loop.pause(node)
+    assert schedule.peek() is first
+    first.cancel()
+    assert schedule.peek() is not first
+    assert schedule.peek() is schedule.peek()
+    assert loop.event_number == 0
+
+
+def test_time_passes_up_to_the_first_event_that_may_run():
+    loop = LabLoop.new()
+    trace: list[tuple[str, str]] = []
+    node = loop.start_node("B")
+    paused = loop.new_actor("b", node)
+    loop.post(paused, loop.context_of(paused), "b", 1_000, trace.append, ("b", "late"))
+    loop.call_later(0.002, trace.append, ("a", "later"))
+    loop.pause(node)
+    loop.schedule.let_time_pass(1_500)
+    assert (loop.now_us, trace) == (1_500, [])
+    loop.schedule.let_time_pass(9_000)
+    assert (loop.now_us, trace) == (2_000, [])
+    loop.resume(node)
+    loop.run_events(10)
+    assert trace == [("b", "late"), ("a", "later")]
+    loop.schedule.let_time_pass(9_000)
+    assert loop.now_us == 9_000

@@ -1,0 +1,70 @@
+"""A node that is a broker, with its disk."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from engine.broker.broker import Broker
+from engine.broker.broker_config import BrokerConfig
+from engine.lab.node_role import LabNodeRole
+from engine.lab.settings import LAB_COMMIT_LOG_FILE_BYTES, of_class
+from engine.protocol.subscription_group_config import SubscriptionGroupConfig
+from engine.protocol.topic_config import TopicConfig
+from engine.runtime.lab_storage import LabStorage
+from engine.store.store_config import FlushDiskType, MessageStoreConfig
+
+
+class BrokerRole(LabNodeRole):
+    """:ivar broker: None while the process does not run."""
+
+    broker: Broker | None = None
+
+    @property
+    def storage(self) -> LabStorage:
+        """The machine's disk; it outlives the process."""
+        return self.world.lab.storages[self.name]
+
+    def boot(self) -> None:
+        """See :class:`LabNodeRole`."""
+        self.storage.flush_us = self.spec.disk.fsync_ms * 1_000
+        super().boot()
+
+    async def _start(self) -> None:
+        config = BrokerConfig(
+            broker_name=self.name,
+            host=self.runtime.identity.host_ip,
+            name_server_addresses=(self.world.name_server_address,),
+            **cast("dict[str, Any]", of_class(BrokerConfig, self.settings)),
+        )
+        store_settings: dict[str, Any] = {"mapped_file_size_commit_log": LAB_COMMIT_LOG_FILE_BYTES}
+        store_settings |= of_class(MessageStoreConfig, self.settings)
+        flush = FlushDiskType(self.spec.flush)
+        broker = Broker(self.runtime, config, MessageStoreConfig(flush_disk_type=flush, **store_settings))
+        if self.incarnation == 0:
+            self._create_topics_and_groups(broker)
+        self.broker = broker
+        await broker.start()
+
+    def _create_topics_and_groups(self, broker: Broker) -> None:
+        """An administrator made them before this story begins."""
+        scenario = self.world.scenario
+        for topic in scenario.topics:
+            broker.topic_config_manager.update_topic_config(TopicConfig(topic.name, topic.queues, topic.queues))
+        for group in scenario.groups:
+            broker.subscription_group_manager.update_subscription_group_config(
+                SubscriptionGroupConfig(
+                    group.name, retry_queue_nums=group.retry_queues, retry_max_times=group.retry_max_times
+                )
+            )
+
+    async def change_queue_count(self, topic: str, queues: int) -> None:
+        """What an administrator's UPDATE_AND_CREATE_TOPIC does."""
+        if self.broker is not None:
+            self.broker.topic_config_manager.update_topic_config(TopicConfig(topic, queues, queues))
+
+    async def _stop(self) -> None:
+        if self.broker is not None:
+            await self.broker.shutdown()
+
+    def _forget(self) -> None:
+        self.broker = None

@@ -1,0 +1,82 @@
+"""What all checkers have in common.
+
+A checker claims something about a world and looks, event by event, whether it holds. Its docstring says within which
+fault model the claim must hold, and what RocketMQ does *not* promise. It is told only what changed (see
+:class:`~engine.lab.checkers.cluster_watch.ClusterWatch`), so an event in which nothing changed costs it nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.lab.checkers.violation import Anomaly, Violation
+
+if TYPE_CHECKING:
+    from engine.lab.checkers.cluster_watch import ClusterWatch
+    from engine.lab.scenario import Scenario
+
+#: A text for people, per language ("en", "zh").
+Texts = Mapping[str, str]
+
+#: A checker reports no more violations in one run: the first ones tell the story.
+MAX_VIOLATIONS = 100
+
+
+class Checker(ABC):
+    """One invariant.
+
+    Subclasses take what they need of the news by defining these methods; see ``ClusterWatch`` for when each comes:
+    ``message_stored``, ``message_lost``, ``messages_dispatched``, ``broker_loaded``, ``offset_committed``,
+    ``send_returned``, ``consume_began``, ``consume_ended``, ``second_passed``, ``event_ran``, ``run_ended``.
+
+    :cvar name: as in a scenario's ``invariants``.
+    :cvar title, why: for people, per language: what holds, and why one wants it.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[Texts]
+    why: ClassVar[Texts]
+    anomaly: ClassVar[Anomaly]
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        self.watch = watch
+        self._reported: dict[tuple[str | int, ...], None] = {}
+        watch.add(self)
+
+    @classmethod
+    def applies(cls, scenario: Scenario) -> bool:
+        """Whether the claim means anything in ``scenario``."""
+        return True
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found so far."""
+        return not self._reported
+
+    def report(
+        self,
+        element: Mapping[str, str | int],
+        messages: tuple[str, ...],
+        en: str,
+        zh: str,
+        anomaly: Anomaly | None = None,
+    ) -> None:
+        """Something does not hold. Only the first report about an element counts."""
+        identity = tuple(element.values())
+        if identity in self._reported or len(self._reported) >= MAX_VIOLATIONS:
+            return
+        self._reported[identity] = None
+        watch = self.watch
+        self.watch.found.append(
+            Violation(
+                self.name,
+                anomaly or self.anomaly,
+                watch.event_number,
+                watch.now_us,
+                dict(element),
+                messages,
+                {"en": en, "zh": zh},
+            )
+        )

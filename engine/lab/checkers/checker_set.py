@@ -1,0 +1,65 @@
+"""All checkers of one world, fed by one watch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engine.lab.checkers.acknowledged_messages_are_stored import AcknowledgedMessagesAreStored
+from engine.lab.checkers.checker import Checker
+from engine.lab.checkers.cluster_watch import ClusterWatch
+from engine.lab.checkers.committed_offsets_within_queue import CommittedOffsetsWithinQueue
+from engine.lab.checkers.consumed_in_the_end import ConsumedInTheEnd
+from engine.lab.checkers.consumed_was_sent import ConsumedWasSent
+from engine.lab.checkers.dead_letters_not_redelivered import DeadLettersNotRedelivered
+from engine.lab.checkers.log_and_queues_agree import LogAndQueuesAgree
+from engine.lab.checkers.no_code_fails import NoCodeFails
+from engine.lab.checkers.offsets_never_pass_unconsumed import OffsetsNeverPassUnconsumed
+from engine.lab.checkers.one_owner_per_queue import OneOwnerPerQueue
+from engine.lab.checkers.retry_count_within_limit import RetryCountWithinLimit
+from engine.lab.checkers.violation import Violation
+
+if TYPE_CHECKING:
+    from engine.lab.world import ScenarioWorld
+
+#: Name -> checker, in the order in which they are shown.
+CHECKERS: dict[str, type[Checker]] = {
+    checker.name: checker
+    for checker in (
+        AcknowledgedMessagesAreStored,
+        LogAndQueuesAgree,
+        ConsumedWasSent,
+        OffsetsNeverPassUnconsumed,
+        CommittedOffsetsWithinQueue,
+        OneOwnerPerQueue,
+        RetryCountWithinLimit,
+        DeadLettersNotRedelivered,
+        ConsumedInTheEnd,
+        NoCodeFails,
+    )
+}
+
+
+class CheckerSet:
+    """The checkers that ``world.scenario`` asks for (all, when it names none) and that mean anything in it.
+
+    :ivar watch: what it knows of the world.
+    :ivar checkers: in the order of :data:`CHECKERS`; each says whether it is ``ok``.
+    """
+
+    def __init__(self, world: ScenarioWorld) -> None:
+        scenario = world.scenario
+        self.watch = ClusterWatch(world)
+        self.checkers: list[Checker] = [
+            checker(self.watch)
+            for name, checker in CHECKERS.items()
+            if (not scenario.invariants or name in scenario.invariants) and checker.applies(scenario)
+        ]
+
+    def after_event(self, event_number: int) -> Sequence[Violation]:
+        """What the event with this number broke."""
+        return self.watch.after_event(event_number)
+
+    def at_end(self) -> Sequence[Violation]:
+        """The run is over: what is missing now."""
+        return self.watch.end()

@@ -1,0 +1,156 @@
+"""Checker: commit log and consume queues tell the same.
+
+Anomalies: *skipped* (a message in the log that no consume-queue entry points to, or that points elsewhere: nobody can
+consume it), *ghost read* (a queue longer than its messages), *out of order* (logical offsets of one queue that do not
+follow each other in the log).
+
+Fault model: any. Entries are checked the moment the dispatcher has written them, all of them after each start of a
+broker, and one of the old ones in turn every 8 events, because they may be damaged later. Between append and dispatch
+(one turn of the event loop) a message is in the log only; that is RocketMQ's reput delay and no disagreement. Offsets
+whose messages a crash has taken may be fillers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.lab.checkers.broker_watch import BrokerWatch
+from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.logged_message import LoggedMessage
+from engine.lab.checkers.violation import Anomaly
+
+if TYPE_CHECKING:
+    from engine.lab.checkers.cluster_watch import ClusterWatch
+
+#: An old entry is looked at again every so many events.
+_EVENTS_PER_AUDIT = 8
+
+
+class LogAndQueuesAgree(Checker):
+    """See the module."""
+
+    name = "log-and-queues-agree"
+    anomaly = Anomaly.SKIPPED
+    title: ClassVar[Texts] = {"en": "Commit log and consume queues agree", "zh": "提交日志与消费队列一致"}
+    why: ClassVar[Texts] = {
+        "en": "Consumers find messages only through consume queues: one without an entry is stored, but never seen.",
+        "zh": "消费者只能通过消费队列找到消息：没有条目的消息虽已存储，却永远不会被看到。",
+    }
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        super().__init__(watch)
+        #: (broker, topic, queue id) -> the offset that its next message must have.
+        self._next_offsets: dict[tuple[str, str, int], int] = {}
+        self._audited: dict[str, int] = {}
+
+    # --- news --------------------------------------------------------------------------------------------------------
+
+    def message_stored(self, message: LoggedMessage) -> None:
+        """Offsets of a queue follow each other in the log."""
+        if not message.is_in_queue:
+            return
+        queue = message.broker, message.topic, message.queue_id
+        expected = self._next_offsets.get(queue, 0)
+        self._next_offsets[queue] = message.queue_offset + 1
+        if message.queue_offset != expected and self.watch.brokers[message.broker].is_up:
+            self.report(
+                message.element,
+                (message.first_key,),
+                f"{_where(message)} follows offset {expected - 1} of its queue in the log.",
+                f"{_where_zh(message)}在日志中紧跟该队列的偏移量 {expected - 1}。",
+                Anomaly.OUT_OF_ORDER,
+            )
+
+    def hole_found(self, broker: BrokerWatch, commit_log_offset: int) -> None:
+        """Neither a message nor the end of a file lies there."""
+        self.report(
+            {"node": broker.name, "commit_log_offset": commit_log_offset},
+            (),
+            f"The commit log of {broker.name} cannot be read at offset {commit_log_offset}: no message begins there.",
+            f"{broker.name} 的提交日志在偏移量 {commit_log_offset} 处无法读取：那里没有消息。",
+            Anomaly.LOST_WRITE,
+        )
+
+    def messages_dispatched(self, broker: BrokerWatch, messages: Sequence[LoggedMessage]) -> None:
+        """They have entries now, and their queues end behind them."""
+        ends: dict[tuple[str, int], LoggedMessage] = {}
+        for message in messages:
+            if message.is_in_queue:
+                self._check_entry(broker, message)
+                ends[message.topic, message.queue_id] = message
+        for message in ends.values():
+            self._check_end(broker, message)
+
+    def broker_loaded(self, broker: BrokerWatch) -> None:
+        """Recovery must leave both in agreement."""
+        for topic, queue_id, queue in broker.broker.store.consume_queues():
+            self._next_offsets[broker.name, topic, queue_id] = queue.next_offset
+        for message in broker.messages:
+            if message.is_in_queue:
+                self._check_entry(broker, message)
+
+    def event_ran(self) -> None:
+        """Now and then look at an old entry again."""
+        if self.watch.event_number % _EVENTS_PER_AUDIT == 0:
+            for broker in self.watch.brokers.values():
+                if broker.is_up and broker.dispatched_count:
+                    index = self._audited.get(broker.name, 0) % broker.dispatched_count
+                    self._audited[broker.name] = index + 1
+                    if broker.messages[index].is_in_queue:
+                        self._check_entry(broker, broker.messages[index])
+
+    def run_ended(self) -> None:
+        """Everything once more."""
+        for broker in self.watch.brokers.values():
+            for message in broker.messages[: broker.dispatched_count] if broker.is_up else ():
+                if message.is_in_queue:
+                    self._check_entry(broker, message)
+
+    # --- comparing ---------------------------------------------------------------------------------------------------
+
+    def _check_entry(self, broker: BrokerWatch, message: LoggedMessage) -> None:
+        store = broker.broker.store
+        if message.commit_log_offset < broker.min_offset:
+            return  # its file has expired
+        entries = store.consume_queue_entries(message.topic, message.queue_id, message.queue_offset, 1)
+        expected = (message.commit_log_offset, message.size_bytes, message.tags_code)
+        if entries and entries[0] == expected:
+            return
+        found = f"points to {entries[0][0]} ({entries[0][1]} bytes)" if entries else "does not exist"
+        found_zh = f"指向 {entries[0][0]}（{entries[0][1]} 字节）" if entries else "不存在"
+        self.report(
+            message.element,
+            (message.first_key,),
+            f"{_where(message)} lies at commit-log offset {message.commit_log_offset} ({message.size_bytes} bytes), "
+            f"but its consume-queue entry {found}.",
+            f"{_where_zh(message)}位于提交日志偏移量 {message.commit_log_offset}（{message.size_bytes} 字节），"
+            f"但其消费队列条目{found_zh}。",
+        )
+
+    def _check_end(self, broker: BrokerWatch, last: LoggedMessage) -> None:
+        max_offset = broker.broker.store.max_offset(last.topic, last.queue_id)
+        if max_offset != last.queue_offset + 1:
+            self.report(
+                {"node": broker.name, "topic": last.topic, "queue": last.queue_id},
+                (last.first_key,),
+                f"Queue {last.queue_id} of {last.topic} on {broker.name} ends at {max_offset}, but its last message "
+                f"{last.first_key} has offset {last.queue_offset}.",
+                f"{broker.name} 上 {last.topic} 的队列 {last.queue_id} 结束于 {max_offset}，"
+                f"但其最后一条消息 {last.first_key} 的偏移量是 {last.queue_offset}。",
+                Anomaly.GHOST_READ if max_offset > last.queue_offset else None,
+            )
+
+
+def _where(message: LoggedMessage) -> str:
+    return (
+        f"Message {message.first_key} (offset {message.queue_offset} of queue {message.queue_id} of {message.topic} on "
+        f"{message.broker})"
+    )
+
+
+def _where_zh(message: LoggedMessage) -> str:
+    return (
+        f"消息 {message.first_key}（{message.broker} 上 {message.topic} 队列 {message.queue_id} 的偏移量 "
+        f"{message.queue_offset}）"
+    )

@@ -1,0 +1,43 @@
+"""Checker: no exception leaves the engine's code uncaught.
+
+Anomaly: *broken code*. The engine answers what a client, a link or a disk can do wrong with named exceptions and caught
+ones; an exception that reaches the event loop is a bug.
+
+Fault model: any.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.violation import Anomaly
+
+
+class NoCodeFails(Checker):
+    """See the module."""
+
+    name = "no-code-fails"
+    anomaly = Anomaly.BROKEN_CODE
+    title: ClassVar[Texts] = {"en": "No code fails", "zh": "没有代码异常"}
+    why: ClassVar[Texts] = {
+        "en": "An exception that nobody caught is a bug of GlassMQ, whatever was broken before.",
+        "zh": "无论之前发生了什么故障，没有被捕获的异常都是 GlassMQ 的缺陷。",
+    }
+
+    _seen = 0
+
+    def event_ran(self) -> None:
+        """The loop collects what nobody caught."""
+        failures = self.watch.world.lab.loop.failures.failures
+        if len(failures) != self._seen:
+            for failure in failures[self._seen :]:
+                number, actor = failure.event_number, failure.actor
+                reason = f"{failure.message}: {failure.exception!r}"
+                self.report(
+                    {"node": actor.partition("/")[0], "actor": actor, "event": number},
+                    (),
+                    f"In event {number} {actor} failed: {reason}.",
+                    f"在事件 {number} 中 {actor} 出错：{reason}。",
+                )
+            self._seen = len(failures)

@@ -1,0 +1,60 @@
+"""A broken invariant: which, when, where, which messages, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Anomaly(StrEnum):
+    """What a broken invariant is called in the field."""
+
+    #: Somebody was told that it is stored, and it is not.
+    LOST_WRITE = "lost write"
+    #: The same delivery again where that is not allowed.
+    DUPLICATE = "duplicate"
+    #: Not in the order in which it was stored.
+    OUT_OF_ORDER = "out of order"
+    #: Progress went past it; nobody will ever see it.
+    SKIPPED = "skipped"
+    #: Seen, but never (or not there) written.
+    GHOST_READ = "ghost read"
+    #: Two who believe to be the only one.
+    TWO_OWNERS = "two owners"
+    #: Nothing is lost, but nothing goes on either.
+    STUCK = "stuck"
+    #: An exception that no code caught.
+    BROKEN_CODE = "broken code"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One broken invariant.
+
+    :ivar checker: name of the checker that found it.
+    :ivar event, time_us: the event after which it was found, and its virtual time.
+    :ivar element: what to mark: some of ``node``, ``group``, ``topic``, ``queue`` (id), ``offset``, ``message`` (key).
+    :ivar messages: keys of the messages it is about.
+    :ivar text: the reason, per language.
+    """
+
+    checker: str
+    anomaly: Anomaly
+    event: int
+    time_us: int
+    element: Mapping[str, str | int]
+    messages: tuple[str, ...]
+    text: Mapping[str, str]
+
+    def to_dict(self) -> dict[str, object]:
+        """As a JSON object."""
+        return {
+            "checker": self.checker,
+            "anomaly": self.anomaly.value,
+            "event": self.event,
+            "time_us": self.time_us,
+            "element": dict(self.element),
+            "messages": list(self.messages),
+            "text": dict(self.text),
+        }

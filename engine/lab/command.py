@@ -1,0 +1,356 @@
+"""What a person can do to a world, as data: so that a run can be recorded, sent as a link and repeated.
+
+:data:`COMMANDS` is the table of all kinds; :func:`parse_command` makes a command of what a browser or a file says;
+:mod:`engine.lab.faults` carries it out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from engine.lab.errors import CommandRefused
+from engine.lab.frame_names import REPLY
+from engine.lab.scenario import ListenerResult, SettingValue
+from engine.protocol.request_code import RequestCode
+
+CommandValue = SettingValue | tuple[str, ...]
+
+#: No fault needs to last longer than a day.
+MS_MAX = 86_400_000
+TEXT_MAX_LENGTH = 200
+
+#: What ``drop-next`` and its like can wait for.
+FRAME_NAMES = ("", REPLY, *(code.name for code in RequestCode), *(f"{REPLY} to {code.name}" for code in RequestCode))
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One deed. ``value`` holds the fields of its kind, checked and complete."""
+
+    kind: str
+    target: str = ""
+    value: Mapping[str, CommandValue] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON; :func:`parse_command` reads it back."""
+        fields = {name: list(value) if isinstance(value, tuple) else value for name, value in self.value.items()}
+        return {"kind": self.kind, "target": self.target, **fields}
+
+
+class Target(StrEnum):
+    """What a command acts on."""
+
+    NODE = "node"
+    BROKER = "broker"
+    CONSUMER = "consumer"
+    #: A name that no node has yet.
+    NEW_NODE = "new node"
+    #: ``P1->B1`` for one direction, ``P1<->B1`` for both.
+    LINK = "link"
+    #: A link, or nothing for any.
+    ANY_LINK = "link or nothing"
+    ACTOR = "actor"
+    TOPIC = "topic"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandField:
+    """One field of a kind. ``kind``: ``integer``, ``number``, ``switch``, ``choice``, ``text``, ``names`` or ``any``.
+
+    :ivar default: None: the field must be given.
+    """
+
+    name: str
+    kind: str
+    default: CommandValue | None = None
+    low: float = 0
+    high: float = MS_MAX
+    allowed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommandKind:
+    """One line of the table. ``name`` and ``what`` are for people, by language."""
+
+    target: Target
+    fields: tuple[CommandField, ...]
+    name: Mapping[str, str]
+    what: Mapping[str, str]
+
+
+def _kind(target: Target, name: tuple[str, str], what: tuple[str, str], *fields: CommandField) -> CommandKind:
+    return CommandKind(target, fields, {"en": name[0], "zh": name[1]}, {"en": what[0], "zh": what[1]})
+
+
+_FRAME = CommandField("frame", "choice", "", allowed=FRAME_NAMES)
+_RATIO = CommandField("ratio", "number", low=0, high=1)
+
+COMMANDS: Mapping[str, CommandKind] = {
+    "crash": _kind(
+        Target.NODE,
+        ("Crash", "崩溃"),
+        (
+            "The process is killed. What it wrote stays in the page cache and survives.",
+            "进程被杀死；已写入页缓存的数据仍在。",
+        ),
+    ),
+    "crash-power": _kind(
+        Target.NODE,
+        ("Power cut", "断电"),
+        (
+            "The machine loses power: only what was flushed survives, and nobody is told.",
+            "机器断电：只有已刷盘的数据保留，对端得不到任何通知。",
+        ),
+        CommandField("torn", "switch", False),
+    ),
+    "torn-write": _kind(
+        Target.BROKER,
+        ("Power cut with torn writes", "断电并撕裂写入"),
+        (
+            "The power goes while the disk writes: chance parts of unflushed pages reach it.",
+            "写盘途中断电：未刷盘的页有一部分随机落盘。",
+        ),
+    ),
+    "restart": _kind(
+        Target.NODE,
+        ("Restart", "重启"),
+        ("A new process on the files that the last one left.", "在上一个进程留下的文件上启动新进程。"),
+    ),
+    "pause-node": _kind(
+        Target.NODE,
+        ("Pause (long GC)", "暂停（长时间 GC）"),
+        (
+            "Nothing of the node runs; its timers pile up. Others see only silence.",
+            "节点上什么也不运行，定时器堆积；别人只看到沉默。",
+        ),
+    ),
+    "resume-node": _kind(
+        Target.NODE, ("Resume", "恢复"), ("The pause ends; what piled up runs.", "暂停结束，堆积的事件开始运行。")
+    ),
+    "clock-skew": _kind(
+        Target.NODE,
+        ("Clock skew", "时钟偏移"),
+        ("The node's wall clock is so far ahead (or behind).", "节点的时钟快（或慢）这么多。"),
+        CommandField("ms", "integer", low=-MS_MAX),
+    ),
+    "partition": _kind(
+        Target.NOTHING,
+        ("Partition", "网络分区"),
+        (
+            "Nothing passes between the two sides; one_way: only from left to right nothing does.",
+            "两侧之间什么也传不过去；one_way：只有从左到右不通。",
+        ),
+        CommandField("left", "names"),
+        CommandField("right", "names"),
+        CommandField("one_way", "switch", False),
+    ),
+    "heal": _kind(
+        Target.NOTHING,
+        ("Heal all links", "恢复所有链路"),
+        ("No partition, delay, loss, duplicate or reorder is left.", "取消所有分区、延迟、丢失、重复和乱序。"),
+    ),
+    "link-delay": _kind(
+        Target.LINK,
+        ("Slow link", "链路变慢"),
+        ("Everything takes so much longer; 0 ends it.", "所有内容多花这么长时间；0 表示取消。"),
+        CommandField("ms", "integer"),
+    ),
+    "link-loss": _kind(
+        Target.LINK,
+        ("Lossy link", "链路丢帧"),
+        ("This share of the frames is lost; 0 ends it.", "按此比例丢失帧；0 表示取消。"),
+        _RATIO,
+    ),
+    "link-duplicate": _kind(
+        Target.LINK,
+        ("Doubling link", "链路重复"),
+        ("This share of the frames arrives twice; 0 ends it.", "按此比例的帧到达两次；0 表示取消。"),
+        _RATIO,
+    ),
+    "link-reorder": _kind(
+        Target.LINK,
+        ("Shuffling link", "链路乱序"),
+        ("This share of the frames is overtaken by later ones; 0 ends it.", "按此比例的帧被后面的帧超过；0 表示取消。"),
+        _RATIO,
+    ),
+    "drop-next": _kind(
+        Target.ANY_LINK,
+        ("Drop the next frame", "丢弃下一帧"),
+        ("The next frame of this name is lost.", "下一个该名称的帧丢失。"),
+        _FRAME,
+    ),
+    "delay-next": _kind(
+        Target.ANY_LINK,
+        ("Delay the next frame", "延迟下一帧"),
+        ("The next frame of this name, and all behind it, come later.", "下一个该名称的帧及其后的帧都晚到。"),
+        _FRAME,
+        CommandField("ms", "integer", 1_000, low=1),
+    ),
+    "duplicate-next": _kind(
+        Target.ANY_LINK,
+        ("Double the next frame", "重复下一帧"),
+        ("The next frame of this name arrives twice.", "下一个该名称的帧到达两次。"),
+        _FRAME,
+    ),
+    "disk-full": _kind(
+        Target.BROKER,
+        ("Disk full", "磁盘写满"),
+        ("Somebody else fills the disk to the last byte.", "别的程序把磁盘写到一个字节不剩。"),
+    ),
+    "disk-free": _kind(Target.BROKER, ("Free the disk", "释放磁盘"), ("There is room again.", "磁盘重新有空间。")),
+    "slow-fsync": _kind(
+        Target.BROKER,
+        ("Slow flush", "刷盘变慢"),
+        ("Each flush takes so long.", "每次刷盘要花这么长时间。"),
+        CommandField("ms", "integer"),
+    ),
+    "listener": _kind(
+        Target.CONSUMER,
+        ("Listener behaviour", "监听器行为"),
+        ("How calls end from now on, and how long they take.", "从现在起，调用如何结束、花多长时间。"),
+        CommandField("result", "choice", "success", allowed=tuple(result.value for result in ListenerResult)),
+        CommandField("duration_ms", "integer", 10),
+    ),
+    "kill-consumer": _kind(
+        Target.CONSUMER,
+        ("Kill the consumer", "杀死消费者"),
+        ("The process is killed: nothing is committed, nobody says goodbye.", "进程被杀死：不提交进度，也不告别。"),
+    ),
+    "stop-consumer": _kind(
+        Target.CONSUMER,
+        ("Stop the consumer", "停止消费者"),
+        ("An orderly shutdown: it commits its progress and leaves the group.", "正常关闭：提交进度并离开消费组。"),
+    ),
+    "start-consumer": _kind(
+        Target.CONSUMER,
+        ("Start the consumer", "启动消费者"),
+        ("The process starts again, after a stop or a crash.", "停止或崩溃后重新启动进程。"),
+    ),
+    "add-consumer": _kind(
+        Target.NEW_NODE,
+        ("Add a consumer", "增加消费者"),
+        ("A further member of the group joins, like an existing one.", "仿照已有成员，消费组增加一个成员。"),
+        CommandField("like", "text"),
+    ),
+    "queue-count": _kind(
+        Target.TOPIC,
+        ("Change the number of queues", "修改队列数"),
+        ("An administrator changes the topic on every broker.", "管理员在所有 Broker 上修改该主题。"),
+        CommandField("n", "integer", low=1, high=64),
+    ),
+    "hold": _kind(
+        Target.ACTOR,
+        ("Hold", "按住"),
+        ("This one task (or link) does not run for so long.", "这一个任务（或链路）在这段时间内不运行。"),
+        CommandField("ms", "integer", low=1),
+    ),
+    "release": _kind(Target.ACTOR, ("Release", "放开"), ("The hold ends.", "取消按住。")),
+    "setting": _kind(
+        Target.NODE,
+        ("Change a setting", "修改配置"),
+        ("Counts from the next start of the process.", "从进程下次启动起生效。"),
+        CommandField("name", "text"),
+        CommandField("value", "any"),
+    ),
+}
+
+
+def parse_command(data: object) -> Command:
+    """The command that a browser or a file describes: ``{"kind": ..., "target": ..., <fields>}``.
+
+    Raises :class:`CommandRefused`, which names the field and what is allowed. Whether its target exists only the world
+    can tell.
+    """
+    if not isinstance(data, Mapping):
+        raise CommandRefused(f"a command is an object with the field 'kind', got {data!r:.60}")
+    kind = data.get("kind")
+    if not isinstance(kind, str) or kind not in COMMANDS:
+        raise CommandRefused(f"there is no command {kind!r:.60}; allowed: {', '.join(COMMANDS)}")
+    spec = COMMANDS[kind]
+    allowed = ["kind", "target", *(field.name for field in spec.fields)]
+    for name in data:
+        if name not in allowed:
+            raise CommandRefused(f"{kind} has no field {name!r:.60}; allowed: {', '.join(allowed)}")
+    target = data.get("target", "")
+    if not isinstance(target, str) or len(target) > TEXT_MAX_LENGTH:
+        raise CommandRefused(f"{kind}.target must be a text of at most {TEXT_MAX_LENGTH} characters")
+    if spec.target is Target.NOTHING:
+        if target:
+            raise CommandRefused(f"{kind} takes no target, got {target!r}")
+    elif not target and spec.target is not Target.ANY_LINK:
+        raise CommandRefused(f"{kind}.target is missing: the name of a {spec.target.value}")
+    return Command(kind, target, {field.name: _value(kind, field, data.get(field.name)) for field in spec.fields})
+
+
+def _value(kind: str, field: CommandField, value: object) -> CommandValue:
+    """``value`` checked, or the default. Raises :class:`CommandRefused`."""
+    if value is None:
+        if field.default is None:
+            raise CommandRefused(f"{kind}.{field.name} is missing")
+        return field.default
+    checked, expected = _CHECKS[field.kind](field, value)
+    if checked is None:
+        raise CommandRefused(f"{kind}.{field.name} is {value!r:.60}; allowed: {expected}")
+    return checked
+
+
+_Checked = tuple[CommandValue | None, str]
+
+
+def _integer(field: CommandField, value: object) -> _Checked:
+    fits = isinstance(value, int) and not isinstance(value, bool) and field.low <= value <= field.high
+    return value if fits and isinstance(value, int) else None, f"a whole number from {field.low:g} to {field.high:g}"
+
+
+def _number(field: CommandField, value: object) -> _Checked:
+    expected = f"a number from {field.low:g} to {field.high:g}"
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        return None, expected
+    return float(value) if field.low <= value <= field.high else None, expected
+
+
+def _switch(field: CommandField, value: object) -> _Checked:
+    return value if isinstance(value, bool) else None, "true or false"
+
+
+def _choice(field: CommandField, value: object) -> _Checked:
+    names = ", ".join(name or "(nothing: any)" for name in field.allowed)
+    return value if isinstance(value, str) and value in field.allowed else None, names
+
+
+def _text(field: CommandField, value: object) -> _Checked:
+    fits = isinstance(value, str) and 0 < len(value) <= TEXT_MAX_LENGTH
+    return value if fits and isinstance(value, str) else None, f"a text of 1 to {TEXT_MAX_LENGTH} characters"
+
+
+def _names(field: CommandField, value: object) -> _Checked:
+    expected = "a list of at least one node name"
+    if not isinstance(value, list | tuple) or not 0 < len(value) <= 100:
+        return None, expected
+    names = tuple(name for name in value if isinstance(name, str) and 0 < len(name) <= TEXT_MAX_LENGTH)
+    return names if len(names) == len(value) else None, expected
+
+
+def _any(field: CommandField, value: object) -> _Checked:
+    expected = f"a finite number, true, false, or a text of at most {TEXT_MAX_LENGTH} characters"
+    if isinstance(value, str):
+        return value if len(value) <= TEXT_MAX_LENGTH else None, expected
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None, expected
+    return value if isinstance(value, int) and abs(value) < 1 << 53 else None, expected
+
+
+_CHECKS = {
+    "integer": _integer,
+    "number": _number,
+    "switch": _switch,
+    "choice": _choice,
+    "text": _text,
+    "names": _names,
+    "any": _any,
+}

@@ -1,0 +1,137 @@
+"""A node that is a push consumer: an application whose listener behaves as the scenario says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from engine.client.consume_concurrently import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
+from engine.client.default_mq_push_consumer import DefaultMQPushConsumer
+from engine.lab.history import ConsumeBegan, ConsumeEnded
+from engine.lab.node_role import LabNodeRole
+from engine.lab.scenario import ListenerResult, ListenerSpec, NodeSpec
+from engine.protocol.enums import ConsumeFromWhere, MessageModel
+from engine.protocol.message import MessageExt
+
+if TYPE_CHECKING:
+    from engine.lab.world import ScenarioWorld
+
+_MODELS = {"clustering": MessageModel.CLUSTERING, "broadcasting": MessageModel.BROADCASTING}
+_BEGINNINGS = {
+    "first": ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
+    "last": ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET,
+}
+
+
+class ListenerFailed(Exception):
+    """What a listener raises that the scenario lets fail."""
+
+
+class ListenerCall(NamedTuple):
+    """A call of the listener that has not ended."""
+
+    topic: str
+    broker: str
+    queue_id: int
+    offsets: tuple[int, ...]
+    keys: tuple[str, ...]
+    since_us: int
+
+
+class ConsumerRole(LabNodeRole):
+    """:ivar consumer: None while the process does not run.
+
+    :ivar listener: how the listener behaves from the next call on.
+    :ivar listener_calls: those under way, by a number of their own.
+    """
+
+    consumer: DefaultMQPushConsumer | None = None
+
+    def __init__(self, world: ScenarioWorld, spec: NodeSpec) -> None:
+        super().__init__(world, spec)
+        self.listener: ListenerSpec = spec.listener
+        self.listener_calls: dict[int, ListenerCall] = {}
+        self._call_count = 0
+
+    async def _start(self) -> None:
+        spec = self.spec
+        settings: dict[str, Any] = {
+            "message_model": _MODELS[spec.model],
+            "consume_from_where": _BEGINNINGS[spec.consume_from],
+            "consume_thread_max": spec.threads,
+        }
+        settings |= cast("dict[str, Any]", self.settings)
+        consumer = DefaultMQPushConsumer(self.runtime, spec.group, self.world.name_server_address, **settings)
+        consumer.subscribe(spec.topic, spec.expression)
+        consumer.register_message_listener(self._listen)
+        self.consumer = consumer
+        await consumer.start()
+
+    async def _listen(
+        self, messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext
+    ) -> ConsumeConcurrentlyStatus:
+        self._call_count += 1
+        number, queue, world = self._call_count, context.message_queue, self.world
+        keys = tuple(_key_of(message) for message in messages)
+        offsets = tuple(message.queue_offset for message in messages)
+        call = ListenerCall(queue.topic, queue.broker_name, queue.queue_id, offsets, keys, world.now_us)
+        self.listener_calls[number] = call
+        for message, key in zip(messages, keys, strict=True):
+            world.history.consumes_began.append(ConsumeBegan(*self._seen(context, message, key)))
+        listener = self.listener
+        results = [
+            listener.result_of(key, message.reconsume_times) for message, key in zip(messages, keys, strict=True)
+        ]
+        try:
+            if ListenerResult.HANGS in results:
+                await asyncio.get_running_loop().create_future()
+            await asyncio.sleep(listener.duration_ms / 1_000)
+            result = _worst(results)
+            for message, key in zip(messages, keys, strict=True):
+                world.history.consumes_ended.append(ConsumeEnded(*self._seen(context, message, key), result.value))
+        finally:
+            self.listener_calls.pop(number, None)
+        if result is ListenerResult.THROWS:
+            raise ListenerFailed(f"the scenario lets the listener fail with {', '.join(keys)}")
+        if result is ListenerResult.LATER:
+            return ConsumeConcurrentlyStatus.RECONSUME_LATER
+        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+    def _seen(
+        self, context: ConsumeConcurrentlyContext, message: MessageExt, key: str
+    ) -> tuple[int, int, str, str, str, str, int, int, str, int]:
+        queue = context.message_queue
+        return (
+            self.world.event_number,
+            self.world.now_us,
+            self.name,
+            self.spec.group,
+            queue.topic,
+            queue.broker_name,
+            queue.queue_id,
+            message.queue_offset,
+            key,
+            message.reconsume_times,
+        )
+
+    async def _stop(self) -> None:
+        if self.consumer is not None:
+            await self.consumer.shutdown()
+
+    def _forget(self) -> None:
+        self.consumer = None
+        self.listener_calls.clear()
+
+
+def _key_of(message: MessageExt) -> str:
+    keys = message.keys
+    return keys[0] if keys else ""
+
+
+def _worst(results: Sequence[ListenerResult]) -> ListenerResult:
+    """A batch succeeds or fails as a whole."""
+    for result in (ListenerResult.THROWS, ListenerResult.LATER):
+        if result in results:
+            return result
+    return ListenerResult.SUCCESS

@@ -1,0 +1,341 @@
+"""Carries commands out on a world.
+
+A command acts between two events. What needs engine code to run (an orderly shutdown, a topic change) becomes events of
+the node that runs it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from engine.lab.broker_role import BrokerRole
+from engine.lab.command import Command
+from engine.lab.consumer_role import ConsumerRole
+from engine.lab.errors import CommandRefused, SettingRefused
+from engine.lab.history import CommandApplied
+from engine.lab.link_faults import NextFrameFault
+from engine.lab.node_role import LabNodeRole
+from engine.lab.scenario import ListenerResult, ListenerSpec
+from engine.lab.scenario_nodes import NODE_NAME, NODES_MAX
+from engine.lab.settings import check_settings, find_setting
+from engine.protocol.errors import ProtocolError
+from engine.protocol.names import validate_topic
+from engine.runtime.lab_actor import LabActor
+from engine.runtime.lab_link_fault import Partition, PoorLink
+
+if TYPE_CHECKING:
+    from engine.lab.world import ScenarioWorld
+
+
+class NoSuchTarget(CommandRefused):
+    """The world has no such node, actor or topic."""
+
+
+class WrongNodeState(CommandRefused):
+    """The node is not in a state in which that can happen: only a running node can crash."""
+
+
+class TooManyFaults(CommandRefused):
+    """The world already waits for as many frames, or has as many partitions, as it keeps."""
+
+
+#: Partitions of one world, and frames that it waits for, at a time.
+FAULTS_MAX = 100
+
+
+def apply_command(world: ScenarioWorld, command: Command) -> None:
+    """Do it, and note it in history and journal. Raises :class:`CommandRefused`: then nothing has happened."""
+    _ACTIONS[command.kind](world, command)
+    world.history.commands.append(CommandApplied(world.event_number, world.now_us, command))
+    fields = sorted(command.to_dict().items())
+    world.lab.journal.mix(f"command after {world.event_number} at {world.now_us}: {fields}\n".encode())
+
+
+# --- targets -------------------------------------------------------------------------------------------------------
+
+
+def find_node(world: ScenarioWorld, name: str) -> LabNodeRole:
+    """The node of that name. Raises :class:`NoSuchTarget`."""
+    role = world.nodes.get(name)
+    if role is None:
+        raise NoSuchTarget(f"there is no node {name!r}; there are: {', '.join(world.nodes)}")
+    return role
+
+
+def _broker(world: ScenarioWorld, command: Command) -> BrokerRole:
+    role = find_node(world, command.target)
+    if not isinstance(role, BrokerRole):
+        names = ", ".join(broker.name for broker in world.brokers())
+        raise NoSuchTarget(f"{command.kind} needs a broker, {role.name} is a {role.role}; brokers: {names}")
+    return role
+
+
+def _consumer(world: ScenarioWorld, name: str, kind: str) -> ConsumerRole:
+    role = find_node(world, name)
+    if not isinstance(role, ConsumerRole):
+        names = ", ".join(consumer.name for consumer in world.consumers())
+        raise NoSuchTarget(f"{kind} needs a consumer, {role.name} is a {role.role}; consumers: {names}")
+    return role
+
+
+def _directions(world: ScenarioWorld, link: str) -> list[tuple[str, str]]:
+    """The (source, target) pairs of ``A->B`` or ``A<->B``."""
+    both, arrow = "<->" in link, "<->" if "<->" in link else "->"
+    source, found, target = link.partition(arrow)
+    if not found:
+        raise NoSuchTarget(f"{link!r} is no link; write P1->B1 for one direction, P1<->B1 for both")
+    for name in (source, target):
+        find_node(world, name)
+    return [(source, target), (target, source)] if both else [(source, target)]
+
+
+def find_actor(world: ScenarioWorld, name: str) -> LabActor:
+    """The oldest actor of that name which still runs. Raises :class:`NoSuchTarget`."""
+    for actor in world.lab.actors():
+        if actor.name == name and actor.node.alive:
+            return actor
+    raise NoSuchTarget(f"no task or link is called {name!r} now")
+
+
+def _need(role: LabNodeRole, allowed: tuple[str, ...], deed: str) -> None:
+    if role.status not in allowed:
+        raise WrongNodeState(f"{role.name} is {role.status}: only a node that is {' or '.join(allowed)} can {deed}")
+
+
+# --- processes -----------------------------------------------------------------------------------------------------
+
+
+def _crash(world: ScenarioWorld, command: Command) -> None:
+    role = find_node(world, command.target)
+    _need(role, ("running", "paused"), "crash")
+    world.lab.crash(role.name)
+    role.crashed()
+
+
+def _crash_power(world: ScenarioWorld, command: Command) -> None:
+    role = find_node(world, command.target)
+    _need(role, ("running", "paused"), "lose its power")
+    torn = command.kind == "torn-write" or bool(command.value.get("torn"))
+    world.lab.crash(role.name, keep_page_cache=False, silent=True, torn=torn)
+    role.crashed()
+
+
+def _torn_write(world: ScenarioWorld, command: Command) -> None:
+    _broker(world, command)
+    _crash_power(world, command)
+
+
+def _restart(world: ScenarioWorld, command: Command) -> None:
+    role = find_node(world, command.target)
+    _need(role, ("crashed", "off"), "be started")
+    role.restart()
+
+
+def _pause(world: ScenarioWorld, command: Command) -> None:
+    role = find_node(world, command.target)
+    _need(role, ("running",), "be paused")
+    world.lab.pause(role.name)
+
+
+def _resume(world: ScenarioWorld, command: Command) -> None:
+    role = find_node(world, command.target)
+    _need(role, ("paused",), "go on")
+    world.lab.resume(role.name)
+
+
+def _clock_skew(world: ScenarioWorld, command: Command) -> None:
+    find_node(world, command.target).runtime.clock.skew_ms = _integer(command, "ms")
+
+
+def _kill_consumer(world: ScenarioWorld, command: Command) -> None:
+    _consumer(world, command.target, command.kind)
+    _crash(world, command)
+
+
+def _stop_consumer(world: ScenarioWorld, command: Command) -> None:
+    role = _consumer(world, command.target, command.kind)
+    _need(role, ("running",), "be stopped")
+    role.stop()
+
+
+def _start_consumer(world: ScenarioWorld, command: Command) -> None:
+    _consumer(world, command.target, command.kind)
+    _restart(world, command)
+
+
+def _add_consumer(world: ScenarioWorld, command: Command) -> None:
+    like = _consumer(world, str(command.value["like"]), command.kind)
+    name = command.target
+    if not NODE_NAME.fullmatch(name):
+        raise NoSuchTarget(f"{name!r} is no name for a node; allowed: a letter, then up to 19 letters, digits, - or _")
+    if len(world.nodes) >= NODES_MAX:
+        raise TooManyFaults(f"a world has at most {NODES_MAX} nodes")
+    world.add_node(dataclasses.replace(like.spec, name=name, start_ms=0, stop_ms=None))
+
+
+def _listener(world: ScenarioWorld, command: Command) -> None:
+    role = _consumer(world, command.target, command.kind)
+    role.listener = ListenerSpec(_integer(command, "duration_ms"), ListenerResult(str(command.value["result"])))
+
+
+def _setting(world: ScenarioWorld, command: Command) -> None:
+    role = find_node(world, command.target)
+    try:
+        setting = find_setting(role.role, str(command.value["name"]))
+        value = setting.check(command.value["value"])
+        check_settings(role.role, {**role.settings, setting.name: value})
+    except SettingRefused as error:
+        raise CommandRefused(str(error)) from error
+    role.settings[setting.name] = value
+
+
+def _queue_count(world: ScenarioWorld, command: Command) -> None:
+    topic = command.target
+    try:
+        validate_topic(topic)
+    except ProtocolError as error:
+        raise NoSuchTarget(str(error)) from error
+    running = [role for role in world.brokers() if role.status in ("running", "paused")]
+    if not running:
+        raise WrongNodeState("no broker runs that could be told")
+    for role in running:
+        role.spawn(role.change_queue_count(topic, _integer(command, "n")), "administrator")
+
+
+# --- links ---------------------------------------------------------------------------------------------------------
+
+
+def _partition(world: ScenarioWorld, command: Command) -> None:
+    left, right = (cast("tuple[str, ...]", command.value[side]) for side in ("left", "right"))
+    for name in (*left, *right):
+        find_node(world, name)
+        if name in left and name in right:
+            raise CommandRefused(f"{name} cannot be on both sides of a partition")
+    if len(world.link_faults.partitions) >= FAULTS_MAX:
+        raise TooManyFaults(f"there are {FAULTS_MAX} partitions already: heal the links first")
+    world.link_faults.partitions.append(Partition(left, right, one_way=bool(command.value["one_way"])))
+
+
+def _heal(world: ScenarioWorld, command: Command) -> None:
+    world.link_faults.heal()
+
+
+def _change_link(world: ScenarioWorld, command: Command, change: Callable[[PoorLink], None]) -> None:
+    for source, target in _directions(world, command.target):
+        change(world.link_faults.poor_link(source, target))
+
+
+def _link_delay(world: ScenarioWorld, command: Command) -> None:
+    delay_us = _integer(command, "ms") * 1_000
+
+    def change(link: PoorLink) -> None:
+        link.delay_us = delay_us
+
+    _change_link(world, command, change)
+
+
+def _link_loss(world: ScenarioWorld, command: Command) -> None:
+    def change(link: PoorLink) -> None:
+        link.loss_ratio = float(cast("float", command.value["ratio"]))
+
+    _change_link(world, command, change)
+
+
+def _link_duplicate(world: ScenarioWorld, command: Command) -> None:
+    def change(link: PoorLink) -> None:
+        link.duplicate_ratio = float(cast("float", command.value["ratio"]))
+
+    _change_link(world, command, change)
+
+
+def _link_reorder(world: ScenarioWorld, command: Command) -> None:
+    def change(link: PoorLink) -> None:
+        link.reorder_ratio = float(cast("float", command.value["ratio"]))
+
+    _change_link(world, command, change)
+
+
+def _next_frame(world: ScenarioWorld, command: Command, delays_us: tuple[int, ...]) -> None:
+    waiting = world.link_faults.next_frames
+    directions = _directions(world, command.target) if command.target else [("", "")]
+    if len(directions) > 1:
+        raise CommandRefused(f"{command.kind} waits for one frame: write P1->B1, not P1<->B1")
+    if len(waiting) >= FAULTS_MAX:
+        raise TooManyFaults(f"{FAULTS_MAX} faults wait for a frame already: heal the links first")
+    waiting.append(NextFrameFault(str(command.value["frame"]), *directions[0], delays_us))
+
+
+def _drop_next(world: ScenarioWorld, command: Command) -> None:
+    _next_frame(world, command, ())
+
+
+def _delay_next(world: ScenarioWorld, command: Command) -> None:
+    _next_frame(world, command, (_integer(command, "ms") * 1_000,))
+
+
+def _duplicate_next(world: ScenarioWorld, command: Command) -> None:
+    _next_frame(world, command, (0, 0))
+
+
+# --- disks and actors ----------------------------------------------------------------------------------------------
+
+
+def _disk_full(world: ScenarioWorld, command: Command) -> None:
+    storage = _broker(world, command).storage
+    storage.occupied_bytes += storage.capacity_bytes - storage.used_bytes
+
+
+def _disk_free(world: ScenarioWorld, command: Command) -> None:
+    _broker(world, command).storage.occupied_bytes = 0
+
+
+def _slow_fsync(world: ScenarioWorld, command: Command) -> None:
+    _broker(world, command).storage.flush_us = _integer(command, "ms") * 1_000
+
+
+def _hold(world: ScenarioWorld, command: Command) -> None:
+    world.lab.loop.hold(find_actor(world, command.target), _integer(command, "ms") * 1_000)
+
+
+def _release(world: ScenarioWorld, command: Command) -> None:
+    world.lab.loop.release(find_actor(world, command.target))
+
+
+def _integer(command: Command, field: str) -> int:
+    value = command.value[field]
+    assert isinstance(value, int)
+    return value
+
+
+_ACTIONS: Mapping[str, Callable[[ScenarioWorld, Command], Any]] = {
+    "add-consumer": _add_consumer,
+    "clock-skew": _clock_skew,
+    "crash": _crash,
+    "crash-power": _crash_power,
+    "delay-next": _delay_next,
+    "disk-free": _disk_free,
+    "disk-full": _disk_full,
+    "drop-next": _drop_next,
+    "duplicate-next": _duplicate_next,
+    "heal": _heal,
+    "hold": _hold,
+    "kill-consumer": _kill_consumer,
+    "link-delay": _link_delay,
+    "link-duplicate": _link_duplicate,
+    "link-loss": _link_loss,
+    "link-reorder": _link_reorder,
+    "listener": _listener,
+    "partition": _partition,
+    "pause-node": _pause,
+    "queue-count": _queue_count,
+    "release": _release,
+    "restart": _restart,
+    "resume-node": _resume,
+    "setting": _setting,
+    "slow-fsync": _slow_fsync,
+    "start-consumer": _start_consumer,
+    "stop-consumer": _stop_consumer,
+    "torn-write": _torn_write,
+}

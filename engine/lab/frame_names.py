@@ -1,0 +1,62 @@
+"""What a frame is called: ``PULL_MESSAGE`` for a request, ``reply to PULL_MESSAGE`` for its answer.
+
+A reply does not say what it answers, only the number of the request (``opaque``). So the last frames are remembered,
+undecoded; only when somebody asks for the name of a reply they are searched for its request.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from engine.protocol.errors import ProtocolError
+from engine.protocol.remoting_command import RemotingCommand, decode_command
+from engine.protocol.request_code import RequestCode
+from engine.runtime.lab_link_fault import Parcel, ParcelKind
+
+#: How many frames back a request is searched for.
+FRAMES_REMEMBERED = 4_096
+
+REPLY = "reply"
+
+
+def request_name(code: int) -> str:
+    """``PULL_MESSAGE``, or the number of an unknown code."""
+    try:
+        return RequestCode(code).name
+    except ValueError:
+        return f"request {code}"
+
+
+class FrameNames:
+    """Put :meth:`note` on the network's ``parcel_watchers``."""
+
+    def __init__(self) -> None:
+        self._frames: deque[Parcel] = deque(maxlen=FRAMES_REMEMBERED)
+
+    def note(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
+        """Remember a frame."""
+        if parcel.kind is ParcelKind.FRAME:
+            self._frames.append(parcel)
+
+    def name_of(self, parcel: Parcel) -> str:
+        """The frame's name; ``connection request`` and the like for other parcels."""
+        if parcel.kind is not ParcelKind.FRAME:
+            return str(parcel.kind.value)
+        command = _decode(parcel)
+        if command is None:
+            return "malformed frame"
+        if not command.is_response:
+            return request_name(command.code)
+        for frame in reversed(self._frames):
+            if frame.source == parcel.target and frame.target == parcel.source:
+                request = _decode(frame)
+                if request is not None and not request.is_response and request.opaque == command.opaque:
+                    return f"{REPLY} to {request_name(request.code)}"
+        return REPLY
+
+
+def _decode(parcel: Parcel) -> RemotingCommand | None:
+    try:
+        return decode_command(parcel.data[4:])
+    except ProtocolError:
+        return None

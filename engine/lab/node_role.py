@@ -1,0 +1,131 @@
+"""One node of a scenario: a machine with one process of the engine on it.
+
+The role outlives crashes, as a machine does; the engine objects below it live from one start of the process to its end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING
+
+from engine.lab.scenario import NodeSpec, Role, SettingValue
+from engine.runtime.lab_runtime import LabRuntime
+
+if TYPE_CHECKING:
+    from engine.lab.world import ScenarioWorld
+
+_log = logging.getLogger("glassmq.lab")
+
+
+class LabNodeRole:
+    """What all roles share. A subclass says how its process starts and shuts down.
+
+    :ivar runtime: the current incarnation.
+    :ivar settings: what the scenario and commands set; counts from the next start of the process.
+    :ivar failure: why the last start failed; empty when it did not.
+    """
+
+    def __init__(self, world: ScenarioWorld, spec: NodeSpec) -> None:
+        self.world = world
+        self.spec = spec
+        self.settings: dict[str, SettingValue] = dict(spec.settings)
+        self.runtime: LabRuntime = world.lab.node(spec.name)
+        self.failure = ""
+        self._is_running = False
+
+    # --- what it is now --------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self.spec.name
+
+    @property
+    def role(self) -> Role:
+        """What the node is."""
+        return self.spec.role
+
+    @property
+    def status(self) -> str:
+        """``off`` (not started yet, or shut down), ``running``, ``paused`` or ``crashed``."""
+        if self.failure or not self.runtime.node.alive:
+            return "crashed"
+        if self.runtime.node.paused:
+            return "paused"
+        return "running" if self._is_running else "off"
+
+    @property
+    def incarnation(self) -> int:
+        """How often the process was started anew."""
+        return self.runtime.node.incarnation
+
+    # --- life ------------------------------------------------------------------------------------------------------
+
+    def boot(self) -> None:
+        """Begin with the world: the process starts at the time that the scenario says."""
+        self.spawn(self._live(self.spec.start_ms), "boot")
+
+    def restart(self) -> None:
+        """Start the process again, on the files that its predecessor left."""
+        skew_ms = self.runtime.clock.skew_ms
+        self.runtime = self.world.lab.restart(self.name)
+        # The clock belongs to the machine, not to the process.
+        self.runtime.clock.skew_ms = skew_ms
+        self.failure = ""
+        self._is_running = False
+        self.spawn(self._live(0), "boot")
+
+    def stop(self) -> None:
+        """Shut the process down in order."""
+        self.spawn(self._shut_down(), "shutdown")
+
+    def crashed(self) -> None:
+        """The process is gone: nothing of it may be looked at any more."""
+        self._is_running = False
+        self._forget()
+
+    def spawn(self, work: Coroutine[object, object, None], name: str) -> None:
+        """Run ``work`` on the node, as an event like any other."""
+        self.world.lab.loop.create_task(work, name=name, node=self.runtime.node)
+
+    async def _live(self, start_ms: int) -> None:
+        await self.until(start_ms)
+        self._is_running = True
+        try:
+            await self._start()
+        except Exception as error:
+            # A disk that is full, a port in use: the process ends and says why.
+            _log.warning("%s could not start: %s", self.name, error)
+            self.failure = f"{type(error).__name__}: {error}"
+            self._is_running = False
+            self._forget()
+            return
+        if self.spec.stop_ms is not None and self.world.now_us < self.spec.stop_ms * 1_000:
+            self.spawn(self._stop_at(self.spec.stop_ms), "waits for its end")
+
+    async def _stop_at(self, time_ms: int) -> None:
+        await self.until(time_ms)
+        await self._shut_down()
+
+    async def _shut_down(self) -> None:
+        if self._is_running:
+            await self._stop()
+            self._is_running = False
+            self._forget()
+
+    async def until(self, time_ms: int) -> None:
+        """Wait until that time of the world."""
+        remaining_us = time_ms * 1_000 - self.world.now_us
+        if remaining_us > 0:
+            await asyncio.sleep(remaining_us / 1_000_000)
+
+    async def _start(self) -> None:
+        raise NotImplementedError
+
+    async def _stop(self) -> None:
+        raise NotImplementedError
+
+    def _forget(self) -> None:
+        raise NotImplementedError

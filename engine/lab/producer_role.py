@@ -1,0 +1,132 @@
+"""A node that is a producer: an application that sends the traffic of the scenario, one message after the other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engine.client.default_mq_producer import DefaultMQProducer
+from engine.client.errors import MQClientError
+from engine.lab.history import SendInvoked, SendReturned
+from engine.lab.node_role import LabNodeRole
+from engine.lab.scenario import NodeSpec, TrafficSpec
+from engine.protocol.message import Message
+from engine.protocol.message_queue import MessageQueue
+
+if TYPE_CHECKING:
+    from engine.lab.world import ScenarioWorld
+
+
+class ProducerRole(LabNodeRole):
+    """:ivar producer: None while the process does not run.
+
+    :ivar sent: how many messages it began to send; each ends in one of ``acknowledged``, ``refused`` (certainly not
+        stored) and ``unknown`` (nobody can tell), unless the process crashes before.
+    :ivar in_flight: key -> virtual time in us at which the send began.
+    """
+
+    producer: DefaultMQProducer | None = None
+
+    def __init__(self, world: ScenarioWorld, spec: NodeSpec) -> None:
+        super().__init__(world, spec)
+        self.sent = self.acknowledged = self.refused = self.unknown = 0
+        self.in_flight: dict[str, int] = {}
+        #: Next message of each traffic: after a crash the application goes on with the one after.
+        self.next_numbers = [0] * len(spec.traffic)
+        self._traffic_tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def failed(self) -> int:
+        """Sends that were not acknowledged."""
+        return self.refused + self.unknown
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all traffic was sent and every send has ended."""
+        counts = [traffic.count for traffic in self.spec.traffic]
+        return not self.in_flight and all(done >= count for done, count in zip(self.next_numbers, counts, strict=True))
+
+    async def _start(self) -> None:
+        producer = DefaultMQProducer(self.runtime, self.spec.group, self.world.name_server_address, **self.settings)
+        self.producer = producer
+        await producer.start()
+        self._traffic_tasks = [
+            asyncio.create_task(self._send_all(producer, index, traffic), name=f"sends {traffic.topic}")
+            for index, traffic in enumerate(self.spec.traffic)
+        ]
+
+    async def _send_all(self, producer: DefaultMQProducer, index: int, traffic: TrafficSpec) -> None:
+        await self.until(traffic.start_ms)
+        while self.next_numbers[index] < traffic.count:
+            begun_us = self.world.now_us
+            number = self.next_numbers[index]
+            self.next_numbers[index] = number + 1
+            await self._send(producer, traffic, number)
+            remaining_us = begun_us + traffic.every_ms * 1_000 - self.world.now_us
+            if remaining_us > 0 and self.next_numbers[index] < traffic.count:
+                await asyncio.sleep(remaining_us / 1_000_000)
+
+    async def _send(self, producer: DefaultMQProducer, traffic: TrafficSpec, number: int) -> None:
+        key = self._fill_in(traffic.key, number)
+        tag = self._fill_in(traffic.tags[number % len(traffic.tags)], number) if traffic.tags else None
+        body = self._fill_in(traffic.body, number).encode()
+        message = Message(traffic.topic, body, tags=tag, keys=key, delay_level=traffic.delay_level)
+        world = self.world
+        world.history.sends_invoked.append(SendInvoked(world.event_number, world.now_us, self.name, key, traffic.topic))
+        self.sent += 1
+        self.in_flight[key] = world.now_us
+        status, detail, queue, offset, message_id = "ok", "", MessageQueue(traffic.topic, "", -1), -1, ""
+        try:
+            if traffic.queue is None:
+                result = await producer.send(message)
+            else:
+                wanted = number if traffic.queue == "{n}" else int(traffic.queue)
+                result = await producer.send(message, selector=_nth_queue, selector_argument=wanted)
+        except MQClientError as error:
+            status, detail = "refused" if error.outcome_is_known else "unknown", str(error)
+            if error.outcome_is_known:
+                self.refused += 1
+            else:
+                self.unknown += 1
+        else:
+            self.acknowledged += 1
+            queue, offset, message_id = result.message_queue, result.queue_offset, result.offset_message_id
+            detail = result.status.value
+        self.in_flight.pop(key, None)
+        world.history.sends_returned.append(
+            SendReturned(
+                world.event_number,
+                world.now_us,
+                self.name,
+                key,
+                status,
+                traffic.topic,
+                queue.queue_id,
+                offset,
+                message_id,
+                queue.broker_name,
+                detail,
+            )
+        )
+
+    def _fill_in(self, pattern: str, number: int) -> str:
+        return pattern.replace("{node}", self.name).replace("{n}", str(number))
+
+    async def _stop(self) -> None:
+        for task in self._traffic_tasks:
+            task.cancel()
+        await asyncio.gather(*self._traffic_tasks, return_exceptions=True)
+        self.in_flight.clear()
+        if self.producer is not None:
+            await self.producer.shutdown()
+
+    def _forget(self) -> None:
+        self.producer = None
+        self._traffic_tasks = []
+        self.in_flight.clear()
+
+
+def _nth_queue(queues: Sequence[MessageQueue], message: Message, argument: object) -> MessageQueue:
+    assert isinstance(argument, int)
+    return queues[argument % len(queues)]

@@ -1,0 +1,221 @@
+"""What a scenario says: a cluster, its traffic, what to stop at and what must hold.
+
+Times are virtual milliseconds from the beginning of the world. :func:`engine.lab.scenario_text.parse_scenario` makes
+these objects from a text; docs of the single fields stand here, what values are allowed stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from engine.lab.condition import Condition
+
+if TYPE_CHECKING:
+    from engine.lab.command import Command
+
+#: A stop condition of a scenario.
+Breakpoint = Condition
+
+#: A checked setting of a node: number, switch or text.
+SettingValue = int | float | bool | str
+
+#: Languages of every text for people.
+LANGUAGES = ("en", "zh")
+
+
+class Role(StrEnum):
+    """What a node is."""
+
+    NAME_SERVER = "name_server"
+    BROKER = "broker"
+    PRODUCER = "producer"
+    CONSUMER = "consumer"
+
+
+class ListenerResult(StrEnum):
+    """How a call of a consumer's listener ends."""
+
+    SUCCESS = "success"
+    #: RECONSUME_LATER.
+    LATER = "later"
+    THROWS = "throws"
+    #: The call never ends.
+    HANGS = "hangs"
+
+
+class FaultKind(StrEnum):
+    """What random faults may do; see :mod:`engine.lab.sweep`."""
+
+    CRASH = "crash"
+    CRASH_POWER = "crash-power"
+    PAUSE = "pause"
+    PARTITION = "partition"
+    DELAY = "delay"
+    LOSS = "loss"
+    DUPLICATE = "duplicate"
+    REORDER = "reorder"
+    CLOCK_SKEW = "clock-skew"
+    DISK = "disk"
+    #: A listener is slow, fails or hangs for a while.
+    LISTENER = "listener"
+    #: Consumers join, leave and are killed; a topic gets more queues.
+    GROUP = "group"
+
+
+@dataclass(frozen=True, slots=True)
+class FaultModel:
+    """What may go wrong in random runs of a scenario. Within it the invariants must hold.
+
+    :ivar kinds: what may happen, in the order of the text.
+    :ivar max_faults: how many faults one run gets at most.
+    """
+
+    kinds: tuple[FaultKind, ...] = ()
+    max_faults: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficSpec:
+    """Messages that a producer sends, one after the other.
+
+    In ``key``, ``tag`` and ``body`` stands ``{n}`` for the number of the message (from 0) and ``{node}`` for the
+    producer. Tags take turns where several stand, separated by ``|``.
+
+    :ivar queue: None: queues take turns; a number: always that queue; ``"{n}"``: queue n modulo their number.
+    :ivar delay_level: 1 to 18, or 0.
+    """
+
+    topic: str
+    count: int
+    every_ms: int
+    start_ms: int
+    key: str
+    tags: tuple[str, ...]
+    body: str
+    queue: int | str | None
+    delay_level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerSpec:
+    """How a consumer's listener behaves.
+
+    :ivar duration_ms: how long a call takes.
+    :ivar result: how a call with a matching message ends.
+    :ivar fails_first: None: matching messages always end with ``result``. A number: so many deliveries of each
+        matching message fail (with ``result``, or ``later`` when that is ``success``), the next one succeeds.
+    :ivar only_keys: the messages that match; empty: all.
+    """
+
+    duration_ms: int = 10
+    result: ListenerResult = ListenerResult.SUCCESS
+    fails_first: int | None = None
+    only_keys: tuple[str, ...] = ()
+
+    def result_of(self, key: str, reconsume_times: int) -> ListenerResult:
+        """How the delivery of a message ends that was redelivered ``reconsume_times`` times."""
+        if self.only_keys and key not in self.only_keys:
+            return ListenerResult.SUCCESS
+        if self.fails_first is None:
+            return self.result
+        if reconsume_times >= self.fails_first:
+            return ListenerResult.SUCCESS
+        return ListenerResult.LATER if self.result is ListenerResult.SUCCESS else self.result
+
+
+@dataclass(frozen=True, slots=True)
+class DiskSpec:
+    """A broker's disk."""
+
+    fsync_ms: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSpec:
+    """One node. Which fields say something depends on the role.
+
+    :ivar group: producer and consumer.
+    :ivar traffic: producer; empty for one that only exists.
+    :ivar topic: consumer, as are all below but ``flush``, ``disk`` and ``settings``.
+    :ivar model: ``clustering`` or ``broadcasting``.
+    :ivar consume_from: where a group without a stored offset begins: ``first`` or ``last``.
+    :ivar stop_ms: when the client shuts down in order; None: never.
+    :ivar flush: broker: ``async`` or ``sync``.
+    :ivar settings: by our names, see :mod:`engine.lab.settings`.
+    """
+
+    name: str
+    role: Role
+    group: str = ""
+    traffic: tuple[TrafficSpec, ...] = ()
+    topic: str = ""
+    expression: str = "*"
+    model: str = "clustering"
+    consume_from: str = "first"
+    threads: int = 2
+    start_ms: int = 0
+    stop_ms: int | None = None
+    listener: ListenerSpec = ListenerSpec()
+    flush: str = "async"
+    disk: DiskSpec = DiskSpec()
+    settings: Mapping[str, SettingValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSpec:
+    """A topic that exists from the beginning, on every broker."""
+
+    name: str
+    queues: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSpec:
+    """A consumer group that exists from the beginning, on every broker."""
+
+    name: str
+    retry_max_times: int = 16
+    retry_queues: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptLine:
+    """What the story itself does to the cluster, and when. One that cannot be carried out by then is left out."""
+
+    at_ms: int
+    command: Command
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """See the module. ``text`` is where it came from; ``invariants`` is empty for "all that apply"."""
+
+    name: str
+    title: Mapping[str, str]
+    about: Mapping[str, str]
+    seed: int
+    duration_ms: int
+    latency_ms: float
+    jitter_ms: float
+    nodes: tuple[NodeSpec, ...]
+    topics: tuple[TopicSpec, ...]
+    groups: tuple[GroupSpec, ...]
+    script: tuple[ScriptLine, ...]
+    breakpoints: tuple[Breakpoint, ...]
+    invariants: tuple[str, ...]
+    fault_model: FaultModel
+    text: str
+
+    def node(self, name: str) -> NodeSpec:
+        """The node of that name. Raises ``KeyError``."""
+        for spec in self.nodes:
+            if spec.name == name:
+                return spec
+        raise KeyError(name)
+
+    def of_role(self, role: Role) -> tuple[NodeSpec, ...]:
+        """The nodes of one role, in the order of the text."""
+        return tuple(spec for spec in self.nodes if spec.role is role)

@@ -1,0 +1,178 @@
+"""The nodes in the text of a scenario, role by role."""
+
+from __future__ import annotations
+
+import re
+
+from engine.lab.errors import SettingRefused
+from engine.lab.scenario import (
+    DiskSpec,
+    ListenerResult,
+    ListenerSpec,
+    NodeSpec,
+    Role,
+    SettingValue,
+    TrafficSpec,
+)
+from engine.lab.scenario_yaml import Section
+from engine.lab.settings import check_settings, find_setting
+from engine.protocol.errors import ProtocolError
+from engine.protocol.names import validate_group, validate_topic
+from engine.protocol.subscription_data import build_subscription_data
+
+#: Node names are part of broker names, actors' names and links.
+NODE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,19}")
+
+#: A world of this size still steps fast enough to be watched.
+NODES_MAX = 60
+MESSAGES_MAX = 10_000
+TIME_MAX_MS = 24 * 3_600_000
+THREADS_MAX = 64
+DELAY_LEVEL_MAX = 18
+
+#: Features of RocketMQ that this version's nodes do not have.
+_NOT_YET = ("transaction", "transactions", "orderly", "master", "slave_of", "replicas", "acl", "unit")
+
+
+def parse_node(name: str, section: Section) -> NodeSpec:
+    """The node ``name``. Raises :class:`~engine.lab.errors.ScenarioError`."""
+    role = Role(section.choice("role", [role.value for role in Role]))
+    if role is Role.PRODUCER:
+        node = _producer(name, section)
+    elif role is Role.CONSUMER:
+        node = _consumer(name, section)
+    elif role is Role.BROKER:
+        node = _broker(name, section)
+    else:
+        node = NodeSpec(name, role, settings=_settings(section, role))
+    section.finish(_NOT_YET)
+    return node
+
+
+def _broker(name: str, section: Section) -> NodeSpec:
+    flush = section.choice("flush", ["async", "sync"], "async")
+    disk_section = section.section("disk")
+    disk = DiskSpec()
+    if disk_section is not None:
+        disk = DiskSpec(disk_section.integer("fsync_ms", 0, 60_000, disk.fsync_ms))
+        disk_section.finish()
+    return NodeSpec(name, Role.BROKER, flush=flush, disk=disk, settings=_settings(section, Role.BROKER))
+
+
+def _producer(name: str, section: Section) -> NodeSpec:
+    return NodeSpec(
+        name,
+        Role.PRODUCER,
+        group=_group(section),
+        traffic=tuple(_traffic(part) for part in section.sections("traffic", max_count=20)),
+        start_ms=section.integer("start_ms", 0, TIME_MAX_MS, 0),
+        stop_ms=section.optional_integer("stop_ms", 0, TIME_MAX_MS),
+        settings=_settings(section, Role.PRODUCER),
+    )
+
+
+def _consumer(name: str, section: Section) -> NodeSpec:
+    topic = _topic(section)
+    expression = section.text("expression", "*", max_length=500)
+    try:
+        build_subscription_data(topic, expression)
+    except ProtocolError as error:
+        raise section.fail("expression", str(error)) from error
+    return NodeSpec(
+        name,
+        Role.CONSUMER,
+        group=_group(section),
+        topic=topic,
+        expression=expression,
+        model=section.choice("model", ["clustering", "broadcasting"], "clustering"),
+        consume_from=section.choice("from", ["first", "last"], "first"),
+        threads=section.integer("threads", 1, THREADS_MAX, 2),
+        start_ms=section.integer("start_ms", 0, TIME_MAX_MS, 0),
+        stop_ms=section.optional_integer("stop_ms", 0, TIME_MAX_MS),
+        listener=parse_listener(section.section("listener")),
+        settings=_settings(section, Role.CONSUMER),
+    )
+
+
+def parse_listener(section: Section | None) -> ListenerSpec:
+    """How a listener behaves; without a section it takes 10 ms and succeeds."""
+    if section is None:
+        return ListenerSpec()
+    listener = ListenerSpec(
+        duration_ms=section.integer("duration_ms", 0, TIME_MAX_MS, 10),
+        result=ListenerResult(section.choice("result", [result.value for result in ListenerResult], "success")),
+        fails_first=section.optional_integer("fails_first", 0, 1_000),
+        only_keys=section.words("only_keys", max_count=100),
+    )
+    section.finish(("delay_level", "ack_index"))
+    return listener
+
+
+def _traffic(section: Section) -> TrafficSpec:
+    key = section.text("key", "{node}-{n}", max_length=60)
+    if "{n}" not in key or not key.replace("{n}", "").replace("{node}", "").isprintable() or " " in key:
+        raise section.fail(
+            "key", f"{key!r} is not allowed; it must contain {{n}} and no space: a key names one message"
+        )
+    traffic = TrafficSpec(
+        topic=_topic(section),
+        count=section.integer("count", 0, MESSAGES_MAX, 10),
+        every_ms=section.integer("every_ms", 0, TIME_MAX_MS, 100),
+        start_ms=section.integer("start_ms", 0, TIME_MAX_MS, 500),
+        key=key,
+        tags=tuple(tag.strip() for tag in section.text("tag", "", max_length=200).split("|") if tag.strip()),
+        body=section.text("body", "message {n}", max_length=4_000),
+        queue=_queue(section),
+        delay_level=section.integer("delay_level", 0, DELAY_LEVEL_MAX, 0),
+    )
+    section.finish(_NOT_YET)
+    return traffic
+
+
+def _queue(section: Section) -> int | str | None:
+    word = section.text("queue", "any")
+    if word == "any":
+        return None
+    if word == "{n}":
+        return word
+    if word.isascii() and word.isdigit() and int(word) < 1_024:
+        return int(word)
+    raise section.fail("queue", f'{word!r} is not allowed; allowed: any, "{{n}}", or the number of a queue')
+
+
+def _topic(section: Section) -> str:
+    topic = section.text("topic", max_length=200)
+    try:
+        validate_topic(topic)
+    except ProtocolError as error:
+        raise section.fail("topic", str(error)) from error
+    return topic
+
+
+def _group(section: Section) -> str:
+    group = section.text("group", max_length=200)
+    try:
+        validate_group(group)
+    except ProtocolError as error:
+        raise section.fail("group", str(error)) from error
+    return group
+
+
+def _settings(section: Section, role: Role) -> dict[str, SettingValue]:
+    values: dict[str, SettingValue] = {}
+    fields = section.section("settings")
+    if fields is None:
+        return values
+    for name in fields.names():
+        try:
+            setting = find_setting(role, name)
+            if setting.name in values:
+                raise SettingRefused(f"{setting.name} stands twice")
+            values[setting.name] = setting.check(fields.plain(name))
+        except SettingRefused as error:
+            raise fields.fail(name, str(error)) from error
+    try:
+        check_settings(role, values)
+    except SettingRefused as error:
+        raise section.fail("settings", str(error)) from error
+    return values

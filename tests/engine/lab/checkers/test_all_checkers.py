@@ -1,0 +1,74 @@
+"""What is true of every checker, and of all together."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.lab.checkers import CHECKERS, CheckerSet
+from engine.lab.run import LabRun
+from engine.lab.scenario_files import load_scenario
+from engine.lab.scenario_text import parse_scenario
+from tests.support.checked_run import TEXT, checked_run, do, finish, run_to
+
+
+def test_a_long_calm_run_violates_nothing():
+    with checked_run(duration_ms=600_000) as run:
+        assert finish(run) == []
+        history = run.world.history
+        assert len({entry.key for entry in history.consumes_ended if entry.result == "success"}) == 39
+        assert run.checkers is not None
+        assert [checker.name for checker in run.checkers.checkers] == list(CHECKERS)
+        assert all(checker.ok for checker in run.checkers.checkers)
+
+
+@pytest.mark.parametrize("flush", ["async", "sync"])
+def test_crashes_pauses_and_restarts_violate_nothing(flush):
+    with checked_run(flush=flush, duration_ms=300_000) as run:
+        run_to(run, 1_500)
+        do(run, "crash", "B1")
+        run_to(run, 2_500)
+        do(run, "restart", "B1")
+        do(run, "kill-consumer", "C1")
+        run_to(run, 6_000)
+        do(run, "start-consumer", "C1")
+        do(run, "pause-node", "C2")
+        run_to(run, 20_000)
+        do(run, "resume-node", "C2")
+        do(run, "crash-power", "B1")
+        run_to(run, 25_000)
+        do(run, "restart", "B1")
+        assert finish(run) == []
+
+
+def test_every_checker_says_in_both_languages_what_it_claims_and_why():
+    for name, checker in CHECKERS.items():
+        assert checker.name == name
+        for texts in (checker.title, checker.why):
+            assert sorted(texts) == ["en", "zh"]
+            assert all(texts.values())
+        assert "Fault model" in (__import__(checker.__module__, fromlist=["_"]).__doc__ or ""), name
+
+
+def test_only_the_invariants_that_the_scenario_names_are_checked():
+    text = TEXT.replace("DURATION", "1000").replace("FLUSH", "async")
+    scenario = parse_scenario(f"{text}invariants: [consumed-was-sent]\n", "named")
+    with LabRun(scenario) as run:
+        assert run.checkers is not None
+        assert [checker.name for checker in run.checkers.checkers] == ["consumed-was-sent"]
+
+
+def test_checkers_do_not_change_what_happens():
+    scenario = load_scenario("general")
+    with LabRun(scenario, check=True) as checked, LabRun(scenario, check=False) as unchecked:
+        checked.run_events(3_000)
+        unchecked.run_events(3_000)
+        assert checked.journal_hash == unchecked.journal_hash
+
+
+def test_a_scenario_without_consumers_gets_only_the_checkers_that_mean_something():
+    text = TEXT.replace("DURATION", "1000").replace("FLUSH", "async")
+    start, end = text.index("  C1:"), text.index("topics:")
+    with LabRun(parse_scenario(text[:start] + text[end:], "send-only")) as run:
+        found = [checker.name for checker in CheckerSet(run.world).checkers]
+        assert "acknowledged-messages-are-stored" in found
+        assert "one-owner-per-queue" not in found
