@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from engine.client.errors import MQBrokerError
+from engine.client.errors import MQBrokerError, NameServerUnreachable, RequestFailed
 from engine.client.mq_client_api import MQClientApi
 from engine.protocol.bodies import ClusterInfo, TopicList
 from engine.protocol.command_header import CommandHeader
@@ -74,14 +74,31 @@ class ClusterReader:
 
     async def broker_addresses(self) -> dict[str, str]:
         """Broker name -> address of its master."""
-        reply = await self._ask_name_server(RequestCode.GET_BROKER_CLUSTER_INFO, "list the brokers")
-        table = ClusterInfo.from_json(reply.body).broker_addr_table
+        table = (await self._cluster_info()).broker_addr_table
         return {name: data.master_address for name, data in sorted(table.items()) if data.master_address}
+
+    async def cluster_names(self) -> list[str]:
+        """The names of all clusters, sorted."""
+        return sorted((await self._cluster_info()).cluster_addr_table)
+
+    async def _cluster_info(self) -> ClusterInfo:
+        reply = await self._ask_name_server(RequestCode.GET_BROKER_CLUSTER_INFO, "list the brokers")
+        return ClusterInfo.from_json(reply.body)
 
     async def topics(self) -> list[str]:
         """All topics, sorted."""
         reply = await self._ask_name_server(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, "list the topics")
         return sorted(TopicList.from_json(reply.body).topic_list)
+
+    async def has_topic(self, topic: str) -> bool:
+        """Whether clients can get a route of ``topic``."""
+        try:
+            await self._api.topic_route(topic)
+        except MQBrokerError as error:
+            if error.code == ResponseCode.TOPIC_NOT_EXIST:
+                return False
+            raise
+        return True
 
     async def topic_queues(self, topic: str) -> list[QueueEnds]:
         """The queues of ``topic`` on all brokers; none where a broker does not have the topic."""
@@ -146,7 +163,14 @@ class ClusterReader:
         return next((message for message in decode_messages(reply.body) if message.unique_id == unique_id), None)
 
     async def _ask_name_server(self, code: RequestCode, what: str) -> RemotingCommand:
-        return await self._api.request(self._api.name_server_addresses[0], code, None, what)
+        """The reply of the first name server that answers: all know the same."""
+        failures = []
+        for address in self._api.name_server_addresses:
+            try:
+                return await self._api.request(address, code, None, what)
+            except RequestFailed as error:
+                failures.append(str(error))
+        raise NameServerUnreachable("; ".join(failures))
 
     async def _ask_brokers(self, code: RequestCode, header: CommandHeader, what: str) -> list[tuple[str, bytes]]:
         """``(broker name, body)`` of every broker that knows what is asked for."""

@@ -19,6 +19,7 @@ _Config = TypeVar("_Config")
 
 #: RocketMQ's name where it is not ours in camel case (with or without the unit at its end).
 _JAVA_NAMES = {
+    "bindAddress": "host",
     "brokerClusterName": "cluster_name",
     "brokerIP1": "broker_ip1",
     "listenPort": "port",
@@ -80,10 +81,19 @@ def _names_of(config: Any) -> dict[str, str]:
 
 
 def _unknown(name: str, allowed: Mapping[str, str], reserved: Mapping[str, str]) -> str:
+    """What is said of a name that is none: the one that was meant or, where none is near, all."""
     fields = sorted({field for field in allowed.values() if field not in reserved})
     close = difflib.get_close_matches(name, [other for other in allowed if allowed[other] not in reserved], n=1)
-    hint = f"; did you mean {close[0]}?" if close else ""
-    return f"unknown setting {name!r}{hint} Allowed: {', '.join(map(java_style_name, fields))}"
+    if close:
+        meant = _rocketmq_name(allowed[close[0]])
+        return f"there is no setting {name!r}; did you mean {meant}? (docs/configuration.md lists all)"
+    names = "".join(f"\n  {_rocketmq_name(field)}" for field in fields)
+    return f"there is no setting {name!r}; allowed are:{names}"
+
+
+def _rocketmq_name(field: str) -> str:
+    java_names = {ours: java for java, ours in _JAVA_NAMES.items()}
+    return java_names.get(field) or java_style_name(field)
 
 
 def _parse(name: str, text: str, wanted: Any) -> object:

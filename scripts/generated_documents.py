@@ -14,12 +14,14 @@ import ast
 import dataclasses
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from app.command_line import main as command_line
+from app.commands.serve import BROKER_OPTIONS, STORE_OPTIONS
 from app.engine_settings import java_style_name
 from engine.broker.broker import Broker
 from engine.broker.broker_config import BrokerConfig, java_name, java_value
@@ -89,8 +91,8 @@ def comments_of(config: type[Any]) -> dict[str, str]:
     return found
 
 
-def settings_table(config: type[Any], names: Any) -> str:
-    """One row per setting."""
+def settings_table(config: type[Any], names: Any, options: Mapping[str, str] | None = None) -> str:
+    """One row per setting. ``options`` maps settings that ``glassmq serve`` has an option for to that option."""
     comments = comments_of(config)
     rows = ["| name | ours | default | |", "|---|---|---|---|"]
     for field in dataclasses.fields(config):
@@ -98,6 +100,11 @@ def settings_table(config: type[Any], names: Any) -> str:
         if field.default is None:
             default = "(none)"
         meaning = _cell(comments.get(field.name, "as in RocketMQ"))
+        if options is not None and field.name in options:
+            option, _, why = options[field.name].partition(" ")
+            meaning = (
+                f"**Set by option `{option}`**{f' {why}' if why else ''}. {_cell(comments.get(field.name, ''))}".strip()
+            )
         rows.append(f"| `{names(field.name)}` | `{field.name}` | `{default}` | {meaning} |")
     return "\n".join(rows) + "\n"
 
@@ -181,8 +188,8 @@ PARTS = {
     "lab-commands": lab_commands,
     "lab-invariants": lab_invariants,
     "commands": commands,
-    "broker-settings": lambda: settings_table(BrokerConfig, java_name),
-    "store-settings": lambda: settings_table(MessageStoreConfig, java_style_name),
+    "broker-settings": lambda: settings_table(BrokerConfig, java_name, BROKER_OPTIONS),
+    "store-settings": lambda: settings_table(MessageStoreConfig, java_style_name, STORE_OPTIONS),
     "name-server-settings": lambda: settings_table(NameServerConfig, java_style_name),
     "client-settings": lambda: settings_table(ClientConfig, java_style_name),
     "request-codes": request_codes,

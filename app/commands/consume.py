@@ -9,17 +9,27 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.tool import name_server_option, run_tool
+from app.commands.tool import body_text, name_server_option, run_tool
 
 if TYPE_CHECKING:
+    from engine.client.consume_concurrently import ConsumeConcurrentlyStatus
     from engine.protocol.message import MessageExt
+
+#: How long the end waits for the listener: it prints at once or holds a message for good.
+SHUTDOWN_WAIT_MS = 100
 
 
 @click.command("consume")
 @click.argument("topic")
 @click.option("--group", required=True, help="The consumer group; its members share the queues.")
-@click.option("--expression", default="*", show_default=True, help="Tags, such as 'new || paid'.")
-@click.option("--count", type=click.IntRange(1), help="Leave after so many messages.")
+@click.option(
+    "--expression",
+    default="*",
+    show_default=True,
+    callback=lambda _ctx, _parameter, text: _check_expression(text),
+    help="Tags, such as 'new || paid'.",
+)
+@click.option("--count", type=click.IntRange(1), help="Leave after so many messages; the others stay unconsumed.")
 @click.option(
     "--from",
     "start",
@@ -41,6 +51,8 @@ def command(
 ) -> None:
     """Print messages of TOPIC as they come, until Ctrl-C or --count. Printed messages count as consumed.
 
+    A TOPIC that does not exist is waited for. A body that is not UTF-8 text is printed as 0x and its bytes.
+
     \b
     Examples:
       glassmq consume orders --group audit
@@ -58,31 +70,13 @@ async def _consume(
     start: str,
     broadcast: bool,
 ) -> None:
-    from engine.client.consume_concurrently import ConsumeConcurrentlyStatus
     from engine.client.default_mq_push_consumer import DefaultMQPushConsumer
     from engine.protocol.enums import ConsumeFromWhere, MessageModel
 
-    enough = asyncio.Event()
-    printed = 0
-
-    async def print_messages(messages: Sequence[MessageExt], _context: object) -> ConsumeConcurrentlyStatus:
-        nonlocal printed
-        if enough.is_set():
-            return ConsumeConcurrentlyStatus.RECONSUME_LATER
-        try:
-            for message in messages:
-                click.echo(_line(message))
-                printed += 1
-        except BrokenPipeError:  # whoever read the output (head, less) is gone
-            enough.set()
-            return ConsumeConcurrentlyStatus.RECONSUME_LATER
-        if count is not None and printed >= count:
-            enough.set()
-        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
-
+    printer = _Printer(count)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, enough.set)
+        loop.add_signal_handler(number, printer.enough.set)
     consumer = DefaultMQPushConsumer(
         None,
         group,
@@ -93,14 +87,71 @@ async def _consume(
             if start == "first"
             else ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET
         ),
+        # One call with one message at a time: what lies behind the last printed message is never begun.
+        consume_thread_max=1,
+        consume_message_batch_max_size=1,
+        await_termination_when_shutdown_ms=SHUTDOWN_WAIT_MS,
     )
-    consumer.subscribe(topic, expression)
-    consumer.register_message_listener(print_messages)
-    await consumer.start()
     try:
-        await enough.wait()
+        consumer.subscribe(topic, expression)
+        consumer.register_message_listener(printer.print_message)
+        await _say_what_is_awaited(name_servers, topic, group)
+        await consumer.start()
+        await printer.enough.wait()
     finally:
         await consumer.shutdown()
+
+
+class _Printer:
+    """Prints messages, one at a time, until ``count`` are printed or nobody reads the output any more."""
+
+    def __init__(self, count: int | None) -> None:
+        self.enough = asyncio.Event()
+        self._count = count
+        self._printed = 0
+
+    async def print_message(self, messages: Sequence[MessageExt], _context: object) -> ConsumeConcurrentlyStatus:
+        """The listener. What comes after the end is held until the shutdown cancels it.
+
+        A held message is neither confirmed nor given back to the broker, so it stays what it was: not consumed.
+        """
+        from engine.client.consume_concurrently import ConsumeConcurrentlyStatus
+
+        (message,) = messages
+        if not self.enough.is_set() and self._print(message):
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+        await asyncio.Event().wait()
+        raise AssertionError("an event that nobody sets came")
+
+    def _print(self, message: MessageExt) -> bool:
+        """Whether the line was taken."""
+        try:
+            click.echo(_line(message))
+        except BrokenPipeError:  # whoever read the output (head, less) is gone
+            self.enough.set()
+            return False
+        self._printed += 1
+        if self._printed == self._count:
+            self.enough.set()
+        return True
+
+
+async def _say_what_is_awaited(name_servers: tuple[str, ...], topic: str, group: str) -> None:
+    """One line to stderr. Raises NameServerUnreachable: the consumer itself would ask again for ever."""
+    from app.cluster_reader import open_cluster_reader
+
+    async with open_cluster_reader(name_servers) as reader:
+        exists = await reader.has_topic(topic)
+    if not exists:
+        click.echo(f"topic {topic} does not exist yet; waiting until somebody creates it", err=True)
+    click.echo(f"waiting for messages of {topic} for group {group} (Ctrl-C ends)", err=True)
+
+
+def _check_expression(text: str) -> str:
+    """RocketMQ's clients drop empty tags silently; whoever types one by hand has made a slip."""
+    if not all(tag.strip() for tag in text.split("||")):
+        raise click.BadParameter(f"{text!r} has an empty tag; allowed are * and tags joined by ||, as 'new || paid'")
+    return text
 
 
 def _line(message: MessageExt) -> str:
@@ -111,4 +162,4 @@ def _line(message: MessageExt) -> str:
         parts.append(f"keys {' '.join(message.keys)}")
     if message.reconsume_times:
         parts.append(f"retry {message.reconsume_times}")
-    return f"{'  '.join(parts)}  {message.body.decode('utf-8', 'backslashreplace')}"
+    return f"{'  '.join(parts)}  {body_text(message.body)}"

@@ -38,7 +38,7 @@ async def _list_progress(name_servers: tuple[str, ...], group: str) -> None:
     async with open_cluster_reader(name_servers) as reader:
         progress = await reader.group_progress(group)
     if not progress:
-        raise click.ClickException(f"no broker knows offsets of group {group!r}")
+        raise click.ClickException(f"there is no group {group!r}, or it has not consumed anything yet")
     print_table(
         ("TOPIC", "BROKER", "QUEUE", "END", "GROUP", "LAG"),
         [

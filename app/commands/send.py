@@ -17,7 +17,11 @@ PRODUCER_GROUP = "glassmq_send"
 @click.command("send")
 @click.argument("topic")
 @click.argument("body")
-@click.option("--tag", help="The message's tag, by which consumers filter.")
+@click.option(
+    "--tag",
+    callback=lambda _ctx, _parameter, tag: _check_tag(tag),
+    help="The message's tag, by which consumers filter.",
+)
 @click.option("--key", "keys", multiple=True, help="A key under which the message can be found; may be repeated.")
 @click.option("--property", "properties", multiple=True, metavar="NAME=VALUE", help="A user property.")
 @click.option("--delay-level", type=click.IntRange(0, 18), default=0, help="1 is 1 s, 2 is 5 s ... 18 is 2 h.")
@@ -45,6 +49,15 @@ def command(
     text = sys.stdin.read() if body == "-" else body
     parsed = dict(_property(assignment) for assignment in properties)
     run_tool(_send(name_servers, topic, text, tag, keys, parsed, delay_level, count, quiet))
+
+
+def _check_tag(tag: str | None) -> str | None:
+    """RocketMQ's clients send any tag, but no expression of a consumer can name one of these."""
+    if tag is not None and ("||" in tag or not tag.strip() or tag != tag.strip()):
+        raise click.BadParameter(
+            f"{tag!r} could not be subscribed to; a message has one tag, without blanks around it and without ||"
+        )
+    return tag
 
 
 def _property(assignment: str) -> tuple[str, str]:

@@ -13,43 +13,47 @@ from types import FrameType
 import click
 
 from app.access_gate import is_loopback
+from app.busy_ports import WantedPort, explain_taken_ports
 from app.engine_settings import BadSetting, apply_settings
+from app.lab.log_filter import NotFromLabWorlds
 from app.live_host import LiveHostSettings, StartFailed
 from app.observation.recent_log import RecentLog
+from app.serve_parameters import folder, name, port
 from app.server import PageSettings, Server
 from app.version import version
 from engine.broker.broker_config import BrokerConfig
 from engine.name_server.name_server_config import NameServerConfig
+from engine.protocol.message_codec import BLANK_MIN_SIZE_BYTES
+from engine.store.commit_log import ENVELOPE_MAX_BYTES
 from engine.store.store_config import FlushDiskType, MessageStoreConfig
 
-PORT = click.IntRange(0, 65535)
 _TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,200}")
 
 #: Settings that have an option of their own.
-_BROKER_OPTIONS = {
+BROKER_OPTIONS = {
     "broker_name": "--broker-name",
     "cluster_name": "--cluster-name",
     "host": "--host",
     "port": "--broker-port",
     "name_server_addresses": "--name-server-port (this process runs its own name server)",
 }
-_STORE_OPTIONS = {"flush_disk_type": "--flush"}
+STORE_OPTIONS = {"flush_disk_type": "--flush"}
 
 log = logging.getLogger("glassmq.host")
 
 
 @click.command("serve")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address of name server and broker.")
-@click.option("--name-server-port", type=PORT, default=9876, show_default=True, help="0 takes a free one.")
-@click.option("--broker-port", type=PORT, default=10911, show_default=True, help="0 takes a free one.")
+@click.option("--name-server-port", type=port, default=9876, show_default=True, help="0 takes a free one.")
+@click.option("--broker-port", type=port, default=10911, show_default=True, help="0 takes a free one.")
 @click.option("--http-host", default="127.0.0.1", show_default=True, help="Address of the page.")
-@click.option("--http-port", type=PORT, default=8000, show_default=True, help="0 takes a free one.")
+@click.option("--http-port", type=port, default=8000, show_default=True, help="0 takes a free one.")
 @click.option("--no-page", is_flag=True, help="Run name server and broker only.")
 @click.option(
     "--data",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("data"),
-    show_default="./data",
+    type=folder,
+    default="./data",
+    show_default=True,
     help="Folder for messages and offsets; made when missing.",
 )
 @click.option(
@@ -59,8 +63,10 @@ log = logging.getLogger("glassmq.host")
     show_default=True,
     help="sync: a message is acknowledged once it is on the disk.",
 )
-@click.option("--broker-name", default="broker-a", show_default=True, help="The broker's name in the cluster.")
-@click.option("--cluster-name", default="DefaultCluster", show_default=True, help="The name of the cluster.")
+@click.option(
+    "--broker-name", type=name, default="broker-a", show_default=True, help="The broker's name in the cluster."
+)
+@click.option("--cluster-name", type=name, default="DefaultCluster", show_default=True, help="The name of the cluster.")
 @click.option(
     "--token",
     envvar="GLASSMQ_TOKEN",
@@ -107,24 +113,49 @@ def command(
     page = None
     if not no_page:
         _check_token(http_host, token)
-        page = PageSettings(http_host, http_port, token, tuple(name.lower() for name in allowed_host))
+        page = PageSettings(http_host, http_port, token, tuple(allowed.lower() for allowed in allowed_host))
     broker = BrokerConfig(broker_name=broker_name, cluster_name=cluster_name, host=host, port=broker_port)
     store = MessageStoreConfig(flush_disk_type=FlushDiskType(flush))
     try:
-        broker = apply_settings(broker, broker_setting, _BROKER_OPTIONS)
+        broker = apply_settings(broker, broker_setting, BROKER_OPTIONS)
     except BadSetting as error:
         raise click.BadParameter(str(error), param_hint="--broker-setting") from None
     try:
-        store = apply_settings(store, store_setting, _STORE_OPTIONS)
+        store = apply_settings(store, store_setting, STORE_OPTIONS)
     except BadSetting as error:
         raise click.BadParameter(str(error), param_hint="--store-setting") from None
+    _check_file_size(store)
     settings = LiveHostSettings(
         data_folder=data,
         name_server=NameServerConfig(host=host, port=name_server_port),
         broker=broker,
         store=store,
     )
+    _check_ports(settings, page)
     _serve(Server(settings, page, _set_up_logging(log_level)), settings)
+
+
+def _check_file_size(store: MessageStoreConfig) -> None:
+    """The store takes any size; a server that refuses messages which it promises to take helps nobody."""
+    lowest = store.max_message_size + ENVELOPE_MAX_BYTES + BLANK_MIN_SIZE_BYTES
+    if store.mapped_file_size_commit_log < lowest:
+        raise click.BadParameter(
+            f"mappedFileSizeCommitLog is {store.mapped_file_size_commit_log}; allowed is {lowest} and more, so that a "
+            f"file holds a message of maxMessageSize={store.max_message_size} with its properties",
+            param_hint="--store-setting",
+        )
+
+
+def _check_ports(settings: LiveHostSettings, page: PageSettings | None) -> None:
+    wanted = [
+        WantedPort("--name-server-port", settings.name_server.host, settings.name_server.port),
+        WantedPort("--broker-port", settings.broker.host, settings.broker.port),
+    ]
+    if page is not None:
+        wanted.append(WantedPort("--http-port", page.host, page.port))
+    explanation = explain_taken_ports(wanted)
+    if explanation is not None:
+        raise click.ClickException(explanation)
 
 
 def _check_token(http_host: str, token: str | None) -> None:
@@ -146,6 +177,8 @@ def _set_up_logging(level: str) -> RecentLog:
     to_stderr.setLevel(level.upper())
     to_stderr.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
     recent_log = RecentLog()
+    for handler in (to_stderr, recent_log):
+        handler.addFilter(NotFromLabWorlds())
     root.setLevel(min(logging.INFO, to_stderr.level))
     for logger in (root, logging.getLogger("asyncio")):  # asyncio tells of callbacks that failed
         logger.propagate = False

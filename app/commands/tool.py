@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 import click
 
 from engine.client.client_config import parse_name_server_addresses
-from engine.client.errors import MQClientError
+from engine.client.errors import MQBrokerError, MQClientError, NameServerUnreachable
 from engine.protocol.errors import ProtocolError
+from engine.protocol.response_code import ResponseCode
 from engine.runtime.port import RuntimeFault
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -43,9 +44,31 @@ def run_tool(coroutine: Coroutine[Any, Any, None]) -> None:
     try:
         asyncio.run(coroutine)
     except (MQClientError, ProtocolError, RuntimeFault) as error:
-        raise click.ClickException(str(error)) from None
+        raise click.ClickException(f"{error}{_hint(error)}") from None
     except KeyboardInterrupt:
         raise SystemExit(130) from None
+
+
+def _hint(error: Exception) -> str:
+    """What is most likely wrong, where the error alone leaves a newcomer in the dark."""
+    if isinstance(error, NameServerUnreachable):
+        return ". Is `glassmq serve` running there?"
+    if isinstance(error, MQBrokerError) and error.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+        return ". Is that a broker's port? --name-server wants the name server's, which is 9876 by default"
+    return ""
+
+
+def body_text(body: bytes) -> str:
+    """``body`` as text, or as ``0x`` and hex digits when it is no UTF-8 or holds characters that no text has.
+
+    A terminal would take some of those as commands.
+    """
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        return f"0x{body.hex()}"
+    is_text = all(character.isprintable() or character.isspace() for character in text)
+    return text if is_text else f"0x{body.hex()}"
 
 
 def print_table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:

@@ -9,10 +9,12 @@ from app.commands.tool import name_server_option, print_table, run_tool
 
 @click.command("topics")
 @click.argument("topic", required=False)
-@click.option("--all", "show_all", is_flag=True, help="Also the broker's own topics.")
+@click.option("--all", "show_all", is_flag=True, help="Also the brokers' own topics and the groups' retry topics.")
 @name_server_option
 def command(topic: str | None, show_all: bool, name_servers: tuple[str, ...]) -> None:
     """List all topics, or the queues of one TOPIC.
+
+    Dead-letter topics (%DLQ%group) are listed too: their messages wait for somebody to look at them.
 
     \b
     Examples:
@@ -24,14 +26,15 @@ def command(topic: str | None, show_all: bool, name_servers: tuple[str, ...]) ->
 
 async def _list_topics(name_servers: tuple[str, ...], show_all: bool) -> None:
     from app.cluster_reader import open_cluster_reader
-    from engine.protocol.names import is_system_topic
+    from engine.protocol.names import is_retry_topic, is_system_topic, reply_topic
 
     async with open_cluster_reader(name_servers) as reader:
-        brokers = await reader.broker_addresses()
+        clusters = await reader.cluster_names()
+        # Topics named like a cluster or a broker are templates for tools; replies and retries have topics of their own.
+        hidden = {*await reader.broker_addresses(), *clusters, *map(reply_topic, clusters)}
         rows: list[tuple[object, ...]] = []
         for name in await reader.topics():
-            # The topics named like the cluster and the brokers are there for tools; nobody sends to them.
-            if not show_all and (is_system_topic(name) or name in brokers or name == "DefaultCluster"):
+            if not show_all and (name in hidden or is_system_topic(name) or is_retry_topic(name)):
                 continue
             queues = await reader.topic_queues(name)
             messages = sum(ends.max_offset - ends.min_offset for ends in queues)

@@ -85,6 +85,8 @@ class Broker:
         self.store_host = b""
         self.recovery_report: RecoveryReport | None = None
         self._must_register = asyncio.Event()
+        #: Groups whose members must be told in this turn of the loop that the membership changed.
+        self._changed_groups: dict[str, None] = {}
         self._tasks = BackgroundTasks(self.config.broker_name)
         self._make_tables()
         self._make_services()
@@ -252,10 +254,23 @@ class Broker:
                 self.schedule_message_service.message_arrived(request.queue_id)
 
     def _notify_consumer_ids_changed(self, group: str, channels: list[Channel]) -> None:
-        """Tell members of ``group`` to rebalance (RocketMQ: ``Broker2Client.notifyConsumerIdsChanged``)."""
-        for channel in channels:
-            header = NotifyConsumerIdsChangedRequestHeader(group)
-            channel.send_oneway(RemotingCommand.request(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, header))
+        """Members of ``group`` must hear of a change (RocketMQ: ``DefaultConsumerIdsChangeListener``).
+
+        Changes of one moment are told together: when 1,000 members come back at once, each hears of it a few times and
+        not 1,000 times.
+        """
+        if not self._changed_groups:
+            asyncio.get_running_loop().call_soon(self._notify_changed_groups)
+        self._changed_groups[group] = None
+
+    def _notify_changed_groups(self) -> None:
+        """Tell all members to rebalance (RocketMQ: ``Broker2Client.notifyConsumerIdsChanged``)."""
+        groups, self._changed_groups = self._changed_groups, {}
+        for group in groups:
+            info = self.consumer_manager.get_consumer_group_info(group)
+            for channel in [] if info is None else info.channels:
+                header = NotifyConsumerIdsChangedRequestHeader(group)
+                channel.send_oneway(RemotingCommand.request(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, header))
 
     def _register_processors(self) -> None:
         send = SendMessageProcessor(self)

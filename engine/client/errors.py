@@ -65,7 +65,8 @@ class MQBrokerError(MQClientError):
             name = ResponseCode(code).name
         except ValueError:
             name = "unknown code"
-        super().__init__(f"{address} refused to {what}: {self.remark or 'it gave no reason'} (code {code}, {name})")
+        reason = self.remark.strip() or "it gave no reason"
+        super().__init__(f"{address} refused to {what}: {reason} (code {code}, {name})")
         self.outcome_is_known = outcome_is_known(code)
 
 

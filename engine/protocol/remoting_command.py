@@ -35,6 +35,9 @@ _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
 _JSON_TYPE_SHIFT = 24
 _HEADER_LENGTH_MASK = 0x00FF_FFFF
+#: A header carries names and numbers, properties of 32 KiB at most, and perhaps a long subscription. RocketMQ would take
+#: 16 MiB; a million fields would keep the only thread busy for seconds.
+HEADER_MAX_BYTES = 1024 * 1024
 #: Codes above this do not fit the binary header's int16.
 _BINARY_MAX_CODE = 0x7FFF
 #: A remark may quote what the request said: a name of 16 MB, its quotes escaped, would make a header that does not fit
@@ -123,6 +126,8 @@ def decode_command(frame: bytes) -> RemotingCommand:
     header_end = 4 + (mark & _HEADER_LENGTH_MASK)
     if header_end > len(frame):
         raise MalformedFrame(f"the header says {header_end - 4} bytes, the frame has {len(frame) - 4}")
+    if header_end - 4 > HEADER_MAX_BYTES:
+        raise MalformedFrame(f"the header has {header_end - 4} bytes; allowed: {HEADER_MAX_BYTES}")
     serialize_type = mark >> _JSON_TYPE_SHIFT
     try:
         if serialize_type == SerializeType.JSON:

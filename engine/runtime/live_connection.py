@@ -46,8 +46,11 @@ class LiveConnection(asyncio.Protocol):
         handler: FrameHandler,
         on_open: Callable[[LiveConnection], str | None],
         on_lost: Callable[[LiveConnection], None],
+        on_unfinished: Callable[[int], str | None] = lambda change: None,
     ) -> None:
-        """``on_open`` may refuse the connection by returning a reason."""
+        """``on_open`` may refuse the connection by returning a reason. ``on_unfinished`` is told by how many bytes the
+        part of an unfinished frame held here has changed; it may end the connection in the same way.
+        """
         self.remote_address = "unknown:0"
         self.local_address = "unknown:0"
         #: Set whenever something was read or written; the sweep that looks for idle connections resets it.
@@ -60,6 +63,8 @@ class LiveConnection(asyncio.Protocol):
         self._on_open = on_open
         self._on_lost = on_lost
         self._transport: asyncio.Transport | None = None
+        self._on_unfinished = on_unfinished
+        self._unfinished_bytes = 0
         self._splitter = FrameSplitter()
         self._is_closing = False
         self._is_handling = False
@@ -156,6 +161,7 @@ class LiveConnection(asyncio.Protocol):
                     self._handler.frame_received(frame)
                     if self._is_closing:
                         break
+                self._count_unfinished(self._splitter.pending_bytes)
         except Exception as failure:
             self._report(failure)
         finally:
@@ -188,6 +194,7 @@ class LiveConnection(asyncio.Protocol):
             self._close_reason = f"connection lost: {error}"
         self._is_closing = True
         self._collected.clear()
+        self._count_unfinished(0)
         self._on_lost(self)
         if not self.is_refused:
             self._call(self._handler.connection_lost, self._close_reason)
@@ -209,6 +216,16 @@ class LiveConnection(asyncio.Protocol):
             unsent_bytes = self.unsent_bytes
             _log.warning("%s does not read: disconnected, %d bytes unsent", self.remote_address, unsent_bytes)
             self.abort("the other end does not read")
+
+    def _count_unfinished(self, pending_bytes: int) -> None:
+        change = pending_bytes - self._unfinished_bytes
+        if not change:
+            return
+        self._unfinished_bytes = pending_bytes
+        reason = self._on_unfinished(change)
+        if reason is not None:
+            _log.warning("%s is disconnected: %s", self.remote_address, reason)
+            self.abort(reason)
 
     def _end_garbage(self, error: str) -> None:
         if not self._is_closing:

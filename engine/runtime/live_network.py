@@ -8,7 +8,7 @@ import logging
 import resource
 from collections.abc import Callable
 
-from engine.runtime.connection_limits import CONNECTIONS_LIMIT, IDLE_TIMEOUT_MS
+from engine.runtime.connection_limits import CONNECTIONS_LIMIT, IDLE_TIMEOUT_MS, UNFINISHED_LIMIT_BYTES
 from engine.runtime.live_connection import LiveConnection, format_address
 from engine.runtime.port import AddressInUse, ConnectFailed, Connection, FrameHandler, RuntimeFault
 
@@ -32,6 +32,7 @@ class _OpenConnections:
         self._idle_timeout_ms = idle_timeout_ms
         self._sweep_timer: asyncio.TimerHandle | None = None
         self._emptied: asyncio.Future[None] | None = None
+        self._unfinished_bytes = 0
 
     def opened(self, connection: LiveConnection) -> str | None:
         """Count a new connection; a text when there are too many."""
@@ -47,6 +48,13 @@ class _OpenConnections:
         self._connections.pop(connection, None)
         if self._emptied is not None and not self._connections and not self._emptied.done():
             self._emptied.set_result(None)
+
+    def unfinished(self, change: int) -> str | None:
+        """Count the parts of unfinished frames; a text for whoever goes beyond what all may hold together."""
+        self._unfinished_bytes += change
+        if change > 0 and self._unfinished_bytes > UNFINISHED_LIMIT_BYTES:
+            return f"{self._unfinished_bytes} bytes of unfinished frames are held; allowed: {UNFINISHED_LIMIT_BYTES}"
+        return None
 
     def _schedule_sweep(self) -> None:
         delay_s = self._idle_timeout_ms / _SWEEPS_PER_TIMEOUT / 1_000
@@ -116,7 +124,7 @@ class LiveNetwork:
         connections = _OpenConnections(self._limit, self._idle_timeout_ms)
         try:
             server = await asyncio.get_running_loop().create_server(
-                lambda: LiveConnection(handler_factory(), connections.opened, connections.lost),
+                lambda: LiveConnection(handler_factory(), connections.opened, connections.lost, connections.unfinished),
                 host,
                 port,
                 reuse_address=True,
@@ -138,7 +146,9 @@ class LiveNetwork:
         try:
             async with asyncio.timeout(timeout_ms / 1_000):
                 _, connection = await asyncio.get_running_loop().create_connection(
-                    lambda: LiveConnection(handler, self._connected.opened, self._connected.lost),
+                    lambda: LiveConnection(
+                        handler, self._connected.opened, self._connected.lost, self._connected.unfinished
+                    ),
                     host.strip("[]"),
                     int(port_text),
                 )

@@ -13,6 +13,11 @@ from enum import Enum
 from engine.store.consume_queue_entry import ENTRY_SIZE_BYTES
 
 _MEBIBYTE = 1024 * 1024
+#: The smallest commit-log file: room for a short message with its properties. Tests use such files; a server wants
+#: room for the largest message that it takes.
+COMMIT_LOG_FILE_MIN_BYTES = 512
+#: File sizes are Java ints in RocketMQ, and so are positions within a file.
+FILE_MAX_BYTES = 2**31 - 1
 
 
 class FlushDiskType(Enum):
@@ -94,7 +99,6 @@ class MessageStoreConfig:
     def __post_init__(self) -> None:
         """Raises ValueError that names the setting, what it was and what is allowed."""
         for name in (
-            "mapped_file_size_commit_log",
             "mapped_file_size_consume_queue_entries",
             "max_hash_slot_num",
             "max_index_num",
@@ -107,6 +111,17 @@ class MessageStoreConfig:
         ):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if not COMMIT_LOG_FILE_MIN_BYTES <= self.mapped_file_size_commit_log <= FILE_MAX_BYTES:
+            raise ValueError(
+                f"mapped_file_size_commit_log is {self.mapped_file_size_commit_log}; "
+                f"it must be {COMMIT_LOG_FILE_MIN_BYTES} to {FILE_MAX_BYTES} bytes, and 64 KiB more than "
+                "max_message_size if the largest messages shall fit"
+            )
+        if self.mapped_file_size_consume_queue > FILE_MAX_BYTES:
+            raise ValueError(
+                f"mapped_file_size_consume_queue_entries is {self.mapped_file_size_consume_queue_entries}; "
+                f"it must be at most {FILE_MAX_BYTES // ENTRY_SIZE_BYTES}"
+            )
         if self.max_index_num < 2:
             raise ValueError(f"max_index_num is {self.max_index_num}; it must be at least 2 (number 0 means 'none')")
         if self.max_mapped_files < 2:

@@ -1,12 +1,15 @@
 """The command line: help, refusals in one line, a real server from start to stop."""
 
+import contextlib
 import logging
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import urllib.request
+from datetime import datetime
 from pathlib import Path
 
 import click
@@ -14,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from app.command_line import COMMANDS, main
+from app.commands.tool import body_text
 from tests.support.glass_process import GlassProcess
 
 ROOT = Path(__file__).parents[2]
@@ -111,9 +115,17 @@ def test_a_token_that_could_not_travel_is_refused(token):
         (("--http-port", "x"), ("--http-port", "x")),
         (("--flush", "maybe"), ("--flush", "async", "sync")),
         (("--log-level", "loud"), ("--log-level", "debug")),
-        (("--broker-setting", "nonsense=1"), ("--broker-setting", "nonsense", "Allowed", "autoCreateTopicEnable")),
+        (("--broker-port", "abc"), ("--broker-port", "'abc' is not a port", "65535")),
+        (("--broker-port", "-1"), ("--broker-port", "65535")),
+        (("--broker-name", "a b"), ("--broker-name", "'a b' is not allowed", "letters, digits and % | - _")),
+        (("--broker-setting", "brokerIp=1"), ("--broker-setting", "brokerIp", "did you mean brokerIP1?")),
+        (("--data", ""), ("--data", "empty")),
+        (("--data", "pyproject.toml"), ("--data", "pyproject.toml is a file")),
         (("--store-setting", "flushDiskType=sync"), ("--store-setting", "--flush")),
-        (("--store-setting", "mappedFileSizeCommitLog=0"), ("mapped_file_size_commit_log", "1")),
+        (("--store-setting", "mappedFileSizeCommitLog=7"), ("mapped_file_size_commit_log", "is 7", "512")),
+        (("--store-setting", "mappedFileSizeCommitLog=4194304"), ("mappedFileSizeCommitLog", "4259848")),
+        (("--store-setting", "mappedFileSizeCommitLog=9999999999"), ("mapped_file_size_commit_log", "2147483647")),
+        (("--store-setting", "maxIndexNum=1"), ("max_index_num", "2")),
         (("--unknown",), ("--unknown",)),
     ],
 )
@@ -132,6 +144,33 @@ def test_a_port_in_use_is_one_line_with_its_option(tmp_path, option):
         line = refused("serve", "--data", str(tmp_path / "data"), *arguments, code=1)
     assert str(port) in line
     assert option in line
+
+
+def test_all_ports_in_use_are_named_at_once_with_a_command_that_starts_a_second_instance(tmp_path):
+    with contextlib.ExitStack() as taken:
+        sockets = [taken.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(3)]
+        ports = [str(one.getsockname()[1]) for one in sockets]
+        options = ["--name-server-port", "--broker-port", "--http-port"]
+        arguments = [word for pair in zip(options, ports, strict=True) for word in pair]
+        line = refused("serve", "--data", str(tmp_path / "data"), *arguments, code=1)
+    for option, port in zip(options, ports, strict=True):
+        assert f"127.0.0.1:{port} ({option})" in line
+    command = line.partition("glassmq serve ")[2].split()
+    assert command[::2] == [*options, "--data"]
+    advised = [int(port) for port in command[1:6:2]]
+    assert len(set(advised)) == 3
+    assert not {*map(str, advised)} & {*ports}
+
+
+def test_a_setting_like_no_other_is_answered_with_all_settings_in_rocketmq_s_names():
+    output = run("serve", "--broker-setting", "nonsense=1").output
+    names = output.partition("allowed are:\n")[2].split()
+    assert {"autoCreateTopicEnable", "brokerIP1", "traceOn"} <= {*names}
+    assert not {"listenPort", "namesrvAddr", "port"} & {*names}
+
+
+def test_the_default_of_the_data_folder_is_shown_as_one_would_type_it():
+    assert "[default: ./data]" in " ".join(run("serve", "--help").output.split())
 
 
 def test_a_data_folder_that_cannot_be_is_one_line_with_its_option(tmp_path):
@@ -211,6 +250,67 @@ def test_the_tools_send_list_show_and_consume(server):
     assert output.count("cli_topic") == 4
 
 
+def test_messages_beyond_the_count_stay_unconsumed_and_come_first_the_next_time(server):
+    assert tool(server, "send", "counted", "body {n}", "--count", "12", "--quiet")[0] == 0
+    code, first, _ = tool(server, "consume", "counted", "--group", "counting", "--count", "3")
+    assert (code, len(first.splitlines())) == (0, 3)
+    _, groups, _ = tool(server, "groups")
+    assert ["counting", "4", "9"] in [line.split() for line in groups.splitlines()]
+    code, rest, _ = tool(server, "consume", "counted", "--group", "counting", "--count", "9")
+    assert code == 0
+    assert "retry" not in rest
+    bodies = [line.split("  ")[-1] for line in (first + rest).splitlines()]
+    assert sorted(bodies) == sorted(f"body {n}" for n in range(12))
+
+
+def test_consume_says_for_what_it_waits_and_that_the_topic_does_not_exist_yet(server):
+    command = [sys.executable, "-m", "app.command_line", "consume", "later", "--group", "patient", "--count", "1"]
+    with subprocess.Popen(
+        [*command, "--name-server", server.name_server],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert "topic later does not exist yet" in process.stderr.readline()
+        assert process.stderr.readline() == "waiting for messages of later for group patient (Ctrl-C ends)\n"
+        assert tool(server, "send", "later", "at last")[0] == 0
+        output, errors = process.communicate(timeout=60)
+    assert "at last" in output
+    assert errors == ""
+
+
+def test_topics_leaves_out_what_the_broker_and_retries_need_and_keeps_dead_letters(server):
+    assert tool(server, "send", "visible", "x")[0] == 0
+    assert tool(server, "consume", "visible", "--group", "visible_group", "--count", "1")[0] == 0
+    assert tool(server, "send", "%DLQ%visible_group", "given up")[0] == 0
+    names = [line.split()[0] for line in tool(server, "topics")[1].splitlines()[1:]]
+    assert {"visible", "%DLQ%visible_group"} <= {*names}
+    assert not [name for name in names if name.startswith(("%RETRY%", "DefaultCluster", "broker-a", "TBW102"))]
+    every = tool(server, "topics", "--all")[1]
+    for name in ("%RETRY%visible_group", "DefaultCluster_REPLY_TOPIC", "TBW102"):
+        assert name in every
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [(b"\xff\x00\x01", "0xff0001"), (b"\x1b[2J", "0x1b5b324a"), (b"", ""), ("你好\tGlass".encode(), "你好\tGlass")],
+)
+def test_a_body_that_is_no_text_is_shown_as_hexadecimal_digits(body, text):
+    assert body_text(body) == text
+
+
+def test_message_shows_times_as_dates_with_milliseconds(server):
+    message_id = tool(server, "send", "timed", "x")[1].split()[-1]
+    output = tool(server, "message", message_id)[1]
+    for word in ("born", "stored"):
+        line = next(line for line in output.splitlines() if line.startswith(word))
+        found = re.search(r"  (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.(\d{3}) [+-]\d{4}) \((\d+) ms\)", line)
+        assert found, line
+        shown = datetime.strptime(found[1], "%Y-%m-%d %H:%M:%S.%f %z")
+        assert round(shown.timestamp() * 1000) == int(found[3])
+
+
 def test_consume_ends_when_nobody_reads_its_output(server):
     assert tool(server, "send", "piped", "x", "--count", "20", "--quiet")[0] == 0
     command = [sys.executable, "-m", "app.command_line", "consume", "piped", "--group", "pipe"]
@@ -231,9 +331,13 @@ def test_consume_ends_when_nobody_reads_its_output(server):
         (("send", "t", "x", "--property", "novalue"), ("novalue", "NAME=VALUE")),
         (("send", "t", "x", "--property", "KEYS=x"), ("KEYS",)),
         (("topics", "no_such_topic"), ("no_such_topic",)),
-        (("groups", "no_such_group"), ("no_such_group",)),
+        (("groups", "no_such_group"), ("there is no group 'no_such_group'",)),
         (("message", "0" * 32), ("0" * 32,)),
-        (("message", "zz"), ("ZZ",)),
+        (("message", "zz"), ("ZZ", "32 hexadecimal digits")),
+        (("message", "0" * 32, "--topic", "no_such_topic"), ("there is no topic 'no_such_topic'",)),
+        (("send", "t", "x", "--tag", "a || b"), ("--tag", "'a || b'", "one tag")),
+        (("send", "t", "x", "--tag", " a"), ("--tag", "' a'", "blanks")),
+        (("consume", "t", "--group", "g", "--expression", "a ||"), ("'a ||'", "empty tag")),
         (("consume", "t"), ("--group",)),
         (("consume", "t", "--group", "bad group"), ("bad group",)),
     ],
@@ -247,11 +351,30 @@ def test_what_a_tool_cannot_do_is_said_in_one_line(server, arguments, words):
         assert word in line
 
 
-def test_a_tool_without_a_name_server_says_which_address_did_not_answer():
+TOOL_CALLS = [("topics",), ("groups",), ("message", "0" * 32), ("send", "t", "x"), ("consume", "t", "--group", "g")]
+
+
+@pytest.mark.parametrize("arguments", TOOL_CALLS)
+def test_a_tool_without_a_name_server_says_which_address_did_not_answer(arguments):
     with socket.create_server(("127.0.0.1", 0)) as closed:
         address = f"127.0.0.1:{closed.getsockname()[1]}"
-    line = refused("topics", "--name-server", address, code=1)
+    line = refused(*arguments, "--name-server", address, code=1)
     assert address in line
+    assert "Is `glassmq serve` running there?" in line
+
+
+@pytest.mark.parametrize("arguments", TOOL_CALLS)
+def test_a_tool_that_is_sent_to_a_broker_asks_whether_that_is_the_name_server(server, arguments):
+    line = refused(*arguments, "--name-server", server.broker, code=1)
+    assert server.broker in line
+    assert "a broker's port?" in line
+    assert "  " not in line
+
+
+def test_a_tool_asks_the_next_name_server_when_the_first_does_not_answer(server):
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+    assert run("topics", "--name-server", f"{address};{server.name_server}").exit_code == 0
 
 
 def test_a_name_server_address_that_is_none_is_refused():

@@ -41,7 +41,9 @@ def test_every_field_can_be_named_in_both_ways(config):
 @pytest.mark.parametrize(
     ("assignment", "parts"),
     [
-        ("autoCreateTopic=true", ["autoCreateTopic", "did you mean autoCreateTopicEnable", "Allowed: ", "traceOn"]),
+        ("autoCreateTopic=true", ["autoCreateTopic", "did you mean autoCreateTopicEnable?", "configuration.md"]),
+        ("xyzzy=1", ["'xyzzy'", "allowed are:", "\n  brokerIP1\n", "\n  traceOn\n"]),
+        ("bindAddress=::1", ["bindAddress", "--host"]),
         ("", ["name=value"]),
         ("traceOn", ["name=value"]),
         ("traceOn=maybe", ["traceOn", "true and false"]),
@@ -54,7 +56,7 @@ def test_every_field_can_be_named_in_both_ways(config):
 )
 def test_an_unusable_setting_is_refused_by_name_with_what_is_allowed(assignment, parts):
     with pytest.raises(BadSetting) as refusal:
-        apply_settings(BrokerConfig(), [assignment], {"port": "--broker-port"})
+        apply_settings(BrokerConfig(), [assignment], {"port": "--broker-port", "host": "--host"})
     for part in parts:
         assert part in str(refusal.value)
 

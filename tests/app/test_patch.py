@@ -46,10 +46,17 @@ def test_a_list_that_grows_at_its_end_is_never_sent_whole(old, added, dropped):
     kept = min(dropped, len(old) - 1)
     new = old[kept:] + added
     for operation in difference({"log": old}, {"log": new}):
-        name, _, items, _ = operation
-        assert name == "append"
+        items = operation[2] if operation[0] == "append" else operation[-1]
+        assert operation[0] in ("append", "splice")
         assert isinstance(items, list)
         assert len(items) <= len(added)
+
+
+@given(st.lists(st.integers(0, 9), max_size=8), st.lists(st.integers(0, 9), max_size=8), st.integers(10, 19))
+def test_one_changed_item_of_a_list_is_sent_alone(before, after, changed):
+    old, new = [*before, 20, *after], [*before, changed, *after]
+    if len(new) > 1:
+        assert difference({"list": old}, {"list": new}) == [["splice", ["list"], len(before), 1, [changed]]]
 
 
 def test_a_moved_offset_is_one_small_operation():
@@ -70,6 +77,9 @@ def test_a_group_that_left_is_deleted():
         ["delete", ["missing"]],
         ["append", ["number"], [1], 5],
         ["append", ["list"], [1], 0],
+        ["splice", ["list"], 0, 9, []],
+        ["splice", ["list"], -1, 0, []],
+        ["splice", ["object"], 0, 0, []],
         ["rename", ["list"], "x"],
         [],
     ],

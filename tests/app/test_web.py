@@ -145,6 +145,16 @@ def test_an_unknown_page_is_explained_in_the_visitor_s_language(client, language
     assert word in response.text
 
 
+def test_an_unknown_page_leads_a_browser_back(client):
+    browser = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+    response = client.get("/no<b>where", headers=browser)
+    assert (response.status_code, response.mimetype) == (404, "text/html")
+    assert 'href="/"' in response.text
+    assert "no&lt;b&gt;where" in response.text
+    assert "<b>" not in response.text
+    assert client.get("/nowhere", headers={"Accept": "*/*"}).mimetype == "text/plain"
+
+
 @pytest.mark.parametrize("address", ["/", "/live"])
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_every_page_is_served_in_both_languages(client, address, language):

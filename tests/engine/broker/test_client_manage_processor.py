@@ -73,6 +73,27 @@ def test_a_second_member_makes_the_broker_notify_all():
         assert all(request.is_oneway for request in first.notified)
 
 
+def test_members_that_leave_in_one_moment_are_told_of_once():
+    with broker_lab() as lab:
+        clients = [lab.client(f"c{number}") for number in range(4)]
+        for client in clients:
+            client.heartbeat()
+        lab.run_for(10)
+        first = clients[0]
+        first.notified.clear()
+
+        async def lose_the_others() -> None:
+            info = lab.broker.consumer_manager.get_consumer_group_info("consumers")
+            assert info is not None
+            for channel in info.channels[1:]:
+                lab.broker.consumer_manager.channel_closed(channel)
+
+        lab.world.run(lose_the_others(), node="broker-a")
+        lab.run_for(10)
+        assert members(lab) == ["c0@1"]
+        assert notified_groups(first) == ["consumers"]
+
+
 def test_a_repeated_heartbeat_notifies_nobody():
     with broker_lab() as lab:
         client = lab.client()

@@ -148,7 +148,7 @@ def test_a_batch_is_one_request_with_all_messages(wire: Wire):
     header = SendMessageRequestHeader.decode_v2(command.ext_fields)
     assert (header.batch, header.sys_flag) == (True, 0)
     assert decode_properties(header.properties or "") == {"WAIT": "true"}
-    assert [entry.body for entry in decode_batch(command.body)] == [b"0", b"1", b"2"]
+    assert [body for _, body, _ in decode_batch(command.body)] == [b"0", b"1", b"2"]
     assert result.message_id == ",".join(message.unique_id or "" for message in messages)
 
 

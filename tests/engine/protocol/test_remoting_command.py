@@ -81,6 +81,7 @@ def test_an_unknown_language_is_read_as_other() -> None:
         (b"", "at least 4 bytes"),
         (b"\x00\x00\x00\x05{}", "header says 5 bytes"),
         (b"\x02\x00\x00\x02{}", "serialize type 2"),
+        (json_frame(b'{"code":1,"remark":"' + b"x" * 1024 * 1024 + b'"}'), "allowed: 1048576"),
         (json_frame(b"{}"), "with a code"),
         (json_frame(b"[]"), "with a code"),
         (json_frame(b'{"code":4294967296}'), "does not fit 32 bits"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 
 import pytest
@@ -274,6 +275,32 @@ def test_more_connections_than_allowed_are_closed_at_once(monkeypatch):
         assert await reader.readexactly(9) == frame_of(b"hello")
         for _, open_writer in [*streams, (reader, writer)]:
             open_writer.close()
+        await network.close()
+
+    asyncio.run(scenario())
+
+
+def test_unfinished_frames_are_bounded_in_sum_over_all_connections(monkeypatch):
+    monkeypatch.setattr("engine.runtime.live_network.UNFINISHED_LIMIT_BYTES", 3_000)
+    whole = frame_of(b"x" * 2_500)
+
+    async def scenario():
+        network = LiveNetwork()
+        listener = await network.listen("127.0.0.1", 0, EchoHandler)
+        host, _, port = listener.address.rpartition(":")
+        first_reader, first_writer = await asyncio.open_connection(host, int(port))
+        first_writer.write(frame_of(b"hello") + whole[:2_000])
+        assert await first_reader.readexactly(len(frame_of(b"hello"))) == frame_of(b"hello")
+        for _ in range(3):
+            # Whoever goes beyond the bound is closed, which gives its room back.
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(whole[:2_000])
+            with contextlib.suppress(ConnectionError):
+                assert await reader.read() == b""
+            writer.close()
+        first_writer.write(whole[2_000:])
+        assert await first_reader.readexactly(len(whole)) == whole
+        first_writer.close()
         await network.close()
 
     asyncio.run(scenario())

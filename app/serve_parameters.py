@@ -1,0 +1,48 @@
+"""Kinds of values that ``glassmq serve`` takes, each with a refusal that says what is allowed.
+
+Each is a function that click calls with the text (or the default) and after which it names the kind in the help.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from engine.protocol.errors import ProtocolError
+from engine.protocol.names import TOPIC_MAX_LENGTH, validate_topic
+
+PORT_MAX = 65_535
+
+
+def port(value: str | int) -> int:
+    """A TCP port; 0 stands for any free one. Raises click.BadParameter."""
+    text = str(value).strip()
+    if not text.isascii() or not text.isdigit() or len(text) > len(str(PORT_MAX)) or int(text) > PORT_MAX:
+        raise click.BadParameter(f"{text!r} is not a port; allowed are 1 to {PORT_MAX}, and 0 for any free one")
+    return int(text)
+
+
+def folder(value: str | Path) -> Path:
+    """A folder that need not exist yet, as an absolute path. Raises click.BadParameter."""
+    text = str(value)
+    if not text.strip():
+        raise click.BadParameter("the name is empty; give a folder, such as ./data")
+    path = Path(text).absolute()
+    if path.exists() and not path.is_dir():
+        raise click.BadParameter(f"{path} is a file; give a folder")
+    return path
+
+
+def name(text: str) -> str:
+    """The name of a broker or cluster. RocketMQ makes a topic of each, so it must be allowed as one.
+
+    Raises click.BadParameter.
+    """
+    try:
+        validate_topic(text)
+    except ProtocolError:
+        raise click.BadParameter(
+            f"{text!r} is not allowed; allowed are letters, digits and % | - _, at most {TOPIC_MAX_LENGTH} of them"
+        ) from None
+    return text
