@@ -6,10 +6,11 @@ broker's own work, so the server sends only what changed. Four operations are en
     ["set",    path, value]              put value at path (the parent exists already)
     ["delete", path]                     remove a key of an object
     ["append", path, items, keep_last]   add items to the list at path, then keep only its last keep_last
+    ["splice", path, start, count, items]   replace count items of the list at path, from index start on, by items
 
 A path is a list of object keys from the root; the empty path is the whole tree. Lists are never entered: a
-list is either extended at its end (the common case: logs) or replaced. The law, held by a property test:
-``apply_patch(a, difference(a, b)) == b`` for every pair of trees.
+list is extended at its end (the common case: logs), changed in one stretch, or replaced. The law, held by a
+property test: ``apply_patch(a, difference(a, b)) == b`` for every pair of trees.
 """
 
 from __future__ import annotations
@@ -74,10 +75,32 @@ def _compare_lists(
     if len(old) == len(new) and _lists_equal(old, new):
         return
     overlap = _overlap(old, new)
-    if overlap == 0:
-        operations.append(["set", path, new])
-    else:
+    head = _common_head(old, new)
+    tail = _common_tail(old, new, min(len(old), len(new)) - head)
+    if overlap >= head + tail and overlap:
         operations.append(["append", path, new[overlap:], len(new)])
+    elif head + tail:
+        operations.append(["splice", path, head, len(old) - head - tail, new[head : len(new) - tail]])
+    else:
+        operations.append(["set", path, new])
+
+
+def _common_head(old: list[JsonValue], new: list[JsonValue]) -> int:
+    """How many items at the beginning are the same."""
+    count = 0
+    for before, after in zip(old, new, strict=False):
+        if not _same(before, after):
+            break
+        count += 1
+    return count
+
+
+def _common_tail(old: list[JsonValue], new: list[JsonValue], limit: int) -> int:
+    """How many items at the end are the same, at most ``limit``."""
+    count = 0
+    while count < limit and _same(old[-1 - count], new[-1 - count]):
+        count += 1
+    return count
 
 
 def _overlap(old: list[JsonValue], new: list[JsonValue]) -> int:
@@ -120,8 +143,13 @@ def _apply_one(tree: JsonValue, operation: Operation) -> JsonValue:
                 raise PatchRefused(f"no list to append to: {operation!r}")
             target.extend(items)
             del target[:-keep_last]
+        case ["splice", [*path], int(start), int(count), [*items]] if start >= 0 and count >= 0:
+            target = _value_at(tree, path, operation)
+            if not isinstance(target, list) or start + count > len(target):
+                raise PatchRefused(f"no such stretch of a list: {operation!r}")
+            target[start : start + count] = items
         case _:
-            raise PatchRefused(f"unknown operation {operation!r}; known are set, delete and append")
+            raise PatchRefused(f"unknown operation {operation!r}; known are set, delete, append and splice")
     return tree
 
 

@@ -72,6 +72,7 @@ class Server:
         """Stop the page, then the engine gracefully. Does nothing for what was not started."""
         if self._page_server is not None:
             self._page_server.stream.stop()
+            self._page_server.lab.stop()
         if self._listener is not None:
             self._listener.shutdown()
         self.host.stop()

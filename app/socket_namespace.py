@@ -90,23 +90,24 @@ def _server(socketio: SocketIO) -> Any:
 
 
 class SocketTransport:
-    """Sends the stream's messages through Socket.IO."""
+    """Sends the messages of one namespace through Socket.IO."""
 
-    def __init__(self, socketio: SocketIO) -> None:
+    def __init__(self, socketio: SocketIO, namespace: str = NAMESPACE) -> None:
         self._socketio = socketio
+        self._namespace = namespace
 
     def send(self, viewer_ids: list[str], event: str, payload: JsonObject) -> None:
         """Queue one message for several viewers; it is encoded once."""
-        _server(self._socketio).emit(event, payload, to=viewer_ids, namespace=NAMESPACE)
+        _server(self._socketio).emit(event, payload, to=viewer_ids, namespace=self._namespace)
 
     def disconnect(self, viewer_id: str, reason: str) -> None:
         """Say why, then close the connection. Closing waits for the browser to read: a thread of its own does it."""
-        self._socketio.emit("goodbye", {"reason": reason}, to=viewer_id, namespace=NAMESPACE)
+        self._socketio.emit("goodbye", {"reason": reason}, to=viewer_id, namespace=self._namespace)
         threading.Thread(target=self._close, args=(viewer_id,), name="close-viewer", daemon=True).start()
 
     def _close(self, viewer_id: str) -> None:
         server = _server(self._socketio)
-        engine_id = server.manager.eio_sid_from_sid(viewer_id, NAMESPACE)
+        engine_id = server.manager.eio_sid_from_sid(viewer_id, self._namespace)
         if engine_id is not None:
             server.eio.disconnect(engine_id)
 

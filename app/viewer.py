@@ -64,12 +64,17 @@ class Viewer:
 
     def takes_snapshot(self, sequence: int) -> bool:
         """True (and noted as sent) when the snapshot of state ``sequence`` shall go to this viewer now."""
-        if self.phase is not Phase.WANTS_SNAPSHOT or len(self._snapshots) >= SNAPSHOT_WINDOW:
+        if not self.waits_for_snapshot:
             return False
         self._unacknowledged.append(sequence)
         self._snapshots.append(sequence)
         self.phase = Phase.FOLLOWS
         return True
+
+    @property
+    def waits_for_snapshot(self) -> bool:
+        """Whether the next state may go to this viewer as a snapshot."""
+        return self.phase is Phase.WANTS_SNAPSHOT and len(self._snapshots) < SNAPSHOT_WINDOW
 
     def acknowledge(self, sequence: int) -> bool:
         """Note that everything up to ``sequence`` was applied. False: that number was never sent."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import secrets
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -16,6 +18,10 @@ from werkzeug.exceptions import HTTPException
 
 from app.access_gate import AccessGate, AccessRules
 from app.api import create_api, http_error_answer, json_answer
+from app.lab.host import LabHost
+from app.lab.namespace import NAMESPACE as LAB_NAMESPACE
+from app.lab.namespace import LabNamespace
+from app.lab.routes import create_lab_routes
 from app.live_source import LiveSource
 from app.socket_namespace import LiveNamespace, SocketTransport, create_socketio, open_socket_sessions
 from app.stream import LiveStream
@@ -50,14 +56,21 @@ class PageServer:
     app: Flask
     socketio: SocketIO
     stream: LiveStream
+    lab: LabHost
 
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
-    """How the page server behaves; see :class:`app.access_gate.AccessRules` for who may use it."""
+    """How the page server behaves; see :class:`app.access_gate.AccessRules` for who may use it.
+
+    ``lab_clock`` gives the lab monotonic seconds. Without ``lab_has_thread`` nobody runs the lab but whoever calls
+    ``lab.serve_once()``: tests.
+    """
 
     access: AccessRules = field(default_factory=AccessRules)
     folders: PageFolders = field(default_factory=PageFolders.find)
+    lab_clock: Callable[[], float] = time.monotonic
+    lab_has_thread: bool = True
 
 
 def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageServer:
@@ -87,9 +100,12 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     socketio = create_socketio(app)
     stream = LiveStream(source, SocketTransport(socketio))
     socketio.on_namespace(LiveNamespace(stream))
+    lab = LabHost(SocketTransport(socketio, LAB_NAMESPACE), settings.lab_clock, has_thread=settings.lab_has_thread)
+    socketio.on_namespace(LabNamespace(lab))
+    app.register_blueprint(create_lab_routes(lab, settings.folders.static))
     gate = AccessGate(app.wsgi_app, settings.access, lambda: open_socket_sessions(socketio))
     app.wsgi_app = gate  # type: ignore[method-assign]  # Flask's documented place for middleware
-    return PageServer(app, socketio, stream)
+    return PageServer(app, socketio, stream, lab)
 
 
 def _add_language(app: Flask) -> None:
@@ -174,6 +190,9 @@ def _add_error_pages(app: Flask) -> None:
             return error.get_response()
         key = "error.not_found" if error.code == 404 else "error.other"
         text = translate(g.get("language", "en"), key, code=error.code, path=request.path)
+        # A browser names HTML; a program that takes anything reads one line more easily than a page.
+        if request.accept_mimetypes.best_match(["text/plain", "text/html"]) == "text/html" and "language" in g:
+            return Response(render_template("error.html", code=error.code, text=text), status=error.code)
         return Response(text + "\n", status=error.code, mimetype="text/plain")
 
 

@@ -7,6 +7,7 @@
 //   ["set",    path, value]              put value at path (the parent exists already)
 //   ["delete", path]                     remove a key of an object
 //   ["append", path, items, keepLast]    extend the list at path, then keep only its last keepLast items
+//   ["splice", path, start, count, items]  replace count items of the list at path, from index start on
 
 /** An operation does not fit the tree; the page then asks for a new snapshot. */
 export class PatchRefused extends Error {}
@@ -37,6 +38,8 @@ function applyOne(tree, operation, copied) {
     }
     case "append":
       return append(tree, operation, copied);
+    case "splice":
+      return splice(tree, operation, copied);
     default:
       return refuse("unknown operation", operation);
   }
@@ -47,12 +50,26 @@ function append(tree, operation, copied) {
   if (!Array.isArray(items) || !Number.isInteger(keepLast) || keepLast < 1) refuse("malformed operation", operation);
   const list = path.reduce((value, key) => child(value, key, operation), tree);
   if (!Array.isArray(list)) refuse("no list to append to", operation);
-  const longer = [...list, ...items].slice(-keepLast);
-  if (path.length === 0) return longer;
+  return replaceList(tree, operation, [...list, ...items].slice(-keepLast), copied);
+}
+
+function splice(tree, operation, copied) {
+  const [, path, start, count, items] = operation;
+  if (!Array.isArray(items) || !isIndex(start) || !isIndex(count)) refuse("malformed operation", operation);
+  const list = path.reduce((value, key) => child(value, key, operation), tree);
+  if (!Array.isArray(list) || start + count > list.length) refuse("no such stretch of a list", operation);
+  return replaceList(tree, operation, [...list.slice(0, start), ...items, ...list.slice(start + count)], copied);
+}
+
+function replaceList(tree, operation, list, copied) {
+  const path = operation[1];
+  if (path.length === 0) return list;
   const { root, parent } = copyParent(tree, path, operation, copied);
-  put(parent, path.at(-1), longer);
+  put(parent, path.at(-1), list);
   return root;
 }
+
+const isIndex = (value) => Number.isInteger(value) && value >= 0;
 
 /** Copies every object from the root to the parent of `path`, once per patch. */
 function copyParent(tree, path, operation, copied) {

@@ -21,6 +21,7 @@ class SocketBrowser:
         self._namespace = namespace
         host, _, port = address.rpartition(":")
         self._socket = socket.create_connection((host, int(port)), timeout=timeout_s)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as browsers do
         self._connection = WSConnection(ConnectionType.CLIENT)
         self._texts: deque[str] = deque()
         self._partial = ""

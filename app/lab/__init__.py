@@ -1,0 +1,52 @@
+"""Lab worlds for people: who owns which world, its pace, its past, and the picture of it that the page draws.
+
+Socket.IO namespace ``/lab``. A browser sends::
+
+    open         {scenario?, seed?, link?, world?, fresh?}   join a world, making it where needed: the browser's own
+                 world of that scenario, or one rebuilt from a link, or (world) one that its owner has published
+    control      {action, ...}:
+                 play | pause | step | step-back | restart | fork
+                 step-actor {actor}          the next event of that actor, and all before it
+                 run-until {on, node?, contains?, time_us?}   see engine.lab.condition
+                 scrub {event}               look at the world as it was after that event
+                 speed {speed}               virtual seconds per second, 0.01 to 1000
+                 publish {on}                others may follow, read-only
+    command      {kind, target, ...}         see engine.lab.command; in the past it forks
+    acknowledge  {sequence}
+    resync       {}
+
+and gets::
+
+    snapshot     {sequence, world, mine, view}
+    patch        {sequence, operations}                      see app.patch; leads from view to view
+    journal      {from, entries: [[number, time_us, actor, label, cause], ...]}   entries behind number ``from``; what
+                 the page has behind it is replaced
+    refused      {reason, en, zh}
+    goodbye      {reason}
+
+A view of the past is read-only: play and commands there begin a new future from that event (a fork; the link of the
+old run stays in ``forked_from``), step goes forward through what was recorded.
+
+The view (times are virtual microseconds, offsets are numbers, ``null`` is "not there")::
+
+    world        id, published, viewers
+    scenario     its name; title {en, zh}, about {en, zh}, duration_us, seed
+    event, events_total, time_us, time_total_us, playing, speed, in_past, is_over
+    busy         null, or {kind: "rebuild" | "scrub" | "run-until" | "step-actor", event, target}
+    stopped_by   null, or why play stopped: {kind, text {en, zh}}, kind "violation" (then with all of the violation),
+                 "breakpoint", "limit", "over" or "failure"
+    nodes        by name, see app.lab.broker_view and app.lab.client_view; all have role, status, incarnation,
+                 skew_ms, held (names of held tasks), failure, ip; a name server: brokers, routes
+    frames       in flight, and the last that arrived: id, source, target, kind, code, name, oneway, reply_to, size,
+                 sent_us, arrives_us, dropped, copies; the bytes: GET /api/lab/<world>/frames/<id>
+    timers       node, actor, label, started_us, due_us; the next first
+    actors       name, node, label, held_until_us, steps
+    next         actor, node, label, file, line, function; or null
+    invariants   name, title, why, anomaly, ok, violations
+    faults       what is broken now: kind, target, text {en, zh}, event
+    commands     what was done: event, time_us, kind, target, and the fields of the kind
+    settings     node, name, value, unit
+    failures     exceptions that no engine code caught: event, actor, text
+    link         the run as the fragment of an address
+    forked_from  the link of the run that a fork left behind, or null
+"""

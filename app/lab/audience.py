@@ -1,0 +1,111 @@
+"""The browsers that watch one world: one snapshot each, then patches, as many as they confirm."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from app.json_types import JsonObject, JsonValue
+from app.patch import Operation, difference
+from app.viewer import Viewer
+
+
+class Transport(Protocol):
+    """Carries messages to browsers. Neither method may block for long."""
+
+    def send(self, viewer_ids: list[str], event: str, payload: JsonObject) -> None: ...
+
+    def disconnect(self, viewer_id: str, reason: str) -> None: ...
+
+
+class JournalSource(Protocol):
+    """Where the entries come from that the page's event log and sequence diagram show."""
+
+    def journal_after(self, number: int) -> JsonObject:
+        """``{from, entries}``: the newest entries behind entry ``number``; ``from`` is the last one left out."""
+        ...
+
+
+class Audience:
+    """Used by the lab's thread only.
+
+    :param world: the world's id.
+    :param owner: the browser that may control it.
+    """
+
+    def __init__(self, transport: Transport, world: str, owner: str) -> None:
+        self._transport = transport
+        self._world = world
+        self._owner = owner
+        self._viewers: dict[str, tuple[Viewer, str]] = {}
+        self._view: JsonObject | None = None
+        self._sequence = 0
+        self._last_entry = 0
+        self._must_cut_journal = False
+
+    def add(self, viewer_id: str, browser: str, now: float) -> None:
+        """This viewer, a page of ``browser``, gets the next view as a snapshot."""
+        self._viewers[viewer_id] = (Viewer(viewer_id, now), browser)
+
+    def remove(self, viewer_id: str) -> None:
+        """The viewer is gone."""
+        self._viewers.pop(viewer_id, None)
+
+    @property
+    def count(self) -> int:
+        """How many watch."""
+        return len(self._viewers)
+
+    def acknowledge(self, viewer_id: str, sequence: int) -> None:
+        """The viewer has applied everything up to ``sequence``. Late words about another world are passed over."""
+        if viewer_id in self._viewers:
+            self._viewers[viewer_id][0].acknowledge(sequence)
+
+    def resync(self, viewer_id: str) -> None:
+        """The viewer found a gap: it needs a snapshot."""
+        if viewer_id in self._viewers:
+            self._viewers[viewer_id][0].resync()
+
+    def viewer_ids(self) -> list[str]:
+        """Who watches."""
+        return list(self._viewers)
+
+    @property
+    def wants_snapshot(self) -> bool:
+        """Whether somebody waits for a whole view."""
+        return any(viewer.waits_for_snapshot for viewer, _ in self._viewers.values())
+
+    def forget_journal(self, number: int) -> None:
+        """Entries behind ``number`` are others now: a fork."""
+        self._last_entry = min(self._last_entry, number)
+        self._must_cut_journal = True
+
+    def publish(self, view: JsonObject, journal: JournalSource) -> None:
+        """Send ``view`` to everybody: the difference to those who have the last one, all of it to the others."""
+        operations: list[Operation] = [] if self._view is None else difference(self._view, view)
+        if self._view is None or operations:
+            self._sequence += 1
+        self._view = view
+        viewers = [viewer for viewer, _ in self._viewers.values()]
+        for_patch = [v.viewer_id for v in viewers if operations and v.takes_patch(self._sequence)]
+        for_snapshot = [pair for pair in self._viewers.values() if pair[0].takes_snapshot(self._sequence)]
+        fresh = journal.journal_after(self._last_entry)
+        if for_patch:
+            if fresh["entries"] or self._must_cut_journal:
+                self._transport.send(for_patch, "journal", fresh)
+            patch: list[JsonValue] = [*operations]
+            self._transport.send(for_patch, "patch", {"sequence": self._sequence, "operations": patch})
+        for viewer, browser in for_snapshot:
+            self._transport.send(
+                [viewer.viewer_id],
+                "snapshot",
+                {
+                    "sequence": self._sequence,
+                    "world": self._world,
+                    "mine": browser == self._owner,
+                    "view": view,
+                },
+            )
+            self._transport.send([viewer.viewer_id], "journal", journal.journal_after(0))
+        if fresh["entries"]:
+            self._last_entry = fresh["entries"][-1][0]
+        self._must_cut_journal = False

@@ -1,0 +1,52 @@
+"""How much of the lab one server bears, and how much of a world one view shows. Beyond it a message says so."""
+
+from __future__ import annotations
+
+#: Worlds at a time; the longest unwatched one makes room.
+WORLDS_MAX = 30
+#: Worlds of one browser.
+WORLDS_PER_BROWSER = 8
+#: Browsers that watch worlds at the same time.
+VIEWERS_MAX = 64
+#: A world that nobody watches stops playing after so long, and is freed after so long.
+UNWATCHED_PAUSE_S = 15.0
+UNWATCHED_CLOSE_S = 600.0
+#: Commands of web threads that wait for the host; more are refused.
+SUBMISSIONS_MAX = 1_000
+#: Characters of a scenario's name, and of a link in a message.
+NAME_MAX = 80
+LINK_MAX = 3_500
+#: Bytes of an imported run.
+IMPORT_MAX_BYTES = 60_000
+
+SPEED_MIN = 0.01
+SPEED_MAX = 1_000.0
+
+#: Frames per second that a playing world sends at most.
+FRAMES_PER_SECOND = 20
+#: Events between two parked copies of a run, and how many copies one run has at most.
+PARK_EVERY_EVENTS = 750
+PARKED_PER_WORLD = 16
+#: Parked copies of all worlds together.
+PARKED_MAX = 72
+#: Views that a world remembers, so that step back needs no run.
+VIEWS_KEPT = 256
+#: One view in so many is kept of everything that copies run through, and how many such views.
+SPARSE_EVERY_EVENTS = 50
+SPARSE_VIEWS_KEPT = 400
+#: Events that are viewed one by one before the place that a step back goes to.
+BACK_WINDOW_EVENTS = 30
+
+#: What a view shows.
+RECORDS_SHOWN = 40
+ENTRIES_SHOWN = 12
+FRAMES_SHOWN = 160
+ARRIVED_FRAMES_SHOWN = 40
+TIMERS_SHOWN = 60
+ACTORS_SHOWN = 200
+JOURNAL_BATCH = 2_000
+COMMANDS_SHOWN = 200
+VIOLATIONS_SHOWN = 50
+TREE_NODES_SHOWN = 256
+IN_FLIGHT_SHOWN = 50
+ROUTES_SHOWN = 100

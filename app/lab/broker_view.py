@@ -1,0 +1,178 @@
+"""What a lab broker holds, for its lane on the stage.
+
+address
+commit_log    min, max, flushed, dispatched, records (the last ones: offset, size, topic, queue_id, queue_offset,
+              key, tags, body, born_ms, store_ms, reconsume_times)
+topics        by name: kind ("normal" | "retry" | "dlq" | "system"), queues by id: min, max,
+              committed (group -> offset), entries (the last ones: queue_offset, offset, key)
+groups        by name: members (client ids), lag, assignment (topic -> queue id -> client id)
+locks         group, topic, queue_id, client_id, since_ms, age_ms, lease_ms
+delay_levels  level, delay_ms, max, offset, waiting; only levels that were used
+held_pulls    group, topic, queue_id, offset, since_ms, timeout_ms, client_id
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.json_types import JsonObject, JsonValue
+from app.lab.bounds import ENTRIES_SHOWN, RECORDS_SHOWN
+from app.observation.commit_log_tail import CommitLogTail
+from app.observation.groups_view import GroupsView
+from app.observation.topics_view import Committed, TopicsView, committed_offsets
+from engine.protocol.names import SCHEDULE_TOPIC
+
+if TYPE_CHECKING:
+    from engine.broker.broker import Broker
+    from engine.store.consume_queue import ConsumeQueue
+
+_NO_KEY = ""
+
+
+class BrokerView:
+    """One incarnation of a broker. Reads forward only: nothing is hooked into the broker."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self._tail = CommitLogTail(broker.store)
+        self._kinds = TopicsView(broker)
+        self._groups = GroupsView(broker)
+        #: Commit-log offset -> the record as shown. A broker's log only grows while it runs.
+        self._records: dict[int, JsonObject] = {}
+        #: (topic, queue id) -> (what it was made from, view).
+        self._queues: dict[tuple[str, int], tuple[object, JsonObject]] = {}
+
+    def build(self) -> JsonObject:
+        """A tree whose unchanged queues and records are the same objects as before."""
+        committed, _ = committed_offsets(self.broker)
+        groups, _ = self._groups.build(committed)
+        return {
+            "address": self.broker.address,
+            "commit_log": self._commit_log(),
+            "topics": self._topics(committed),
+            "groups": {name: _group_view(group) for name, group in groups.items()},
+            "locks": [],
+            "delay_levels": self._delay_levels(),
+            "held_pulls": _held_pulls(groups),
+        }
+
+    def locks(self) -> list[JsonValue]:
+        """The lock table. Ages change with time, so this part is built for every view."""
+        manager = self.broker.rebalance_lock_manager
+        if not len(manager):
+            return []
+        tables = self._groups.locks(self.broker.runtime.clock.now_ms())
+        locks: list[JsonValue] = []
+        for group, queues in tables.items():
+            for queue, lock in queues.items():
+                topic, _, queue_id = queue.rpartition("@")
+                locks.append({"group": group, "topic": topic, "queue_id": int(queue_id), **lock})
+        return locks
+
+    # ------------------------------------------------------------------------------ commit log and queues
+
+    def _commit_log(self) -> JsonObject:
+        store = self.broker.store
+        return {
+            "min": store.commit_log_min_offset,
+            "max": store.commit_log_max_offset,
+            "flushed": store.flushed_offset,
+            "dispatched": store.dispatched_offset,
+            "records": [self._record(summary) for summary in self._tail.look()[-RECORDS_SHOWN:]],
+        }
+
+    def _record(self, summary: JsonObject) -> JsonObject:
+        offset = summary["offset"]
+        record = self._records.get(offset)
+        if record is None:
+            record = self._records[offset] = {
+                "offset": offset,
+                "size": summary["size"],
+                "topic": summary["topic"],
+                "queue_id": summary["queue_id"],
+                "queue_offset": summary["queue_offset"],
+                "key": summary["keys"][0] if summary["keys"] else _NO_KEY,
+                "tags": summary["tags"],
+                "body": summary["body_preview"],
+                "born_ms": summary["born_ms"],
+                "store_ms": summary["store_ms"],
+                "reconsume_times": summary["reconsume_times"],
+            }
+            if len(self._records) > 4_000:
+                self._records = {key: self._records[key] for key in list(self._records)[-1_000:]}
+        return record
+
+    def _topics(self, committed: Committed) -> JsonObject:
+        """Topics of users with all their queues; system topics with those that were used."""
+        store = self.broker.store
+        topics: JsonObject = {}
+        for name, config in self.broker.topic_config_manager.topic_config_table.items():
+            kind = self._kinds.kind(name)
+            if kind != "system":
+                count = max(config.read_queue_nums, config.write_queue_nums)
+                queues = {str(queue_id): self._empty_queue(name, queue_id, committed) for queue_id in range(count)}
+                topics[name] = {"kind": kind, "queues": queues}
+        for name, queue_id, queue in store.consume_queues():
+            kind = self._kinds.kind(name)
+            topic = topics.setdefault(name, {"kind": kind, "queues": {}})
+            topic["queues"][str(queue_id)] = self._queue(name, queue_id, queue, committed)
+        return topics
+
+    def _empty_queue(self, topic: str, queue_id: int, committed: Committed) -> JsonObject:
+        offsets = committed.get(topic, {}).get(queue_id, {})
+        return {"min": 0, "max": 0, "committed": offsets, "entries": []}
+
+    def _queue(self, topic: str, queue_id: int, queue: ConsumeQueue, committed: Committed) -> JsonObject:
+        store = self.broker.store
+        minimum, maximum = store.min_offset(topic, queue_id), store.max_offset(topic, queue_id)
+        offsets = committed.get(topic, {}).get(queue_id, {})
+        made_from = (minimum, maximum, tuple(offsets.items()))
+        known = self._queues.get((topic, queue_id))
+        if known is not None and known[0] == made_from:
+            return known[1]
+        first = max(minimum, maximum - ENTRIES_SHOWN)
+        entries: list[JsonValue] = [
+            {"queue_offset": first + number, "offset": offset, "key": self._key(offset)}
+            for number, (offset, _, _) in enumerate(queue.entries(first, maximum - first))
+        ]
+        view: JsonObject = {"min": minimum, "max": maximum, "committed": dict(offsets), "entries": entries}
+        self._queues[(topic, queue_id)] = (made_from, view)
+        return view
+
+    def _key(self, commit_log_offset: int) -> str:
+        record = self._records.get(commit_log_offset)
+        if record is not None:
+            return str(record["key"])
+        message = self.broker.store.message_at(commit_log_offset)
+        return message.keys[0] if message is not None and message.keys else _NO_KEY
+
+    def _delay_levels(self) -> list[JsonValue]:
+        store, service = self.broker.store, self.broker.schedule_message_service
+        levels: list[JsonValue] = []
+        for name, queue_id, _ in store.consume_queues():
+            if name != SCHEDULE_TOPIC:
+                continue
+            level = queue_id + 1
+            levels.append(
+                {
+                    "level": level,
+                    "delay_ms": self.broker.store_config.delay_levels_ms[level],
+                    "max": store.max_offset(SCHEDULE_TOPIC, queue_id),
+                    "offset": service.offset_table.get(level, 0),
+                    "waiting": service.pending_messages(level),
+                }
+            )
+        return levels
+
+
+def _group_view(group: JsonObject) -> JsonObject:
+    return {"members": list(group["members"]), "lag": group["lag"], "assignment": group["assignment"]}
+
+
+def _held_pulls(groups: JsonObject) -> list[JsonValue]:
+    held: list[JsonValue] = []
+    for name, group in groups.items():
+        for queue, pull in group["held_pulls"].items():
+            topic, _, queue_id = queue.rpartition("@")
+            held.append({"group": name, "topic": topic, "queue_id": int(queue_id), **pull})
+    return held

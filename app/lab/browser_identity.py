@@ -1,0 +1,43 @@
+"""Which browser is it? A random cookie, given at the first page of the lab. It proves nothing but "the same as before":
+a world belongs to the browser that opened it, and its second tab or its reload finds it again."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from http.cookies import CookieError, SimpleCookie
+
+from flask import Response, request
+
+COOKIE = "glassmq_browser"
+_YEAR_S = 365 * 24 * 3600
+_IDENTITY = re.compile(r"[A-Za-z0-9_-]{22}")
+
+
+def browser_of_cookies(cookie_header: str) -> str | None:
+    """The identity in a Cookie header; None when there is none, or nonsense."""
+    try:
+        morsel = SimpleCookie(cookie_header).get(COOKIE)
+    except CookieError:
+        return None
+    return morsel.value if morsel is not None and _IDENTITY.fullmatch(morsel.value) else None
+
+
+def browser_of_request() -> str | None:
+    """The identity that the current request carries."""
+    value = request.cookies.get(COOKIE, "")
+    return value if _IDENTITY.fullmatch(value) else None
+
+
+def remember_browser(response: Response) -> Response:
+    """Give the browser of the current request an identity when it has none."""
+    if browser_of_request() is None:
+        response.set_cookie(
+            COOKIE,
+            secrets.token_urlsafe(16),
+            max_age=_YEAR_S,
+            httponly=True,
+            samesite="Lax",
+            secure=request.is_secure,
+        )
+    return response

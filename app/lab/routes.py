@@ -1,0 +1,138 @@
+"""The lab over HTTP: its pages, the details that the stream leaves out, export and import.
+
+Errors of the API are JSON: ``{"error": {en, zh}, "reason": ...}``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+from flask import Blueprint, Response, render_template, request
+from flask.typing import ResponseReturnValue
+
+from app.api import json_answer
+from app.json_types import JsonObject
+from app.lab.bounds import IMPORT_MAX_BYTES
+from app.lab.browser_identity import browser_of_request, remember_browser
+from app.lab.frames import KEPT_PARCELS
+from app.lab.host import LabHost
+from app.lab.html_export import self_contained
+from app.lab.refusal import LabRefused
+from app.lab.session import WorldSession
+from app.lab.sources import source_file
+from engine.lab.command import COMMANDS
+from engine.lab.scenario import Scenario
+from engine.lab.scenario_files import load_scenario, scenario_names
+
+_STATUS = {"no_world": 404, "no_frame": 404, "no_source": 404, "server_busy": 503, "too_many_worlds": 503}
+
+
+def create_lab_routes(host: LabHost, static_folder: Path) -> Blueprint:
+    """The blueprint with ``/lab`` and ``/api/lab``."""
+    lab = Blueprint("lab", __name__)
+
+    @lab.get("/lab")
+    def scenario_list() -> ResponseReturnValue:
+        scenarios = [_scenario_json(load_scenario(name)) for name in scenario_names()]
+        return remember_browser(Response(render_template("lab_list.html", scenarios=scenarios)))
+
+    @lab.get("/lab/<scenario>")
+    def stage(scenario: str) -> ResponseReturnValue:
+        # A link may bring a scenario of its own along, which the server does not see in the address: the page is
+        # served all the same, and says what is wrong when there is no such link.
+        status = 200 if scenario in scenario_names() or "world" in request.args else 404
+        page = render_template("lab.html", lab_data={"commands": command_table()})
+        return remember_browser(Response(page, status=status))
+
+    @lab.get("/api/lab/<world>/frames/<int:frame>")
+    def frame_detail(world: str, frame: int) -> Response:
+        browser = browser_of_request()
+        detail = host.ask(lambda worlds: worlds.session(world, browser).frame_detail(frame))
+        if detail is None:
+            raise LabRefused("no_frame", frame=frame, kept=KEPT_PARCELS)
+        return json_answer(detail)
+
+    @lab.get("/api/lab/<world>/export.json")
+    def export_json(world: str) -> Response:
+        browser = browser_of_request()
+        return _download(json_answer(host.ask(lambda worlds: worlds.session(world, browser).export())), "json")
+
+    @lab.get("/api/lab/<world>/export.html")
+    def export_html(world: str) -> Response:
+        browser = browser_of_request()
+        film = host.film(lambda worlds: worlds.session(world, browser).recording())
+        page = render_template("lab.html", lab_data={"commands": command_table(), "recording": film})
+        return _download(Response(self_contained(page, static_folder), mimetype="text/html"), "html")
+
+    @lab.get("/api/lab/source")
+    def source() -> Response:
+        return json_answer(source_file(request.args.get("file", "")))
+
+    @lab.post("/api/lab/import")
+    def import_run() -> Response:
+        data = _json_body()
+        browser = browser_of_request()
+        if browser is None:
+            raise LabRefused("not_open")
+        world, scenario = host.ask(lambda worlds: _imported(worlds.import_run(data, browser)))
+        return json_answer({"world": world, "scenario": scenario, "address": f"/lab/{scenario}?world={world}"}, 201)
+
+    @lab.errorhandler(LabRefused)
+    def refused(refusal: LabRefused) -> Response:
+        return json_answer({"reason": refusal.reason, "error": refusal.text}, _STATUS.get(refusal.reason, 400))
+
+    return lab
+
+
+def command_table() -> JsonObject:
+    """What can be done to a world: the page makes its forms of it."""
+    return {
+        kind: {
+            "target": spec.target.value,
+            "fields": [
+                {
+                    "name": field.name,
+                    "kind": field.kind,
+                    "default": field.default,
+                    "low": field.low,
+                    "high": field.high,
+                    "allowed": list(field.allowed),
+                }
+                for field in spec.fields
+            ],
+            "name": dict(spec.name),
+            "what": dict(spec.what),
+        }
+        for kind, spec in COMMANDS.items()
+    }
+
+
+def _scenario_json(scenario: Scenario) -> JsonObject:
+    return {
+        "name": scenario.name,
+        "title": dict(scenario.title),
+        "about": dict(scenario.about),
+        "nodes": [{"name": node.name, "role": node.role.value} for node in scenario.nodes],
+        "seconds": scenario.duration_ms // 1_000,
+        "topics": [topic.name for topic in scenario.topics],
+    }
+
+
+def _json_body() -> object:
+    length = request.content_length
+    if length is None or length > IMPORT_MAX_BYTES:
+        raise LabRefused("import_too_long", limit=IMPORT_MAX_BYTES)
+    try:
+        return orjson.loads(request.get_data(cache=False))
+    except orjson.JSONDecodeError as error:
+        raise LabRefused("bad_request", problem=f"JSON: {error}") from None
+
+
+def _imported(session: WorldSession) -> tuple[str, str]:
+    return session.identity, session.scenario
+
+
+def _download(response: Response, kind: str) -> Response:
+    response.headers["Content-Disposition"] = f'attachment; filename="glassmq-run.{kind}"'
+    return response

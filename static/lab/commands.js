@@ -1,0 +1,38 @@
+// The table of commands as engine/lab/command.py has it, which the server wrote into the page: what can be broken, on
+// what, with which fields. The forms are made from it.
+
+import { bilingual } from "./format.js";
+import { view } from "./view.js";
+
+export const labData = JSON.parse(document.getElementById("lab-data")?.textContent ?? "{}");
+
+/** kind -> { target, fields: [{name, kind, default, low, high, allowed}], name, what } */
+export const COMMANDS = labData.commands ?? {};
+
+export const commandName = (kind) => bilingual(COMMANDS[kind]?.name) || kind;
+export const commandText = (kind) => bilingual(COMMANDS[kind]?.what);
+
+/** What people reach for first comes first; JSON objects come in alphabetical order. */
+const ORDER = ["crash", "restart", "pause-node", "resume-node", "kill-consumer", "stop-consumer", "start-consumer", "listener", "crash-power", "torn-write",
+  "clock-skew", "disk-full", "disk-free", "slow-fsync", "link-delay", "link-loss", "link-duplicate", "link-reorder", "drop-next", "delay-next", "duplicate-next",
+  "partition", "heal", "add-consumer", "queue-count"];
+const byOrder = (a, b) => (ORDER.indexOf(a) + 1 || ORDER.length + 1) - (ORDER.indexOf(b) + 1 || ORDER.length + 1);
+
+/** In which states of a node a command makes sense; others always do while it runs. */
+const STATES = {
+  restart: ["running", "paused", "crashed", "off"], "start-consumer": ["off", "crashed"], "resume-node": ["paused"],
+  "pause-node": ["running"], "clock-skew": ["running", "paused", "crashed"],
+};
+const ROLES = { broker: ["broker"], consumer: ["consumer"], node: ["broker", "consumer", "producer", "name_server"] };
+/** Said better by another one of the list, or has a panel of its own. */
+const ELSEWHERE = ["setting"];
+
+/** Kinds for the menu of one node. */
+export function kindsForNode(name) {
+  const { role, status } = view.value.nodes[name] ?? {};
+  return Object.keys(COMMANDS).filter((kind) => !ELSEWHERE.includes(kind) && (ROLES[COMMANDS[kind].target] ?? []).includes(role)
+    && (STATES[kind] ?? ["running", "paused"]).includes(status)).sort(byOrder);
+}
+
+/** Kinds for the palette: everything that is no matter of one node or actor. */
+export const kindsOfTarget = (...targets) => Object.keys(COMMANDS).filter((kind) => targets.includes(COMMANDS[kind].target)).sort(byOrder);

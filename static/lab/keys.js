@@ -1,0 +1,58 @@
+// Keyboard shortcuts of the lab: single keys anywhere on the page, except while one types or moves inside a widget.
+
+import { shortcuts } from "../live/view.js";
+import { signal } from "@preact/signals";
+import { focusPanel } from "./panels/dock.js";
+import { fork, restart, scrub, setSpeed, step, stepActor, stepBack, togglePlay } from "./session.js";
+import { view } from "./view.js";
+
+export const keyMapOpen = signal(false);
+
+const SPEED_STEP = 10 ** 0.25;
+export const SPEED_LEAST = 0.01;
+export const SPEED_MOST = 1000;
+
+const faster = (factor) => setSpeed(Math.min(SPEED_MOST, Math.max(SPEED_LEAST, view.peek().speed * factor)));
+
+/** Key -> [name of its text, what it does]. */
+export const SHORTCUTS = new Map([
+  [" ", ["play", togglePlay]],
+  [".", ["step", step]],
+  [",", ["step_back", stepBack]],
+  ["a", ["step_actor", () => view.peek().next && stepActor(view.peek().next.actor)]],
+  ["u", ["run_until", () => document.getElementById("run-until")?.click()]],
+  ["]", ["faster", () => faster(SPEED_STEP)]],
+  ["[", ["slower", () => faster(1 / SPEED_STEP)]],
+  ["Home", ["first", () => scrub(0)]],
+  ["End", ["last", () => scrub(view.peek().events_total)]],
+  ["f", ["fork", fork]],
+  ["r", ["restart", restart]],
+  ["c", ["share", () => document.getElementById("share")?.click()]],
+  ["n", ["nodes", () => document.querySelector(".node")?.focus()]],
+  ["e", ["frames", () => focusPanel("frames")]],
+  ["d", ["sequence", () => focusPanel("sequence")]],
+  ["l", ["log", () => focusPanel("log", "#log-filter")]],
+  ["s", ["source", () => focusPanel("source")]],
+  ["i", ["invariants", () => focusPanel("invariants")]],
+  ["t", ["timers", () => focusPanel("timers")]],
+  ["x", ["faults", () => focusPanel("faults")]],
+  ["g", ["settings", () => focusPanel("settings")]],
+]);
+
+export function listenToKeys() {
+  addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (shortcuts.value !== "on" || document.querySelector("dialog[open]") || isBusy(event)) return;
+    if (event.key === "?") keyMapOpen.value = true;
+    else if (SHORTCUTS.has(event.key)) SHORTCUTS.get(event.key)[1]();
+    else return;
+    event.preventDefault();
+  });
+}
+
+/** Typing goes into fields; the space bar presses the button that has the focus; Home and End belong to widgets. */
+function isBusy({ target, key }) {
+  if (target.matches?.("input:not([type=radio]):not([type=checkbox]):not([type=range]), textarea, select, [contenteditable]")) return true;
+  if (key === " ") return target.matches?.("button, a, summary, [role=tab], input") ?? false;
+  return (key === "Home" || key === "End") && (target.matches?.("input, [role=tab], [role=application], [data-roving]") ?? false);
+}

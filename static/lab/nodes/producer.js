@@ -1,0 +1,23 @@
+// A producer: what it has sent, what the broker has acknowledged, and what is under way.
+
+import { html } from "htm/preact";
+import { count } from "../../common/format.js";
+import { t } from "../../common/i18n.js";
+import { span } from "../format.js";
+import { memo } from "../memo.js";
+import { pointedKey, view } from "../view.js";
+import { NodeCard } from "./node_card.js";
+
+const MOST = 8;
+
+export const Producer = memo(({ name, node }) => {
+  const flying = node.in_flight ?? [];
+  const figure = (key, value) => html`<div class=${`figure-cell ${key === "failed" && value ? "is-bad" : ""}`}><dt>${t(`lab.producer.${key}`)}</dt><dd class="number">${count(value ?? 0)}</dd></div>`;
+  return html`<${NodeCard} name=${name} node=${node} >
+    <p class="node-line quiet ellipsis" title=${t("lab.producer.group")}>${node.group}</p>
+    <dl class="figure-cells">${figure("sent", node.sent)}${figure("acknowledged", node.acknowledged)}${figure("failed", node.failed)}</dl>
+    <ul class="chips" aria-label=${t("lab.producer.in_flight")}>${flying.slice(0, MOST).map((send) => html`<li key=${`${send.key}-${send.since_us}`} class="chip chip-flying"
+      onPointerEnter=${() => (pointedKey.value = send.key)} onPointerLeave=${() => (pointedKey.value = null)}
+      title=${t("lab.producer.since", { time: span(view.peek().time_us - send.since_us) })}>${send.key}${send.attempt > 1 && html` <span class="attempt">×${send.attempt}</span>`}</li>`)}
+      ${flying.length > MOST && html`<li class="quiet">+${flying.length - MOST}</li>`}</ul></${NodeCard}>`;
+});

@@ -1,0 +1,62 @@
+// A red-black tree as the engine holds it: x is the rank in order, y the depth. Red nodes are circles, black ones
+// squares, so that the colour is never alone.
+
+import { html } from "htm/preact";
+import { t } from "../../common/i18n.js";
+import { memo } from "../memo.js";
+
+const MOST_STEP = 24;
+const LABEL_STEP = 11.5;
+const ROW = 17;
+
+/** In order: [{ offset, key, red, rank, depth, parent }] */
+export function layOut(tree) {
+  const placed = [];
+  const visit = (node, depth, parent) => {
+    if (!node) return;
+    const here = { offset: node.offset, key: node.key, red: node.red, depth, parent, rank: 0 };
+    visit(node.left, depth + 1, here);
+    here.rank = placed.length;
+    placed.push(here);
+    visit(node.right, depth + 1, here);
+  };
+  visit(tree, 0, null);
+  return placed;
+}
+
+/** `width`: room in pixels at 14 px text; the drawing scales with the text. `onOpen(offset)` is called for a click. */
+export const Tree = memo(({ tree, name, width, onOpen }) => {
+  const nodes = layOut(tree);
+  const step = Math.min(MOST_STEP, (width - 14) / nodes.length);
+  const depth = nodes.reduce((most, node) => Math.max(most, node.depth), 0);
+  const size = Math.min(8.5, Math.max(2.2, step * 0.46));
+  const row = Math.min(ROW, Math.max(9, size * 2.1));
+  const x = (node) => rounded(7 + step * (node.rank + 0.5));
+  const y = (node) => rounded(size + 3 + row * node.depth);
+  const [drawnWidth, height] = [14 + step * nodes.length, 2 * size + 6 + row * depth];
+  const edges = nodes.filter((node) => node.parent).map((node) => `M${x(node.parent)} ${y(node.parent)}L${x(node)} ${y(node)}`).join("");
+  const label = t("lab.tree.label", { name, n: nodes.length, first: nodes[0].offset, last: nodes.at(-1).offset });
+  const click = (event) => {
+    const scale = drawnWidth / event.currentTarget.clientWidth;
+    const far = (node) => (x(node) - event.offsetX * scale) ** 2 + (y(node) - event.offsetY * scale) ** 2;
+    onOpen(nodes.reduce((best, node) => (far(node) < far(best) ? node : best)).offset);
+  };
+  return html`<figure class="tree"><figcaption class="tree-name">${name} <span class="quiet number">${nodes.length}</span></figcaption>
+    <svg class="tree-drawing" viewBox=${`0 0 ${rounded(drawnWidth)} ${rounded(height)}`} style=${{ width: `${(drawnWidth / 14).toFixed(2)}rem` }} role="img" aria-label=${label} onClick=${click}>
+    <path class="tree-edges" d=${edges} />
+    ${step >= LABEL_STEP ? nodes.map((node) => html`<${TreeNode} key=${node.offset} offset=${node.offset} red=${node.red} name=${node.key} x=${x(node)} y=${y(node)} size=${size} />`)
+    : html`<path class="tree-reds" d=${nodes.filter((node) => node.red).map((node) => circle(x(node), y(node), size)).join("")} /><path class="tree-blacks" d=${nodes.filter((node) => !node.red).map((node) => square(x(node), y(node), size)).join("")} />`}
+    </svg></figure>`;
+});
+
+const rounded = (value) => Math.round(value * 10) / 10;
+const circle = (x, y, r) => `M${rounded(x - r)} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
+const square = (x, y, r) => `M${rounded(x - 0.92 * r)} ${rounded(y - 0.92 * r)}h${1.84 * r}v${1.84 * r}h${-1.84 * r}Z`;
+
+/** A small tree's nodes carry their offsets; big trees are drawn as two shapes, which costs the browser far less. */
+const TreeNode = memo(({ offset, red, name, x, y, size }) => {
+  const digits = String(offset).slice(-3);
+  return html`<g class=${red ? "tree-red" : "tree-black"} style=${{ transform: `translate(${x}px, ${y}px)` }}><title>${offset} ${name}</title>
+    ${red ? html`<circle r=${size} />` : html`<rect x=${-size * 0.92} y=${-size * 0.92} width=${size * 1.84} height=${size * 1.84} rx="1.5" />`}
+    <text text-anchor="middle" dy=".35em" style=${{ fontSize: `${Math.min(9, (size * 2.3) / Math.max(1.6, digits.length * 0.72)).toFixed(1)}px` }}>${digits}</text></g>`;
+});

@@ -1,0 +1,41 @@
+// Frames that the page has seen, by number. The view shows those in flight and the last that arrived; the sequence
+// diagram looks further back.
+
+const KEPT = 4000;
+
+export class FrameStore {
+  #frames = [];
+  #byId = new Map();
+
+  add(frames) {
+    for (const frame of frames) {
+      const known = this.#byId.get(frame.id);
+      if (known === frame) continue;
+      if (known && known.sent_us !== frame.sent_us) this.#forgetFrom(frame.id); // another branch of the run
+      if (!this.#byId.has(frame.id)) this.#insert(frame);
+      else this.#frames[this.#frames.indexOf(known)] = frame;
+      this.#byId.set(frame.id, frame);
+    }
+    if (this.#frames.length > KEPT) for (const old of this.#frames.splice(0, KEPT / 10)) this.#byId.delete(old.id);
+  }
+
+  get(id) {
+    return this.#byId.get(id) ?? null;
+  }
+
+  /** Frames under way at some time between the two. */
+  between(leftUs, rightUs) {
+    return this.#frames.filter((frame) => frame.sent_us <= rightUs && Math.max(frame.sent_us, frame.arrives_us ?? 0) >= leftUs);
+  }
+
+  #insert(frame) {
+    let at = this.#frames.length;
+    while (at > 0 && this.#frames[at - 1].id > frame.id) at -= 1;
+    this.#frames.splice(at, 0, frame);
+  }
+
+  #forgetFrom(id) {
+    for (const frame of this.#frames.filter((one) => one.id >= id)) this.#byId.delete(frame.id);
+    this.#frames = this.#frames.filter((frame) => frame.id < id);
+  }
+}

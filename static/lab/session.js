@@ -1,0 +1,56 @@
+// What a person does to the world. Panels call these; the source (socket or recording) carries them out.
+
+import { t } from "../common/i18n.js";
+import { tell, view } from "./view.js";
+
+let source = null;
+
+export function useSource(next) {
+  source = next;
+}
+
+export const isRecording = () => source?.isRecording ?? false;
+export const frameDetails = (id) => source.frame(id);
+export const sourceFile = (file) => source.sourceFile(file);
+export const exportAddress = (format) => source.exportAddress(format);
+
+const control = (action, values) => source.control(action, values);
+
+export const play = () => control("play");
+export const pause = () => control("pause");
+export const togglePlay = () => (view.peek().playing ? pause() : play());
+export const step = () => control("step");
+export const stepActor = (actor) => control("step-actor", { actor });
+export const stepBack = () => control("step-back");
+export const runUntil = (condition) => control("run-until", condition);
+export const setSpeed = (speed) => control("speed", { speed });
+export const fork = () => control("fork");
+export const restart = () => control("restart");
+/** Lets others follow this world, read-only; or not any more. */
+export const publish = (on) => control("publish", { on });
+
+/** Commands change the world; in a recording nothing can be changed. */
+export function command(kind, target, values = {}) {
+  if (source.isRecording) tell(t("lab.recording_fixed"), true);
+  else source.command(kind, target, values);
+}
+
+/** Shows the world as it was after event number `event`. While the handle is dragged only the last wish counts. */
+export function scrub(event) {
+  const wish = Math.min(Math.max(Math.round(event), 0), view.peek().events_total);
+  const isIdle = scrubWish === null;
+  scrubWish = wish;
+  if (isIdle) sendScrub();
+}
+
+const SCRUB_EVERY_MS = 60;
+let scrubWish = null;
+
+function sendScrub() {
+  const wish = scrubWish;
+  control("scrub", { event: wish });
+  setTimeout(() => {
+    if (scrubWish !== wish) sendScrub();
+    else scrubWish = null;
+  }, SCRUB_EVERY_MS);
+}

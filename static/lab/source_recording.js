@@ -1,0 +1,95 @@
+// A run that was recorded: the same views and journal, without a server. It can be played, stepped and scrubbed, but
+// nothing in it can be changed.
+//
+// { view, patches: [[operations] per picture], journal: [entries], frames: {id: details}, sources: {file: {lines}} }
+
+import { applyPatch } from "../live/patch.js";
+import { receiveJournal, receiveView, sequence, status } from "./view.js";
+
+/** Every so many pictures one is kept whole, so that going back applies few patches. */
+const KEPT_EVERY = 50;
+const TICK_MS = 50;
+
+export function openRecording(recording) {
+  const kept = [recording.view];
+  const events = [recording.view.event];
+  let at = 0;
+  let tree = recording.view;
+  let playing = null;
+  let speed = recording.view.speed || 1;
+  let owed = 0;
+
+  const show = (isSnapshot) => {
+    const last = recording.patches.length;
+    sequence.value = at;
+    receiveView({ ...tree, playing: playing !== null, speed, events_total: totalEvents, in_past: false, is_over: at === last }, isSnapshot);
+  };
+  const forward = () => {
+    if (at >= recording.patches.length) return false;
+    tree = applyPatch(tree, recording.patches[at]);
+    at += 1;
+    events[at] = tree.event;
+    if (at % KEPT_EVERY === 0) kept[at / KEPT_EVERY] = tree;
+    return true;
+  };
+  const goTo = (picture) => {
+    const index = Math.min(kept.length - 1, Math.floor(picture / KEPT_EVERY));
+    if (picture < at || index * KEPT_EVERY > at) {
+      at = index * KEPT_EVERY;
+      tree = kept[index];
+    }
+    while (at < picture && forward());
+    show(false);
+  };
+  const stop = () => {
+    clearInterval(playing);
+    playing = null;
+  };
+  const tick = () => {
+    const until = tree.time_us + owed + TICK_MS * 1000 * speed;
+    const before = tree.time_us;
+    let moved = true;
+    while (moved && nextTime() <= until) moved = forward();
+    owed = moved && at < recording.patches.length ? owed + TICK_MS * 1000 * speed - (tree.time_us - before) : 0;
+    if (at >= recording.patches.length) stop();
+    show(false);
+  };
+  const nextTime = () => {
+    const change = recording.patches[at]?.find(([, path]) => path[0] === "time_us" && path.length === 1);
+    return change ? change[2] : tree.time_us;
+  };
+  const actions = {
+    play: () => (playing ??= setInterval(tick, TICK_MS)),
+    pause: stop,
+    step: () => (stop(), forward()),
+    "step-back": () => (stop(), goTo(Math.max(0, at - 1))),
+    restart: () => (stop(), goTo(0)),
+    scrub: ({ event }) => {
+      stop();
+      let picture = events.findIndex((number) => number >= event);
+      if (picture < 0) picture = recording.patches.length;
+      goTo(picture);
+    },
+    speed: (values) => (speed = values.speed),
+  };
+
+  // Once through, so that every picture's event number is known and scrubbing is exact.
+  while (forward());
+  const totalEvents = tree.event;
+  goTo(0);
+  receiveJournal({ from: recording.journal?.[0]?.[0] ?? 1, entries: recording.journal ?? [] });
+  status.value = "recording";
+  show(true);
+
+  return {
+    isRecording: true,
+    control(action, values) {
+      actions[action]?.(values);
+      show(false);
+    },
+    command() {},
+    frame: async (id) => recording.frames?.[id] ?? null,
+    sourceFile: async (file) => recording.sources?.[file] ?? null,
+    exportAddress: () => null,
+  };
+}

@@ -1,0 +1,200 @@
+// What the stage shows, as signals. A source (socket or recording) writes `view` and `journal`; panels read them.
+//
+// The view is one plain JSON tree. Patches share what did not change, so "has this node changed?" is one comparison
+// by identity and a card renders only when its own node did.
+
+import { batch, computed, signal } from "@preact/signals";
+import { groupMark, topicMark } from "../common/palette.js";
+
+const EMPTY_VIEW = {
+  world: {}, scenario: "", title: "", about: "", duration_us: 0, busy: null, stopped_by: null, commands: [], failures: [], forked_from: null, time_total_us: 0,
+  seed: 0, event: 0, events_total: 0, time_us: 0, playing: false, speed: 1, in_past: false, is_over: false,
+  nodes: {}, frames: [], timers: [], actors: [], next: null, invariants: [], faults: [], settings: [], link: "",
+};
+
+/** The last entries of the journal that this page keeps; the run itself keeps them all. */
+export const JOURNAL_KEPT = 20_000;
+
+export const view = signal(EMPTY_VIEW);
+/** False until the first snapshot: "nothing known yet" is not the same as "nothing there". */
+export const loaded = signal(false);
+/** "connecting" | "live" | "reconnecting" | "refused" | "recording" */
+export const status = signal("connecting");
+export const sequence = signal(null);
+/** False while this page follows somebody else's published world. */
+export const mine = signal(true);
+
+/** Entries {number, time, actor, node, label, cause}, oldest first; a fast run leaves gaps. Grows in place: see
+    `journalVersion`. */
+export const journal = [];
+export const journalVersion = signal(0);
+
+/** The same for panels that nobody can read twenty times a second: at once while the world rests, calmly while it plays. */
+export const calmView = signal(EMPTY_VIEW);
+/** The same for the nodes: their cards are the dearest part of the page. */
+export const nodes = signal({});
+const CALM_MS = 250;
+const NODES_MS = 95;
+let calmTimer = 0;
+let nodesShownAt = 0;
+
+export function receiveView(next, isSnapshot) {
+  const whole = { ...EMPTY_VIEW, ...next };
+  if (isSnapshot) assignMarks(whole);
+  batch(() => {
+    view.value = whole;
+    loaded.value = true;
+    if (!whole.playing || isSnapshot) calmDown();
+    else if (performance.now() - nodesShownAt >= NODES_MS) showNodes();
+  });
+  calmTimer ||= setTimeout(calmDown, CALM_MS);
+}
+
+function showNodes() {
+  nodesShownAt = performance.now();
+  nodes.value = view.peek().nodes;
+}
+
+function calmDown() {
+  clearTimeout(calmTimer);
+  calmTimer = 0;
+  batch(() => {
+    calmView.value = view.peek();
+    showNodes();
+  });
+}
+
+/** Colours and letters go by name, so that two browsers show the same ones. */
+function assignMarks(whole) {
+  const all = Object.values(whole.nodes);
+  const topics = all.flatMap((node) => Object.keys(node.topics ?? {}));
+  const isPlain = (name) => !/^(%|RMQ_|SCHEDULE_|TRANS_|SELF_|OFFSET_|BenchmarkTest|TBW102|DefaultCluster)/.test(name);
+  [...topics].sort((a, b) => isPlain(b) - isPlain(a) || compare(a, b)).forEach(topicMark);
+  const groups = all.flatMap((node) => (node.role === "consumer" ? [node.group] : []));
+  groups.filter(Boolean).sort(compare).forEach(groupMark);
+}
+
+/** Puts a batch in place of everything behind entry number `from`: that was another branch, or was not there yet. */
+export function receiveJournal({ from, entries }) {
+  const fresh = entries.map(entryOf);
+  journal.length = indexAfter(fresh.length > 0 ? fresh[0].number - 1 : from);
+  for (const entry of fresh) journal.push(entry);
+  // A tenth at a time: dropping one by one would move the whole list for each batch.
+  if (journal.length > JOURNAL_KEPT) journal.splice(0, journal.length - 0.9 * JOURNAL_KEPT);
+  if (!view.peek().playing) journalVersion.value += 1;
+  else journalTimer ||= setTimeout(tellOfJournal, CALM_MS);
+}
+
+let journalTimer = 0;
+
+function tellOfJournal() {
+  journalTimer = 0;
+  journalVersion.value += 1;
+}
+
+/** How many entries have at most this number. */
+export function indexAfter(number) {
+  let [low, high] = [0, journal.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (journal[middle].number <= number) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function entryOf(entry) {
+  if (Array.isArray(entry)) {
+    const [number, time, actor, label, cause] = entry;
+    return { number, time, actor, node: nodeOfActor(actor), label, cause };
+  }
+  return { number: entry.number, time: entry.time_us, actor: entry.actor, node: entry.node ?? nodeOfActor(entry.actor), label: entry.label, cause: entry.cause };
+}
+
+/** "B1" of the task "B1/flush" and of the link "P1->B1#2": what arrives there acts there. */
+export function nodeOfActor(actor) {
+  const [source, target] = actor.split("->", 2);
+  return target === undefined ? source.split("/", 1)[0] : target.split("#", 1)[0];
+}
+
+/** The entry with a number, or undefined when the page does not have it. */
+export function entryAt(number) {
+  const entry = journal[indexAfter(number) - 1];
+  return entry?.number === number ? entry : undefined;
+}
+
+// ------------------------------------------------------------------------------------------------ selections
+
+const ROLE_ORDER = ["producer", "name_server", "broker", "consumer"];
+
+/** Names of all nodes: producers, name servers, brokers, consumers. Keeps its identity while they stay the same. */
+export const nodeNames = steadyList(() => {
+  const known = nodes.value;
+  return Object.keys(known).sort((a, b) =>
+    ROLE_ORDER.indexOf(known[a].role) - ROLE_ORDER.indexOf(known[b].role) || compare(a, b));
+});
+
+export const nodesOfRole = Object.fromEntries(ROLE_ORDER.map((role) =>
+  [role, steadyList(() => nodeNames.value.filter((name) => nodes.value[name].role === role))]));
+
+/** A computed list that keeps its identity while its elements stay the same, so that nobody renders for nothing. */
+export function steadyList(make) {
+  let last = [];
+  return computed(() => {
+    const next = make();
+    if (next.length !== last.length || next.some((value, index) => value !== last[index])) last = next;
+    return last;
+  });
+}
+
+export function compare(a, b) {
+  return a.localeCompare(b, "en", { numeric: true });
+}
+
+/** Timers of nodes; what is on its way over a link is no timer. */
+export const runningTimers = computed(() => calmView.value.timers.filter((timer) => !timer.actor.includes("->")));
+
+/** Frames on their way at the time of the view, the next to arrive first. */
+export const framesUnderWay = ({ frames, time_us: now }) =>
+  frames.filter((frame) => frame.sent_us <= now && frame.arrives_us > now && !frame.dropped).sort((a, b) => a.arrives_us - b.arrives_us);
+
+export const framesInFlight = computed(() => framesUnderWay(view.value));
+
+const invariants = computed(() => view.value.invariants);
+
+export const violations = computed(() =>
+  invariants.value.flatMap((invariant) => (invariant.violations ?? []).map((violation) => ({ ...violation, invariant }))));
+
+/** Elements that a violation names: "B1", "B1 Orders@0", "order-7". */
+export const accused = computed(() => {
+  const names = new Set();
+  for (const { element = {}, messages = [] } of violations.value) {
+    if (element.node) names.add(element.node);
+    if (element.queue) names.add(element.queue);
+    if (element.message) names.add(element.message);
+    messages.forEach((message) => names.add(message));
+  }
+  return names;
+});
+
+// ------------------------------------------------------------------------------------- what the user opened
+
+/** Number of the event whose causes are marked in the sequence diagram and the log, or null. */
+export const chosenEvent = signal(null);
+/** Id of the frame in the dialog, or null. */
+export const openFrame = signal(null);
+/** { node, record } in the dialog, or null. */
+export const openRecord = signal(null);
+/** Node whose menu of faults is open, or null. */
+export const openFaults = signal(null);
+/** A message that the pointer or the focus is on (its key), to mark it everywhere; or null. */
+export const pointedKey = signal(null);
+export const notice = signal(null);
+
+let noticeTimer;
+/** Shows a short text at the bottom of the page; `isProblem` keeps it longer. */
+export function tell(text, isProblem = false) {
+  clearTimeout(noticeTimer);
+  notice.value = { text, isProblem };
+  noticeTimer = setTimeout(() => (notice.value = null), isProblem ? 9000 : 3500);
+}

@@ -1,0 +1,54 @@
+"""axe-core finds nothing on the lab's pages, in every theme and both languages."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.lab_page import open_faults, opened, run_to_ms, run_until
+from tests.e2e.scenes import empty_scene
+from tests.e2e.test_accessibility import findings
+
+pytestmark = pytest.mark.browser
+
+THEMES = ["light", "dark", "projector"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("theme", THEMES)
+def test_stage(serve, open_page, theme, language):
+    address = f"{serve(empty_scene())}/lab/rebalance-on-crash?theme={theme}&lang={language}"
+    page = opened(open_page(address, reduced_motion="reduce"))
+    run_to_ms(page, 3000)
+    expect(page.locator(".cell").first).to_be_visible()
+    assert findings(page) == []
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_dialogs_and_panels(serve, open_page, theme):
+    page = opened(open_page(f"{serve(empty_scene())}/lab/hello?theme={theme}", reduced_motion="reduce"))
+    run_until(page, "frame", "SEND_MESSAGE", node="P1")
+    for name in ("actors", "faults", "settings", "frames"):
+        page.locator(f"#tab-{name}").click()
+        assert findings(page) == []
+    page.locator("#tab-faults").click()
+    page.locator(".palette [data-kind=partition]").click()
+    page.locator("#tab-frames").click()
+    page.locator(".frame-row").first.click()
+    expect(page.locator("#frame-dialog .hex-row").first).to_be_visible()
+    assert findings(page) == []
+    page.keyboard.press("Escape")
+    open_faults(page, "B1")
+    page.locator("#fault-dialog [data-kind=clock-skew]").click()
+    assert findings(page) == []
+    page.keyboard.press("Escape")
+    page.locator("#run-until").click()
+    assert findings(page) == []
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("theme", THEMES)
+def test_list_of_scenarios(serve, open_page, theme, language):
+    page = open_page(f"{serve(empty_scene())}/lab?theme={theme}&lang={language}")
+    expect(page.locator(".scenario").first).to_be_visible()
+    assert findings(page) == []
