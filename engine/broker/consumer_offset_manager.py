@@ -88,7 +88,8 @@ class ConsumerOffsetManager:
                 if offset <= max_offset:
                     continue
                 logger.warning(
-                    "group %s on %s queue %d is set back from offset %d to %d: the messages between are lost, or there were none",
+                    "group %s on %s queue %d is set back from offset %d to %d: the messages between are lost, "
+                    "or there were none",
                     group,
                     topic,
                     queue_id,

@@ -35,8 +35,8 @@ _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
 _JSON_TYPE_SHIFT = 24
 _HEADER_LENGTH_MASK = 0x00FF_FFFF
-#: A header carries names and numbers, properties of 32 KiB at most, and perhaps a long subscription. RocketMQ would take
-#: 16 MiB; a million fields would keep the only thread busy for seconds.
+#: A header carries names and numbers, properties of 32 KiB at most, and perhaps a long subscription. RocketMQ would
+#: take 16 MiB; a million fields would keep the only thread busy for seconds.
 HEADER_MAX_BYTES = 1024 * 1024
 #: Codes above this do not fit the binary header's int16.
 _BINARY_MAX_CODE = 0x7FFF

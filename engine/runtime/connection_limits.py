@@ -15,6 +15,6 @@ IDLE_TIMEOUT_MS = 120_000
 #: How many connections one listener keeps open at once; more are closed when they are accepted.
 CONNECTIONS_LIMIT = 10_000
 
-#: All connections of one listener together may have received so many bytes of frames that are not complete yet. Room for
-#: over a hundred of the largest messages (4 MiB) at once; a single connection may hold 16 MiB, and there are many.
+#: All connections of one listener together may have received so many bytes of frames that are not complete yet. Room
+#: for over a hundred of the largest messages (4 MiB) at once; one connection may hold 16 MiB, and there are many.
 UNFINISHED_LIMIT_BYTES = 512 * 1024 * 1024

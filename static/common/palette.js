@@ -2,7 +2,7 @@
 // in a shape. The eight tones are Okabe and Ito's, which colour-blind people tell apart; styles/tokens.css has
 // their values and a text colour for each that is readable on it.
 
-const TONES = ["sky", "orange", "green", "purple", "yellow", "blue", "vermillion", "grey"];
+const TONES = ["yellow", "orange", "grey", "purple", "sky", "blue", "vermillion", "green"];
 
 /** Outlines of the group markers, drawn in a box from -1 to 1. */
 const SHAPES = [
@@ -14,30 +14,106 @@ const SHAPES = [
   "M-.58 -1H.58L1.16 0L.58 1H-.58L-1.16 0Z", // hexagon
 ];
 
-/** Hands out the same mark for the same name as long as the page lives, in the order of first sight. */
+/**
+ * Hands out the same mark for the same name as long as the page lives. What a mark looks like follows from its
+ * name, not from how many others there are; a name gives way only where its place is taken.
+ */
 function assigner(make) {
   const given = new Map();
-  return (name) => {
-    if (!given.has(name)) given.set(name, make(name, given.size, given));
+  const markOf = (name) => {
+    if (!given.has(name)) {
+      given.set(name, make(name, [...given.values()]));
+      keepLater();
+    }
     return given.get(name);
   };
+  return { given, markOf };
 }
 
-export const topicMark = assigner((name, index, given) => ({
-  tone: TONES[index % TONES.length],
-  code: freeCode(name, new Set([...given.values()].map((mark) => mark.code))),
+const topics = assigner((name, others) => ({
+  tone: freeTone(name, others),
+  code: freeCode(name, new Set(others.map((mark) => mark.code))),
 }));
 
-export const groupMark = assigner((name, index) => ({
-  tone: TONES[(index + 4) % TONES.length],
-  shape: SHAPES[index % SHAPES.length],
-  letter: letterOf(index),
+const groups = assigner((name, others) => ({
+  tone: freeTone(`group ${name}`, others),
+  shape: SHAPES[(hashOf(`group ${name}`) >>> 8) % SHAPES.length],
+  letter: freeLetter(name, new Set(others.map((mark) => mark.letter))),
 }));
 
-/** 0 -> A, 25 -> Z, 26 -> AA */
-function letterOf(index) {
-  const last = String.fromCharCode(65 + (index % 26));
-  return index < 26 ? last : letterOf(Math.floor(index / 26) - 1) + last;
+export const topicMark = topics.markOf;
+export const groupMark = groups.markOf;
+
+// ------------------------------------------------------------------------------ the same marks after a reload
+
+const KEPT = "glassmq.marks";
+let isKeeping = false;
+let isKeepingDue = false;
+
+/**
+ * Takes the marks of these names as this browser showed them last time and keeps from now on what is handed out:
+ * a reload, or a topic that came meanwhile, changes nobody's mark. Names that are gone are forgotten.
+ */
+export function recallMarks(topicNames, groupNames) {
+  if (!isKeeping) {
+    const kept = readKept();
+    adopt(topics.given, kept.topics, topicNames, (mark) => typeof mark.code === "string");
+    adopt(groups.given, kept.groups, groupNames, (mark) => typeof mark.letter === "string" && SHAPES.includes(mark.shape));
+    isKeeping = true;
+  }
+  topicNames.forEach(topicMark);
+  groupNames.forEach(groupMark);
+}
+
+function adopt(given, kept, names, isWhole) {
+  for (const name of names) {
+    const mark = kept?.[name];
+    if (!given.has(name) && mark && TONES.includes(mark.tone) && isWhole(mark)) given.set(name, mark);
+  }
+}
+
+function readKept() {
+  try {
+    return JSON.parse(localStorage.getItem(KEPT)) ?? {};
+  } catch {
+    return {}; // written by something else
+  }
+}
+
+/** One write for all marks of this turn. */
+function keepLater() {
+  if (!isKeeping || isKeepingDue) return;
+  isKeepingDue = true;
+  queueMicrotask(() => {
+    isKeepingDue = false;
+    const [topicMarks, groupMarks] = [topics, groups].map(({ given }) => Object.fromEntries(given));
+    localStorage.setItem(KEPT, JSON.stringify({ topics: topicMarks, groups: groupMarks }));
+  });
+}
+
+// ------------------------------------------------------------------------------------- what follows from a name
+
+/** 32 bits that differ for names that differ little (FNV-1a, its upper bits mixed into the lower ones). */
+function hashOf(name) {
+  let hash = 0x811c9dc5;
+  for (const character of name) hash = Math.imul(hash ^ character.codePointAt(0), 0x01000193);
+  return (hash ^ (hash >>> 15) ^ (hash >>> 7)) >>> 0;
+}
+
+/** The tone that the name points to, or the next one that fewer of the others have. */
+function freeTone(name, others) {
+  const uses = (tone) => others.filter((mark) => mark.tone === tone).length;
+  const first = hashOf(name) % TONES.length;
+  const inTurn = [...TONES.slice(first), ...TONES.slice(0, first)];
+  return inTurn.reduce((best, tone) => (uses(tone) < uses(best) ? tone : best));
+}
+
+/** A letter of the group's name that is nobody else's, else any: "billing" -> B. */
+function freeLetter(name, taken) {
+  const alphabet = Array.from({ length: 26 }, (_, index) => String.fromCharCode(65 + index));
+  const own = [...name.toUpperCase()].filter((character) => alphabet.includes(character));
+  const pairs = alphabet.flatMap((first) => alphabet.map((second) => first + second));
+  return [...own, ...alphabet, ...pairs].find((letter) => !taken.has(letter)) ?? "?";
 }
 
 const SIGNS = { RETRY: "↻", DLQ: "†" };

@@ -22,7 +22,7 @@ const stream = openStream((next, extra) => {
 });
 
 function MiniPicture() {
-  return html`<header class="mini-head"><span class=${`mini-live mini-${stream.status.value}`}>${t(`connection.${stream.status.value}`)}</span>
+  return html`<header class="mini-head"><span class=${`mini-state mini-is-${stream.status.value}`}>${t(`connection.${stream.status.value}`)}</span>
       <strong>${state.value.cluster.broker_name}</strong> <code>${state.value.cluster.broker_address}</code></header>
     <div class="mini-picture"><${Clients} /><${MiniBroker} /><${MiniGroups} /></div>
     ${loaded.value && userTopics.value.length === 0 && html`<p class="mini-next">${t("live.producers.none_next")} <${GlassmqCommand} words="send orders 'hello'" /></p>`}
@@ -31,12 +31,13 @@ function MiniPicture() {
 
 function Clients() {
   const clients = useComputed(() => Object.values(state.value.connections).filter((client) => !client.role?.includes("consumer")));
+  const hadMessages = useComputed(() => state.value.commit_log.tail.length > 0);
   const rest = clients.value.length - MOST_CLIENTS;
   return html`<div class="mini-side"><h2>${t("live.producers.title")}</h2>
     ${clients.value.slice(0, MOST_CLIENTS).map((client) => html`<p class="mini-client"><${LanguageBadge} language=${client.language} />
       <span class="ellipsis">${client.producer_groups?.[0] ?? ""}</span></p>`)}
     ${rest > 0 && html`<p class="quiet">${t("live.clients.more", { n: rest })}</p>`}
-    ${loaded.value && clients.value.length === 0 && html`<p class="quiet">${t("live.producers.none")}</p>`}</div>`;
+    ${loaded.value && clients.value.length === 0 && html`<p class="quiet">${t(hadMessages.value ? "live.producers.gone" : "live.producers.none")}</p>`}</div>`;
 }
 
 function MiniBroker() {
@@ -44,7 +45,7 @@ function MiniBroker() {
   return html`<a class="mini-broker" href="/live" aria-label=${t("landing.to_live")}>
     <span class="mini-label">${t("live.commit_log.title")}</span>
     <span class="mini-strip">${records.map((record) => html`<span key=${record.offset} class=${`mini-block tone-${topicMark(record.topic).tone}`}>${topicMark(record.topic).code}</span>`)}
-      ${records.length === 0 && html`<span class="quiet">${t("landing.no_messages")}</span>`}</span>
+      ${loaded.value && records.length === 0 && html`<span class="quiet">${t("landing.no_messages")}</span>`}</span>
     <span class="mini-label">${t("live.topics.title")}</span>
     ${userTopics.value.slice(0, MOST_TOPICS).map((topic) => html`<${MiniTopic} key=${topic} topic=${topic} />`)}
     ${userTopics.value.length > MOST_TOPICS && html`<span class="quiet">${t("live.clients.more", { n: userTopics.value.length - MOST_TOPICS })}</span>`}
@@ -75,11 +76,13 @@ function MiniGroups() {
 function Figures() {
   const figure = (name, value, unit) => html`<div class="mini-figure" data-figure=${name}><dt>${t(`live.metrics.${name}`)}</dt><dd><span class="number">${value}</span> <span class="unit">${unit}</span></dd></div>`;
   const { in_messages: into, out_messages: out } = state.value.rates;
-  return html`<dl class="mini-figures">${figure("stored", compact(storedMessages.value), t("unit.messages"))}
-    ${figure("in", compact(into ?? 0), t("unit.per_second"))}${figure("out", compact(out ?? 0), t("unit.per_second"))}
-    ${figure("lag", compact(totalLag.value), t("unit.messages"))}${figure("clients", count(addresses.value.length), "")}</dl>`;
+  const known = (text) => (loaded.value ? text : "–");
+  return html`<dl class="mini-figures">${figure("stored", known(compact(storedMessages.value)), t("unit.messages"))}
+    ${figure("in", known(compact(into ?? 0)), t("unit.per_second"))}${figure("out", known(compact(out ?? 0)), t("unit.per_second"))}
+    ${figure("lag", known(compact(totalLag.value)), t("unit.messages"))}${figure("clients", known(count(addresses.value.length)), "")}</dl>`;
 }
 
+render(html`<${GlassmqCommand} words="send orders 'hello'" />`, document.getElementById("node-command"));
 const place = document.getElementById("mini-place");
 place.replaceChildren();
 render(html`<${MiniPicture} />`, place);

@@ -36,21 +36,25 @@ export function axisTicks(depth, scale) {
 }
 
 /**
- * Moves marks apart that would cover each other: each keeps its place or goes left until `gap` is free, and
- * nobody leaves [least, most]. Takes and returns pixel positions, in the order given.
+ * Puts marks that would cover each other side by side: each run of them stands centred over its true places, at
+ * most `most` marks wide, and nobody leaves [left, right]. `places` are pixels from the left, in any order; so is
+ * what comes back: [{ members: indexes of places, from left to right, x: the middle of the run }].
  */
-export function spreadApart(places, gap, least, most) {
-  const order = places.map((_, index) => index).sort((a, b) => places[b] - places[a]);
-  const spread = [...places];
-  let limit = most;
-  for (const index of order) {
-    spread[index] = Math.min(places[index], limit);
-    limit = spread[index] - gap;
+export function clusterMarks(places, gap, left, right, most) {
+  const widthOf = (run) => Math.min(run.members.length, most) * gap;
+  const middleOf = (members) => members.reduce((sum, index) => sum + places[index], 0) / members.length;
+  const runOf = (members) => {
+    const half = widthOf({ members }) / 2;
+    return { members, x: Math.max(left + half, Math.min(right - half, middleOf(members))) };
+  };
+  const runs = [];
+  for (const index of places.map((_, position) => position).sort((a, b) => places[a] - places[b])) {
+    runs.push(runOf([index]));
+    while (runs.length > 1) {
+      const [before, last] = runs.slice(-2);
+      if (last.x - widthOf(last) / 2 >= before.x + widthOf(before) / 2) break;
+      runs.splice(-2, 2, runOf([...before.members, ...last.members]));
+    }
   }
-  let floor = least;
-  for (const index of order.reverse()) {
-    spread[index] = Math.max(spread[index], floor);
-    floor = spread[index] + gap;
-  }
-  return spread;
+  return runs;
 }

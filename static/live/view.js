@@ -2,7 +2,7 @@
 // `state` keeps still and the stream goes on behind it.
 
 import { computed, effect, signal } from "@preact/signals";
-import { groupMark, topicMark } from "../common/palette.js";
+import { recallMarks } from "../common/palette.js";
 import { EMPTY_HISTORY, historyOf, withSecond } from "./history.js";
 
 const EMPTY_STATE = {
@@ -29,11 +29,11 @@ export function receive(next, { history: sent }) {
   else show();
 }
 
-/** Colours and letters go by name at a snapshot, so that two browsers show the same ones. */
+/** Colours and letters go by name, topics of users first, so that two browsers show the same ones. */
 function assignMarks({ topics, groups }) {
   const isSystem = (name) => topics[name].kind !== "normal";
-  Object.keys(topics).sort((a, b) => isSystem(a) - isSystem(b) || compare(a, b)).forEach(topicMark);
-  Object.keys(groups).sort(compare).forEach(groupMark);
+  const inOrder = Object.keys(topics).sort((a, b) => isSystem(a) - isSystem(b) || compare(a, b));
+  recallMarks(inOrder, Object.keys(groups).sort(compare));
 }
 
 function show() {
@@ -150,7 +150,17 @@ export function groupOf(topic) {
   return topic.replace(/^%(RETRY|DLQ)%/, "");
 }
 
-export const groupNames = steadyList(() => sortedKeys(state.value.groups));
+/** All groups, those with members first: nobody reads for the others at the moment. */
+export const groupNames = steadyList(() => {
+  const { groups } = state.value;
+  const isOnline = (group) => Object.keys(groups[group].members ?? {}).length > 0;
+  return Object.keys(groups).sort((a, b) => isOnline(b) - isOnline(a) || compare(a, b));
+});
+const groupRanks = computed(() => new Map(groupNames.value.map((group, rank) => [group, rank])));
+const rankOf = (group) => groupRanks.value.get(group) ?? Infinity;
+
+/** The order of `groupNames`; groups that are known by their offsets only come last. */
+export const byGroup = (a, b) => (rankOf(a) === rankOf(b) ? compare(a, b) : rankOf(a) - rankOf(b));
 export const addresses = steadyList(() => sortedKeys(state.value.connections));
 
 export function compare(a, b) {

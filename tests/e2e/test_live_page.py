@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from playwright.sync_api import expect
 
@@ -38,6 +40,19 @@ def test_an_empty_broker_says_what_to_do_next(serve, open_page):
     expect(page.locator(".consumers")).to_contain_text("glassmq consume orders --group billing")
     expect(page.locator(".first-steps")).to_contain_text("127.0.0.1:9876")
     expect(page.locator(".producers")).not_to_contain_text("--name-server")  # the default address needs no option
+
+
+def test_messages_of_senders_that_have_left_are_not_called_none(serve, open_page):
+    scene = empty_scene()
+    scene.add_topic("orders")
+    scene.send("orders", "one", 0)
+    address = serve(scene)
+    producers = live(open_page(f"{address}/live")).locator(".producers")
+    expect(producers).to_contain_text("No producer is connected now")
+    expect(producers).to_contain_text("The last message came in 0 s ago")
+    expect(producers.locator(".recent-senders")).to_contain_text("127.0.0.1:40001")
+    expect(producers).not_to_contain_text("first message")
+    expect(open_page(f"{address}/").locator(".mini-side").first).to_contain_text("No producer is connected now")
 
 
 def test_the_commands_to_try_name_a_name_server_at_an_unusual_address(serve, open_page):
@@ -89,6 +104,112 @@ def test_lag_shows_at_ten_and_at_ten_million(serve, open_page):
              document.querySelector(`[data-queue='${queue}'] .lane-unread`).getBoundingClientRect().width)"""
     )
     assert 20 < widths[0] < widths[1] / 3
+
+
+def crowded_scene():
+    """Six groups read one topic; some stand at the same place, two have no members."""
+    scene = small_scene(lively=False)
+    for name in ("analytics", "cache", "mail", "zebra"):
+        scene.add_group(name, ["orders"])
+    scene.connect(41010, "GO", group="mail")
+    scene.connect(41011, "JAVA", group="zebra")
+    for queue_id, lags in enumerate(((900, 880, 0, 1), (12, 11, 10, 9), (0, 0, 0, 0), (1200, 1100, 1, 2))):
+        for group, lag in zip(("analytics", "mail", "zebra", "cache"), lags, strict=True):
+            scene.commit(group, "orders", queue_id, 1200 - lag)
+    return scene
+
+
+def test_marks_of_many_groups_in_a_lane_never_cover_each_other(serve, open_page):
+    page = live(open_page(f"{serve(crowded_scene())}/live"))
+    for queue_id in range(4):
+        lane = page.locator(f"[data-queue='orders@{queue_id}'] .lane-drawing")
+        middles = lane.locator("g[transform]").evaluate_all(
+            "(marks) => marks.map((mark) => new DOMMatrix(getComputedStyle(mark).transform).e).sort((a, b) => a - b)"
+        )
+        assert len(middles) >= 3
+        assert all(right - left > 18 for left, right in pairwise(middles)), (queue_id, middles)
+
+
+def test_with_many_groups_every_lag_shows_and_those_with_members_come_first(serve, open_page):
+    page = live(open_page(f"{serve(crowded_scene())}/live"))
+    lags = page.locator("[data-topic=orders] .topic-lags .lag-chip")
+    expect(lags.locator(".group-letter")).to_have_text(["B", "M", "S", "Z", "A", "C"])
+    expect(lags.locator(".number")).to_have_text(["0", "1,991", "39", "11", "2,112", "12"])
+    rest = page.locator("[data-queue='orders@3'] .lag-rest")
+    expect(rest).to_contain_text("4 more groups, the greatest lag 1,200")
+    assert rest.evaluate("(chip) => chip.parentElement.scrollWidth <= chip.parentElement.clientWidth")
+    cards = page.locator("[data-group]").evaluate_all("(cards) => cards.map((card) => card.dataset.group)")
+    assert cards == ["billing", "ledger", "mail", "search-index", "zebra", "analytics", "cache", "reports"]
+
+
+MARKS = """() => Object.fromEntries([
+    ...[...document.querySelectorAll('[data-topic]')].map((one) => [one.dataset.topic, '.topic-mark', one]),
+    ...[...document.querySelectorAll('[data-group]')].map((one) => [one.dataset.group, '.group-mark', one]),
+  ].map(([name, mark, one]) => {
+    const found = one.querySelector(mark);
+    const shape = found.querySelector('path')?.getAttribute('d') ?? '';
+    return [name, [...found.classList, found.textContent, shape].join(' ')];
+  }))"""
+
+
+def test_a_reload_changes_no_colour_and_no_letter_although_others_were_created(serve, open_page):
+    scene = small_scene(lively=False)
+    page = live(open_page(f"{serve(scene)}/live"))
+    before = page.evaluate(MARKS)
+    for name in ("a-first", "o-range", "orchids", "pay", "zoo"):
+        scene.add_topic(name)
+        scene.add_group(f"{name}-group", [name])
+    live(page).reload()
+    expect(live(page).locator("[data-topic=orchids]")).to_have_count(1)
+    after = page.evaluate(MARKS)
+    assert {name: after[name] for name in before} == before
+
+
+def test_marks_follow_from_the_name_and_not_from_how_many_others_there_are(serve, open_page):
+    scene = small_scene(lively=False)
+    address = serve(scene)
+    before = live(open_page(f"{address}/live")).evaluate(MARKS)
+    scene.add_topic("adverts")  # first in the alphabet, and its own colour is free
+    scene.add_group("accounts", ["adverts"])
+    page = live(open_page(f"{address}/live"))  # another browser, which remembers nothing
+    expect(page.locator("[data-topic=adverts]")).to_have_count(1)
+    after = page.evaluate(MARKS)
+    assert {name: after[name] for name in before} == before
+
+
+def test_one_message_read_late_does_not_flatten_the_latency_plot(serve, open_page):
+    scene = small_scene()
+    scene.seconds[len(scene.seconds) // 2]["deliver_p99_ms"] = 400_000
+    page = live(open_page(f"{serve(scene)}/live?theme=light"))
+    page.locator("#plots").scroll_into_view_if_needed()
+    heights = page.locator("#plots canvas").last.evaluate(
+        """(canvas) => {
+             const { width, height } = canvas;
+             const from = Math.round(width * 0.6);
+             const { data } = canvas.getContext('2d').getImageData(from, 0, width - from, height);
+             const rows = new Set();
+             for (let at = 0; at < data.length; at += 4) {
+               const isOrange = data[at + 3] > 200 && data[at] > 170 && data[at + 1] < 110 && data[at + 2] < 40;
+               if (isOrange) rows.add(Math.floor(at / 4 / (width - from)));
+             }
+             return [Math.min(...rows), Math.max(...rows)];
+           }"""
+    )
+    assert heights[1] - heights[0] >= 6
+
+
+def test_a_narrow_page_cuts_no_heading_and_leaves_no_figure_out(serve, open_page):
+    page = live(open_page(f"{serve(small_scene())}/live", viewport={"width": 500, "height": 900}))
+    names = page.locator(".metric-name")
+    expect(names).to_have_count(7)
+    assert (
+        names.evaluate_all("(all) => all.filter((one) => !one.offsetWidth || one.scrollWidth > one.clientWidth)") == []
+    )
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    labels = page.locator(".axis-drawing text:not(.axis-title)").evaluate_all(
+        "(all) => all.map((one) => one.getBoundingClientRect()).map((box) => [box.left, box.right])"
+    )
+    assert all(right <= left for (_, right), (left, _) in pairwise(sorted(labels))), labels
 
 
 def test_members_show_the_queues_they_own_and_their_held_pulls(serve, open_page):

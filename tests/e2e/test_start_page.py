@@ -29,6 +29,26 @@ def test_its_picture_lives(serve, open_page):
     expect(page.locator(".mini-block")).to_have_count(1)
 
 
+def test_before_the_first_snapshot_it_claims_nothing(serve, open_page):
+    address = serve(small_scene(lively=False))
+    page = open_page(f"{address}/healthz")
+    page.route_web_socket(re.compile("socket.io"), lambda _: None)  # opens and never says anything
+    page.goto(f"{address}/")
+    expect(page.locator(".mini-state")).to_have_text("Connecting")
+    colours = page.evaluate(
+        """() => {
+             const sample = document.createElement('i');
+             sample.style.color = 'var(--line-strong)';
+             document.body.append(sample);
+             const dot = getComputedStyle(document.querySelector('.mini-state'), '::before');
+             return [dot.backgroundColor, getComputedStyle(sample).color];
+           }"""
+    )
+    assert colours[0] == colours[1]  # grey, neither good nor bad
+    expect(page.locator(".mini-figure .number")).to_have_text(["–"] * 5)
+    expect(page.locator("#mini-place")).not_to_contain_text("no messages yet")
+
+
 def test_the_code_names_the_running_name_server(serve, open_page):
     scene = empty_scene()
     scene.tree["cluster"]["name_server"] = "127.0.0.1:19876"

@@ -3,12 +3,12 @@
 
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
-import { clientVersion, compact, count } from "../../common/format.js";
+import { clientVersion, compact, count, span } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { topicMark } from "../../common/palette.js";
 import { frameRates } from "../frame_rates.js";
 import { addresses, brokerNowMs, compare, groupNames, highlighted, isLagging, loaded, state } from "../view.js";
-import { Countdown, Empty, GlassmqCommand, GroupMark, LanguageBadge } from "./marks.js";
+import { Countdown, Empty, GlassmqCommand, GroupMark, LanguageBadge, TopicMark } from "./marks.js";
 
 /** Cards per column; the rest is counted (and listed in the groups panel). */
 const MOST_CARDS = 40;
@@ -26,9 +26,32 @@ export function Producers() {
       ${listed.slice(0, MOST_CARDS).map((address) => html`<${ProducerCard} key=${address} address=${address} />`)}
       <${More} n=${Math.max(0, listed.length - MOST_CARDS) + (state.value.omitted.connections ?? 0)} />
     </ul>
-    ${loaded.value && listed.length === 0 && html`<${Empty} title=${t("live.producers.none")}>
-      <p>${t("live.producers.none_next")}</p><${GlassmqCommand} words="send orders 'hello'" /></${Empty}>`}
+    ${loaded.value && listed.length === 0 && html`<${NoProducers} />`}
   </div>`;
+}
+
+/** Senders that have left: this many, and for this long after their last message. */
+const MOST_RECENT = 3;
+const RECENT_MS = 600_000;
+
+/** Nobody is connected. Many senders connect for one message only: then the newest records tell of them. */
+function NoProducers() {
+  const tail = useComputed(() => state.value.commit_log.tail);
+  const last = tail.value.at(-1);
+  if (!last) {
+    return html`<${Empty} title=${t("live.producers.none")}>
+      <p>${t("live.producers.none_next")}</p><${GlassmqCommand} words="send orders 'hello'" /></${Empty}>`;
+  }
+  const ago = (record) => span(brokerNowMs.value - record.store_ms);
+  const senders = new Map(tail.value.map((record) => [record.born_host, record])); // each with its last record
+  const gone = [...senders.values()].filter((record) => !(record.born_host in state.value.connections)
+    && brokerNowMs.value - record.store_ms < RECENT_MS).sort((a, b) => b.offset - a.offset);
+  return html`<${Empty} title=${t("live.producers.gone")}>
+    <p>${t("live.producers.gone_next", { ago: ago(last) })}</p>
+    ${gone.length > 0 && html`<p>${t("live.producers.recent")}</p><ul class="recent-senders" role="list">${gone.slice(0, MOST_RECENT).map((record) =>
+      html`<li key=${record.born_host}><span class="client-id">${record.born_host}</span> <${TopicMark} topic=${record.topic} /> <span class="number">${t("live.producers.ago", { ago: ago(record) })}</span></li>`)}
+      ${gone.length > MOST_RECENT && html`<li>${t("live.clients.more", { n: gone.length - MOST_RECENT })}</li>`}</ul>`}
+    <p>${t("live.producers.another")}</p><${GlassmqCommand} words="send orders 'hello'" /></${Empty}>`;
 }
 
 /** What a list leaves out, because the page or the server bounds it. */

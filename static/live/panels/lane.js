@@ -7,17 +7,16 @@ import { useComputed } from "@preact/signals";
 import { topicMark } from "../../common/palette.js";
 import { compact, count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
-import { axisTicks, spreadApart } from "../lane_scale.js";
-import { depth, laneHeight, laneMargin, laneWidth, markWidth, PARKED_MARKS, remPx, xOf } from "../lane_axis.js";
-import { compare, highlighted, inspectedQueue, isLagging, laneScale, state } from "../view.js";
-import { GroupMark, GroupShape } from "./marks.js";
+import { axisTicks } from "../lane_scale.js";
+import { depth, laneHeight, laneMargin, laneWidth, xOf } from "../lane_axis.js";
+import { byGroup, highlighted, inspectedQueue, isLagging, laneScale, state } from "../view.js";
+import { LateMarks, ParkedMarks } from "./lane_marks.js";
+import { GroupMark } from "./marks.js";
 
-/** The font size that a group's mark is drawn for. */
-const MARK_REM_PX = 14;
 /** As long as the animation in styles/stage.css. */
 const FLASH_MS = 700;
-/** Lag chips beside a lane; with more groups than that the rest is counted. */
-const MOST_CHIPS = 3;
+/** Lag chips beside a lane; with more groups than that the last chip stands for the rest. */
+export const MOST_CHIPS = 2;
 
 /** A table row. `queueId` null draws the topic's sum, for a section that is closed. */
 export function LaneRow({ topic, queueId }) {
@@ -31,7 +30,7 @@ export function LaneRow({ topic, queueId }) {
   });
   if (!queue.value) return null;
   const { min, max, committed } = queue.value;
-  const groups = Object.keys(committed ?? {}).sort(compare);
+  const groups = Object.keys(committed ?? {}).sort(byGroup);
   const name = t("live.lane.all_queues");
   return html`<tr class=${`lane ${isMarked.value ? "is-marked" : ""}`} data-queue=${`${topic}@${queueId ?? "all"}`}
       onPointerEnter=${() => (highlighted.value = { topic, queueId: queueId ?? undefined })}
@@ -75,7 +74,6 @@ function LaneDrawing({ topic, min, max, committed, groups }) {
   const unread = xOf(slowest);
   const late = groups.filter((_, index) => behind[index] > 0);
   const places = late.map((group) => xOf(Math.min(max - committed[group], stored)));
-  const marks = spreadApart(places, markWidth.value, laneMargin.value, end);
   const height = laneHeight.value;
   const middle = height / 2;
   const bar = { y: height * 0.27, height: height * 0.46, rx: 3 };
@@ -87,9 +85,7 @@ function LaneDrawing({ topic, min, max, committed, groups }) {
     ${stored > 0 && html`<rect class="lane-bar" x=${start} width=${Math.max(3, end - start)} ...${bar} />`}
     ${slowest > 0 && html`<rect class="lane-unread" x=${unread} width=${Math.max(3, end - unread)} ...${bar} />`}
     ${max > 0 && html`<rect key=${flash} class="lane-arrival" x=${end - 5} width="5" ...${bar} />`}
-    ${late.map((group, index) => html`<g key=${group}>
-      ${Math.abs(marks[index] - places[index]) > 1 && html`<line class="lane-leader" x1=${marks[index]} y1=${middle} x2=${places[index]} y2=${height - 2} />`}
-      <${PlacedMark} group=${group} x=${marks[index]} y=${middle} /></g>`)}
+    <${LateMarks} groups=${late} places=${places} end=${end} height=${height} />
     <${ParkedMarks} groups=${groups.filter((_, index) => behind[index] === 0)} end=${end} y=${middle} />
   </svg>`;
 }
@@ -102,19 +98,6 @@ function useFlash(value) {
   return last.current.number;
 }
 
-function PlacedMark({ group, x, y }) {
-  const zoom = remPx.value / MARK_REM_PX;
-  return html`<g transform=${`translate(${x.toFixed(1)} ${y}) scale(${zoom.toFixed(2)})`}><${GroupShape} group=${group} /></g>`;
-}
-
-/** Groups that have caught up stand beyond the newest message; where they are too many, the rest is counted. */
-function ParkedMarks({ groups, end, y }) {
-  const shown = groups.length > PARKED_MARKS ? groups.slice(0, PARKED_MARKS - 1) : groups;
-  const xAt = (index) => end + (index + 0.7) * markWidth.value;
-  return html`${shown.map((group, index) => html`<${PlacedMark} key=${group} group=${group} x=${xAt(index)} y=${y} />`)}
-    ${shown.length < groups.length && html`<text class="lane-more" x=${xAt(shown.length)} y=${y} dy=".36em" text-anchor="middle">+${groups.length - shown.length}</text>`}`;
-}
-
 function describe(stored, groups, behind) {
   const parts = groups.map((group, index) => t("live.lane.lag_of", { group, lag: behind[index] }));
   return [t("live.lane.stored", { n: stored }), ...parts].join(t("text.list_separator"));
@@ -122,12 +105,33 @@ function describe(stored, groups, behind) {
 
 function LagChips({ max, committed, groups }) {
   if (groups.length === 0) return html`<span class="quiet">${t("live.lane.no_group")}</span>`;
-  const shown = groups.length > MOST_CHIPS ? groups.slice(0, MOST_CHIPS - 1) : groups;
-  return html`${shown.map((group) => {
+  const lagOf = (group) => Math.max(0, max - committed[group]);
+  const hintOf = (group) => t("live.lane.lag_hint", { group, lag: lagOf(group), committed: committed[group] });
+  const shown = groups.slice(0, MOST_CHIPS);
+  const rest = groups.slice(MOST_CHIPS);
+  return html`${shown.map((group) => html`<${LagChip} key=${group} group=${group} lag=${lagOf(group)} hint=${hintOf(group)} />`)}
+    ${rest.length > 0 && html`<${RestChip} n=${rest.length} most=${Math.max(...rest.map(lagOf))} hint=${rest.map(hintOf).join("\n")} />`}`;
+}
+
+function LagChip({ group, lag, hint }) {
+  return html`<span class=${`lag-chip ${isLagging(lag) ? "has-lag" : ""}`} title=${hint}>
+    <${GroupMark} group=${group} size=${1.2} /><span class="number">${compact(lag)}</span></span>`;
+}
+
+/** The groups that have no chip of their own, by the greatest of their lags. */
+function RestChip({ n, most, hint }) {
+  return html`<span class=${`lag-chip lag-rest ${isLagging(most) ? "has-lag" : ""}`} title=${hint}>
+    <span aria-hidden="true">+${n} ≤ </span><span class="sr-only">${t("live.lane.rest", { n })} </span><span class="number">${compact(most)}</span></span>`;
+}
+
+/** Lags over all queues of a topic that has too many groups for chips of their own beside each lane. */
+export function TopicLags({ topic }) {
+  const queue = useComputed(() => summedQueue(state.value.topics[topic]));
+  const { max = 0, committed = {} } = queue.value ?? {};
+  const groups = Object.keys(committed).sort(byGroup);
+  if (groups.length <= MOST_CHIPS) return null;
+  return html`<span class="topic-lags">${groups.map((group) => {
     const lag = Math.max(0, max - committed[group]);
-    const hint = t("live.lane.lag_hint", { group, lag, committed: committed[group] });
-    return html`<span key=${group} class=${`lag-chip ${isLagging(lag) ? "has-lag" : ""}`} title=${hint}>
-      <${GroupMark} group=${group} size=${1.2} /><span class="number">${compact(lag)}</span>
-    </span>`;
-  })}${shown.length < groups.length && html`<span class="quiet" title=${groups.join(" ")}>+${groups.length - shown.length}</span>`}`;
+    return html`<${LagChip} key=${group} group=${group} lag=${lag} hint=${t("live.lane.lag_of", { group, lag })} />`;
+  })}</span>`;
 }

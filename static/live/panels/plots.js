@@ -13,18 +13,22 @@ const HEIGHT = 210;
 /** Steps of the upright axes: whole numbers only, as the figures are whole. */
 const STEPS = Array.from({ length: 10 }, (_, exponent) => [1, 2, 5].map((step) => step * 10 ** exponent)).flat();
 
-/** Each plot: how to print a value, the least height of its axis, its series (column, variable of the colour, dashes). */
+/**
+ * Each plot: how to print a value, its series (column, variable of the colour, dashes), and its upright axis: from 0
+ * to at least `least`, or logarithmic from `floor` to at least `least`. Latencies are logarithmic: one message that
+ * was read an hour late must not press the others to the ground.
+ */
 const PLOTS = [
   {
     name: "throughput", print: compact, least: 10,
     series: [["in_messages", "--plot-in", []], ["out_messages", "--plot-out", [7, 4]]],
   },
   {
-    name: "put_latency", print: microseconds, least: 100,
+    name: "put_latency", print: microseconds, floor: 10, least: 1000,
     series: [["put_p50_us", "--plot-in", []], ["put_p99_us", "--plot-high", [7, 4]]],
   },
   {
-    name: "deliver_latency", print: milliseconds, least: 5,
+    name: "deliver_latency", print: milliseconds, floor: 1, least: 100,
     series: [["deliver_p50_ms", "--plot-out", []], ["deliver_p99_ms", "--plot-high", [7, 4]]],
   },
 ];
@@ -58,7 +62,8 @@ function summary(plot) {
 /** Draws the plot into `place`, again in other colours when the theme changes; returns what ends it. */
 function drawWhileShown(place, plot) {
   let chart = null;
-  const columns = (seconds) => [seconds.seconds, ...plot.series.map(([column]) => seconds[column])];
+  const raised = (value) => (value === null || plot.floor === undefined ? value : Math.max(plot.floor, value));
+  const columns = (seconds) => [seconds.seconds, ...plot.series.map(([column]) => seconds[column].map(raised))];
   const rebuild = () => {
     chart?.destroy();
     chart = new uPlot(options(place, plot), columns(history.peek()), place);
@@ -83,15 +88,29 @@ function options(place, plot) {
   const axis = { stroke: colour("--text-quiet"), font, grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line"), size: 4 } };
   return {
     width: place.clientWidth, height: HEIGHT, legend: { show: false }, cursor: { y: false, drag: { x: false, y: false } },
-    scales: { x: { time: true, range: xRange }, y: { range: (_, __, most) => [0, Math.max(plot.least, (most ?? 0) * 1.1)] } },
+    scales: { x: { time: true, range: xRange }, y: yScale(plot) },
     axes: [
       { ...axis, values: (_, seconds) => seconds.map((second) => clockTime(second * 1000)), space: 70 },
-      { ...axis, values: (_, values) => values.map(plot.print), size: 64, incrs: STEPS },
+      { ...axis, values: (_, values) => values.map((value) => labelOf(plot, value)), size: 64, ...(plot.floor === undefined ? { incrs: STEPS } : { splits: powersOfTen, filter: (_, splits) => splits }) },
     ],
     series: [{}, ...plot.series.map(([column, variable, dash]) =>
       ({ label: column, stroke: colour(variable), width: 2, dash, points: { show: false }, spanGaps: false }))],
   };
 }
+
+function yScale({ floor, least }) {
+  if (floor === undefined) return { range: (_, __, most) => [0, Math.max(least, (most ?? 0) * 1.1)] };
+  return { distr: 3, log: 10, range: (_, __, most) => [floor, 10 ** Math.ceil(Math.log10(Math.max(least, (most ?? 0) * 1.1)))] };
+}
+
+function powersOfTen(_, __, least, most) {
+  const powers = [least];
+  while (powers.at(-1) < most) powers.push(powers.at(-1) * 10);
+  return powers;
+}
+
+/** Whatever is less than the floor of a logarithmic axis stands on it. */
+const labelOf = ({ floor, print }, value) => (value === floor ? `≤ ${print(value)}` : print(value));
 
 /** At least the last minute, so that a broker that has just started does not stretch its first seconds. */
 function xRange(_, first, last) {

@@ -11,7 +11,7 @@ import {
   groupOf, groupTopics, highlighted, laneScale, loaded, openTopics, queueCounts, showSystemTopics, state,
   systemTopics, topicFilter, userTopics,
 } from "../view.js";
-import { LaneRow } from "./lane.js";
+import { LaneRow, MOST_CHIPS, TopicLags } from "./lane.js";
 import { Command, Empty, GlassmqCommand, GroupMark, TopicMark } from "./marks.js";
 
 /** Sections start open while the topics have no more queues than this in all; then they start as one summed lane. */
@@ -29,10 +29,12 @@ export function Topics() {
   const users = userTopics.value.filter(matches);
   const groups = groupTopics.value.filter(matches);
   const system = showSystemTopics.value === "yes" ? systemTopics.value.filter(matches) : [];
+  const hasManyGroups = useComputed(() => Object.values(state.value.topics).some(({ queues }) =>
+    Object.values(queues).some(({ committed }) => Object.keys(committed ?? {}).length > MOST_CHIPS)));
   const nothing = users.length + groups.length + system.length === 0;
   const startOpen = useStartOpen([...users, ...groups]);
   const section = (topic) => html`<${TopicSection} key=${topic} topic=${topic} startOpen=${startOpen} scroller=${scroller} />`;
-  return html`<div class="topics">
+  return html`<div class=${`topics ${hasManyGroups.value ? "has-many-groups" : ""}`}>
     <${TopicTools} />
     <div class=${`lane-axis lane-columns ${nothing ? "is-unused" : ""}`} aria-hidden="true">
       <span></span><span class="number">${t("live.lane.min")}</span>
@@ -71,14 +73,29 @@ function TopicTools() {
 }
 
 function AxisTicks() {
-  const ticks = axisTicks(depth.value, laneScale.value);
   const rem = remPx.value;
+  const ticks = readableTicks(axisTicks(depth.value, laneScale.value), LABEL_REM * rem);
   return html`<svg width=${laneWidth.value} height=${2.5 * rem} class="axis-drawing">
     <text x="0" y=${0.9 * rem} class="axis-title">${t("live.lane.axis")}</text>
     ${ticks.map((tick) => html`<text x=${tick === depth.value ? 0 : xOf(tick)} y=${2.15 * rem}
       text-anchor=${tick === depth.value ? "start" : "middle"}>${compact(tick)}</text>`)}
     <text x=${laneWidth.value} y=${2.15 * rem} text-anchor="end">${t("live.lane.caught_up")}</text>
   </svg>`;
+}
+
+/** Room that a label of the axis needs, in rem. */
+const LABEL_REM = 0.9;
+
+/** The newest end always, then whatever has room beside the label before it. */
+function readableTicks(ticks, room) {
+  let limit = Infinity;
+  const widthOf = (tick) => room * (0.5 + 0.5 * compact(tick).length);
+  return ticks.filter((tick) => {
+    const x = tick === depth.value ? widthOf(tick) / 2 : xOf(tick);
+    if (x + widthOf(tick) / 2 > limit) return false;
+    limit = x - widthOf(tick) / 2;
+    return true;
+  });
 }
 
 function NoTopics() {
@@ -122,7 +139,7 @@ function TopicSection({ topic, startOpen, scroller }) {
         onFocus=${() => (highlighted.value = { topic })} onBlur=${() => (highlighted.value = null)}>
       <span class="chevron" aria-hidden="true"></span><${TopicMark} topic=${topic} />
       <${TopicName} topic=${topic} /></button>
-      ${isNear && html`<${TopicFacts} topic=${topic} />`}</h3>
+      ${isNear && html`<${TopicLags} topic=${topic} /><${TopicFacts} topic=${topic} />`}</h3>
     ${isNear
       ? html`<table class="lanes"><caption class="sr-only">${topic}</caption>
           <thead class="sr-only"><tr><th>${t("live.lane.queue_column")}</th><th>${t("live.lane.min")}</th>
