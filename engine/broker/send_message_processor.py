@@ -43,6 +43,7 @@ from engine.protocol.message_properties import (
     PROPERTY_WAIT_STORE_MSG_OK,
     decode_properties,
     encode_properties,
+    find_index_properties,
 )
 from engine.protocol.names import NOT_ALLOWED_SEND_TOPICS, RETRY_GROUP_TOPIC_PREFIX, dlq_topic
 from engine.protocol.permission import is_writable
@@ -227,23 +228,14 @@ class SendMessageProcessor:
         wait_store_ok = common.get(PROPERTY_WAIT_STORE_MSG_OK, "true").lower() == "true"
         common[PROPERTY_CLUSTER] = self._cluster_name
         tail = encode_properties(common).encode()
-        members = []
+        members: list[BatchMember] = []
         try:
             batched = decode_batch(request.body)
             self._check_batch_size(len(request.body), len(batched), len(tail))
             for flag, body, own in batched:
-                properties = decode_properties(own.decode())
-                tags = properties.get(PROPERTY_TAGS)
-                members.append(
-                    BatchMember(
-                        flag,
-                        body,
-                        _join_properties(own, tail),
-                        java_string_hash(tags) if tags is not None else 0,
-                        properties.get(PROPERTY_KEYS, ""),
-                        properties.get(PROPERTY_UNIQUE_KEY, ""),
-                    )
-                )
+                tags, keys, unique_key = find_index_properties(own.decode())
+                tags_code = java_string_hash(tags) if tags else 0
+                members.append((flag, body, _join_properties(own, tail), tags_code, keys, unique_key))
         except (MalformedMessage, UnicodeDecodeError) as error:
             raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, f"the batch cannot be read: {error}") from error
         return StoreBatch(

@@ -184,8 +184,8 @@ class CommitLog:
 
     def _checked_batch_size(self, batch: StoreBatch, envelope_size: int) -> int:
         """Stored size of the whole batch. Raises :class:`MessageRefused` when a message or all of them do not fit."""
-        body_sizes = [len(member.body) for member in batch.members]
-        properties_sizes = [len(member.properties) for member in batch.members]
+        body_sizes = [len(body) for _, body, _, _, _, _ in batch.members]
+        properties_sizes = [len(properties) for _, _, properties, _, _, _ in batch.members]
         self._check(batch.topic, max(body_sizes), max(properties_sizes))
         size = sum(body_sizes) + sum(properties_sizes) + envelope_size * len(batch.members)
         if size > self.max_batch_size:
@@ -298,6 +298,7 @@ def _encode_members(
     topic, queue_id, born_timestamp = batch.topic, batch.queue_id, batch.born_timestamp
     reconsume_times = batch.reconsume_times
     pack, pack_length, crc32 = layout.pack, _PROPERTIES_LENGTH.pack, zlib.crc32
+    make_tuple = tuple.__new__  # what DispatchRequest(...) does, without a call in between
     envelope_size = layout.size + len(topic_block) + _PROPERTIES_LENGTH.size
     parts: list[bytes] = []
     requests: list[DispatchRequest] = []
@@ -316,7 +317,10 @@ def _encode_members(
             properties,
         )
         requests.append(
-            DispatchRequest(topic, queue_id, queue_offset, offset, size, tags_code, now_ms, sys_flag, keys, unique_key)
+            make_tuple(
+                DispatchRequest,
+                (topic, queue_id, queue_offset, offset, size, tags_code, now_ms, sys_flag, keys, unique_key),
+            )
         )
         offset += size
         queue_offset += 1

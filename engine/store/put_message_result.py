@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 from enum import Enum
+
+_OFFSET = struct.Struct(">q")
 
 
 class PutMessageStatus(Enum):
@@ -81,8 +84,9 @@ class PutMessageResult:
         """The offset id of the message; of a batch, all ids joined by commas. Empty when nothing was stored."""
         if self.offset < 0:
             return ""
-        host = self.store_host.hex().upper()
-        return ",".join([f"{host}{offset:016X}" for offset in self.offsets or (self.offset,)])
+        host = self.store_host
+        ids = b"".join([host + _OFFSET.pack(offset) for offset in self.offsets or (self.offset,)])
+        return ids.hex(",", len(host) + _OFFSET.size).upper()
 
     def __repr__(self) -> str:
         return (

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-
-class BatchMember(NamedTuple):
-    """What the messages of a batch do not share; the fields mean the same as those of
-    :class:`~engine.store.store_message.StoreMessage`. A tuple, because one is made for every message.
-    """
-
-    flag: int
-    body: bytes
-    properties: bytes
-    tags_code: int = 0
-    keys: str = ""
-    unique_key: str = ""
+#: What the messages of a batch do not share: flag, body, properties, tags code, keys, unique key. They mean the same as
+#: in :class:`~engine.store.store_message.StoreMessage`. A plain tuple, because one is made for every message.
+BatchMember = tuple[int, bytes, bytes, int, str, str]
 
 
 @dataclass(slots=True)

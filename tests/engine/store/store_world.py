@@ -64,13 +64,11 @@ def store_message(
 def store_batch(messages: Sequence[StoreMessage]) -> StoreBatch:
     """The batch that the broker would make of ``messages``, all for the queue of the first one."""
     first = messages[0]
-    members = []
+    members: list[BatchMember] = []
     for message in messages:
         text = message.properties_string
         properties = text.encode() if isinstance(text, str) else text
-        members.append(
-            BatchMember(message.flag, message.body, properties, message.tags_code, message.keys, message.unique_key)
-        )
+        members.append((message.flag, message.body, properties, message.tags_code, message.keys, message.unique_key))
     return StoreBatch(
         first.topic, first.queue_id, members, first.born_timestamp, first.born_host, first.store_host, first.sys_flag
     )
