@@ -19,6 +19,13 @@ def test_it_says_what_this_is_and_leads_to_the_live_page(serve, open_page):
     expect(page).to_have_url(re.compile("/live$"))
 
 
+def test_it_leads_to_the_lab(serve, open_page):
+    page = open_page(f"{serve(small_scene(lively=False))}/")
+    page.get_by_role("link", name="Open the lab").click()
+    expect(page).to_have_url(re.compile("/lab$"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("The lab")
+
+
 def test_its_picture_lives(serve, open_page):
     scene = small_scene(lively=False)
     page = open_page(f"{serve(scene)}/")
