@@ -38,7 +38,6 @@ from engine.protocol.headers import NotifyConsumerIdsChangedRequestHeader
 from engine.protocol.names import SCHEDULE_TOPIC, validate_topic
 from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
-from engine.remoting.channel import Channel
 from engine.remoting.remoting_client import RemotingClient
 from engine.remoting.remoting_server import RemotingServer
 from engine.runtime.background_tasks import BackgroundTasks
@@ -253,7 +252,7 @@ class Broker:
             if request.topic == SCHEDULE_TOPIC:
                 self.schedule_message_service.message_arrived(request.queue_id)
 
-    def _notify_consumer_ids_changed(self, group: str, channels: list[Channel]) -> None:
+    def _notify_consumer_ids_changed(self, group: str) -> None:
         """Members of ``group`` must hear of a change (RocketMQ: ``DefaultConsumerIdsChangeListener``).
 
         Changes of one moment are told together: when 1,000 members come back at once, each hears of it a few times and

@@ -24,8 +24,8 @@ from engine.remoting.channel import Channel
 
 logger = logging.getLogger("glassmq.broker")
 
-#: Called with the group and the channels of its members.
-ConsumerIdsChangeListener = Callable[[str, list[Channel]], None]
+#: Called with a group whose members must hear of a change.
+ConsumerIdsChangeListener = Callable[[str], None]
 
 
 class ConsumerGroupInfo:
@@ -165,7 +165,7 @@ class ConsumerManager:
         if is_new:
             logger.info("%s joins group %s", client.client_id, consumer.group_name)
         if changed and notify_members:
-            self._notify(info.group_name, info.channels)
+            self._notify(info.group_name)
         return changed
 
     def unregister_consumer(self, group: str, channel: Channel, *, notify_members: bool = True) -> None:
@@ -204,4 +204,4 @@ class ConsumerManager:
         for queue in [queue for queue, puller in info.last_pulled_by.items() if puller is channel]:
             del info.last_pulled_by[queue]
         if notify_members:
-            self._notify(info.group_name, info.channels)
+            self._notify(info.group_name)

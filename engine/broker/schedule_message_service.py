@@ -18,17 +18,13 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+from engine.broker.message_again import message_again
 from engine.protocol.addresses import encode_host
 from engine.protocol.errors import MalformedMessage
-from engine.protocol.java_hash import java_string_hash
-from engine.protocol.message import MessageExt
 from engine.protocol.message_properties import (
     PROPERTY_DELAY_TIME_LEVEL,
-    PROPERTY_KEYS,
     PROPERTY_REAL_QUEUE_ID,
     PROPERTY_REAL_TOPIC,
-    PROPERTY_TAGS,
-    PROPERTY_UNIQUE_KEY,
     decode_properties,
     encode_properties,
 )
@@ -167,7 +163,9 @@ class ScheduleMessageService:
         if not (real_topic and real_queue_id.isascii() and real_queue_id.isdigit()):
             logger.error("level %d: the delayed message at %d has no destination", level, commit_log_offset)
             return True
-        result = self._store.put_message(_delivered_form(message, real_topic, int(real_queue_id)))
+        result = self._store.put_message(
+            message_again(message, real_topic, int(real_queue_id), encode_host(message.store_host))
+        )
         if result.status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):
             logger.error("level %d: the message at %d is given up: %s", level, commit_log_offset, result.remark)
             return True
@@ -194,24 +192,3 @@ class ScheduleMessageService:
         if self._is_changed:
             self._config_file.save({"offsetTable": self.offset_table})
             self._is_changed = False
-
-
-def _delivered_form(message: MessageExt, topic: str, queue_id: int) -> StoreMessage:
-    properties = message.properties
-    tags = properties.get(PROPERTY_TAGS)
-    return StoreMessage(
-        topic=topic,
-        queue_id=queue_id,
-        body=message.body,
-        properties_string=encode_properties(properties),
-        born_timestamp=message.born_timestamp,
-        born_host=encode_host(message.born_host),
-        store_host=encode_host(message.store_host),
-        flag=message.flag,
-        sys_flag=message.sys_flag,
-        tags_code=java_string_hash(tags) if tags else 0,
-        keys=properties.get(PROPERTY_KEYS, ""),
-        unique_key=properties.get(PROPERTY_UNIQUE_KEY, ""),
-        reconsume_times=message.reconsume_times,
-        wait_store_ok=False,
-    )

@@ -13,23 +13,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.broker.message_again import message_again
 from engine.broker.put_message_reply import REPLY_CODES
 from engine.broker.schedule_message_service import delay_message
 from engine.broker.send_message_processor import MIN_VERSION_MAX_RECONSUME_TIMES
 from engine.broker.topic_config_manager import TOPIC_SYS_FLAG_UNIT
-from engine.protocol.addresses import encode_host
 from engine.protocol.headers import ConsumerSendMsgBackRequestHeader
-from engine.protocol.java_hash import java_string_hash
 from engine.protocol.message import MessageExt
 from engine.protocol.message_properties import (
     PROPERTY_DELAY_TIME_LEVEL,
-    PROPERTY_KEYS,
     PROPERTY_ORIGIN_MESSAGE_ID,
     PROPERTY_RETRY_TOPIC,
-    PROPERTY_TAGS,
-    PROPERTY_UNIQUE_KEY,
     PROPERTY_WAIT_STORE_MSG_OK,
-    encode_properties,
 )
 from engine.protocol.names import dlq_topic, retry_topic
 from engine.protocol.permission import is_writable
@@ -116,21 +111,7 @@ class SendMessageBackProcessor:
         properties[PROPERTY_WAIT_STORE_MSG_OK] = "false"
         if delay_level == 0:
             properties.pop(PROPERTY_DELAY_TIME_LEVEL, None)
-        tags = properties.get(PROPERTY_TAGS)
-        return StoreMessage(
-            topic=topic,
-            queue_id=queue_id,
-            body=message.body,
-            properties_string=encode_properties(properties),
-            born_timestamp=message.born_timestamp,
-            born_host=encode_host(message.born_host),
-            store_host=self._broker.store_host,
-            flag=message.flag,
-            sys_flag=message.sys_flag,
-            tags_code=java_string_hash(tags) if tags else 0,
-            keys=properties.get(PROPERTY_KEYS, ""),
-            unique_key=properties.get(PROPERTY_UNIQUE_KEY, ""),
-            reconsume_times=message.reconsume_times + 1,
-            wait_store_ok=False,
-            delay_level=min(delay_level, self._broker.schedule_message_service.max_delay_level),
-        )
+        again = message_again(message, topic, queue_id, self._broker.store_host)
+        again.reconsume_times += 1
+        again.delay_level = min(delay_level, self._broker.schedule_message_service.max_delay_level)
+        return again

@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from engine.client.async_send_permits import AsyncSendPermits
 from engine.client.client_settings import DEFAULT_NAME_SERVER_ADDRESS, build_configs, check_first_arguments
@@ -25,6 +24,7 @@ from engine.client.mq_client_instance import MQClientInstance
 from engine.client.producer_config import ProducerConfig
 from engine.client.send_kernel import Outgoing, outgoing_message
 from engine.client.send_result import SendResult
+from engine.client.service_context import ServiceContext
 from engine.client.service_state import ServiceLife, ServiceState
 from engine.protocol.batch_codec import encode_batch
 from engine.protocol.message import Message
@@ -51,7 +51,7 @@ def make_unique_id_generator(runtime: Runtime) -> UniqueIdGenerator:
     return UniqueIdGenerator(identity.host_ip, identity.process_id, instance_hash, runtime.clock.now_ms)
 
 
-class DefaultMQProducer:
+class DefaultMQProducer(ServiceContext):
     """A producer of one group.
 
     :param runtime: the node it runs on; None makes a live one of its own, closed at shutdown.
@@ -106,15 +106,6 @@ class DefaultMQProducer:
         await self.instance.shutdown()
         if self._own_runtime is not None:
             await self._own_runtime.close()
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self.shutdown()
 
     # --- sending ---------------------------------------------------------------------------------------------------
 

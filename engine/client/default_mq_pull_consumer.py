@@ -9,8 +9,7 @@ async with DefaultMQPullConsumer(group="audit", name_server_addresses="127.0.0.1
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from engine.client.client_route_table import subscribe_queues
 from engine.client.client_settings import DEFAULT_NAME_SERVER_ADDRESS, build_configs, check_first_arguments
@@ -23,6 +22,7 @@ from engine.client.offset_store import OffsetStore
 from engine.client.pull_api_wrapper import PullApiWrapper
 from engine.client.pull_result import PullResult
 from engine.client.remote_broker_offset_store import RemoteBrokerOffsetStore
+from engine.client.service_context import ServiceContext
 from engine.client.service_state import ServiceLife, ServiceState
 from engine.protocol.enums import ConsumeFromWhere, ConsumeType, ExpressionType, MessageModel
 from engine.protocol.errors import ProtocolError
@@ -36,7 +36,7 @@ from engine.runtime.port import Runtime
 DEFAULT_MAX_MESSAGES = 32
 
 
-class DefaultMQPullConsumer:
+class DefaultMQPullConsumer(ServiceContext):
     """A consumer without a listener. Queues are not divided among members: the user says what to pull.
 
     Simplified: RocketMQ's ``MessageQueueListener`` and ``fetchMessageQueuesInBalance`` are left out.
@@ -91,15 +91,6 @@ class DefaultMQPullConsumer:
             await self.instance.shutdown()
         if self._own_runtime is not None:
             await self._own_runtime.close()
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self.shutdown()
 
     # --- MQConsumerInner -------------------------------------------------------------------------------------------
 

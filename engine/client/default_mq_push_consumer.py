@@ -15,8 +15,7 @@ async with consumer:
 from __future__ import annotations
 
 import logging
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from engine.client.client_remoting_processor import ClientRemotingProcessor
 from engine.client.client_settings import DEFAULT_NAME_SERVER_ADDRESS, build_configs, check_first_arguments
@@ -32,6 +31,7 @@ from engine.client.mq_client_instance import MQClientInstance
 from engine.client.offset_store import OffsetStore
 from engine.client.process_queue import ProcessQueue
 from engine.client.remote_broker_offset_store import RemoteBrokerOffsetStore
+from engine.client.service_context import ServiceContext
 from engine.client.service_state import ServiceLife, ServiceState
 from engine.protocol.enums import ExpressionType, MessageModel
 from engine.protocol.errors import ProtocolError
@@ -44,7 +44,7 @@ from engine.runtime.port import Runtime
 _log = logging.getLogger("glassmq.client")
 
 
-class DefaultMQPushConsumer:
+class DefaultMQPushConsumer(ServiceContext):
     """One member of a consumer group.
 
     All members of a group must subscribe to the same topics with the same expressions: the broker keeps one set per
@@ -184,15 +184,6 @@ class DefaultMQPushConsumer:
             await self.instance.shutdown()
         if self._own_runtime is not None:
             await self._own_runtime.close()
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self.shutdown()
 
     # --- while it runs ---------------------------------------------------------------------------------------------
 

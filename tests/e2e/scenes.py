@@ -22,6 +22,7 @@ from app.record_view import record_summary
 from app.web import PageServer, WebSettings, create_app
 from engine.protocol.message import MessageExt
 from engine.protocol.message_codec import encode_stored_message
+from tests.support.record_search import RecordSearch
 
 START_MS = 1_795_000_000_000
 HISTORY_SECONDS = 600
@@ -30,7 +31,7 @@ LOG_LINES = 100
 SYSTEM_TOPICS = {"TBW102": 8, "SCHEDULE_TOPIC_XXXX": 18, "BenchmarkTest": 16, "broker-a": 1, "DefaultCluster": 16}
 
 
-class Scene:
+class Scene(RecordSearch):
     """A LiveSource over made-up state. ``send`` and ``commit`` change it; ``advance`` does both by itself."""
 
     def __init__(self, seed: int = 1) -> None:
@@ -285,19 +286,6 @@ class Scene:
         names = [name for name in self.tree["rates"] if name != "second"]
         columns = {name: [second[name] for second in self.seconds] for name in names}
         return {"seconds": [second["second"] for second in self.seconds], **columns}
-
-    def _matching(self, accept, limit: int):
-        summaries = (record_summary(raw) for _, raw in sorted(self.records.items(), reverse=True))
-        return [one for one, _ in zip(filter(accept, summaries), range(limit), strict=False)]
-
-    def find_by_key(self, topic: str, key: str, limit: int):
-        return self._matching(lambda one: one["topic"] == topic and key in one["keys"], limit)
-
-    def find_by_unique_id(self, unique_id: str, topic: str | None, limit: int):
-        return self._matching(lambda one: one["unique_id"] == unique_id and topic in (None, one["topic"]), limit)
-
-    def record_at(self, offset: int) -> bytes | None:
-        return self.records.get(offset)
 
     def queue_entries(self, topic: str, queue_id: int, start: int, count: int):
         found = self._matching(lambda one: (one["topic"], one["queue_id"]) == (topic, queue_id), 10_000)

@@ -22,6 +22,7 @@ from app.record_view import record_summary
 from app.web import PageServer, WebSettings, create_app
 from engine.protocol.message import MessageExt
 from engine.protocol.message_codec import MESSAGE_MAGIC, encode_stored_message
+from tests.support.record_search import RecordSearch
 
 SUPPORT = Path(__file__).parent
 GOLDEN_LOG = SUPPORT.parent / "golden" / "commitlog.head16k.bin"
@@ -42,7 +43,7 @@ def read_golden_records() -> dict[int, bytes]:
     return records
 
 
-class FixtureSource:
+class FixtureSource(RecordSearch):
     """A LiveSource whose topic GT grows by ``messages_per_second``; its consumer gc1 follows a little behind."""
 
     def __init__(self, messages_per_second: float, clock=time.time) -> None:
@@ -120,19 +121,6 @@ class FixtureSource:
         seconds = list(range(last - HISTORY_SECONDS + 1, last + 1))
         rows = [self._rates(second) for second in seconds]
         return {"seconds": seconds, **{name: [row[name] for row in rows] for name in rows[0]}}
-
-    def _matching(self, accept, limit: int):
-        summaries = (record_summary(raw) for _, raw in sorted(self.records.items(), reverse=True))
-        return [summary for summary, _ in zip(filter(accept, summaries), range(limit), strict=False)]
-
-    def find_by_key(self, topic: str, key: str, limit: int):
-        return self._matching(lambda one: one["topic"] == topic and key in one["keys"], limit)
-
-    def find_by_unique_id(self, unique_id: str, topic: str | None, limit: int):
-        return self._matching(lambda one: one["unique_id"] == unique_id and topic in (None, one["topic"]), limit)
-
-    def record_at(self, offset: int) -> bytes | None:
-        return self.records.get(offset)
 
     def queue_entries(self, topic: str, queue_id: int, start: int, count: int):
         if str(queue_id) not in self.tree["topics"].get(topic, {"queues": {}})["queues"]:

@@ -1,0 +1,27 @@
+"""Searching stored records, for sources that stand in for the engine under the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app.json_types import JsonObject
+from app.record_view import record_summary
+
+
+class RecordSearch:
+    """The searching half of ``LiveSource`` over ``records``: commit-log offset -> stored bytes."""
+
+    records: dict[int, bytes]
+
+    def _matching(self, accept: Callable[[JsonObject], bool], limit: int):
+        summaries = (record_summary(raw) for _, raw in sorted(self.records.items(), reverse=True))
+        return [one for one, _ in zip(filter(accept, summaries), range(limit), strict=False)]
+
+    def find_by_key(self, topic: str, key: str, limit: int):
+        return self._matching(lambda one: one["topic"] == topic and key in one["keys"], limit)
+
+    def find_by_unique_id(self, unique_id: str, topic: str | None, limit: int):
+        return self._matching(lambda one: one["unique_id"] == unique_id and topic in (None, one["topic"]), limit)
+
+    def record_at(self, offset: int) -> bytes | None:
+        return self.records.get(offset)
