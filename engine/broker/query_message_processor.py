@@ -75,10 +75,7 @@ class QueryMessageProcessor:
         return request.reply(ResponseCode.SUCCESS, header=GetEarliestMsgStoretimeResponseHeader(timestamp))
 
     def search_offset_by_timestamp(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
-        """Code 29: the offset of the first message stored at or after a time; behind the last when all are older.
-
-        RocketMQ 4.9 answers the nearest message instead, which may be an older one.
-        """
+        """Code 29: the offset of the message stored nearest to a time, which may be one stored before it."""
         header = SearchOffsetRequestHeader.decode(request.ext_fields)
         offset = self._broker.store.offset_by_time(header.topic, header.queue_id, header.timestamp)
         return request.reply(ResponseCode.SUCCESS, header=OffsetResponseHeader(offset))

@@ -73,7 +73,7 @@ class ConsumerApi:
         return read_reply(lambda: OffsetResponseHeader.decode(reply.ext_fields), what).offset
 
     async def search_offset(self, address: str, queue: MessageQueue, timestamp_ms: int) -> int:
-        """The offset of the message stored at a time (code 29). RocketMQ 4.9 answers the nearest one."""
+        """The offset of the message stored at a time (code 29), or of the nearest one, earlier or later."""
         header = SearchOffsetRequestHeader(queue.topic, queue.queue_id, timestamp_ms)
         what = f"find the offset of {queue} at {timestamp_ms} ms"
         reply = await self._api.request(address, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header, what)

@@ -229,7 +229,7 @@ class DefaultMQPullConsumer(ServiceContext):
     async def search_offset(self, queue: MessageQueue, timestamp_ms: int) -> int:
         """The offset of the message of ``queue`` that was stored at ``timestamp_ms``.
 
-        When there is none: GlassMQ answers the next one, RocketMQ 4.9 the nearest, which may be an older one.
+        When there is none: of the nearest one, which may be an older one.
         """
         return await self.instance.consumer_api.search_offset(await self._address(queue), queue, timestamp_ms)
 

@@ -74,6 +74,11 @@ class MessageReader:
                 high = middle
             else:
                 low = middle + 1
+        # ``low`` is the first message at or after the time; the one before it may lie nearer.
+        older = self._store_timestamp_at(queue, low - 1) if low > queue.min_offset else None
+        newer = self._store_timestamp_at(queue, low) if low < queue.max_offset else None
+        if older is not None and (newer is None or timestamp_ms - older <= newer - timestamp_ms):
+            return low - 1
         return low
 
     def earliest_message_time(self, topic: str, queue_id: int) -> int:

@@ -244,9 +244,11 @@ class MessageStore:
         return queue.min_offset if queue is not None else 0
 
     def offset_by_time(self, topic: str, queue_id: int, timestamp_ms: int) -> int:
-        """Logical offset of the first message stored at or after ``timestamp_ms``; the max offset when all are older.
+        """Logical offset of the message whose store time is nearest to ``timestamp_ms``; of two as near the older one.
 
-        RocketMQ 4.9 returns the nearest message instead, which may be an older one.
+        As in RocketMQ that may be a message stored before the time, and is the last one when all are older: who wants
+        none of those compares the times. Of several messages of exactly that millisecond the first; 0 for an unknown
+        queue.
         """
         return self._reader.offset_by_time(topic, queue_id, timestamp_ms)
 

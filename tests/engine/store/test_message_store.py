@@ -301,16 +301,18 @@ def test_one_filtered_get_looks_at_800_entries_at_most():
     assert get(world, message_filter=TagFilter("TagA")).next_begin_offset == 800
 
 
-def test_offset_by_time_finds_the_first_message_at_or_after_a_time(world):
+def test_offset_by_time_finds_the_message_stored_nearest_to_a_time(world):
     times = []
     for _ in range(5):
         times.append(world.put().store_timestamp)
         world.world.run_for(1_000)
     store = world.store
     assert [store.offset_by_time("T", 0, time) for time in times] == [0, 1, 2, 3, 4]
-    assert store.offset_by_time("T", 0, times[2] + 1) == 3
+    assert store.offset_by_time("T", 0, times[2] + 1) == 2
+    assert store.offset_by_time("T", 0, times[2] + 500) == 2
+    assert store.offset_by_time("T", 0, times[2] + 501) == 3
     assert store.offset_by_time("T", 0, 0) == 0
-    assert store.offset_by_time("T", 0, times[4] + 1) == 5
+    assert store.offset_by_time("T", 0, times[4] + 1) == 4
     assert store.offset_by_time("Unknown", 0, 0) == 0
     assert store.earliest_message_time("T", 0) == times[0]
     assert store.earliest_message_time("Unknown", 0) == -1
@@ -363,3 +365,14 @@ def test_hosts_may_be_given_as_text_or_as_bytes(world):
     assert (text.born_host, text.store_host) == (raw.born_host, raw.store_host)
     assert (ipv6.born_host, ipv6.store_host) == ("[::1]:50000", "[fe80::1]:10911")
     assert world.store.last_store_timestamp("T", 0) == world.store.earliest_message_time("T", 0)
+
+
+def test_of_messages_of_one_millisecond_offset_by_time_finds_the_first(world):
+    world.put()
+    world.world.run_for(1_000)
+    moment = world.put().store_timestamp
+    world.put()
+    world.put()
+    world.world.run_for(1_000)
+    world.put()
+    assert world.store.offset_by_time("T", 0, moment) == 1
