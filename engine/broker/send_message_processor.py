@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
+from engine.broker.batch_members import batch_members
 from engine.broker.put_message_reply import REPLY_CODES
 from engine.broker.schedule_message_service import delay_message, parse_delay_level
 from engine.broker.send_message_checks import SendRefused, check_topic, choose_queue
@@ -35,7 +36,6 @@ from engine.protocol.message_properties import (
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_KEYS,
     PROPERTY_MSG_REGION,
-    PROPERTY_SEPARATOR,
     PROPERTY_TAGS,
     PROPERTY_TRACE_ON,
     PROPERTY_TRANSACTION_PREPARED,
@@ -43,7 +43,6 @@ from engine.protocol.message_properties import (
     PROPERTY_WAIT_STORE_MSG_OK,
     decode_properties,
     encode_properties,
-    find_index_properties,
 )
 from engine.protocol.names import NOT_ALLOWED_SEND_TOPICS, RETRY_GROUP_TOPIC_PREFIX, dlq_topic
 from engine.protocol.permission import is_writable
@@ -54,7 +53,7 @@ from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6, TRANSACTIO
 from engine.protocol.topic_config import TopicConfig
 from engine.remoting.channel import Channel
 from engine.store.put_message_result import PutMessageResult, PutMessageStatus
-from engine.store.store_batch import BatchMember, StoreBatch
+from engine.store.store_batch import StoreBatch
 from engine.store.store_config import FlushDiskType
 from engine.store.store_message import StoreMessage
 
@@ -65,8 +64,6 @@ if TYPE_CHECKING:
 MIN_VERSION_MAX_RECONSUME_TIMES = 121
 #: Bits that only the broker sets: a client's own would make the stored message unreadable.
 _HOST_BITS = BORN_HOST_V6 | STORE_HOST_V6
-
-_SEPARATOR = PROPERTY_SEPARATOR.encode()
 
 SendReply = RemotingCommand | Awaitable[RemotingCommand]
 
@@ -228,14 +225,10 @@ class SendMessageProcessor:
         wait_store_ok = common.get(PROPERTY_WAIT_STORE_MSG_OK, "true").lower() == "true"
         common[PROPERTY_CLUSTER] = self._cluster_name
         tail = encode_properties(common).encode()
-        members: list[BatchMember] = []
         try:
             batched = decode_batch(request.body)
             self._check_batch_size(len(request.body), len(batched), len(tail))
-            for flag, body, own in batched:
-                tags, keys, unique_key = find_index_properties(own.decode())
-                tags_code = java_string_hash(tags) if tags else 0
-                members.append((flag, body, _join_properties(own, tail), tags_code, keys, unique_key))
+            members = batch_members(batched, tail)
         except (MalformedMessage, UnicodeDecodeError) as error:
             raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, f"the batch cannot be read: {error}") from error
         return StoreBatch(
@@ -306,8 +299,3 @@ class SendMessageProcessor:
             why = self._broker.store.refusal or "the disk took too long"
             reply.remark = f"the message is stored, but not known to be durable: {why}"
         return reply
-
-
-def _join_properties(own: bytes, tail: bytes) -> bytes:
-    """A message's own properties, then those of its batch, with one separator between."""
-    return own + tail if not own or own.endswith(_SEPARATOR) else b"".join((own, _SEPARATOR, tail))

@@ -58,10 +58,6 @@ RESERVED_PROPERTIES = frozenset(
     if name.startswith("PROPERTY_") and name != "PROPERTY_SEPARATOR" and isinstance(value, str)
 )
 
-_TAGS_ASSIGNED = PROPERTY_TAGS + NAME_VALUE_SEPARATOR
-_KEYS_ASSIGNED = PROPERTY_KEYS + NAME_VALUE_SEPARATOR
-_UNIQUE_KEY_ASSIGNED = PROPERTY_UNIQUE_KEY + NAME_VALUE_SEPARATOR
-
 #: The longest property string that fits the stored layout (a signed 16-bit length), in bytes.
 PROPERTIES_MAX_BYTES = 32_767
 
@@ -82,26 +78,6 @@ def decode_properties(text: str) -> dict[str, str]:
         if separator and name and value:
             properties[name] = value
     return properties
-
-
-def find_index_properties(text: str) -> tuple[str, str, str]:
-    """TAGS, KEYS and UNIQ_KEY of the properties in ``text``, each empty where it is missing.
-
-    The same as looking them up in :func:`decode_properties`, but faster where only a unique key is to be found: that is
-    how batches come, and a broker looks at every message of them.
-    """
-    if _TAGS_ASSIGNED not in text and _KEYS_ASSIGNED not in text:
-        before, found, rest = text.partition(_UNIQUE_KEY_ASSIGNED)
-        unique_key = rest.partition(PROPERTY_SEPARATOR)[0]
-        is_whole_name = not before or before[-1] == PROPERTY_SEPARATOR
-        if found and unique_key and is_whole_name and _UNIQUE_KEY_ASSIGNED not in rest:
-            return "", "", unique_key
-    properties = decode_properties(text)
-    return (
-        properties.get(PROPERTY_TAGS, ""),
-        properties.get(PROPERTY_KEYS, ""),
-        properties.get(PROPERTY_UNIQUE_KEY, ""),
-    )
 
 
 def is_carriable(text: str) -> bool:

@@ -178,16 +178,17 @@ class CommitLog:
         self.last_store_timestamp = now_ms
         queue_offset = queue.next_offset
         queue.next_offset += len(requests)
-        offsets = tuple([request.commit_log_offset for request in requests])
+        offsets = tuple([request[3] for request in requests])  # their commit_log_offset, the quick way
         result = PutMessageResult(PutMessageStatus.PUT_OK, "", start, queue_offset, now_ms, size, store_host, offsets)
         return result, requests
 
     def _checked_batch_size(self, batch: StoreBatch, envelope_size: int) -> int:
         """Stored size of the whole batch. Raises :class:`MessageRefused` when a message or all of them do not fit."""
-        body_sizes = [len(body) for _, body, _, _, _, _ in batch.members]
-        properties_sizes = [len(properties) for _, _, properties, _, _, _ in batch.members]
+        body_sizes = [len(member[1]) for member in batch.members]
+        properties_sizes = [len(member[2]) for member in batch.members]
+        bodies_size, all_properties_size = sum(body_sizes), sum(properties_sizes)
         self._check(batch.topic, max(body_sizes), max(properties_sizes))
-        size = sum(body_sizes) + sum(properties_sizes) + envelope_size * len(batch.members)
+        size = bodies_size + all_properties_size + envelope_size * len(batch.members)
         if size > self.max_batch_size:
             raise MessageRefused(
                 PutMessageStatus.MESSAGE_ILLEGAL,
@@ -299,6 +300,7 @@ def _encode_members(
     reconsume_times = batch.reconsume_times
     pack, pack_length, crc32 = layout.pack, _PROPERTIES_LENGTH.pack, zlib.crc32
     make_tuple = tuple.__new__  # what DispatchRequest(...) does, without a call in between
+    known_size, after_body = -1, b""
     envelope_size = layout.size + len(topic_block) + _PROPERTIES_LENGTH.size
     parts: list[bytes] = []
     requests: list[DispatchRequest] = []
@@ -306,16 +308,14 @@ def _encode_members(
         body_size, properties_size = len(body), len(properties)
         size = envelope_size + body_size + properties_size
         crc = crc32(body) & 0x7FFFFFFF
-        parts += (
-            pack(
-                *(size, MESSAGE_MAGIC, crc, queue_id, flag, queue_offset, offset, sys_flag),
-                *(born_timestamp, born_host, now_ms, store_host, reconsume_times, 0, body_size),
-            ),
-            body,
-            topic_block,
-            pack_length(properties_size),
-            properties,
-        )
+        if properties_size != known_size:
+            known_size, after_body = properties_size, topic_block + pack_length(properties_size)
+        # One argument per line would push the loop off the screen.
+        # fmt: off
+        fixed = pack(size, MESSAGE_MAGIC, crc, queue_id, flag, queue_offset, offset, sys_flag, born_timestamp,
+                     born_host, now_ms, store_host, reconsume_times, 0, body_size)
+        # fmt: on
+        parts += (fixed, body, after_body, properties)
         requests.append(
             make_tuple(
                 DispatchRequest,

@@ -21,6 +21,7 @@ from array import array
 from collections.abc import Sequence
 
 from engine.runtime.port import Disk
+from engine.store.index_key import KeyToPut, index_key_hashes
 from engine.store.mapping_pool import MappingPool, PooledFile
 
 _HEADER = struct.Struct(">qqqqii")
@@ -30,9 +31,6 @@ HEADER_SIZE_BYTES = _HEADER.size
 ENTRY_SIZE_BYTES = _ENTRY.size
 assert (HEADER_SIZE_BYTES, ENTRY_SIZE_BYTES) == (40, 20)
 _MAX_SECONDS = 0x7FFFFFFF
-
-#: (key hash, commit-log offset, store timestamp in ms)
-KeyToPut = tuple[int, int, int]
 
 
 class IndexFile:
@@ -104,12 +102,12 @@ class IndexFile:
             slots = self._slots = self._read_slots()
         number = first = self.index_count
         if number == 1:
-            _, self.begin_offset, self.begin_timestamp = keys[0]
+            _, _, self.begin_offset, self.begin_timestamp = keys[0]
         slot_num, begin_ms, used_slots = self._slot_num, self.begin_timestamp, self.used_slots
         entries = []
         pack = _ENTRY.pack
         last_timestamp, seconds = begin_ms, 0
-        for key_hash, commit_log_offset, store_timestamp in keys:
+        for key_hash, (_, _, commit_log_offset, store_timestamp) in zip(index_key_hashes(keys), keys, strict=True):
             slot = key_hash % slot_num
             previous = slots[slot]
             if not 0 < previous < number:
@@ -124,7 +122,7 @@ class IndexFile:
         self._pooled.file.write_at(self._entries_at + first * ENTRY_SIZE_BYTES, b"".join(entries))
         self.used_slots = used_slots
         self.index_count = number
-        _, self.end_offset, self.end_timestamp = keys[-1]
+        _, _, self.end_offset, self.end_timestamp = keys[-1]
         self.is_dirty = True
 
     def _read_slots(self) -> array[int]:

@@ -12,8 +12,8 @@ from engine.protocol.message_properties import KEY_SEPARATOR
 from engine.protocol.system_flags import TRANSACTION_MASK, TRANSACTION_ROLLBACK_TYPE
 from engine.runtime.port import Clock, Disk
 from engine.store.dispatch_request import DispatchRequest
-from engine.store.index_file import IndexFile, KeyToPut, index_file_size
-from engine.store.index_key import index_key_hash
+from engine.store.index_file import IndexFile, index_file_size
+from engine.store.index_key import KeyToPut, index_key_hash
 from engine.store.mapping_pool import MappingPool
 
 FOLDER = "index"
@@ -106,9 +106,9 @@ class IndexService:
             if sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK_TYPE:
                 continue
             if unique_key:
-                keys.append((index_key_hash(topic, unique_key), offset, stored_ms))
+                keys.append((topic, unique_key, offset, stored_ms))
             if words:
-                keys += [(index_key_hash(topic, key), offset, stored_ms) for key in words.split(KEY_SEPARATOR) if key]
+                keys += [(topic, key, offset, stored_ms) for key in words.split(KEY_SEPARATOR) if key]
         done = 0
         while done < len(keys):
             file = self._writable()
@@ -116,7 +116,7 @@ class IndexService:
             file.put_keys(keys[done : done + room])
             done += room
         if keys:
-            self.last_store_timestamp = keys[-1][2]
+            self.last_store_timestamp = keys[-1][3]
         self.indexed_offset = indexed_offset
 
     def _writable(self) -> IndexFile:

@@ -127,14 +127,16 @@ class MessageDispatcher:
                 self._put_entries(request.topic, request.queue_id, requests)
             return
         by_queue: dict[tuple[str, int], list[DispatchRequest]] = {}
-        last_key: tuple[str, int] | None = None
         group: list[DispatchRequest] = []
+        last_topic, last_queue_id = None, -1
         for request in requests:
-            if belongs_in_consume_queue(request.sys_flag):
-                key = request[:2]  # topic, queue id
-                if key != last_key:
-                    last_key, group = key, by_queue.setdefault(key, [])
-                group.append(request)
+            topic, queue_id, _, _, _, _, _, sys_flag, _, _ = request
+            if sys_flag and not belongs_in_consume_queue(sys_flag):
+                continue
+            if queue_id != last_queue_id or topic != last_topic:
+                last_topic, last_queue_id = topic, queue_id
+                group = by_queue.setdefault((topic, queue_id), [])
+            group.append(request)
         for (topic, queue_id), group in by_queue.items():
             self._put_entries(topic, queue_id, group)
 

@@ -257,7 +257,7 @@ def test_long_properties_of_a_batch_are_not_copied_to_more_messages_than_could_b
     with broker_lab() as lab:
         client = lab.client()
         client.create_topic("T")
-        monkeypatch.setattr("engine.broker.send_message_processor.BatchMember", None)  # nothing may be copied
+        monkeypatch.setattr("engine.broker.send_message_processor.batch_members", None)  # nothing may be copied
         messages = [Message("T", b"", properties={"n": str(number)}) for number in range(10_000)]
         reply = client.exchange(batch_request(messages, properties="A\x01" + "y" * 30_000))
         assert reply.code == ResponseCode.MESSAGE_ILLEGAL

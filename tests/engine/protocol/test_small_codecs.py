@@ -12,7 +12,7 @@ from engine.protocol.java_hash import java_string_hash
 from engine.protocol.json_text import ObjectKeyMap, dumps_json, loads_json
 from engine.protocol.message import Message
 from engine.protocol.message_id import UniqueIdGenerator, decode_offset_message_id, encode_offset_message_id
-from engine.protocol.message_properties import decode_properties, encode_properties, find_index_properties
+from engine.protocol.message_properties import decode_properties, encode_properties
 from engine.protocol.message_queue import MessageQueue
 from engine.protocol.names import validate_topic
 from engine.protocol.response_code import ResponseCode, outcome_is_known
@@ -26,24 +26,6 @@ def test_properties_survive_with_and_without_the_last_separator(properties: dict
     text = encode_properties(properties)
     assert decode_properties(text) == properties
     assert decode_properties(text + "\x02") == properties
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(["UNIQ_KEY", "TAGS", "KEYS", "WAIT", "XUNIQ_KEY", "", "a"]),
-            st.sampled_from(["", "v", "w", "UNIQ_KEY", "x\x01y"]),
-            st.sampled_from(["\x01", ""]),
-        ),
-        max_size=5,
-    ),
-    st.booleans(),
-)
-def test_index_properties_are_those_of_the_whole_string(parts: list[tuple[str, str, str]], ended: bool) -> None:
-    text = "\x02".join(name + separator + value for name, value, separator in parts) + ("\x02" if ended else "")
-    properties = decode_properties(text)
-    expected = tuple(properties.get(name, "") for name in ("TAGS", "KEYS", "UNIQ_KEY"))
-    assert find_index_properties(text) == expected
 
 
 def test_incomplete_properties_are_skipped() -> None:

@@ -12,7 +12,7 @@ from engine.protocol.java_hash import java_string_hash
 from engine.protocol.message_codec import decode_stored_message
 from engine.runtime.lab_runtime import LabWorld
 from engine.store.dispatch_request import DispatchRequest
-from engine.store.index_key import index_key_hash
+from engine.store.index_key import index_key_hash, index_key_hashes
 from engine.store.index_service import IndexService
 from engine.store.mapping_pool import MappingPool
 from tests.engine.store.store_world import StoreWorld, small_config
@@ -23,6 +23,12 @@ from tests.engine.store.store_world import StoreWorld, small_config
 def test_the_key_hash_is_the_absolute_of_javas_hash(topic, key):
     java = java_string_hash(f"{topic}#{key}")
     assert index_key_hash(topic, key) == (abs(java) if java != -(2**31) else 0)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("TU"), st.text("ab\uffff\U0001f600", min_size=1, max_size=3)), max_size=8))
+def test_hashing_many_keys_at_once_changes_nothing(keys):
+    assert index_key_hashes([(topic, key, 0, 0) for topic, key in keys]) == [index_key_hash(*key) for key in keys]
 
 
 @pytest.mark.parametrize("start", ["k", "long-enough-for-the-fast-way-"])
