@@ -19,6 +19,7 @@ from engine.broker.client_manage_processor import ClientManageProcessor
 from engine.broker.consumer_manage_processor import ConsumerManageProcessor
 from engine.broker.consumer_manager import ConsumerManager
 from engine.broker.consumer_offset_manager import ConsumerOffsetManager
+from engine.broker.end_transaction_processor import EndTransactionProcessor
 from engine.broker.errors import ConfigRefused
 from engine.broker.group_admin_processor import GroupAdminProcessor
 from engine.broker.producer_manager import ProducerManager
@@ -32,6 +33,7 @@ from engine.broker.send_message_processor import SendMessageProcessor
 from engine.broker.subscription_group_manager import SubscriptionGroupManager
 from engine.broker.topic_admin_processor import TopicAdminProcessor
 from engine.broker.topic_config_manager import TopicConfigManager
+from engine.broker.transactional_message_service import TransactionalMessageService
 from engine.protocol.addresses import encode_host
 from engine.protocol.errors import ProtocolError
 from engine.protocol.headers import NotifyConsumerIdsChangedRequestHeader
@@ -124,6 +126,7 @@ class Broker:
         self.schedule_message_service = ScheduleMessageService(
             clock, self.store, self._config_file("delayOffset.json"), self.store_config.delay_levels_ms
         )
+        self.transactional_message_service = TransactionalMessageService(self)
         self.pull_message_processor = PullMessageProcessor(self)
         self.pull_request_hold_service = PullRequestHoldService(
             clock,
@@ -171,6 +174,7 @@ class Broker:
         self.store.on_messages_arrived = self._messages_arrived
         self.store.start()
         self.schedule_message_service.start(self._tasks)
+        self.transactional_message_service.start(self._tasks)
         every, config = self._tasks.every, self.config
         every(config.hold_check_interval_ms, self.pull_request_hold_service.check_hold_request, "hold service")
         scan = self.client_housekeeping_service.scan_exception_channel
@@ -276,6 +280,7 @@ class Broker:
         client_manage = ClientManageProcessor(self)
         consumer_manage = ConsumerManageProcessor(self)
         query = QueryMessageProcessor(self)
+        end_transaction = EndTransactionProcessor(self)
         topic_admin = TopicAdminProcessor(self)
         group_admin = GroupAdminProcessor(self)
         broker_admin = BrokerAdminProcessor(self)
@@ -284,6 +289,8 @@ class Broker:
         register(RequestCode.SEND_MESSAGE_V2, send.send_message)
         register(RequestCode.SEND_BATCH_MESSAGE, send.send_message)
         register(RequestCode.CONSUMER_SEND_MSG_BACK, SendMessageBackProcessor(self).consumer_send_msg_back)
+        register(RequestCode.END_TRANSACTION, end_transaction.end_transaction)
+        register(RequestCode.RESUME_CHECK_HALF_MESSAGE, end_transaction.resume_check_half_message)
         register(RequestCode.PULL_MESSAGE, self.pull_message_processor.pull_message)
         register(RequestCode.HEART_BEAT, client_manage.heart_beat)
         register(RequestCode.UNREGISTER_CLIENT, client_manage.unregister_client)

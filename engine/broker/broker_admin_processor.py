@@ -30,7 +30,7 @@ _RATE_WINDOWS_S = (10, 60, 600)
 #: Requests are processed as they arrive: no queue ever holds one.
 _QUEUES_THAT_ARE_NONE = ("sendThreadPoolQueue", "pullThreadPoolQueue", "queryThreadPoolQueue")
 #: What this broker cannot do, in RocketMQ's words.
-_NOT_SERVED = {"enablePropertyFilter": "false", "rejectTransactionMessage": "true"}
+_NOT_SERVED = {"enablePropertyFilter": "false"}
 
 
 class BrokerAdminProcessor:

@@ -52,6 +52,15 @@ class BrokerConfig:
     #: When a pull asks for an offset that is gone or beyond the end, note it in topic OFFSET_MOVED_EVENT.
     offset_moved_event_enable: bool = True
 
+    # --- transactions -------------------------------------------------------------------------------------------
+    reject_transaction_message: bool = False
+    #: How old a half message is at least when its sender is asked about it.
+    transaction_time_out_ms: int = 6_000
+    #: How often it is asked before the message is given up.
+    transaction_check_max: int = 15
+    #: Between two rounds of the check service.
+    transaction_check_interval_ms: int = 60_000
+
     # --- long polling -------------------------------------------------------------------------------------------
     long_polling_enable: bool = True
     #: How long a pull waits when long polling is off.

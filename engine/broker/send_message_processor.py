@@ -14,7 +14,9 @@ dead-letter topic when it was retried often enough. A message with a delay level
 This is the hot path: one synchronous function from header to reply, lookups by dict, no object per message besides the
 header, the property dict and the :class:`StoreMessage`. Only SYNC_FLUSH makes a sender wait.
 
-Simplified: no hooks, no transactional messages (refused with 16), no message id made up for senders that give none.
+A message with TRAN_MSG=true becomes a half message: see ``half_message`` and ``transactional_message_service``.
+
+Simplified: no hooks, no message id made up for senders that give none.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
 from engine.broker.batch_members import batch_members
+from engine.broker.half_message import turn_into_half_message
 from engine.broker.put_message_reply import REPLY_CODES
 from engine.broker.schedule_message_service import delay_message, parse_delay_level
 from engine.broker.send_message_checks import SendRefused, check_topic, choose_queue
@@ -36,6 +39,7 @@ from engine.protocol.message_properties import (
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_KEYS,
     PROPERTY_MSG_REGION,
+    PROPERTY_PRODUCER_GROUP,
     PROPERTY_TAGS,
     PROPERTY_TRACE_ON,
     PROPERTY_TRANSACTION_PREPARED,
@@ -113,13 +117,19 @@ class SendMessageProcessor:
         topic, queue_id = message.topic, message.queue_id
         if message.delay_level:
             delay_message(message)
-        result = self._put_message(message)
+        if message.is_prepared:
+            turn_into_half_message(message)
+            result = self._broker.transactional_message_service.put_half_message(message)
+        else:
+            result = self._put_message(message)
         if result.status is not PutMessageStatus.PUT_OK:
             self._broker.stats.put_failures += 1
             return self._refuse(request, REPLY_CODES[result.status], result.remark)
         latency_us = self._monotonic_us() - started_us
         self._record_put(topic, 1, result.size_bytes, latency_us, result.store_timestamp)
         reply = self._reply(request, queue_id, result)
+        if message.is_prepared:
+            reply.ext_fields["transactionId"] = message.unique_key
         if self._is_sync_flush and message.wait_store_ok:
             return self._reply_when_flushed(reply, result)
         return reply
@@ -128,9 +138,12 @@ class SendMessageProcessor:
         self, channel: Channel, request: RemotingCommand, header: SendMessageRequestHeader, queue_id: int
     ) -> StoreMessage:
         properties = decode_properties(header.properties) if header.properties else {}
-        self._refuse_transaction(header, properties)
-        # WAIT concerns the sending only: leaving it out saves 10 bytes per stored message.
-        wait = properties.pop(PROPERTY_WAIT_STORE_MSG_OK, "true")
+        is_prepared = self._check_transaction(header, properties)
+        # WAIT concerns the sending only: leaving it out saves 10 bytes per stored message. RocketMQ keeps it in half
+        # messages.
+        wait = properties.get(PROPERTY_WAIT_STORE_MSG_OK, "true")
+        if not is_prepared:
+            properties.pop(PROPERTY_WAIT_STORE_MSG_OK, None)
         properties[PROPERTY_CLUSTER] = self._cluster_name
         tags = properties.get(PROPERTY_TAGS)
         message = StoreMessage(
@@ -154,6 +167,7 @@ class SendMessageProcessor:
             message.delay_level = self._delay_level(properties)
         if header.topic.startswith(RETRY_GROUP_TOPIC_PREFIX):
             self._handle_retry_and_dlq(request, header, message)
+        message.is_prepared = is_prepared
         return message
 
     def _delay_level(self, properties: dict[str, str]) -> int:
@@ -162,13 +176,26 @@ class SendMessageProcessor:
         except MalformedMessage as error:
             raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, str(error)) from error
 
-    def _refuse_transaction(self, header: SendMessageRequestHeader, properties: dict[str, str]) -> None:
-        is_prepared = properties.get(PROPERTY_TRANSACTION_PREPARED, "").lower() == "true"
-        if is_prepared or header.sys_flag & TRANSACTION_MASK:
+    def _check_transaction(self, header: SendMessageRequestHeader, properties: dict[str, str]) -> bool:
+        """Whether this is to be a half message. Raises :class:`SendRefused` when it cannot be one."""
+        if properties.get(PROPERTY_TRANSACTION_PREPARED, "").lower() != "true":
+            if header.sys_flag & TRANSACTION_MASK:
+                raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, "transaction bits in sysFlag without TRAN_MSG=true")
+            return False
+        if self._broker.config.reject_transaction_message:
             raise SendRefused(
                 ResponseCode.NO_PERMISSION,
-                f"broker {self._broker_name} does not serve transactional messages yet",
+                f"broker {self._broker_name} takes no transactional messages (rejectTransactionMessage)",
             )
+        if properties.get(PROPERTY_DELAY_TIME_LEVEL, "0") != "0":
+            raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, "a transactional message cannot be delayed: DELAY is set")
+        if header.topic.startswith(RETRY_GROUP_TOPIC_PREFIX):
+            raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, f"no transactional message to retry topic {header.topic}")
+        if not properties.get(PROPERTY_PRODUCER_GROUP):
+            raise SendRefused(
+                ResponseCode.MESSAGE_ILLEGAL, "a transactional message needs PGROUP: whom to ask what became of it"
+            )
+        return True
 
     def _handle_retry_and_dlq(
         self, request: RemotingCommand, header: SendMessageRequestHeader, message: StoreMessage
@@ -219,7 +246,8 @@ class SendMessageProcessor:
         if header.topic.startswith(RETRY_GROUP_TOPIC_PREFIX):
             raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, f"a batch cannot go to retry topic {header.topic}")
         common = decode_properties(header.properties) if header.properties else {}
-        self._refuse_transaction(header, common)
+        if self._check_transaction(header, common):
+            raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, "a batch cannot be transactional")
         if PROPERTY_DELAY_TIME_LEVEL in common:
             raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, "a batch cannot be delayed")
         wait_store_ok = common.get(PROPERTY_WAIT_STORE_MSG_OK, "true").lower() == "true"

@@ -40,3 +40,5 @@ class StoreMessage:
     wait_store_ok: bool = True
     #: 1 and more in the topic of delayed messages, else 0.
     delay_level: int = 0
+    #: True for a half message, which consumers do not see yet; the store itself does not look at it.
+    is_prepared: bool = False

@@ -121,7 +121,8 @@ class LabClient:
             serialize_type=SerializeType.ROCKETMQ if binary else SerializeType.JSON,
             close_on_timeout=False,
         )
-        self.remoting.register_processor(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, self._notified)
+        for code in (RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, RequestCode.CHECK_TRANSACTION_STATE):
+            self.remoting.register_processor(code, self._notified)
 
     def _notified(self, channel: Channel, request: RemotingCommand) -> None:
         self.notified.append(request)
@@ -176,7 +177,7 @@ class LabClient:
             default_topic_queue_nums=fields.pop("default_topic_queue_nums", 4),
             queue_id=queue_id,
             sys_flag=fields.pop("sys_flag", 0),
-            born_timestamp=1_767_225_600_000,
+            born_timestamp=fields.pop("born_timestamp", 1_767_225_600_000),
             flag=message.flag,
             properties=encode_properties(message.properties),
             **fields,

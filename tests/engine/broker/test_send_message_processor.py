@@ -166,14 +166,6 @@ def test_properties_beyond_the_limit_are_illegal():
         assert lab.client().send(properties={"a": "x" * 33_000}).code == ResponseCode.MESSAGE_ILLEGAL
 
 
-@pytest.mark.parametrize("fields", [{"properties": {"TRAN_MSG": "true"}}, {"sys_flag": 4}, {"sys_flag": 8}])
-def test_transactional_messages_are_refused_for_now(fields):
-    with broker_lab() as lab:
-        reply = lab.client().send(**fields)
-        assert reply.code == ResponseCode.NO_PERMISSION
-        assert "transaction" in (reply.remark or "")
-
-
 def test_a_client_cannot_claim_that_hosts_are_ipv6():
     with broker_lab() as lab:
         client = lab.client()

@@ -1,0 +1,135 @@
+"""The forms that a transactional message takes in the log (RocketMQ: ``TransactionalMessageBridge``,
+``EndTransactionProcessor.endMessageTransaction``).
+
+::
+
+    half      RMQ_SYS_TRANS_HALF_TOPIC queue 0; REAL_TOPIC and REAL_QID say where it is to go; no transaction bits, so
+              that its queue gets an entry for it. Nobody subscribes to that topic: consumers do not see it.
+    op        RMQ_SYS_TRANS_OP_HALF_TOPIC queue 0, tags "d"; the body is the logical offset of a half message, in
+              decimal: that one is decided, whichever way.
+    committed the real topic and queue; transaction bits "commit"; ``prepared_transaction_offset`` is the half
+              message's place in the log. The properties stay those of the half message.
+    discarded TRANS_CHECK_MAX_TIME_TOPIC queue 0: nobody could say what became of it.
+
+A log is only ever appended to. So a half message can't be changed or removed: the op message next to it says that it
+is done with, and counting a check means to store the half message once more.
+"""
+
+from __future__ import annotations
+
+from engine.broker.message_again import message_again
+from engine.protocol.errors import MalformedMessage
+from engine.protocol.java_hash import java_string_hash
+from engine.protocol.message import MessageExt
+from engine.protocol.message_properties import (
+    PROPERTY_PRODUCER_GROUP,
+    PROPERTY_REAL_QUEUE_ID,
+    PROPERTY_REAL_TOPIC,
+    PROPERTY_TAGS,
+    PROPERTY_TRANSACTION_CHECK_TIMES,
+    PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET,
+    decode_properties,
+    encode_properties,
+)
+from engine.protocol.names import (
+    TRANSACTION_CHECK_MAX_TIME_TOPIC,
+    TRANSACTION_HALF_TOPIC,
+    TRANSACTION_OP_HALF_TOPIC,
+)
+from engine.protocol.system_flags import TRANSACTION_COMMIT_TYPE, clear_transaction_type
+from engine.store.store_message import StoreMessage
+
+#: Half and op messages all lie in this one queue of their topics.
+HALF_QUEUE_ID = 0
+#: ``TransactionalMessageUtil.REMOVETAG``: the tags of an op message.
+REMOVE_TAG = "d"
+
+
+def turn_into_half_message(message: StoreMessage) -> None:
+    """Turn ``message`` towards the half topic (``parseHalfMessageInner``)."""
+    text = message.properties_string
+    properties = decode_properties(text if isinstance(text, str) else text.decode())
+    properties[PROPERTY_REAL_TOPIC] = message.topic
+    properties[PROPERTY_REAL_QUEUE_ID] = str(message.queue_id)
+    message.properties_string = encode_properties(properties)
+    message.sys_flag = clear_transaction_type(message.sys_flag)
+    message.topic = TRANSACTION_HALF_TOPIC
+    message.queue_id = HALF_QUEUE_ID
+
+
+def real_place(half: MessageExt) -> tuple[str, int]:
+    """Topic and queue that ``half`` is meant for. Raises :class:`MalformedMessage`."""
+    topic = half.properties.get(PROPERTY_REAL_TOPIC, "")
+    queue_id = half.properties.get(PROPERTY_REAL_QUEUE_ID, "")
+    if not (topic and queue_id.isascii() and queue_id.isdigit() and len(queue_id) <= 10):
+        raise MalformedMessage(f"the half message at {half.commit_log_offset} does not say where it is to go")
+    return topic, int(queue_id)
+
+
+def committed_message(half: MessageExt, store_host: bytes) -> StoreMessage:
+    """``half`` for its real topic, visible from now on. Raises :class:`MalformedMessage`."""
+    topic, queue_id = real_place(half)
+    message = message_again(half, topic, queue_id, store_host)
+    message.sys_flag = clear_transaction_type(half.sys_flag) | TRANSACTION_COMMIT_TYPE
+    message.prepared_transaction_offset = half.commit_log_offset
+    return message
+
+
+def op_message(half_queue_offset: int, store_host: bytes, now_ms: int) -> StoreMessage:
+    """The mark that the half message at ``half_queue_offset`` is decided."""
+    return StoreMessage(
+        topic=TRANSACTION_OP_HALF_TOPIC,
+        queue_id=HALF_QUEUE_ID,
+        body=str(half_queue_offset).encode(),
+        properties_string=encode_properties({PROPERTY_TAGS: REMOVE_TAG}),
+        born_timestamp=now_ms,
+        born_host=store_host,
+        store_host=store_host,
+        tags_code=java_string_hash(REMOVE_TAG),
+        wait_store_ok=False,
+    )
+
+
+def decided_offset(op: MessageExt) -> int | None:
+    """Logical offset of the half message that ``op`` marks; None when it marks none."""
+    text = op.body
+    if op.tags != REMOVE_TAG or not (text.isdigit() and len(text) <= 19):
+        return None
+    return int(text)
+
+
+def check_times(half: MessageExt) -> int:
+    """How often the sender was asked about ``half`` already."""
+    text = half.properties.get(PROPERTY_TRANSACTION_CHECK_TIMES, "0")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else 0
+
+
+def checked_once_more(half: MessageExt, store_host: bytes) -> StoreMessage:
+    """``half`` to be stored again, its counter one higher (``renewHalfMessageInner``)."""
+    half.properties[PROPERTY_TRANSACTION_CHECK_TIMES] = str(check_times(half) + 1)
+    return message_again(half, TRANSACTION_HALF_TOPIC, HALF_QUEUE_ID, store_host)
+
+
+def put_off(half: MessageExt, store_host: bytes) -> StoreMessage:
+    """``half`` to be stored again because its own immunity lasts longer (``renewImmunityHalfMessageInner``).
+
+    An answer of the sender names the first place that the message had, which is therefore noted with it.
+    """
+    half.properties.setdefault(PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET, str(half.queue_offset))
+    return message_again(half, TRANSACTION_HALF_TOPIC, HALF_QUEUE_ID, store_host)
+
+
+def discarded_message(half: MessageExt, store_host: bytes) -> StoreMessage:
+    """``half`` for the topic of those that nobody decided."""
+    return message_again(half, TRANSACTION_CHECK_MAX_TIME_TOPIC, 0, store_host)
+
+
+def resumed_message(discarded: MessageExt, store_host: bytes) -> StoreMessage:
+    """A discarded message for the half topic once more, its counter at 0."""
+    discarded.properties[PROPERTY_TRANSACTION_CHECK_TIMES] = "0"
+    return message_again(discarded, TRANSACTION_HALF_TOPIC, HALF_QUEUE_ID, store_host)
+
+
+def producer_group(half: MessageExt) -> str:
+    """The group whose members can say what became of ``half``."""
+    return half.properties.get(PROPERTY_PRODUCER_GROUP, "")
