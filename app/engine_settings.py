@@ -25,6 +25,10 @@ _JAVA_NAMES = {
     "listenPort": "port",
     "namesrvAddr": "name_server_addresses",
 }
+#: Spellings that are about as common as the right one.
+_COMMON_MISSPELLINGS = {"transactionTimeout": "transaction_time_out_ms"}
+#: RocketMQ takes these in milliseconds, and many a broker.conf gives them in seconds. Nobody means 20 ms by 20.
+_OFTEN_IN_SECONDS = ("transaction_time_out_ms", "transaction_check_interval_ms")
 _UNITS = ("_ms", "_bytes", "_hours")
 _BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
@@ -53,7 +57,10 @@ def apply_settings(config: _Config, assignments: Iterable[str], reserved: Mappin
             raise BadSetting(_unknown(name, allowed, reserved))
         if field in reserved:
             raise BadSetting(f"{name} has an option of its own: {reserved[field]}")
-        changes[field] = _parse(name, text, field_types[field])
+        value = _parse(name, text, field_types[field])
+        if field in _OFTEN_IN_SECONDS and isinstance(value, int) and value < 1_000:
+            value *= 1_000
+        changes[field] = value
     try:
         return dataclasses.replace(config, **changes)
     except ValueError as error:
@@ -76,7 +83,8 @@ def _names_of(config: Any) -> dict[str, str]:
         first, *rest = field.split("_")
         for name in (field, java_style_name(field), first + "".join(word.capitalize() for word in rest)):
             names.setdefault(name, field)
-    names.update({java: field for java, field in _JAVA_NAMES.items() if field in fields})
+    others = _JAVA_NAMES | _COMMON_MISSPELLINGS
+    names.update({name: field for name, field in others.items() if field in fields})
     return names
 
 

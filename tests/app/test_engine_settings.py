@@ -71,3 +71,12 @@ def test_the_given_config_stays_as_it_was():
     config = BrokerConfig()
     apply_settings(config, ["traceOn=false"], {})
     assert config == BrokerConfig()
+
+
+def test_the_times_of_transactions_may_be_given_in_seconds_as_many_a_broker_conf_gives_them():
+    seconds = ["transactionTimeout=20", "transactionCheckMax=5", "transactionCheckInterval=10"]
+    config = apply_settings(BrokerConfig(), seconds, {})
+    assert (config.transaction_time_out_ms, config.transaction_check_interval_ms) == (20_000, 10_000)
+    assert config.transaction_check_max == 5
+    milliseconds = ["transactionTimeOut=20000", "transactionCheckInterval=10000"]
+    assert apply_settings(BrokerConfig(transaction_check_max=5), milliseconds, {}) == config

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 
 from tests.interop.harness.clients import Clients
-from tests.interop.harness.cluster import Cluster
+from tests.interop.harness.cluster import NO_SETTINGS, Cluster
 from tests.interop.harness.glassmq_cluster import start_glassmq
 from tests.interop.harness.installs import announcer
 from tests.interop.harness.ports import DEFAULT_NAME_SERVER_PORT, is_free
 from tests.interop.harness.real_rocketmq import start_real_rocketmq
 from tests.interop.harness.skips import pytest_runtest_makereport  # noqa: F401 (pytest looks for its hooks here)
 
-_KINDS = {"glassmq": start_glassmq, "real": start_real_rocketmq}
+_KINDS: Mapping[str, Callable[..., Cluster]] = {"glassmq": start_glassmq, "real": start_real_rocketmq}
 _numbers = count(1)
 
 
@@ -37,11 +37,19 @@ def _write_past_the_capture(config: pytest.Config, line: str) -> None:
         sys.stderr.flush()
 
 
-def _start_cluster_under_test(folder: Path, name_server_port: int | None = None) -> Cluster:
+def _start_cluster_under_test(
+    folder: Path, name_server_port: int | None = None, settings: Mapping[str, str] = NO_SETTINGS
+) -> Cluster:
     kind = os.environ.get("INTEROP_CLUSTER", "glassmq")
     if kind not in _KINDS:
         raise pytest.UsageError(f"INTEROP_CLUSTER={kind}: allowed are {', '.join(_KINDS)}")
-    return _KINDS[kind](folder, name_server_port)
+    return _KINDS[kind](folder, name_server_port, None, settings=settings)
+
+
+@pytest.fixture(scope="session")
+def start_cluster() -> Callable[..., Cluster]:
+    """Starts a broker under test with ``settings`` of its own, in a folder."""
+    return _start_cluster_under_test
 
 
 @pytest.fixture(scope="session")

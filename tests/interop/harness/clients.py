@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.interop.harness.cluster import Cluster
-from tests.interop.harness.installs import REPOSITORY, cpp_client_python, node_command, node_modules, tool
+from tests.interop.harness.installs import (
+    REPOSITORY,
+    cpp_client_python,
+    node_command,
+    node_modules,
+    tool,
+    transaction_client,
+)
 from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.rocketmq_jars import Jars, best_example_jars, client_jars, driver_jars, example_jars
 from tests.interop.harness.waiting import wait_until
@@ -35,6 +42,15 @@ class Clients:
             option = f"--{name.replace('_', '-')}"
             command += [option] if value is True else [option, str(value)]
         return self._start(f"C++ client {action}", command)
+
+    def transactions(self, group: str, topic: str, **options: str) -> ManagedProcess:
+        """The transactional producer; ``options`` are those of ``drivers/transaction_client.py``."""
+        python, library = transaction_client()
+        command = [str(python), str(DRIVERS / "transaction_client.py"), "--name-server", self.cluster.name_server]
+        command += ["--group", group, "--topic", topic]
+        for name, value in options.items():
+            command += [f"--{name}", value]
+        return self._start("transaction client", command, {"LD_LIBRARY_PATH": str(library)})
 
     def ali_ons(self, action: str, group: str, topic: str, *options: object) -> ManagedProcess:
         """The npm client ali-ons; ``options`` are count and body size in bytes."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.wire import create_topic
+
+NO_SETTINGS: Mapping[str, str] = {}
 
 
 @dataclass

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
-from tests.interop.harness.cluster import Cluster
+from tests.interop.harness.cluster import NO_SETTINGS, Cluster
 from tests.interop.harness.installs import REPOSITORY
 from tests.interop.harness.ports import free_broker_port, free_port
 from tests.interop.harness.process import ManagedProcess, ProcessFailed
@@ -29,14 +30,20 @@ def start_glassmq(
     name_server_port: int | None = None,
     broker_port: int | None = None,
     flush: str = "async",
+    settings: Mapping[str, str] = NO_SETTINGS,
 ) -> Cluster:
-    """Start name server, broker and page in one process; return when the broker's route is known."""
+    """Start name server, broker and page in one process; return when the broker's route is known.
+
+    ``settings`` are further broker settings in RocketMQ's names.
+    """
     name_server_port = name_server_port or free_port()
     broker_port = broker_port or free_broker_port()
     ports = {"name-server": name_server_port, "broker": broker_port, "http": free_port()}
     command = [glassmq_command(), "serve", "--data", str(folder / "data"), "--flush", flush]
     for part, port in ports.items():
         command += [f"--{part}-port", str(port)]
+    for name, value in settings.items():
+        command += ["--broker-setting", f"{name}={value}"]
     started = time.monotonic()
     environment = {"PYTHONUNBUFFERED": "1", "PATH": os.environ.get("PATH", "")}
     process = ManagedProcess("glassmq serve", command, folder / "glassmq.log", environment, REPOSITORY)

@@ -11,6 +11,7 @@ import hashlib
 import os
 import shutil
 import sys
+import tarfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -26,6 +27,9 @@ CACHE = REPOSITORY / ".cache" / "interop"
 JAVA_SOURCES = Path(__file__).resolve().parents[1] / "java"
 
 CPP_CLIENT = "rocketmq==0.4.4"
+TRANSACTION_CLIENT = "rocketmq-client-python==2.0.0"
+#: The one package that carries a native library which knows transactions; nothing else of it is used.
+TRANSACTION_LIBRARY = "rocketmq-python-cvs==2.1.0.3"
 NODE_PACKAGES = ("ali-ons@3.12.0", "urllib@2")
 _DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
 #: For one client with all its steps. A test may need three of them, and pytest stops a test after 600 s.
@@ -63,6 +67,33 @@ def cpp_client_python() -> Path:
 
     install_once(folder, f"PyPI {CPP_CLIENT}", CPP_CLIENT, install)
     return python
+
+
+@cache
+def transaction_client() -> tuple[Path, Path]:
+    """The interpreter that has the client with transactions, and the folder of the native library it loads."""
+    folder = CACHE / "transaction-client"
+    python = folder / "bin" / "python"
+    library = folder / "library"
+    what = f"PyPI {TRANSACTION_CLIENT} with the library of {TRANSACTION_LIBRARY}"
+
+    def install(steps: Steps) -> None:
+        steps.run(f"a virtual environment for {TRANSACTION_CLIENT}", sys.executable, "-m", "venv", folder)
+        steps.run(f"PyPI {TRANSACTION_CLIENT}", python, "-m", "pip", "install", "--quiet", TRANSACTION_CLIENT)
+        fetch = ("download", "--quiet", "--no-deps", f"--dest={library}")
+        steps.run(f"PyPI {TRANSACTION_LIBRARY}", python, "-m", "pip", *fetch, TRANSACTION_LIBRARY)
+        for archive in library.glob("*.tar.gz"):
+            with tarfile.open(archive) as content:
+                member = next(name for name in content.getnames() if name.endswith("/librocketmq.so"))
+                source = content.extractfile(member)
+                assert source is not None
+                (library / "librocketmq.so").write_bytes(source.read())
+        environment = {"LD_LIBRARY_PATH": str(library)}
+        load = (python, "-c", "import rocketmq.client")
+        steps.run(f"loading the native library of PyPI {TRANSACTION_LIBRARY}", *load, environment=environment)
+
+    install_once(folder, what, f"{TRANSACTION_CLIENT} {TRANSACTION_LIBRARY}", install)
+    return python, library
 
 
 @cache

@@ -112,6 +112,14 @@ class ManagedProcess:
         self._signal_group(signal.SIGKILL)
         self._child.wait(timeout=10)
 
+    def freeze(self) -> None:
+        """SIGSTOP: nothing of it runs until ``thaw``, and its connections stay open."""
+        self._signal_group(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """SIGCONT."""
+        self._signal_group(signal.SIGCONT)
+
     def stop(self, grace_s: float = 10.0) -> None:
         """SIGTERM, then SIGKILL for what does not end in time."""
         if self.is_running:

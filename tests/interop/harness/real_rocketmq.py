@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
-from tests.interop.harness.cluster import Cluster
+from tests.interop.harness.cluster import NO_SETTINGS, Cluster
 from tests.interop.harness.installs import tool
 from tests.interop.harness.ports import free_broker_port, free_port
 from tests.interop.harness.process import ManagedProcess
@@ -47,8 +48,15 @@ _BROKER_SETTINGS = {
 _LOGBACK = '<configuration><root level="WARN"/></configuration>\n'
 
 
-def start_real_rocketmq(folder: Path, name_server_port: int | None = None, broker_port: int | None = None) -> Cluster:
+def start_real_rocketmq(
+    folder: Path,
+    name_server_port: int | None = None,
+    broker_port: int | None = None,
+    settings: Mapping[str, str] = NO_SETTINGS,
+) -> Cluster:
     """Start both processes with all their files in ``folder``; return when the broker's route is known.
+
+    ``settings`` are further lines of ``broker.conf``.
 
     ``start_seconds`` covers both processes, from the launch of the name server to the route of TBW102.
     Raises :class:`ClientUnavailable` where there is no Java or no jars.
@@ -71,7 +79,7 @@ def start_real_rocketmq(folder: Path, name_server_port: int | None = None, broke
         folder / "namesrv.log",
         environment,
     )  # fmt: skip
-    broker_settings = _write_broker_settings(folder, name_server_port, broker_port)
+    broker_settings = _write_broker_settings(folder, name_server_port, broker_port, settings)
     broker = ManagedProcess(
         "real broker",
         [*common[:1], *_BROKER_HEAP, *common[1:], "org.apache.rocketmq.broker.BrokerStartup", "-c",
@@ -119,10 +127,11 @@ def _write_home(home: Path) -> Path:
     return home
 
 
-def _write_broker_settings(folder: Path, name_server_port: int, broker_port: int) -> Path:
+def _write_broker_settings(folder: Path, name_server_port: int, broker_port: int, further: Mapping[str, str]) -> Path:
     store = folder / "store"
     settings = {
         **_BROKER_SETTINGS,
+        **further,
         "namesrvAddr": f"127.0.0.1:{name_server_port}",
         "listenPort": str(broker_port),
         "haListenPort": str(broker_port + 1),
