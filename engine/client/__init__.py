@@ -12,6 +12,8 @@ from engine.client.allocate_message_queue_by_config import AllocateMessageQueueB
 from engine.client.allocate_message_queue_by_machine_room import AllocateMessageQueueByMachineRoom
 from engine.client.allocate_message_queue_consistent_hash import AllocateMessageQueueConsistentHash
 from engine.client.consume_concurrently import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
+from engine.client.consume_message_hook import ConsumeMessageContext, ConsumeMessageHook, ConsumeReturnType
+from engine.client.consume_orderly import ConsumeOrderlyContext, ConsumeOrderlyStatus
 from engine.client.default_mq_producer import DefaultMQProducer
 from engine.client.default_mq_pull_consumer import DefaultMQPullConsumer
 from engine.client.default_mq_push_consumer import DefaultMQPushConsumer
@@ -28,9 +30,15 @@ from engine.client.errors import (
     TooManyPendingSends,
 )
 from engine.client.list_splitter import ListSplitter
-from engine.client.message_queue_selector import SelectMessageQueueByRandom, select_message_queue_by_hash
+from engine.client.message_queue_selector import (
+    SelectMessageQueueByConsistentHash,
+    SelectMessageQueueByRandom,
+    select_message_queue_by_hash,
+)
 from engine.client.pull_result import PullResult, PullStatus
 from engine.client.send_result import SendResult, SendStatus
+from engine.client.transaction_listener import LocalTransactionState, TransactionListener
+from engine.client.transaction_mq_producer import TransactionMQProducer, TransactionSendResult
 from engine.protocol.enums import ConsumeFromWhere, ExpressionType, MessageModel
 from engine.protocol.message import Message, MessageExt
 from engine.protocol.message_queue import MessageQueue
@@ -46,12 +54,18 @@ __all__ = [
     "ConsumeConcurrentlyContext",
     "ConsumeConcurrentlyStatus",
     "ConsumeFromWhere",
+    "ConsumeMessageContext",
+    "ConsumeMessageHook",
+    "ConsumeOrderlyContext",
+    "ConsumeOrderlyStatus",
+    "ConsumeReturnType",
     "DefaultMQProducer",
     "DefaultMQPullConsumer",
     "DefaultMQPushConsumer",
     "ExpressionType",
     "IllegalClientArgument",
     "ListSplitter",
+    "LocalTransactionState",
     "MQBrokerError",
     "MQClientError",
     "Message",
@@ -64,10 +78,14 @@ __all__ = [
     "PullResult",
     "PullStatus",
     "RequestFailed",
+    "SelectMessageQueueByConsistentHash",
     "SelectMessageQueueByRandom",
     "SendFailed",
     "SendResult",
     "SendStatus",
     "TooManyPendingSends",
+    "TransactionListener",
+    "TransactionMQProducer",
+    "TransactionSendResult",
     "select_message_queue_by_hash",
 ]

@@ -136,7 +136,7 @@ class ClientRemotingProcessor:
             return request.reply(ResponseCode.SYSTEM_ERROR, str(error))
         result = await self._consumer.consume_service.consume_message_directly(message, broker_name)
         body = {
-            "autoCommit": True,
+            "autoCommit": result.auto_commit,
             "consumeResult": str(result.consume_result),
             "order": result.order,
             "remark": result.remark,

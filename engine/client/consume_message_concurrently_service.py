@@ -17,7 +17,9 @@ from engine.client.consume_concurrently import (
     ConsumeConcurrentlyStatus,
     MessageListenerConcurrently,
 )
+from engine.client.consume_message_hook import ConsumeMessageContext, ConsumeMessageHooks, ConsumeReturnType
 from engine.client.consume_message_service import CMResult, ConsumeMessageDirectlyResult
+from engine.client.consume_workers import ConsumeWorkers, is_being_cancelled
 from engine.client.consumer_config import PushConsumerConfig
 from engine.client.consumer_stats_manager import ConsumerStatsManager
 from engine.client.errors import MQClientError
@@ -30,7 +32,6 @@ from engine.protocol.message import MessageExt
 from engine.protocol.message_properties import PROPERTY_CONSUME_START_TIME, PROPERTY_RETRY_TOPIC
 from engine.protocol.message_queue import MessageQueue
 from engine.protocol.names import retry_topic
-from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import Runtime
 from engine.runtime.step import step
 
@@ -53,10 +54,7 @@ class ConsumeRequest:
 
 
 class ConsumeMessageConcurrentlyService:
-    """Implements :class:`~engine.client.consume_message_service.ConsumeMessageService`.
-
-    The waiting requests are bounded by the flow control of pulling: so many messages per owned queue.
-    """
+    """Implements :class:`~engine.client.consume_message_service.ConsumeMessageService`."""
 
     is_orderly = False
 
@@ -70,6 +68,7 @@ class ConsumeMessageConcurrentlyService:
         offset_store: OffsetStore,
         send_back: SendBack,
         stats: ConsumerStatsManager,
+        hooks: ConsumeMessageHooks,
     ) -> None:
         self._runtime = runtime
         self._group = group
@@ -80,35 +79,21 @@ class ConsumeMessageConcurrentlyService:
         self._offset_store = offset_store
         self._send_back = send_back
         self._stats = stats
-        self._requests: asyncio.Queue[ConsumeRequest | None] = asyncio.Queue()
-        self._background = BackgroundTasks(f"consume service of {group}")
-        self._workers: list[asyncio.Task[None]] = []
-        self._is_stopping = False
+        self._hooks = hooks
+        self._workers = ConsumeWorkers(group, self._run)
 
     # --- life ------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """See :class:`ConsumeMessageService`."""
-        for number in range(self._config.consume_thread_max):
-            self._workers.append(self._background.spawn(self._work(), f"worker-{number}"))
-        self._background.every(self._config.consume_timeout_ms, self.clean_expired_messages, "expired message cleaner")
+        config = self._config
+        self._workers.start(config.consume_thread_max)
+        background = self._workers.background
+        background.every(config.consume_timeout_ms, self.clean_expired_messages, "expired message cleaner")
 
     async def shutdown(self, await_termination_ms: int) -> None:
         """See :class:`ConsumeMessageService`. What no worker has begun is left to the next owner of the queue."""
-        self._is_stopping = True
-        for _ in self._workers:
-            self._requests.put_nowait(None)
-        workers = [worker for worker in self._workers if worker is not asyncio.current_task()]
-        try:
-            async with asyncio.timeout(await_termination_ms / 1000):
-                await asyncio.gather(*workers, return_exceptions=True)
-        except TimeoutError:
-            _log.warning(
-                "group %s: listeners still ran after %d ms; their messages will be delivered again",
-                self._group,
-                await_termination_ms,
-            )
-        await self._background.stop()
+        await self._workers.shutdown(await_termination_ms)
 
     # --- the way of a message --------------------------------------------------------------------------------------
 
@@ -122,20 +107,8 @@ class ConsumeMessageConcurrentlyService:
         """See :class:`ConsumeMessageService`. Cut into pieces of ``consume_message_batch_max_size``."""
         size = self._config.consume_message_batch_max_size
         for start in range(0, len(messages), size):
-            self._submit(ConsumeRequest(list(messages[start : start + size]), process_queue, message_queue))
-
-    def _submit(self, request: ConsumeRequest) -> None:
-        self._requests.put_nowait(request)
-
-    async def _work(self) -> None:
-        while True:
-            request = await self._requests.get()
-            if request is None or self._is_stopping:
-                return
-            try:
-                await self._run(request)
-            except Exception:
-                _log.exception("group %s: a consume request of %s failed", self._group, request.message_queue)
+            part = list(messages[start : start + size])
+            self._workers.submit(ConsumeRequest(part, process_queue, message_queue))
 
     async def _run(self, request: ConsumeRequest) -> None:
         await step("checks whether the queue was dropped before consuming")
@@ -144,9 +117,20 @@ class ConsumeMessageConcurrentlyService:
             return
         context = ConsumeConcurrentlyContext(request.message_queue)
         self._prepare(request.messages)
+        hook_context = self._hooks_before(request)
         started_us = self._runtime.clock.monotonic_us()
-        status = await self._call_listener(request.messages, context)
-        self._count(request, status, (self._runtime.clock.monotonic_us() - started_us) // 1000)
+        status, return_type = await self._call_listener(request.messages, context)
+        elapsed_ms = (self._runtime.clock.monotonic_us() - started_us) // 1000
+        self._count(request, status, elapsed_ms)
+        if hook_context is not None:
+            if elapsed_ms >= self._config.consume_timeout_ms and return_type in _RETURNED_A_STATUS:
+                return_type = ConsumeReturnType.TIME_OUT
+            self._hooks.after(
+                hook_context,
+                status=status.value,
+                success=status is ConsumeConcurrentlyStatus.CONSUME_SUCCESS,
+                return_type=return_type,
+            )
         await step("checks whether the queue was dropped after consuming")
         if request.process_queue.dropped:
             _log.warning(
@@ -166,17 +150,24 @@ class ConsumeMessageConcurrentlyService:
                 message.topic = real_topic
             message.properties[PROPERTY_CONSUME_START_TIME] = now
 
+    def _hooks_before(self, request: ConsumeRequest) -> ConsumeMessageContext | None:
+        if not len(self._hooks):
+            return None
+        context = ConsumeMessageContext(self._group, request.message_queue, tuple(request.messages))
+        self._hooks.before(context)
+        return context
+
     async def _call_listener(
         self, messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext
-    ) -> ConsumeConcurrentlyStatus:
+    ) -> tuple[ConsumeConcurrentlyStatus, ConsumeReturnType]:
         await step("calls the listener")
         try:
             returned = await self._runtime.call_listener(self._listener, tuple(messages), context)
         except (Exception, asyncio.CancelledError):
-            if _is_being_cancelled():
+            if is_being_cancelled():
                 raise
             _log.exception("group %s: the listener failed; the messages will be delivered again", self._group)
-            return ConsumeConcurrentlyStatus.RECONSUME_LATER
+            return ConsumeConcurrentlyStatus.RECONSUME_LATER, ConsumeReturnType.EXCEPTION
         if not isinstance(returned, ConsumeConcurrentlyStatus):
             _log.warning(
                 "group %s: the listener returned %r instead of a ConsumeConcurrentlyStatus; the messages will be "
@@ -184,8 +175,10 @@ class ConsumeMessageConcurrentlyService:
                 self._group,
                 returned,
             )
-            return ConsumeConcurrentlyStatus.RECONSUME_LATER
-        return returned
+            return ConsumeConcurrentlyStatus.RECONSUME_LATER, ConsumeReturnType.RETURNNULL
+        if returned is ConsumeConcurrentlyStatus.RECONSUME_LATER:
+            return returned, ConsumeReturnType.FAILED
+        return returned, ConsumeReturnType.SUCCESS
 
     def _count(self, request: ConsumeRequest, status: ConsumeConcurrentlyStatus, elapsed_ms: int) -> None:
         stats = self._stats.of_topic(request.message_queue.topic)
@@ -215,7 +208,8 @@ class ConsumeMessageConcurrentlyService:
                     message.reconsume_times += 1
                     kept.append(message)
         if kept:
-            self._submit_later(ConsumeRequest(kept, request.process_queue, request.message_queue))
+            again = ConsumeRequest(kept, request.process_queue, request.message_queue)
+            self._workers.submit_later(again, self._config.consume_again_delay_ms)
         finished = [message for message in request.messages if message not in kept]
         await step("removes consumed messages")
         offset = request.process_queue.remove_messages(finished)
@@ -236,9 +230,6 @@ class ConsumeMessageConcurrentlyService:
             )
             return False
         return True
-
-    def _submit_later(self, request: ConsumeRequest) -> None:
-        asyncio.get_running_loop().call_later(self._config.consume_again_delay_ms / 1000, self._submit, request)
 
     # --- listeners that take too long ------------------------------------------------------------------------------
 
@@ -278,11 +269,8 @@ class ConsumeMessageConcurrentlyService:
         return ConsumeMessageDirectlyResult(result, remark, spent_ms)
 
 
-def _is_being_cancelled() -> bool:
-    """Whether a CancelledError is meant for this worker: a listener may bring one of its own, from within."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
-
+#: Endings that become TIME_OUT when the call took too long.
+_RETURNED_A_STATUS = (ConsumeReturnType.SUCCESS, ConsumeReturnType.FAILED)
 
 _RESULT_OF_STATUS: dict[object, CMResult] = {
     ConsumeConcurrentlyStatus.CONSUME_SUCCESS: CMResult.CR_SUCCESS,

@@ -17,6 +17,8 @@ class CMResult(StrEnum):
 
     CR_SUCCESS = "CR_SUCCESS"
     CR_LATER = "CR_LATER"
+    CR_ROLLBACK = "CR_ROLLBACK"
+    CR_COMMIT = "CR_COMMIT"
     CR_THROW_EXCEPTION = "CR_THROW_EXCEPTION"
     CR_RETURN_NULL = "CR_RETURN_NULL"
 
@@ -29,6 +31,7 @@ class ConsumeMessageDirectlyResult:
     remark: str | None
     spent_time_ms: int
     order: bool = False
+    auto_commit: bool = True
 
 
 class ConsumeMessageService(Protocol):

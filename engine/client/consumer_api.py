@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from engine.client.mq_client_api import MQClientApi, read_reply
-from engine.protocol.bodies import CheckClientRequestBody, GetConsumerListByGroupResponseBody
+from engine.protocol.bodies import (
+    CheckClientRequestBody,
+    GetConsumerListByGroupResponseBody,
+    LockBatchRequestBody,
+    LockBatchResponseBody,
+)
 from engine.protocol.headers import (
     ConsumerSendMsgBackRequestHeader,
     GetConsumerListByGroupRequestHeader,
@@ -109,3 +114,22 @@ class ConsumerApi:
         body = CheckClientRequestBody(client_id, group, subscription).to_json()
         what = f"accept the subscription {subscription.sub_string!r} to {subscription.topic!r}"
         await self._api.request(address, RequestCode.CHECK_CLIENT_CONFIG, None, what, body=body)
+
+    async def lock_batch_mq(
+        self, address: str, body: LockBatchRequestBody, timeout_ms: int
+    ) -> tuple[MessageQueue, ...]:
+        """Lock queues for this client, or renew its locks (code 41). Returns those that it now holds."""
+        what = f"lock {len(body.mq_set)} queues for group {body.consumer_group!r}"
+        code = RequestCode.LOCK_BATCH_MQ
+        reply = await self._api.request(address, code, None, what, body=body.to_json(), timeout_ms=timeout_ms)
+        return read_reply(lambda: LockBatchResponseBody.from_json(reply.body), what).lock_ok_mq_set
+
+    async def unlock_batch_mq(self, address: str, body: LockBatchRequestBody, timeout_ms: int | None) -> None:
+        """Release locks of this client (code 42). ``timeout_ms`` None: oneway."""
+        what = f"unlock {len(body.mq_set)} queues of group {body.consumer_group!r}"
+        code = RequestCode.UNLOCK_BATCH_MQ
+        if timeout_ms is None:
+            command = RemotingCommand.request(code, None, body.to_json(), oneway=True)
+            await self._api.send_oneway(address, command, what)
+        else:
+            await self._api.request(address, code, None, what, body=body.to_json(), timeout_ms=timeout_ms)

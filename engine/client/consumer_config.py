@@ -16,6 +16,8 @@ from engine.protocol.enums import ConsumeFromWhere, MessageModel
 MINUTE_MS = 60_000
 #: DefaultMQPushConsumerImpl.getMaxReconsumeTimes: what -1 stands for.
 DEFAULT_MAX_RECONSUME_TIMES = 16
+#: ConsumeMessageOrderlyService.getMaxReconsumeTimes: the same for an orderly listener. In effect: for ever.
+UNLIMITED_RECONSUME_TIMES = 0x7FFF_FFFF
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +32,25 @@ class PushConsumerConfig:
     :param pull_threshold_size_for_queue_mib: the same for the size of their bodies.
     :param consume_concurrently_max_span: the same for the distance between its first and last waiting offset.
     :param post_subscription_when_pull: send the expression with each pull instead of with heartbeats only.
-    :param max_reconsume_times: deliveries after the first before a message goes to the dead-letter topic; -1: 16.
+    :param max_reconsume_times: deliveries after the first before a message goes to the dead-letter topic; -1: 16, but
+        without limit for an orderly listener: there the message blocks its queue until it is consumed.
     :param consume_timeout_ms: a listener that holds a message for longer loses it to a later delivery.
     :param await_termination_when_shutdown_ms: how long a shutdown waits for running listeners. RocketMQ's default is 0,
         which loses their results: those messages are delivered again.
+
+    Only for orderly listeners:
+
+    :param suspend_current_queue_time_ms: how long a queue rests after a message that could not be consumed.
+    :param max_time_consume_continuously_ms: a worker leaves a queue after so long, so that others get their turn.
+    :param consume_again_shortly_ms: how soon a worker comes back to it then, or after a lock was got again.
+    :param rebalance_lock_interval_ms: how often the broker locks of all queues are renewed (``lockAll``).
+    :param lock_max_live_time_ms: how long a broker lock is trusted that was not renewed; less than the broker's lease.
+    :param lock_timeout_ms: how long to wait for the broker's answer to a lock request.
+    :param try_lock_delay_ms: how soon a worker that found the queue not locked tries to lock it.
+    :param lock_refused_delay_ms: how long it leaves the queue alone when somebody else holds the lock.
+    :param consume_lock_wait_ms: how long a rebalance waits for a running listener before it gives a queue up. If that
+        is not enough the next rebalance tries again.
+    :param unlock_delay_ms: how long the broker lock of a queue given up is kept while messages of it are cached here.
     """
 
     message_model: MessageModel = MessageModel.CLUSTERING
@@ -59,7 +76,16 @@ class PushConsumerConfig:
     offset_moved_delay_ms: int = 10_000  # onSuccess, OFFSET_ILLEGAL
     consume_again_delay_ms: int = 5_000  # ConsumeMessageConcurrentlyService.submitConsumeRequestLater
     pull_max_idle_time_ms: int = PULL_MAX_IDLE_TIME_MS
+    suspend_current_queue_time_ms: int = 1_000
+    max_time_consume_continuously_ms: int = MINUTE_MS  # rocketmq.client.maxTimeConsumeContinuously
+    consume_again_shortly_ms: int = 10  # ConsumeMessageOrderlyService: submitConsumeRequestLater(..., 10)
+    rebalance_lock_interval_ms: int = 20_000  # rocketmq.client.rebalance.lockInterval
     lock_max_live_time_ms: int = REBALANCE_LOCK_MAX_LIVE_TIME_MS
+    lock_timeout_ms: int = 1_000  # RebalanceImpl.lock
+    try_lock_delay_ms: int = 100  # ConsumeMessageOrderlyService.ConsumeRequest.run
+    lock_refused_delay_ms: int = 3_000  # ConsumeMessageOrderlyService.tryLockLaterAndReconsume
+    consume_lock_wait_ms: int = 1_000  # RebalancePushImpl.removeUnnecessaryMessageQueue
+    unlock_delay_ms: int = 20_000  # rocketmq.client.unlockDelayTimeMills
 
     def __post_init__(self) -> None:
         for name, (low, high) in _BOUNDS.items():
@@ -70,6 +96,11 @@ class PushConsumerConfig:
     def max_reconsume_times_or_default(self) -> int:
         """``max_reconsume_times``, or 16 when that is -1."""
         return DEFAULT_MAX_RECONSUME_TIMES if self.max_reconsume_times == -1 else self.max_reconsume_times
+
+    @property
+    def max_reconsume_times_orderly(self) -> int:
+        """``max_reconsume_times``, or "without limit" when that is -1."""
+        return UNLIMITED_RECONSUME_TIMES if self.max_reconsume_times == -1 else self.max_reconsume_times
 
 
 #: DefaultMQPushConsumerImpl.checkConfig
@@ -84,6 +115,11 @@ _BOUNDS: dict[str, tuple[int, int]] = {
     "max_reconsume_times": (-1, 1 << 31),
     "consume_timeout_ms": (1, 1 << 40),
     "await_termination_when_shutdown_ms": (0, 1 << 40),
+    "suspend_current_queue_time_ms": (1, 1 << 40),
+    "max_time_consume_continuously_ms": (1, 1 << 40),
+    "rebalance_lock_interval_ms": (1, 1 << 40),
+    "lock_max_live_time_ms": (1, 1 << 40),
+    "lock_timeout_ms": (1, 1 << 40),
 }
 
 

@@ -15,26 +15,34 @@ async with consumer:
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine.client.client_remoting_processor import ClientRemotingProcessor
 from engine.client.client_settings import DEFAULT_NAME_SERVER_ADDRESS, build_configs, check_first_arguments
 from engine.client.consume_concurrently import MessageListenerConcurrently
 from engine.client.consume_message_concurrently_service import ConsumeMessageConcurrentlyService
+from engine.client.consume_message_hook import ConsumeMessageHook, ConsumeMessageHooks
+from engine.client.consume_message_orderly_service import ConsumeMessageOrderlyService
+from engine.client.consume_message_service import ConsumeMessageService
+from engine.client.consume_orderly import MessageListenerOrderly
 from engine.client.consumer_config import PushConsumerConfig
 from engine.client.default_mq_push_consumer_impl import DefaultMQPushConsumerImpl
 from engine.client.default_runtime import make_default_runtime
 from engine.client.errors import IllegalClientArgument
 from engine.client.local_file_offset_store import LocalFileOffsetStore
 from engine.client.message_back_sender import MessageBackSender
+from engine.client.message_queue_lock import MessageQueueLock
 from engine.client.mq_client_instance import MQClientInstance
 from engine.client.offset_store import OffsetStore
+from engine.client.orderly_switches import OrderlySwitches
 from engine.client.process_queue import ProcessQueue
 from engine.client.remote_broker_offset_store import RemoteBrokerOffsetStore
 from engine.client.service_context import ServiceContext
 from engine.client.service_state import ServiceLife, ServiceState
 from engine.protocol.enums import ExpressionType, MessageModel
 from engine.protocol.errors import ProtocolError
+from engine.protocol.message import MessageExt
 from engine.protocol.message_queue import MessageQueue
 from engine.protocol.names import DEFAULT_CONSUMER_GROUP, retry_topic, validate_topic
 from engine.protocol.subscription_data import SUBSCRIBE_ALL, SubscriptionData, build_subscription_data
@@ -42,6 +50,9 @@ from engine.runtime.live_runtime import LiveRuntime
 from engine.runtime.port import Runtime
 
 _log = logging.getLogger("glassmq.client")
+
+#: A listener of either kind.
+_AnyListener = Callable[[Sequence[MessageExt], Any], Any]
 
 
 class DefaultMQPushConsumer(ServiceContext):
@@ -78,7 +89,9 @@ class DefaultMQPushConsumer(ServiceContext):
             runtime, client_config, unique_client_id=self.config.message_model is MessageModel.CLUSTERING
         )
         self._impl = DefaultMQPushConsumerImpl(self.instance, group, self.config, self._make_offset_store(runtime))
-        self._listener: MessageListenerConcurrently | None = None
+        self._listener: _AnyListener | None = None
+        self._hooks = ConsumeMessageHooks()
+        self.orderly_switches = OrderlySwitches(self._impl)
         self._life = ServiceLife(f"consumer group {group}")
 
     def _make_offset_store(self, runtime: Runtime) -> OffsetStore:
@@ -116,9 +129,28 @@ class DefaultMQPushConsumer(ServiceContext):
         Several calls run at a time, each with up to ``consume_message_batch_max_size`` messages of one queue. A plain
         function runs in a thread of its own and may block.
         """
+        self._register(listener, is_orderly=False)
+
+    def register_message_listener_orderly(self, listener: MessageListenerOrderly) -> None:
+        """Have ``listener(messages, context)`` called for one message of a queue after the other, in order.
+
+        Several queues are consumed at a time, each by one call. The listener returns a
+        :class:`~engine.client.consume_orderly.ConsumeOrderlyStatus`. A message that cannot be consumed blocks its
+        queue until it can, or until ``max_reconsume_times`` are over.
+        """
+        self._register(listener, is_orderly=True)
+
+    def _register(self, listener: _AnyListener, *, is_orderly: bool) -> None:
         if not callable(listener):
             raise IllegalClientArgument(f"a listener is a function (messages, context), got {listener!r}")
+        if self._life.is_running:
+            raise IllegalClientArgument("register the listener before start()")
         self._listener = listener
+        self._impl.rebalance.is_orderly = is_orderly
+
+    def register_consume_message_hook(self, hook: ConsumeMessageHook) -> None:
+        """Have ``hook`` called before and after every listener call."""
+        self._hooks.add(hook)
 
     # --- life ------------------------------------------------------------------------------------------------------
 
@@ -153,22 +185,43 @@ class DefaultMQPushConsumer(ServiceContext):
         self._impl.is_started = True
         self.instance.rebalance_immediately()
 
-    def _wire(self, listener: MessageListenerConcurrently) -> None:
+    def _wire(self, listener: _AnyListener) -> None:
         """Make the parts known to each other that exist only from the start on."""
-        back_sender = MessageBackSender(self.instance, self.group, self.config.max_reconsume_times_or_default)
+        config, impl = self.config, self._impl
+        is_orderly = impl.rebalance.is_orderly
+        limit = config.max_reconsume_times_orderly if is_orderly else config.max_reconsume_times_or_default
+        back_sender = MessageBackSender(self.instance, self.group, limit)
         self.instance.producer = back_sender.inner_producer
-        self.instance.consumer = self._impl
-        self._impl.consume_service = ConsumeMessageConcurrentlyService(
-            self.instance.runtime,
-            self.group,
-            self.config,
-            listener,
-            self._impl.rebalance,
-            self._impl.offset_store,
-            back_sender.send_back,
-            self._impl.stats,
-        )
-        ClientRemotingProcessor(self.instance, self._impl, self.config).register()
+        self.instance.consumer = impl
+        runtime = self.instance.runtime
+        service: ConsumeMessageService
+        if is_orderly:
+            service = ConsumeMessageOrderlyService(
+                runtime,
+                self.group,
+                config,
+                listener,
+                impl.rebalance,
+                impl.message_queue_lock,
+                impl.offset_store,
+                back_sender.send_exhausted,
+                impl.stats,
+                self._hooks,
+            )
+        else:
+            service = ConsumeMessageConcurrentlyService(
+                runtime,
+                self.group,
+                config,
+                listener,
+                impl.rebalance,
+                impl.offset_store,
+                back_sender.send_back,
+                impl.stats,
+                self._hooks,
+            )
+        impl.consume_service = service
+        ClientRemotingProcessor(self.instance, impl, config).register()
 
     async def shutdown(self) -> None:
         """Stop pulling, wait for running listeners, store the progress, leave the group, close connections."""
@@ -180,6 +233,9 @@ class DefaultMQPushConsumer(ServiceContext):
             await self.instance.stop_background()
             await self._impl.consume_service.shutdown(self.config.await_termination_when_shutdown_ms)
             await self._impl.persist_consumer_offsets()
+            if self._impl.rebalance.needs_broker_locks:
+                # RocketMQ unlocks first: whoever gets a queue in between begins at an older offset.
+                await self._impl.rebalance.unlock_all()
             self._impl.rebalance.drop_all()
             await self.instance.shutdown()
         if self._own_runtime is not None:
@@ -205,6 +261,25 @@ class DefaultMQPushConsumer(ServiceContext):
     def process_queues(self) -> dict[MessageQueue, ProcessQueue]:
         """The queues that this member owns at present, with what waits in them. For reading."""
         return self._impl.rebalance.process_queue_table
+
+    @property
+    def is_orderly(self) -> bool:
+        """Whether an orderly listener is registered."""
+        return self._impl.rebalance.is_orderly
+
+    @property
+    def message_queue_lock(self) -> MessageQueueLock:
+        """The local locks of an orderly consumer, one per queue. For reading."""
+        return self._impl.message_queue_lock
+
+    @property
+    def consume_service(self) -> ConsumeMessageService:
+        """What calls the listener. For reading, once the consumer is started."""
+        return self._impl.consume_service
+
+    async def force_unlock(self, queue: MessageQueue) -> None:
+        """Give a queue up at once, whether or not its listener runs. For lessons: see ``RebalancePushImpl``."""
+        await self._impl.rebalance.force_unlock(queue)
 
     @property
     def offset_store(self) -> OffsetStore:

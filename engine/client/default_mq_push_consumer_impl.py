@@ -14,6 +14,7 @@ from engine.client.consume_message_service import ConsumeMessageService
 from engine.client.consumer_config import PushConsumerConfig
 from engine.client.consumer_stats_manager import ConsumerStatsManager
 from engine.client.errors import MQBrokerError, MQClientError
+from engine.client.message_queue_lock import MessageQueueLock
 from engine.client.mq_client_instance import MQClientInstance
 from engine.client.offset_store import OffsetStore
 from engine.client.process_queue import ProcessQueue
@@ -39,6 +40,10 @@ FAILURES_PER_WARNING = 60
 class DefaultMQPushConsumerImpl:
     """Implements ``MQConsumerInner``.
 
+    :ivar message_queue_lock: the local locks of an orderly consumer, one per queue.
+    :ivar pull_api: sends the pulls.
+    :ivar dispatch_per_pull: every pull that brings messages submits a consume request, even while one is under way. A
+        switch for lessons.
     :ivar paused: no queue is pulled while this is set.
     :ivar is_started: the brokers have got a first heartbeat, so that a rebalance makes sense.
     """
@@ -59,7 +64,9 @@ class DefaultMQPushConsumerImpl:
         self.rebalance = RebalancePushImpl(
             instance, group, config, offset_store, self.pull_message_service.execute_pull_request_immediately
         )
-        self._pull_api = PullApiWrapper(instance, group)
+        self.pull_api = PullApiWrapper(instance, group)
+        self.message_queue_lock = MessageQueueLock()
+        self.dispatch_per_pull = False
         self.paused = False
         self.is_started = False
         self._consume_service: ConsumeMessageService | None = None
@@ -137,12 +144,14 @@ class DefaultMQPushConsumerImpl:
         )
 
     def _delay_before_pull(self, request: PullRequest) -> int | None:
-        """How long to wait because of pausing or flow control; None: pull now."""
+        """How long to wait because of pausing, flow control, or a queue that is not locked; None: pull now."""
         config = self._config
         if self.paused:
             return config.pull_delay_when_suspended_ms
         if self._is_full(request.process_queue):
             return config.pull_delay_when_cache_flow_control_ms
+        if self.consume_service.is_orderly and not request.process_queue.locked:
+            return self._instance.config.pull_time_delay_when_exception_ms
         return None
 
     def _is_full(self, process_queue: ProcessQueue) -> bool:
@@ -157,9 +166,11 @@ class DefaultMQPushConsumerImpl:
     async def _pull(self, request: PullRequest, subscription: SubscriptionData) -> None:
         """Pull once and hand the request on, whatever happens: a lost request is a queue nobody consumes."""
         started_us = self._instance.runtime.clock.monotonic_us()
+        if self.consume_service.is_orderly and not await self._begin_where_the_last_owner_ended(request):
+            return
         await step("reads the offset to commit with the pull")
         try:
-            result = await self._pull_api.pull(
+            result = await self.pull_api.pull(
                 request.message_queue,
                 subscription,
                 request.next_offset,
@@ -179,6 +190,24 @@ class DefaultMQPushConsumerImpl:
         stats.pulled_messages += len(result.messages)
         stats.pull_ms += (self._instance.runtime.clock.monotonic_us() - started_us) // 1000
         await self._take(request, result)
+
+    async def _begin_where_the_last_owner_ended(self, request: PullRequest) -> bool:
+        """Read the offset once more, now that the queue is locked and nobody else makes progress. False: try later.
+
+        Between the rebalance and the lock the former owner may have stored another one.
+        """
+        if request.previously_locked:
+            return True
+        try:
+            offset = await self.rebalance.compute_pull_from_where(request.message_queue)
+        except MQClientError as error:
+            self._pull_failed(request, error)
+            return False
+        if offset < request.next_offset:
+            _log.info("group %s: %s is pulled from %d again", self._group, request.message_queue, offset)
+        request.previously_locked = True
+        request.next_offset = offset
+        return True
 
     def _offset_to_commit(self, queue: MessageQueue) -> int | None:
         if self._config.message_model is not MessageModel.CLUSTERING:
@@ -207,7 +236,7 @@ class DefaultMQPushConsumerImpl:
             return
         if result.messages:
             await step("puts messages into the process queue")
-            dispatch_to_consume = request.process_queue.put_messages(result.messages)
+            dispatch_to_consume = request.process_queue.put_messages(result.messages) or self.dispatch_per_pull
             await self.consume_service.submit_consume_request(
                 result.messages, request.process_queue, request.message_queue, dispatch_to_consume
             )

@@ -62,20 +62,31 @@ class MessageBackSender:
             )
         except MQClientError as error:
             _log.warning("message %s is sent to the retry topic instead: %s", message.message_id, error)
-            outgoing = outgoing_message(self._copy_for_retry(message), self._producer_config)
-            await self.inner_producer.send(outgoing, self._producer_config.send_msg_timeout_ms)
+            await self._send_copy(message, message.reconsume_times + 1)
+
+    async def send_exhausted(self, message: MessageExt) -> None:
+        """Have a message put aside that an orderly listener has failed to consume too often.
+
+        A copy goes to the retry topic; with so many deliveries in its header the broker stores it in the dead-letter
+        topic instead (RocketMQ: ``ConsumeMessageOrderlyService.sendMessageBack``). Raises :class:`MQClientError`.
+        """
+        await self._send_copy(message, message.reconsume_times)
+
+    async def _send_copy(self, message: MessageExt, reconsume_times: int) -> None:
+        outgoing = outgoing_message(self._copy_for_retry(message, reconsume_times), self._producer_config)
+        await self.inner_producer.send(outgoing, self._producer_config.send_msg_timeout_ms)
 
     def _address(self, message: MessageExt) -> str:
         if message.broker_name is None:
             return message.store_host
         return self._instance.route_table.master_address(message.broker_name)
 
-    def _copy_for_retry(self, message: MessageExt) -> Message:
+    def _copy_for_retry(self, message: MessageExt, reconsume_times: int) -> Message:
         properties = {name: value for name, value in message.properties.items() if name not in _NOT_CARRIED_OVER}
         properties.setdefault(PROPERTY_ORIGIN_MESSAGE_ID, message.message_id)
         properties.setdefault(PROPERTY_UNIQUE_KEY, message.message_id)
         properties[PROPERTY_RETRY_TOPIC] = message.topic
-        properties[PROPERTY_RECONSUME_TIME] = str(message.reconsume_times + 1)
+        properties[PROPERTY_RECONSUME_TIME] = str(reconsume_times)
         properties[PROPERTY_MAX_RECONSUME_TIMES] = str(self._max_reconsume_times)
         properties[PROPERTY_DELAY_TIME_LEVEL] = str(FIRST_RETRY_DELAY_LEVEL + message.reconsume_times)
         return Message(retry_topic(self._group), message.body, properties=properties, flag=message.flag)

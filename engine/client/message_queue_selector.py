@@ -10,7 +10,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
+from engine.client.allocate_message_queue_consistent_hash import place_on_ring
 from engine.client.errors import IllegalClientArgument
+from engine.client.red_black_tree import RedBlackTree
 from engine.protocol.java_hash import java_string_hash
 from engine.protocol.message import Message
 from engine.protocol.message_queue import MessageQueue
@@ -40,6 +42,47 @@ def java_hash_code(value: object) -> int:
 def select_message_queue_by_hash(queues: Sequence[MessageQueue], message: Message, argument: object) -> MessageQueue:
     """The queue at ``|hash of argument mod number of queues|`` (``SelectMessageQueueByHash``)."""
     return queues[abs(java_hash_code(argument)) % len(queues)]
+
+
+#: At how many places of the ring each queue stands: enough that shares differ by a few parts in ten.
+DEFAULT_PLACES_PER_QUEUE = 40
+
+
+class SelectMessageQueueByConsistentHash:
+    """The next queue on a hash ring, going round from the place of the argument, a business key.
+
+    RocketMQ has no such selector, only the ring (``ConsistentHashRouter``, used by the allocation strategy). When one
+    queue of n is added or taken away, about one key of n selects another queue; by ``|hash| mod n`` nearly all do. For
+    these few the order breaks all the same while older messages wait in the former queue.
+
+    :param places_per_queue: at how many places of the ring each queue stands; more makes shares more even.
+    """
+
+    def __init__(self, places_per_queue: int = DEFAULT_PLACES_PER_QUEUE) -> None:
+        if places_per_queue < 1:
+            raise IllegalClientArgument(f"places_per_queue must be at least 1, got {places_per_queue}")
+        self._places_per_queue = places_per_queue
+        #: The last ring and the queues that stand on it: queues change rarely.
+        self._queues: tuple[MessageQueue, ...] = ()
+        self._ring: RedBlackTree[MessageQueue] = RedBlackTree()
+
+    def __call__(self, queues: Sequence[MessageQueue], message: Message, argument: object) -> MessageQueue:
+        """See :data:`MessageQueueSelector`. ``argument``: a string or an integer."""
+        if not isinstance(argument, str | int):
+            raise IllegalClientArgument(f"a business key is a string or an integer, got {argument!r}")
+        if tuple(queues) != self._queues:
+            self._build_ring(queues)
+        found = self._ring.ceiling(place_on_ring(str(argument)))
+        queue = self._ring.first_value() if found is None else found[1]
+        assert queue is not None, "a producer selects only when there are queues"
+        return queue
+
+    def _build_ring(self, queues: Sequence[MessageQueue]) -> None:
+        self._queues = tuple(queues)
+        self._ring = RedBlackTree()
+        for queue in self._queues:
+            for place in range(self._places_per_queue):
+                self._ring.put(place_on_ring(f"{queue.broker_name}-{queue.queue_id}-{place}"), queue)
 
 
 class SelectMessageQueueByRandom:

@@ -1,7 +1,8 @@
 """Which queues are mine, and what changes when that changes (RocketMQ: ``RebalanceImpl``).
 
 Every member of a group does this by itself every 20 s, and at once when a broker says that the group has changed. For
-a moment two members may disagree and both own a queue: concurrent consumption then delivers messages twice.
+a moment two members may disagree and both own a queue: concurrent consumption then delivers messages twice. Ordered
+consumption may not: there a member first locks a queue at the broker, and leaves alone what another one holds.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from engine.client.errors import MQClientError
 from engine.client.mq_client_instance import MQClientInstance
 from engine.client.process_queue import ProcessQueue
 from engine.client.pull_request import PullRequest
+from engine.protocol.bodies import LockBatchRequestBody
 from engine.protocol.enums import MessageModel
 from engine.protocol.message_queue import MessageQueue
 from engine.protocol.subscription_data import SubscriptionData
@@ -25,7 +27,14 @@ _log = logging.getLogger("glassmq.client")
 
 
 class RebalanceImpl(ABC):
-    """Owns the table of process queues of one consumer."""
+    """Owns the table of process queues of one consumer.
+
+    :ivar is_orderly: the listener wants the messages of a queue one after the other; set before the start.
+    :ivar lock_timeout_ms: how long to wait for a broker that is asked for locks.
+    """
+
+    is_orderly = False
+    lock_timeout_ms = 1_000
 
     def __init__(
         self,
@@ -47,6 +56,14 @@ class RebalanceImpl(ABC):
         #: The same as brokers know it from the last heartbeat. Pulls carry this version. RocketMQ's carry the newest:
         #: after a rebalance a pull that overtakes the heartbeat is refused (code 25) and delayed by a second.
         self.subscriptions_at_brokers: dict[str, SubscriptionData] = {}
+
+    @property
+    def needs_broker_locks(self) -> bool:
+        """Whether a queue must be locked at its broker. A broadcasting consumer shares its queues with nobody.
+
+        RocketMQ 4.9.8 locks for broadcasting consumers too, so that of several only one gets each queue.
+        """
+        return self.is_orderly and self.message_model is MessageModel.CLUSTERING
 
     async def do_rebalance(self) -> None:
         """Work out which queues are ours; give up and take over accordingly."""
@@ -79,7 +96,7 @@ class RebalanceImpl(ABC):
         for queue, process_queue in list(self.process_queue_table.items()):
             if queue.topic != topic:
                 continue
-            if queue not in mine:
+            if queue not in mine or self._is_half_given_up(process_queue):
                 changed |= await self._give_up(queue, process_queue)
             elif process_queue.is_pull_expired:
                 _log.error("group %s: %s was not pulled for too long; it is taken over anew", self.group, queue)
@@ -93,6 +110,10 @@ class RebalanceImpl(ABC):
         self.dispatch_pull_requests(pull_requests)
         return changed or bool(pull_requests)
 
+    def _is_half_given_up(self, process_queue: ProcessQueue) -> bool:
+        """The queue is ours again before the listener let go of it. RocketMQ leaves it idle until the pull expires."""
+        return self.needs_broker_locks and process_queue.dropped and process_queue.try_unlock_times > 0
+
     async def _give_up(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:
         await step("marks the process queue dropped")
         process_queue.dropped = True
@@ -105,7 +126,14 @@ class RebalanceImpl(ABC):
 
     async def _take_over(self, queue: MessageQueue) -> PullRequest | None:
         """A pull request for a queue that is newly ours; None when it must wait for the next round."""
+        if self.needs_broker_locks and not await self.lock(queue):
+            _log.info("group %s: %s is locked by somebody else, the next rebalance tries again", self.group, queue)
+            return None
         self.remove_dirty_offset(queue)
+        process_queue = self.create_process_queue(queue)
+        if self.is_orderly:
+            # Here, not after the next request: the lease has been running since the broker's answer.
+            process_queue.hold_lock()
         try:
             next_offset = await self.compute_pull_from_where(queue)
         except MQClientError as error:
@@ -114,7 +142,6 @@ class RebalanceImpl(ABC):
         await step("adds the process queue")
         if queue in self.process_queue_table:
             return None
-        process_queue = self.create_process_queue(queue)
         self.process_queue_table[queue] = process_queue
         return PullRequest(queue, process_queue, next_offset)
 
@@ -135,6 +162,69 @@ class RebalanceImpl(ABC):
         for process_queue in self.process_queue_table.values():
             process_queue.dropped = True
         self.process_queue_table.clear()
+
+    # --- broker locks ----------------------------------------------------------------------------------------------
+
+    async def lock(self, queue: MessageQueue) -> bool:
+        """Lock one queue at its broker, or renew the lock. Returns whether this client holds it now."""
+        await step("locks the queue at the broker")
+        return queue in await self._lock_batch(queue.broker_name, (queue,))
+
+    async def lock_all(self) -> None:
+        """Renew the locks of all queues; a queue that meanwhile belongs to somebody else is unlocked here."""
+        await step("reads which queues to lock")
+        for broker_name, queues in self._queues_by_broker().items():
+            await self._lock_batch(broker_name, queues)
+
+    async def _lock_batch(self, broker_name: str, queues: Sequence[MessageQueue]) -> Sequence[MessageQueue]:
+        """Ask one broker and note its answer; without an answer nothing changes. Returns what this client holds."""
+        body = LockBatchRequestBody(self.group, self.instance.client_id, tuple(queues))
+        try:
+            address = self.instance.route_table.master_address(broker_name)
+            locked = await self.instance.consumer_api.lock_batch_mq(address, body, self.lock_timeout_ms)
+        except MQClientError as error:
+            _log.warning("group %s: %s", self.group, error)
+            return ()
+        await step("notes the broker's answer in the process queues")
+        for queue in queues:
+            process_queue = self.process_queue_table.get(queue)
+            if process_queue is None:
+                continue
+            if queue in locked:
+                process_queue.hold_lock()
+            elif process_queue.locked:
+                process_queue.locked = False
+                _log.warning("group %s: the lock of %s is lost", self.group, queue)
+        return locked
+
+    async def unlock(self, queue: MessageQueue) -> None:
+        """Release one queue at its broker, oneway: a lock that stays by mistake runs out by itself."""
+        await step("unlocks the queue at the broker")
+        await self._unlock_batch(queue.broker_name, (queue,), timeout_ms=None)
+
+    async def unlock_all(self) -> None:
+        """Release all queues: this consumer ends."""
+        await step("reads which queues to unlock")
+        for broker_name, queues in self._queues_by_broker().items():
+            await self._unlock_batch(broker_name, queues, self.lock_timeout_ms)
+            for queue in queues:
+                if queue in self.process_queue_table:
+                    self.process_queue_table[queue].locked = False
+
+    async def _unlock_batch(self, broker_name: str, queues: Sequence[MessageQueue], timeout_ms: int | None) -> None:
+        body = LockBatchRequestBody(self.group, self.instance.client_id, tuple(queues))
+        try:
+            address = self.instance.route_table.master_address(broker_name)
+            await self.instance.consumer_api.unlock_batch_mq(address, body, timeout_ms)
+        except MQClientError as error:
+            _log.warning("group %s: %s", self.group, error)
+
+    def _queues_by_broker(self) -> dict[str, list[MessageQueue]]:
+        """Queues held at present, by broker. Those being given up too: their listener may still run."""
+        queues: dict[str, list[MessageQueue]] = {}
+        for queue in self.process_queue_table:
+            queues.setdefault(queue.broker_name, []).append(queue)
+        return queues
 
     # --- after a change --------------------------------------------------------------------------------------------
 

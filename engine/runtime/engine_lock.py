@@ -111,6 +111,10 @@ class EngineLock:
             # Somebody else was quicker: this one still waits longest.
             enqueue = self._waiters.appendleft
 
+    def within(self, timeout_ms: int) -> _Within:
+        """``async with lock.within(1_000) as is_held``: wait at most that long; the block runs in any case."""
+        return _Within(self, timeout_ms)
+
     def release(self) -> None:
         """Give the lock back. Raises ``RuntimeError`` when the caller does not hold it."""
         party = _current_party()
@@ -138,4 +142,32 @@ class EngineLock:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.release()
+        if kind is not GeneratorExit:
+            self.release()
+        # Else the world is gone, and this coroutine with it: nobody waits for the lock any more.
+
+
+class _Within:
+    """Holds a lock, if it is to be had in time."""
+
+    __slots__ = ("_is_held", "_lock", "_timeout_ms")
+
+    def __init__(self, lock: EngineLock, timeout_ms: int) -> None:
+        self._lock = lock
+        self._timeout_ms = timeout_ms
+        self._is_held = False
+
+    async def __aenter__(self) -> bool:
+        try:
+            async with asyncio.timeout(self._timeout_ms / 1_000):
+                await self._lock.acquire()
+        except TimeoutError:
+            return False
+        self._is_held = True
+        return True
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._is_held:
+            await self._lock.__aexit__(kind, error, traceback)

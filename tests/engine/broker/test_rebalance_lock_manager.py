@@ -73,3 +73,12 @@ def test_a_full_table_makes_room_only_by_expired_locks():
     clock.ms = 60_001
     assert locks.try_lock_batch("h", QUEUES, "c2") == QUEUES[:2]
     assert len(locks) == 2
+
+
+def test_switched_off_it_grants_everything_to_everybody_and_remembers_nothing():
+    locks = RebalanceLockManager(Clock())
+    locks.try_lock_batch("g", QUEUES[:1], "c1")
+    locks.enabled = False
+    assert locks.try_lock_batch("g", QUEUES, "c2") == QUEUES
+    locks.enabled = True
+    assert locks.try_lock_batch("g", QUEUES, "c3") == QUEUES[1:]

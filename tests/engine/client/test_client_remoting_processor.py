@@ -10,11 +10,14 @@ from engine.client import (
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
     ConsumeFromWhere,
+    ConsumeOrderlyContext,
+    ConsumeOrderlyStatus,
     DefaultMQPushConsumer,
     Message,
     MessageExt,
     MessageQueue,
 )
+from engine.client.consumer_running_info import consumer_running_info
 from engine.protocol.bodies import ResetOffsetBody
 from engine.protocol.headers import (
     ConsumeMessageDirectlyResultRequestHeader,
@@ -171,3 +174,52 @@ def test_the_consumer_is_usable_in_a_with_statement():
         cluster.run(consumer, scenario())
         with pytest.raises(Exception, match="SHUTDOWN_ALREADY"):
             cluster.start(consumer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "auto_commit", "result"),
+    [
+        (ConsumeOrderlyStatus.SUCCESS, True, "CR_SUCCESS"),
+        (ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT, True, "CR_LATER"),
+        (ConsumeOrderlyStatus.COMMIT, False, "CR_COMMIT"),
+        (ConsumeOrderlyStatus.ROLLBACK, False, "CR_ROLLBACK"),
+        (None, True, "CR_RETURN_NULL"),
+        (ValueError("broken"), True, "CR_THROW_EXCEPTION"),
+    ],
+)
+def test_an_orderly_listener_is_called_directly_too(answer: object, auto_commit: bool, result: str):
+    with LabCluster(seed=31) as cluster:
+        consumer = cluster.push_consumer("C", "g")
+        consumer.subscribe("T")
+
+        async def listen(messages: Sequence[MessageExt], context: ConsumeOrderlyContext) -> object:
+            context.auto_commit = auto_commit
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        consumer.register_message_listener_orderly(listen)
+        cluster.start(consumer)
+        told = cluster.run(
+            consumer, consumer.consume_service.consume_message_directly(MessageExt("T", b"x"), "broker-a")
+        )
+        assert (told.consume_result, told.order, told.auto_commit) == (result, True, auto_commit)
+        assert told.remark == ("ValueError: broken" if isinstance(answer, Exception) else None)
+
+
+def test_the_running_info_says_that_a_consumer_is_orderly_and_which_queues_it_has_locked():
+    with LabCluster(seed=31) as cluster:
+        producer = cluster.producer("P", "producers")
+        cluster.start(producer)
+        cluster.run(producer, producer.create_topic("T", queue_nums=1))
+        consumer = cluster.push_consumer("C", "g")
+        consumer.subscribe("T")
+        consumer.register_message_listener_orderly(lambda messages, context: ConsumeOrderlyStatus.SUCCESS)
+        cluster.start(consumer)
+        cluster.world.run_for(2_000)
+        body = consumer_running_info(
+            consumer._impl, consumer.config, consumer.instance.config, consumer.instance.runtime.clock.now_ms()
+        )
+        told = loads_json(body)
+        assert told["properties"]["PROP_CONSUMEORDERLY"] == "true"
+        assert b'"locked":true' in body

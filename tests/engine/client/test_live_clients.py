@@ -16,6 +16,8 @@ from engine.client import (
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
     ConsumeFromWhere,
+    ConsumeOrderlyContext,
+    ConsumeOrderlyStatus,
     DefaultMQProducer,
     DefaultMQPullConsumer,
     DefaultMQPushConsumer,
@@ -130,3 +132,49 @@ def test_a_name_server_that_is_not_there_is_named():
 
     with pytest.raises(NameServerUnreachable, match=r"name servers 127\.0\.0\.1:9 answers"):
         asyncio.run(program())
+
+
+def test_two_orderly_consumers_with_blocking_listeners_keep_every_queue_in_order(tmp_path: Path):
+    heard: list[tuple[int, int]] = []
+    busy: dict[int, int] = {}
+    overlaps: list[int] = []
+
+    def listen(messages: Sequence[MessageExt], context: ConsumeOrderlyContext) -> ConsumeOrderlyStatus:
+        queue_id = context.message_queue.queue_id
+        busy[queue_id] = busy.get(queue_id, 0) + 1
+        if busy[queue_id] > 1:
+            overlaps.append(queue_id)
+        time.sleep(0.002)
+        heard.extend((queue_id, message.queue_offset) for message in messages)
+        busy[queue_id] -= 1
+        return ConsumeOrderlyStatus.SUCCESS
+
+    async def program() -> None:
+        async with live_cluster(tmp_path) as address, DefaultMQProducer(None, "p", address) as producer:
+            await producer.create_topic("T", queue_nums=4)
+            consumers = []
+            for _ in range(2):
+                consumer = DefaultMQPushConsumer(
+                    None,
+                    "g",
+                    address,
+                    consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
+                    rebalance_interval_ms=200,
+                    unlock_delay_ms=100,
+                )
+                consumer.subscribe("T")
+                consumer.register_message_listener_orderly(listen)
+                await consumer.start()
+                consumers.append(consumer)
+                for number in range(100):
+                    await producer.send(Message("T", b"%d" % number))
+            await until(lambda: len(set(heard)) == 200)
+            await until(lambda: all(len(one.process_queues) >= 2 for one in consumers))
+            for consumer in consumers:
+                await consumer.shutdown()
+
+    asyncio.run(program())
+    assert overlaps == []
+    for queue_id in range(4):
+        offsets = [offset for each, offset in heard if each == queue_id]
+        assert list(dict.fromkeys(offsets)) == sorted(set(offsets)), "first deliveries in order"

@@ -236,3 +236,41 @@ def test_without_the_lock_a_lost_update_shows_and_with_it_none():
 
     assert total_after(enabled=True) == 20
     assert total_after(enabled=False) < 20
+
+
+def test_whoever_waits_only_so_long_gets_the_lock_in_time_or_not_at_all(run):
+    async def scenario():
+        lock, begun, go_on = EngineLock("queue"), asyncio.Event(), asyncio.Event()
+        holder = asyncio.create_task(hold(lock, begun, go_on))
+        await begun.wait()
+        async with lock.within(20) as is_held:
+            assert not is_held
+            assert lock.is_locked
+        assert lock.waiters == ()
+        go_on.set()
+        await holder
+        async with lock.within(20) as is_held:
+            assert is_held
+            assert lock.is_locked
+        assert not lock.is_locked
+
+    run(scenario())
+
+
+def test_a_coroutine_that_is_thrown_away_leaves_its_lock_without_a_word():
+    """What happens to the tasks of a lab world that is closed in the middle of its story."""
+    lock = EngineLock("queue")
+
+    async def work():
+        async with lock:
+            await asyncio.Event().wait()
+
+    async def scenario():
+        task = asyncio.current_task()
+        assert task is not None
+        coroutine = work()
+        coroutine.send(None)
+        coroutine.close()
+
+    asyncio.run(scenario())
+    assert lock.is_locked

@@ -1,0 +1,106 @@
+"""Code of the user that runs before and after every listener call (RocketMQ: ``ConsumeMessageHook``).
+
+Tracing and metrics are made of it. A hook that fails is logged and otherwise changes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from engine.protocol.message import MessageExt
+from engine.protocol.message_queue import MessageQueue
+
+_log = logging.getLogger("glassmq.client")
+
+#: The key in ``props`` under which the :class:`ConsumeReturnType` stands (``MixAll.CONSUME_CONTEXT_TYPE``).
+CONSUME_CONTEXT_TYPE = "ConsumeContextType"
+
+
+class ConsumeReturnType(StrEnum):
+    """How a listener call ended."""
+
+    SUCCESS = "SUCCESS"
+    #: It took longer than ``consume_timeout_ms``, whatever it returned then.
+    TIME_OUT = "TIME_OUT"
+    EXCEPTION = "EXCEPTION"
+    #: It returned something that is no status.
+    RETURNNULL = "RETURNNULL"
+    #: It asked for the messages again.
+    FAILED = "FAILED"
+
+
+@dataclass(slots=True)
+class ConsumeMessageContext:
+    """One listener call. The same object goes to both methods of a hook.
+
+    :ivar success: known afterwards.
+    :ivar status: what the listener returned, by name; known afterwards.
+    :ivar props: the hooks' own; afterwards also CONSUME_CONTEXT_TYPE.
+    """
+
+    consumer_group: str
+    message_queue: MessageQueue
+    messages: Sequence[MessageExt]
+    success: bool = False
+    status: str = ""
+    props: dict[str, str] = field(default_factory=dict)
+
+
+class ConsumeMessageHook(Protocol):
+    """Plain methods, called in the consumer's own task: they must not block."""
+
+    @property
+    def hook_name(self) -> str:
+        """For the log."""
+        ...
+
+    def consume_message_before(self, context: ConsumeMessageContext) -> None:
+        """The listener is about to be called."""
+        ...
+
+    def consume_message_after(self, context: ConsumeMessageContext) -> None:
+        """The listener has ended. Not called when the queue was lost before the listener could begin."""
+        ...
+
+
+class ConsumeMessageHooks:
+    """The hooks of one consumer, in the order of their registration."""
+
+    def __init__(self) -> None:
+        self._hooks: list[ConsumeMessageHook] = []
+
+    def __len__(self) -> int:
+        return len(self._hooks)
+
+    def add(self, hook: ConsumeMessageHook) -> None:
+        """Call ``hook`` from now on."""
+        self._hooks.append(hook)
+
+    def before(self, context: ConsumeMessageContext) -> None:
+        """Call all of them (``executeHookBefore``)."""
+        for hook in self._hooks:
+            try:
+                hook.consume_message_before(context)
+            except Exception:
+                _log.exception("hook %s failed before a listener call", hook.hook_name)
+
+    def after(
+        self,
+        context: ConsumeMessageContext,
+        *,
+        status: str,
+        success: bool,
+        return_type: ConsumeReturnType,
+    ) -> None:
+        """Note how the call ended and call all of them (``executeHookAfter``)."""
+        context.status, context.success = status, success
+        context.props[CONSUME_CONTEXT_TYPE] = return_type.value
+        for hook in self._hooks:
+            try:
+                hook.consume_message_after(context)
+            except Exception:
+                _log.exception("hook %s failed after a listener call", hook.hook_name)
