@@ -72,10 +72,11 @@ def _compare_objects(
 def _compare_lists(
     old: list[JsonValue], new: list[JsonValue], path: list[JsonValue], operations: list[Operation]
 ) -> None:
-    if len(old) == len(new) and _lists_equal(old, new):
-        return
-    overlap = _overlap(old, new)
     head = _common_head(old, new)
+    if head == len(old) == len(new):
+        return
+    # A list that lost its beginning and grew at its end has no common head: the search is for that case.
+    overlap = head if head == len(old) else 0 if head else _overlap(old, new)
     tail = _common_tail(old, new, min(len(old), len(new)) - head)
     if overlap >= head + tail and overlap:
         operations.append(["append", path, new[overlap:], len(new)])
@@ -89,7 +90,7 @@ def _common_head(old: list[JsonValue], new: list[JsonValue]) -> int:
     """How many items at the beginning are the same."""
     count = 0
     for before, after in zip(old, new, strict=False):
-        if not _same(before, after):
+        if before is not after and not _same(before, after):
             break
         count += 1
     return count
@@ -98,7 +99,9 @@ def _common_head(old: list[JsonValue], new: list[JsonValue]) -> int:
 def _common_tail(old: list[JsonValue], new: list[JsonValue], limit: int) -> int:
     """How many items at the end are the same, at most ``limit``."""
     count = 0
-    while count < limit and _same(old[-1 - count], new[-1 - count]):
+    for before, after in zip(reversed(old), reversed(new), strict=False):
+        if count == limit or (before is not after and not _same(before, after)):
+            break
         count += 1
     return count
 

@@ -38,6 +38,7 @@ class Server:
         self, engine: LiveHostSettings, page: PageSettings | None, recent_log: RecentLog | None = None
     ) -> None:
         self.host = LiveHost(engine, recent_log)
+        self._data_folder = engine.data_folder
         self._page = page
         self._listener: PageListener | None = None
         self._page_server: PageServer | None = None
@@ -62,7 +63,7 @@ class Server:
 
         port = listening.getsockname()[1]
         rules = AccessRules(page.host, port, page.token, page.allowed_hosts)
-        self._page_server = create_app(self.host, WebSettings(access=rules))
+        self._page_server = create_app(self.host, WebSettings(access=rules, data_folder=self._data_folder))
         self._listener = PageListener(listening, self._page_server.app)
         self.page_address = self._listener.bound_address
         threading.Thread(target=self._listener.serve_forever, args=(0.2,), name="page-listener", daemon=True).start()
@@ -73,6 +74,8 @@ class Server:
         if self._page_server is not None:
             self._page_server.stream.stop()
             self._page_server.lab.stop()
+            self._page_server.explorations.close()
+            self._page_server.progress.close()
         if self._listener is not None:
             self._listener.shutdown()
         self.host.stop()

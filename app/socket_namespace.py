@@ -16,6 +16,7 @@ from flask_socketio import Namespace, SocketIO
 from socketio.exceptions import (  # type: ignore[import-untyped]  # has no types
     ConnectionRefusedError as SocketConnectionRefused,
 )
+from socketio.packet import Packet  # type: ignore[import-untyped]  # has no types
 from wsproto.utilities import RemoteProtocolError
 
 from app.json_text import SocketJson
@@ -63,6 +64,12 @@ class BoundedWebSocket(SimpleWebSocketWSGI):  # type: ignore[misc]  # the librar
             super().close()
 
 
+class TextPacket(Packet):  # type: ignore[misc]  # the library has no types
+    """A packet whose payload is JSON without bytes: nobody needs to search all of it for some."""
+
+    uses_binary_events = False
+
+
 def create_socketio(app: Flask) -> SocketIO:
     """The Socket.IO server inside ``app``. Origins are checked by the access gate in front of it."""
     socketio = SocketIO(
@@ -74,6 +81,7 @@ def create_socketio(app: Flask) -> SocketIO:
         ping_interval=10,
         ping_timeout=15,
         json=SocketJson,
+        serializer=TextPacket,  # type: ignore[call-arg]  # the stubs do not know it; python-socketio does
         manage_session=False,
         logger=_library_log,
         engineio_logger=_library_log,

@@ -18,12 +18,18 @@ from werkzeug.exceptions import HTTPException
 
 from app.access_gate import AccessGate, AccessRules
 from app.api import create_api, http_error_answer, json_answer
+from app.lab.exploration_routes import create_exploration_routes
+from app.lab.explorations import Explorations
 from app.lab.host import LabHost
 from app.lab.namespace import NAMESPACE as LAB_NAMESPACE
 from app.lab.namespace import LabNamespace
 from app.lab.routes import create_lab_routes
+from app.lessons.progress import FILE_NAME as LESSONS_FILE
+from app.lessons.progress import Progress
+from app.lessons.routes import create_lesson_routes
 from app.live_source import LiveSource
 from app.socket_namespace import LiveNamespace, SocketTransport, create_socketio, open_socket_sessions
+from app.start_page import create_start_page
 from app.stream import LiveStream
 from app.translator import LANGUAGES, choose_language, texts, translate
 
@@ -57,6 +63,8 @@ class PageServer:
     socketio: SocketIO
     stream: LiveStream
     lab: LabHost
+    explorations: Explorations
+    progress: Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +72,14 @@ class WebSettings:
     """How the page server behaves; see :class:`app.access_gate.AccessRules` for who may use it.
 
     ``lab_clock`` gives the lab monotonic seconds. Without ``lab_has_thread`` nobody runs the lab but whoever calls
-    ``lab.serve_once()``: tests.
+    ``lab.serve_once()``: tests. ``data_folder`` keeps the progress of lessons; None: it is kept in memory.
     """
 
     access: AccessRules = field(default_factory=AccessRules)
     folders: PageFolders = field(default_factory=PageFolders.find)
     lab_clock: Callable[[], float] = time.monotonic
     lab_has_thread: bool = True
+    data_folder: Path | None = None
 
 
 def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageServer:
@@ -103,9 +112,14 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     lab = LabHost(SocketTransport(socketio, LAB_NAMESPACE), settings.lab_clock, has_thread=settings.lab_has_thread)
     socketio.on_namespace(LabNamespace(lab))
     app.register_blueprint(create_lab_routes(lab, settings.folders.static))
+    explorations = Explorations()
+    app.register_blueprint(create_exploration_routes(lab, explorations))
+    app.register_blueprint(create_start_page(lab))
+    progress = Progress(None if settings.data_folder is None else settings.data_folder / LESSONS_FILE)
+    app.register_blueprint(create_lesson_routes(lab, progress))
     gate = AccessGate(app.wsgi_app, settings.access, lambda: open_socket_sessions(socketio))
     app.wsgi_app = gate  # type: ignore[method-assign]  # Flask's documented place for middleware
-    return PageServer(app, socketio, stream, lab)
+    return PageServer(app, socketio, stream, lab, explorations, progress)
 
 
 def _add_language(app: Flask) -> None:
@@ -154,10 +168,6 @@ def _import_map(static_folder: str) -> object:
 
 
 def _add_pages(app: Flask) -> None:
-    @app.get("/")
-    def landing() -> str:
-        return render_template("landing.html")
-
     @app.get("/live")
     def live() -> str:
         return render_template("live.html")

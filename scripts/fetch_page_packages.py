@@ -58,6 +58,10 @@ PAGE_PACKAGES: dict[str, tuple[PageFile, ...]] = {
         PageFile("dist/uPlot.esm.js", "uPlot.js", "uplot"),
         PageFile("dist/uPlot.min.css", "uPlot.css"),
     ),
+    "driver.js": (
+        PageFile("dist/driver.js.mjs", "driver.js", "driver.js"),
+        PageFile("dist/driver.css", "driver.css"),
+    ),
 }
 
 
@@ -138,13 +142,21 @@ def copy_page_files(node_modules: Path, target: Path) -> None:
     for package, files in PAGE_PACKAGES.items():
         source_folder, target_folder = node_modules / package, target / package
         target_folder.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source_folder / "LICENSE", target_folder)
+        shutil.copy(licence_of(source_folder), target_folder / "LICENSE")
         for file in files:
             text = (source_folder / file.source).read_text(encoding="utf-8")
             # The source maps stay behind; without this line a browser's developer tools would look for them.
             text = re.sub(r"^//# sourceMappingURL=.*$", "", text, flags=re.MULTILINE)
             (target_folder / file.target).write_text(text, encoding="utf-8")
     (target / "import-map.json").write_text(json.dumps(import_map(), indent=2) + "\n", encoding="utf-8")
+
+
+def licence_of(package_folder: Path) -> Path:
+    """The licence of a package, however it spells the file's name. Raises :class:`NpmFailed`."""
+    for path in sorted(package_folder.iterdir()):
+        if path.name.upper() == "LICENSE":
+            return path
+    raise NpmFailed(f"{package_folder.name} came without its licence")
 
 
 def import_map() -> dict[str, dict[str, str]]:

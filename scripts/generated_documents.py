@@ -23,12 +23,14 @@ import click
 from app.command_line import main as command_line
 from app.commands.serve import BROKER_OPTIONS, STORE_OPTIONS
 from app.engine_settings import java_style_name
+from app.lessons.lesson_files import lesson_names, load_lesson
+from app.lessons.stage_targets import TARGETS
 from engine.broker.broker import Broker
 from engine.broker.broker_config import BrokerConfig, java_name, java_value
 from engine.client.client_config import ClientConfig
 from engine.lab.checkers import CHECKERS
 from engine.lab.command import COMMANDS as LAB_COMMANDS
-from engine.lab.scenario_files import load_scenario, scenario_names
+from engine.lab.scenario_files import load_scenario, preset_scenario_names
 from engine.name_server.name_server import NameServer
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.request_code import RequestCode
@@ -36,7 +38,12 @@ from engine.runtime.lab_runtime import LabWorld
 from engine.store.store_config import MessageStoreConfig
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = (ROOT / "docs" / "configuration.md", ROOT / "docs" / "lab.md", ROOT / "CONTRIBUTING.md")
+DOCUMENTS = (
+    ROOT / "docs" / "configuration.md",
+    ROOT / "docs" / "lab.md",
+    ROOT / "docs" / "lessons.md",
+    ROOT / "CONTRIBUTING.md",
+)
 _PART = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -155,7 +162,7 @@ def concepts() -> str:
 def lab_scenarios() -> str:
     """The scenarios that come along."""
     rows = ["| name | title | what it shows |", "|---|---|---|"]
-    for name in scenario_names():
+    for name in preset_scenario_names():
         scenario = load_scenario(name)
         rows.append(f"| `{name}` | {scenario.title['en']} | {_cell(scenario.about['en'])} |")
     return "\n".join(rows) + "\n"
@@ -183,7 +190,27 @@ def lab_invariants() -> str:
     return "\n".join(rows) + "\n"
 
 
+def lessons() -> str:
+    """The lessons that come along."""
+    rows = ["| lesson | title | minutes | steps |", "|---|---|---|---|"]
+    for name in lesson_names():
+        lesson = load_lesson(name)
+        rows.append(f"| `{name}` | {lesson.title()['en']} | {lesson.minutes} | {len(lesson.steps)} |")
+    return "\n".join(rows) + "\n"
+
+
+def lesson_targets() -> str:
+    """What a lesson can point at."""
+    rows = ["| target | what it is |", "|---|---|"]
+    for kind, target in TARGETS.items():
+        words = " ".join(word.replace("|", "\\|") for word in target.words)
+        rows.append(f"| `{kind} {words}` | {target.what} |")
+    return "\n".join(rows) + "\n"
+
+
 PARTS = {
+    "lessons": lessons,
+    "lesson-targets": lesson_targets,
     "lab-scenarios": lab_scenarios,
     "lab-commands": lab_commands,
     "lab-invariants": lab_invariants,

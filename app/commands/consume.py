@@ -13,6 +13,7 @@ from app.commands.tool import body_text, name_server_option, run_tool
 
 if TYPE_CHECKING:
     from engine.client.consume_concurrently import ConsumeConcurrentlyStatus
+    from engine.client.consume_orderly import ConsumeOrderlyStatus
     from engine.protocol.message import MessageExt
 
 #: How long the end waits for the listener: it prints at once or holds a message for good.
@@ -39,6 +40,7 @@ SHUTDOWN_WAIT_MS = 100
     help="Where a group without stored offsets begins.",
 )
 @click.option("--broadcast", is_flag=True, help="Every member gets every message.")
+@click.option("--orderly", is_flag=True, help="Each queue in order: its queues are locked for this member.")
 @name_server_option
 def command(
     topic: str,
@@ -47,6 +49,7 @@ def command(
     count: int | None,
     start: str,
     broadcast: bool,
+    orderly: bool,
     name_servers: tuple[str, ...],
 ) -> None:
     """Print messages of TOPIC as they come, until Ctrl-C or --count. Printed messages count as consumed.
@@ -58,7 +61,7 @@ def command(
       glassmq consume orders --group audit
       glassmq consume orders --group audit --expression 'new || paid' --count 10
     """
-    run_tool(_consume(name_servers, topic, group, expression, count, start, broadcast))
+    run_tool(_consume(name_servers, topic, group, expression, count, start, broadcast, orderly))
 
 
 async def _consume(
@@ -69,6 +72,7 @@ async def _consume(
     count: int | None,
     start: str,
     broadcast: bool,
+    orderly: bool,
 ) -> None:
     from engine.client.default_mq_push_consumer import DefaultMQPushConsumer
     from engine.protocol.enums import ConsumeFromWhere, MessageModel
@@ -94,7 +98,10 @@ async def _consume(
     )
     try:
         consumer.subscribe(topic, expression)
-        consumer.register_message_listener(printer.print_message)
+        if orderly:
+            consumer.register_message_listener_orderly(printer.print_in_order)
+        else:
+            consumer.register_message_listener(printer.print_message)
         await _say_what_is_awaited(name_servers, topic, group)
         await consumer.start()
         await printer.enough.wait()
@@ -111,17 +118,28 @@ class _Printer:
         self._printed = 0
 
     async def print_message(self, messages: Sequence[MessageExt], _context: object) -> ConsumeConcurrentlyStatus:
-        """The listener. What comes after the end is held until the shutdown cancels it.
+        """The listener."""
+        from engine.client.consume_concurrently import ConsumeConcurrentlyStatus
+
+        await self._print_or_hold(messages)
+        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+    async def print_in_order(self, messages: Sequence[MessageExt], _context: object) -> ConsumeOrderlyStatus:
+        """The orderly listener."""
+        from engine.client.consume_orderly import ConsumeOrderlyStatus
+
+        await self._print_or_hold(messages)
+        return ConsumeOrderlyStatus.SUCCESS
+
+    async def _print_or_hold(self, messages: Sequence[MessageExt]) -> None:
+        """What comes after the end is held until the shutdown cancels it.
 
         A held message is neither confirmed nor given back to the broker, so it stays what it was: not consumed.
         """
-        from engine.client.consume_concurrently import ConsumeConcurrentlyStatus
-
         (message,) = messages
-        if not self.enough.is_set() and self._print(message):
-            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
-        await asyncio.Event().wait()
-        raise AssertionError("an event that nobody sets came")
+        if self.enough.is_set() or not self._print(message):
+            await asyncio.Event().wait()
+            raise AssertionError("an event that nobody sets came")
 
     def _print(self, message: MessageExt) -> bool:
         """Whether the line was taken."""

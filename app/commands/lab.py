@@ -78,7 +78,7 @@ def run(scenario_name: str, seed: int | None, seeds: int, faults: str, processes
       glassmq lab run general
       glassmq lab run general --seed 1 --seeds 1000 --faults random --processes 2
     """
-    scenario = _load(scenario_name)
+    scenario = load_scenario_argument(scenario_name)
     first = scenario.seed if seed is None else seed
     wanted = range(first, first + seeds)
     count = processes if processes is not None else min(_PROCESSES_MAX, os.cpu_count() or 1)
@@ -87,7 +87,7 @@ def run(scenario_name: str, seed: int | None, seeds: int, faults: str, processes
         raise SystemExit(1)
 
 
-def _load(name: str) -> Scenario:
+def load_scenario_argument(name: str) -> Scenario:
     """The scenario of a file or of a name."""
     from engine.lab.errors import LabError
     from engine.lab.scenario_files import load_scenario

@@ -19,8 +19,8 @@ and gets::
 
     snapshot     {sequence, world, mine, view}
     patch        {sequence, operations}                      see app.patch; leads from view to view
-    journal      {from, entries: [[number, time_us, actor, label, cause], ...]}   entries behind number ``from``; what
-                 the page has behind it is replaced
+    journal      {from, entries: [[number, time_us, actor, label, cause], ...]}   the newest entries; what the page has
+                 behind number ``from`` is replaced. There may be a gap: see app.lab.journal_pages
     refused      {reason, en, zh}
     goodbye      {reason}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -50,9 +49,8 @@ class ActorsView:
     def timers(self) -> list[JsonValue]:
         """The timers that run out next, the first one first."""
         schedule, journal = self._world.loop.schedule, self._world.journal
-        events = (event for event in schedule.timer_events() if not event.is_cancelled)
         shown: dict[int, tuple[LabEvent, JsonObject]] = {}
-        for event in heapq.nsmallest(TIMERS_SHOWN, events, key=lambda event: event.due_us):
+        for event in schedule.next_timers(TIMERS_SHOWN):
             known = self._timers.get(id(event))
             if known is None or known[0] is not event:
                 known = (event, _timer_view(event, journal))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from app.json_types import JsonObject, JsonValue
 from app.patch import Operation, difference
@@ -25,6 +25,16 @@ class JournalSource(Protocol):
         ...
 
 
+class _JournalPlace(NamedTuple):
+    """Number of the last journal entry that a viewer was sent, and whether it knows entries behind it that are gone."""
+
+    number: int
+    must_cut: bool = False
+
+
+_JOURNAL_BEGIN = _JournalPlace(0, must_cut=True)
+
+
 class Audience:
     """Used by the lab's thread only.
 
@@ -37,18 +47,19 @@ class Audience:
         self._world = world
         self._owner = owner
         self._viewers: dict[str, tuple[Viewer, str]] = {}
+        self._journal_at: dict[str, _JournalPlace] = {}
         self._view: JsonObject | None = None
         self._sequence = 0
-        self._last_entry = 0
-        self._must_cut_journal = False
 
     def add(self, viewer_id: str, browser: str, now: float) -> None:
         """This viewer, a page of ``browser``, gets the next view as a snapshot."""
         self._viewers[viewer_id] = (Viewer(viewer_id, now), browser)
+        self._journal_at[viewer_id] = _JOURNAL_BEGIN
 
     def remove(self, viewer_id: str) -> None:
         """The viewer is gone."""
         self._viewers.pop(viewer_id, None)
+        self._journal_at.pop(viewer_id, None)
 
     @property
     def count(self) -> int:
@@ -76,8 +87,9 @@ class Audience:
 
     def forget_journal(self, number: int) -> None:
         """Entries behind ``number`` are others now: a fork."""
-        self._last_entry = min(self._last_entry, number)
-        self._must_cut_journal = True
+        for viewer_id, known in self._journal_at.items():
+            if known.number > number:
+                self._journal_at[viewer_id] = _JournalPlace(number, must_cut=True)
 
     def publish(self, view: JsonObject, journal: JournalSource) -> None:
         """Send ``view`` to everybody: the difference to those who have the last one, all of it to the others."""
@@ -88,10 +100,8 @@ class Audience:
         viewers = [viewer for viewer, _ in self._viewers.values()]
         for_patch = [v.viewer_id for v in viewers if operations and v.takes_patch(self._sequence)]
         for_snapshot = [pair for pair in self._viewers.values() if pair[0].takes_snapshot(self._sequence)]
-        fresh = journal.journal_after(self._last_entry)
         if for_patch:
-            if fresh["entries"] or self._must_cut_journal:
-                self._transport.send(for_patch, "journal", fresh)
+            self._send_journal(for_patch, journal)
             patch: list[JsonValue] = [*operations]
             self._transport.send(for_patch, "patch", {"sequence": self._sequence, "operations": patch})
         for viewer, browser in for_snapshot:
@@ -105,7 +115,21 @@ class Audience:
                     "view": view,
                 },
             )
-            self._transport.send([viewer.viewer_id], "journal", journal.journal_after(0))
-        if fresh["entries"]:
-            self._last_entry = fresh["entries"][-1][0]
-        self._must_cut_journal = False
+            self._journal_at[viewer.viewer_id] = _JOURNAL_BEGIN
+            self._send_journal([viewer.viewer_id], journal)
+
+    def _send_journal(self, viewer_ids: list[str], journal: JournalSource) -> None:
+        """What each of them has not got yet; those that have the same share one message."""
+        by_place: dict[_JournalPlace, list[str]] = {}
+        for viewer_id in viewer_ids:
+            by_place.setdefault(self._journal_at[viewer_id], []).append(viewer_id)
+        for place, group in by_place.items():
+            fresh = journal.journal_after(place.number)
+            if not fresh["entries"] and not place.must_cut:
+                continue
+            # What lies behind the place is gone, also where the newest entries begin later.
+            message = {**fresh, "from": place.number} if place.must_cut else fresh
+            self._transport.send(group, "journal", message)
+            last = fresh["entries"][-1][0] if fresh["entries"] else place.number
+            for viewer_id in group:
+                self._journal_at[viewer_id] = _JournalPlace(last)

@@ -25,17 +25,17 @@ SPEED_MAX = 1_000.0
 #: Frames per second that a playing world sends at most.
 FRAMES_PER_SECOND = 20
 #: Events between two parked copies of a run, and how many copies one run has at most.
-PARK_EVERY_EVENTS = 750
-PARKED_PER_WORLD = 16
+PARK_EVERY_EVENTS = 600
+PARKED_PER_WORLD = 20
 #: Parked copies of all worlds together.
 PARKED_MAX = 72
 #: Views that a world remembers, so that step back needs no run.
-VIEWS_KEPT = 256
+VIEWS_KEPT = 100
 #: One view in so many is kept of everything that copies run through, and how many such views.
 SPARSE_EVERY_EVENTS = 50
 SPARSE_VIEWS_KEPT = 400
 #: Events that are viewed one by one before the place that a step back goes to.
-BACK_WINDOW_EVENTS = 30
+BACK_WINDOW_EVENTS = 25
 
 #: What a view shows.
 RECORDS_SHOWN = 40

@@ -1,6 +1,6 @@
 """What a lab broker holds, for its lane on the stage.
 
-address
+address, flush, switched_off (names of engine.lab.switches)
 commit_log    min, max, flushed, dispatched, records (the last ones: offset, size, topic, queue_id, queue_offset,
               key, tags, body, born_ms, store_ms, reconsume_times)
 topics        by name: kind ("normal" | "retry" | "dlq" | "system"), queues by id: min, max,

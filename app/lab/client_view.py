@@ -3,7 +3,12 @@
 producer   group, client_id, sent, acknowledged, failed, unknown, in_flight (key, since_us)
 consumer   group, topic, client_id, process_queues by "topic@queue id": topic, broker, queue_id, tree,
            consuming_tree (see app.lab.tree_view), message_count, cached_bytes, dropped, locked, consume_offset,
-           next_pull_offset, last_pull_us, pull_in_flight, consume_lock (owner, waiters);
+           next_pull_offset, last_pull_us, pull_in_flight, consume_lock (owner, waiters, on);
+           of an orderly consumer also: locked_us (when the broker's lock was last granted or renewed), lock_lease_ms,
+           local_lock (owner, waiters, on), consuming, slice_us (since when a worker has been at it, or null),
+           slice_ms (how long it may), try_unlock_times;
+           orderly, switched_off (names of engine.lab.switches); local_locks by the same names: those of queues that
+           it does not own any more but that a worker still holds;
            listener_calls (topic, broker, queue_id, offsets, keys, since_us), permits (threads, busy),
            listener (result, duration_ms)
 """
@@ -17,14 +22,17 @@ from typing import TYPE_CHECKING
 from app.json_types import JsonObject, JsonValue
 from app.lab.bounds import IN_FLIGHT_SHOWN
 from app.lab.tree_view import tree_view
+from engine.client.consume_message_orderly_service import ConsumeMessageOrderlyService
 from engine.runtime.lab_clock import WORLD_BEGIN_MS
 
 if TYPE_CHECKING:
     from engine.client.default_mq_push_consumer import DefaultMQPushConsumer
+    from engine.client.message_queue_lock import MessageQueueLock
     from engine.client.process_queue import ProcessQueue
     from engine.lab.consumer_role import ConsumerRole
     from engine.lab.producer_role import ProducerRole
     from engine.protocol.message_queue import MessageQueue
+    from engine.runtime.engine_lock import EngineLock
 
 
 def producer_view(role: ProducerRole) -> JsonObject:
@@ -61,7 +69,10 @@ def consumer_view(role: ConsumerRole) -> JsonObject:
         "group": role.spec.group,
         "topic": role.spec.topic,
         "client_id": None if consumer is None else consumer.instance.client_id,
+        "orderly": role.spec.orderly,
+        "switched_off": list(role.switched_off),
         "process_queues": {} if consumer is None else _process_queues(role, consumer),
+        "local_locks": {} if consumer is None else _orphaned_locks(consumer),
         "listener_calls": listener_calls,
         "permits": {"threads": role.spec.threads, "busy": len(role.listener_calls)},
         "listener": {"result": role.listener.result.value, "duration_ms": role.listener.duration_ms},
@@ -76,14 +87,57 @@ def _process_queues(role: ConsumerRole, consumer: DefaultMQPushConsumer) -> Json
     one_broker = len({queue.broker_name for queue in queues}) <= 1
     offset_of = consumer.offset_store.offset_in_memory
     skew_ms = role.runtime.clock.skew_ms
+    shown: JsonObject = {}
+    for queue, process_queue in queues.items():
+        view = _process_queue(queue, process_queue, offset_of, skew_ms, pulls)
+        if role.spec.orderly:
+            view.update(_order(queue, process_queue, consumer, skew_ms))
+        shown[_name(queue, one_broker)] = view
+    return shown
+
+
+def _name(queue: MessageQueue, one_broker: bool) -> str:
+    return f"{queue.topic}@{queue.queue_id}" if one_broker else f"{queue.topic}@{queue.broker_name}@{queue.queue_id}"
+
+
+def _order(
+    queue: MessageQueue, process_queue: ProcessQueue, consumer: DefaultMQPushConsumer, skew_ms: int
+) -> JsonObject:
+    """What keeps the queue in order."""
+    service = consumer.consume_service
+    request = service.slices.get(queue) if isinstance(service, ConsumeMessageOrderlyService) else None
     return {
-        f"{queue.topic}@{queue.queue_id}"
-        if one_broker
-        else f"{queue.topic}@{queue.broker_name}@{queue.queue_id}": _process_queue(
-            queue, process_queue, offset_of, skew_ms, pulls
-        )
-        for queue, process_queue in queues.items()
+        "locked_us": _world_us(process_queue.last_lock_timestamp, skew_ms),
+        "lock_lease_ms": process_queue.lock_max_live_time_ms,
+        "local_lock": _local_lock(queue, consumer.message_queue_lock),
+        "consuming": process_queue.consuming,
+        "slice_us": request.slice_began_us if request is not None else None,
+        "slice_ms": consumer.config.max_time_consume_continuously_ms,
+        "try_unlock_times": process_queue.try_unlock_times,
     }
+
+
+def _orphaned_locks(consumer: DefaultMQPushConsumer) -> JsonObject:
+    """Local locks that somebody holds of queues that this member does not own any more."""
+    owned = consumer.process_queues
+    locks = [(queue, lock) for queue, lock in consumer.message_queue_lock.locks.items() if lock.is_locked]
+    one_broker = len({queue.broker_name for queue, _ in locks}) <= 1
+    return {_name(queue, one_broker): _lock(lock) for queue, lock in locks if queue not in owned}
+
+
+def _local_lock(queue: MessageQueue, message_queue_lock: MessageQueueLock) -> JsonObject:
+    lock = message_queue_lock.locks.get(queue)
+    # Nobody has asked for it yet.
+    return {"owner": None, "waiters": [], "on": message_queue_lock.enabled} if lock is None else _lock(lock)
+
+
+def _lock(lock: EngineLock) -> JsonObject:
+    return {"owner": lock.owner, "waiters": list(lock.waiters), "on": lock.enabled}
+
+
+def _world_us(timestamp_ms: int, skew_ms: int) -> int:
+    """Virtual time at which the node's wall clock showed ``timestamp_ms``."""
+    return (timestamp_ms - skew_ms - WORLD_BEGIN_MS) * 1_000
 
 
 def _process_queue(
@@ -93,7 +147,6 @@ def _process_queue(
     skew_ms: int,
     pulls: set[str],
 ) -> JsonObject:
-    lock = process_queue.consume_lock
     consume_offset = offset_of(queue)
     greatest = process_queue.queue_offset_max
     return {
@@ -108,7 +161,7 @@ def _process_queue(
         "locked": process_queue.locked,
         "consume_offset": consume_offset,
         "next_pull_offset": greatest + 1 if greatest or process_queue.msg_count else consume_offset,
-        "last_pull_us": (process_queue.last_pull_timestamp - skew_ms - WORLD_BEGIN_MS) * 1_000,
+        "last_pull_us": _world_us(process_queue.last_pull_timestamp, skew_ms),
         "pull_in_flight": f"{queue.topic} {queue.broker_name} {queue.queue_id}" in pulls,
-        "consume_lock": {"owner": lock.owner, "waiters": list(lock.waiters)},
+        "consume_lock": _lock(process_queue.consume_lock),
     }

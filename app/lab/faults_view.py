@@ -56,6 +56,8 @@ def _node_faults(world: ScenarioWorld) -> Iterator[tuple[str, str, str]]:
         if skew_ms:
             yield "clock-skew", name, f"{skew_ms:+d} ms"
         yield from _held(role)
+        for switch in role.switched_off:
+            yield "lock-switch", name, f"{switch}: off"
         if isinstance(role, BrokerRole):
             storage = role.storage
             if storage.occupied_bytes:

@@ -5,14 +5,18 @@ patches   one list of operations per picture, see app.patch
 journal   entries of all events, as far as they are kept
 frames    number -> everything about a frame
 sources   file -> {lines}, of the engine's files that the source view shows on the way
+records   "node offset time of storing" -> everything about a record, without what ``field_texts`` says of its fields
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import Protocol
 
 from app.json_types import JsonObject, JsonValue
+from app.lab.record_detail import field_texts, record_at, without_texts
 from app.lab.refusal import LabRefused
 from app.lab.sources import source_file
 from app.lab.world_view import WorldView
@@ -28,10 +32,26 @@ FRAME_HEX_MAX = 4_096
 #: Entries of the journal, and files of the engine.
 JOURNAL_MAX = 20_000
 SOURCES_MAX = 60
+#: Stored messages of which a film has the bytes.
+RECORDS_MAX = 300
+
+
+class FilmJob(Protocol):
+    """A film that is being made, in slices, by the lab's thread."""
+
+    answer: Future[JsonObject]
+
+    def advance(self, until: Callable[[], bool]) -> bool:
+        """Go on until ``until()``; True when ``answer`` has the film, or nobody wants it any more."""
+        ...
+
+    def close(self) -> None:
+        """Free the runs."""
+        ...
 
 
 class FilmMaker:
-    """Runs a recording again and takes the pictures, in slices."""
+    """Runs a recording again and takes the pictures, in slices; a :class:`FilmJob`."""
 
     def __init__(self, recording: Recording, answer: Future[JsonObject]) -> None:
         self._recording = recording
@@ -43,6 +63,7 @@ class FilmMaker:
         self._patches: list[JsonValue] = []
         self._frames: JsonObject = {}
         self._sources: JsonObject = {}
+        self._records: JsonObject = {}
         self._seen_frame = 0
 
     def advance(self, until: Callable[[], bool]) -> bool:
@@ -78,12 +99,23 @@ class FilmMaker:
                     detail["hex_omitted_bytes"] += max(0, len(detail["hex"]) // 2 - FRAME_HEX_MAX)
                     detail["hex"] = detail["hex"][: 2 * FRAME_HEX_MAX]
                     self._frames[str(number)] = detail
+        self._take_records(view["nodes"])
         step = view["next"]
         if step is not None and step["file"] not in self._sources and len(self._sources) < SOURCES_MAX:
             try:
                 self._sources[step["file"]] = {"lines": source_file(step["file"])["lines"]}
             except LabRefused:
                 return
+
+    def _take_records(self, nodes: JsonObject) -> None:
+        for name, node in nodes.items():
+            for record in node.get("commit_log", {}).get("records", ()):
+                key = f"{name} {record['offset']} {record['store_ms']}"
+                if key in self._records or len(self._records) >= RECORDS_MAX:
+                    continue
+                # The file of an old record may be gone already.
+                with contextlib.suppress(LabRefused):
+                    self._records[key] = {**without_texts(record_at(self._run, name, record["offset"])), "node": name}
 
     def _picture(self) -> JsonObject:
         return {
@@ -107,4 +139,6 @@ class FilmMaker:
             "journal": [list(entry) for entry in entries],
             "frames": self._frames,
             "sources": self._sources,
+            "records": self._records,
+            "field_texts": field_texts(),
         }

@@ -7,7 +7,6 @@ in every re-execution of the run.
 from __future__ import annotations
 
 from collections import deque
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from app.json_types import JsonObject, JsonValue
@@ -22,24 +21,15 @@ if TYPE_CHECKING:
     from engine.runtime.lab_network import LabNetwork
 
 #: Parcels that are kept, and the bytes that they may have together.
-KEPT_PARCELS = 1_000
+KEPT_PARCELS = 2_000
 KEPT_BYTES = 4 << 20
-#: Frames that one view decodes at most, and of which it chooses; those of a look before are not decoded again.
-DECODED_MAX = 300
 #: Bytes of a frame that are shown in hexadecimal, and characters of a body.
 HEX_MAX_BYTES = 16 * 1024
 BODY_MAX_CHARACTERS = 2_000
-#: Requests whose answer may still come.
-_REQUESTS_KEPT = 2_000
 #: Characters of a header field.
 _FIELD_MAX = 500
 
-_KIND_NAMES = {
-    ParcelKind.CONNECT: "connect",
-    ParcelKind.ACCEPT: "accept",
-    ParcelKind.FRAME: "frame",
-    ParcelKind.CLOSE: "close",
-}
+_FRAME = ParcelKind.FRAME.name
 
 
 class NotedParcel(NamedTuple):
@@ -47,13 +37,21 @@ class NotedParcel(NamedTuple):
 
     number: int
     sent_us: int
-    parcel: Parcel
+    kind: str
+    source: str
+    target: str
+    data: bytes
     delays_us: tuple[int, ...]
 
     @property
     def arrives_us(self) -> int:
         """When the first copy arrives."""
         return self.sent_us + min(self.delays_us, default=0)
+
+
+#: A parcel as it is kept: a plain tuple of texts and numbers is nothing to Python's garbage collector, see
+#: :mod:`engine.runtime.lab_journal`.
+_Row = tuple[int, int, str, str, str, bytes, tuple[int, ...]]
 
 
 class FrameRecorder:
@@ -64,50 +62,56 @@ class FrameRecorder:
         network.parcel_watchers.append(self._note)
         self._count = 0
         self._bytes = 0
-        self._kept: deque[NotedParcel] = deque()
-        #: Number -> what is shown of it. Of parcels that came while nobody looked only the last are decoded.
+        self._kept: deque[_Row] = deque()
+        #: Those of them that may be shown: what has arrived behind enough others never is again.
+        self._candidates: deque[_Row] = deque(maxlen=KEPT_PARCELS)
+        #: Number -> what was shown of it the last time.
         self._summaries: dict[int, JsonObject] = {}
-        self._decoded_up_to = 0
-        #: (client, server, opaque) -> number and code of a request.
-        self._requests: dict[tuple[str, str, int], tuple[int, int]] = {}
 
     def _note(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
         self._count += 1
-        self._kept.append(NotedParcel(self._count, self._network.loop.now_us, parcel, delays_us))
-        self._bytes += len(parcel.data)
+        kind, source, target, data = parcel
+        row = (self._count, self._network.loop.now_us, kind.name, source, target, data, delays_us)
+        self._kept.append(row)
+        self._candidates.append(row)
+        self._bytes += len(data)
         while len(self._kept) > KEPT_PARCELS or self._bytes > KEPT_BYTES:
-            self._bytes -= len(self._kept.popleft().parcel.data)
+            self._bytes -= len(self._kept.popleft()[5])
 
     def view(self, now_us: int) -> list[JsonValue]:
         """Frames in flight and the last that arrived, in the order of sending."""
-        self._decode_newest()
-        shown: list[JsonValue] = []
+        chosen: list[_Row] = []
         arrived = 0
-        for summary in reversed(self._summaries.values()):
-            if summary["arrives_us"] <= now_us:
+        for row in reversed(self._candidates):
+            if row[1] + min(row[6], default=0) <= now_us:
                 arrived += 1
                 if arrived > ARRIVED_FRAMES_SHOWN:
                     continue
-            shown.append(summary)
-            if len(shown) >= FRAMES_SHOWN:
-                break
-        shown.reverse()
-        return shown
+            chosen.append(row)
+        chosen.reverse()
+        self._candidates = deque(chosen, KEPT_PARCELS)
+        known, self._summaries = self._summaries, {}
+        for row in chosen[-FRAMES_SHOWN:]:
+            self._summaries[row[0]] = known.get(row[0]) or self._summary(NotedParcel(*row))
+        return list(self._summaries.values())
 
-    def _decode_newest(self) -> None:
-        fresh = min(self._count - self._decoded_up_to, DECODED_MAX, len(self._kept))
-        for noted in islice(self._kept, len(self._kept) - fresh, None):
-            self._summaries[noted.number] = self._summary(noted)
-        self._decoded_up_to = self._count
-        if len(self._summaries) > 2 * DECODED_MAX:
-            self._summaries = dict(islice(self._summaries.items(), len(self._summaries) - DECODED_MAX, None))
+    @property
+    def oldest_us(self) -> int | None:
+        """When the oldest frame that is kept was sent."""
+        return self._kept[0][1] if self._kept else None
+
+    def between(self, left_us: int, right_us: int, most: int) -> list[JsonValue]:
+        """The kept frames that were under way at some time between the two; of more than ``most`` one in so many."""
+        rows = [row for row in self._kept if row[1] <= right_us and row[1] + max(row[6], default=0) >= left_us]
+        every = max(1, -(-len(rows) // most))
+        return [self._summaries.get(row[0]) or self._summary(NotedParcel(*row)) for row in rows[::every]]
 
     def detail(self, number: int) -> JsonObject | None:
         """Everything about one frame: header fields, body, bytes. None when it is not kept (any more)."""
-        if not self._kept or not self._kept[0].number <= number <= self._kept[-1].number:
+        if not self._kept or not self._kept[0][0] <= number <= self._kept[-1][0]:
             return None
-        noted = self._kept[number - self._kept[0].number]
-        data = noted.parcel.data
+        noted = NotedParcel(*self._kept[number - self._kept[0][0]])
+        data = noted.data
         detail: JsonObject = {
             **self._summary(noted),
             "hex": data[:HEX_MAX_BYTES].hex(),
@@ -115,7 +119,7 @@ class FrameRecorder:
             "fields": {},
             "problem": None,
         }
-        if noted.parcel.kind is not ParcelKind.FRAME:
+        if noted.kind != _FRAME:
             return detail
         try:
             command = decode_command(data[4:])
@@ -126,25 +130,24 @@ class FrameRecorder:
         return detail
 
     def _summary(self, noted: NotedParcel) -> JsonObject:
-        parcel = noted.parcel
         view: JsonObject = {
             "id": noted.number,
-            "source": parcel.source,
-            "target": parcel.target,
-            "kind": _KIND_NAMES[parcel.kind],
+            "source": noted.source,
+            "target": noted.target,
+            "kind": noted.kind.lower(),
             "code": None,
-            "name": parcel.kind.value,
+            "name": ParcelKind[noted.kind].value,
             "oneway": False,
             "reply_to": None,
-            "size": len(parcel.data),
+            "size": len(noted.data),
             "sent_us": noted.sent_us,
             "arrives_us": noted.arrives_us,
             "dropped": not noted.delays_us,
             "copies": len(noted.delays_us),
         }
-        if parcel.kind is ParcelKind.FRAME:
+        if noted.kind == _FRAME:
             try:
-                command = decode_command(parcel.data[4:])
+                command = decode_command(noted.data[4:])
             except ProtocolError:
                 view["name"] = "no frame of RocketMQ"
             else:
@@ -152,21 +155,34 @@ class FrameRecorder:
         return view
 
     def _describe(self, view: JsonObject, noted: NotedParcel, command: RemotingCommand) -> None:
-        source, target = noted.parcel.source, noted.parcel.target
         view["code"] = command.code
         if command.is_response:
-            request = self._requests.get((target, source, command.opaque))
             view["kind"] = "response"
             view["name"] = _response_name(command.code)
-            if request is not None and request[0] < noted.number:
-                view["reply_to"], view["reply_to_name"] = request[0], _request_name(request[1])
+            request = self._request_of(noted, command.opaque)
+            if request is not None:
+                view["reply_to"], view["reply_to_name"] = request
             return
         view["kind"] = "request"
         view["name"] = _request_name(command.code)
         view["oneway"] = command.is_oneway
-        self._requests[(source, target, command.opaque)] = (noted.number, command.code)
-        if len(self._requests) > _REQUESTS_KEPT:
-            del self._requests[next(iter(self._requests))]
+
+    def _request_of(self, reply: NotedParcel, opaque: int) -> tuple[int, str] | None:
+        """Number and name of the newest frame before ``reply`` that it answers; None when that is not kept any more."""
+        as_text, as_bytes = b'"opaque":%d' % opaque, opaque.to_bytes(4, "big", signed=True)
+        for number, _, kind, source, target, data, _ in reversed(self._kept):
+            if number >= reply.number or kind != _FRAME or source != reply.target or target != reply.source:
+                continue
+            # Looking for the digits first spares decoding the hundreds of frames that others sent meanwhile.
+            if as_text not in data and as_bytes not in data:
+                continue
+            try:
+                command = decode_command(data[4:])
+            except ProtocolError:
+                continue
+            if command.opaque == opaque and not command.is_response:
+                return number, _request_name(command.code)
+        return None
 
 
 def _request_name(code: int) -> str:

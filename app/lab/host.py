@@ -19,6 +19,8 @@ from app.event_budget import EventBudget
 from app.json_types import JsonObject
 from app.lab.audience import Transport
 from app.lab.bounds import SUBMISSIONS_MAX, VIEWERS_MAX
+from app.lab.film import FilmJob
+from app.lab.garbage import FullCollections
 from app.lab.log_filter import LAB_THREAD
 from app.lab.refusal import LabRefused
 from app.lab.worlds import LabWorlds
@@ -133,6 +135,17 @@ class LabHost:
         self._hand_in(in_lab)
         return self._wait(answer, FILM_TIMEOUT_S)
 
+    def start_film(self, film: FilmJob) -> None:
+        """Have a film made; ``film.answer`` gets it. Does not wait. Raises :class:`LabRefused`."""
+        self._hand_in(lambda: self.worlds.add_film(film))
+
+    def film_of(self, answer: Future[JsonObject]) -> JsonObject:
+        """Wait for a film that was started. Raises :class:`LabRefused`."""
+        # The answer belongs to all who wait for it: one that gives up must not cancel it.
+        own: Future[JsonObject] = Future()
+        answer.add_done_callback(lambda done: _copy_result(done, own))
+        return self._wait(own, FILM_TIMEOUT_S)
+
     def _hand_in(self, work: Callable[[], None]) -> None:
         if len(self._submissions) >= SUBMISSIONS_MAX:
             raise LabRefused("server_busy")
@@ -199,6 +212,10 @@ class LabHost:
     def _run(self) -> None:
         # By default a thread that computes keeps the interpreter for 5 ms, which the live broker's clients would feel.
         sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_INTERVAL_S))
+        with FullCollections() as collections:
+            self._work(collections)
+
+    def _work(self, collections: FullCollections) -> None:
         while not self._stop.is_set():
             self._wake.clear()
             started = time.thread_time()
@@ -207,9 +224,21 @@ class LabHost:
             except Exception:
                 log.exception("the lab's thread failed in a turn; it goes on")
                 rest = 1.0
+            collections.collect_if_due(is_quiet=rest >= LONG_REST_S and not self._submissions)
             # What it used must be no more than its share; a browser's event ends the rest at once.
             used = time.thread_time() - started
             self._rests_long = rest >= LONG_REST_S
             if self._rests_long and self._submissions:
                 continue
             self._wake.wait(max(rest, used * (1 / SHARE - 1)))
+
+
+def _copy_result(done: Future[JsonObject], own: Future[JsonObject]) -> None:
+    if own.cancelled():
+        return
+    if done.cancelled():
+        own.set_exception(LabRefused("server_busy"))
+    elif (problem := done.exception()) is not None:
+        own.set_exception(problem)
+    else:
+        own.set_result(done.result())

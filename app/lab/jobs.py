@@ -8,8 +8,8 @@ from collections.abc import Callable
 from app.json_types import JsonObject
 from app.lab.timeline import EVENTS_PER_LOOK
 from engine.lab.condition import Condition
-from engine.lab.recording import Recording
 from engine.lab.run import STEP_ACTOR_MAX_EVENTS, LabRun
+from engine.lab.setting_fork import SettingFork
 
 
 class Job(ABC):
@@ -22,19 +22,26 @@ class Job(ABC):
     def advance(self, run: LabRun, until: Callable[[], bool]) -> bool:
         """Go on until ``until()``; True when it is done."""
 
+    def close(self) -> None:
+        """It is done, or not wanted any more."""
+        return
+
     def as_json(self, run: LabRun) -> JsonObject:
         """For the page: what is going on, and how far it has come."""
         return {"kind": self.kind, "event": run.event_number, "target": self.target}
 
 
 class Rebuild(Job):
-    """Brings a run to where its recording was made. The run has the recording's commands already."""
+    """Brings a run, which has all its commands already, to where it shall stand.
+
+    :param time_us: how far the clock had gone on after the last event.
+    """
 
     kind = "rebuild"
 
-    def __init__(self, recording: Recording) -> None:
-        self.target = recording.event
-        self._time_us = recording.time_us
+    def __init__(self, event: int, time_us: int = 0) -> None:
+        self.target = event
+        self._time_us = time_us
 
     def advance(self, run: LabRun, until: Callable[[], bool]) -> bool:
         """See the base."""
@@ -85,3 +92,39 @@ class StepActor(Job):
             if not run.step() or entries[-1].actor == self._actor or self._events_left <= 0:
                 return True
         return False
+
+
+class ChangeSetting(Job):
+    """Runs a story again with another setting; the page shows the old one meanwhile.
+
+    :param install: gets the new run when it has come to the same virtual time.
+    """
+
+    kind = "setting"
+
+    def __init__(self, fork: SettingFork, target: int, install: Callable[[LabRun], None]) -> None:
+        self._fork: SettingFork | None = fork
+        self.target = target
+        self._install = install
+
+    def advance(self, run: LabRun, until: Callable[[], bool]) -> bool:
+        """See the base."""
+        fork = self._fork
+        assert fork is not None
+        while not until():
+            if fork.advance(EVENTS_PER_LOOK):
+                self._fork = None
+                self._install(fork.run)
+                return True
+        return False
+
+    def close(self) -> None:
+        """See the base."""
+        if self._fork is not None:
+            self._fork.run.close()
+            self._fork = None
+
+    def as_json(self, run: LabRun) -> JsonObject:
+        """See the base."""
+        done = self._fork.run.event_number if self._fork is not None else self.target
+        return {"kind": self.kind, "event": done, "target": self.target}

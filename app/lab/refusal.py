@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from app.json_types import JsonObject
 from app.translator import LANGUAGES, translate
+from engine.lab.errors import LabError, RunLimitReached
 
 
 class LabRefused(Exception):
-    """What was asked for cannot be done; ``reason`` is the last part of the text's key."""
+    """What was asked for cannot be done.
+
+    :param reason: the last part of the text's key.
+    :param values: what stands for its placeholders; a mapping from language to text where that differs.
+    """
 
     def __init__(self, reason: str, **values: object) -> None:
         self.reason = reason
-        self.text = {language: translate(language, "lab.error." + reason, **values) for language in LANGUAGES}
+        self.text = {
+            language: translate(language, "lab.error." + reason, **_in(language, values)) for language in LANGUAGES
+        }
         super().__init__(self.text["en"])
 
     def as_json(self) -> JsonObject:
         """The payload of ``refused``, and the body of an HTTP error."""
         return {"reason": self.reason, "text": self.text, "error": self.text["en"]}
+
+
+def refusal_of(error: LabError, reason: str = "command") -> LabRefused:
+    """A refusal that says, in every language, what the engine's lab says. ``reason``: what it was about."""
+    return LabRefused("limit" if isinstance(error, RunLimitReached) else reason, problem=error.text)
+
+
+def _in(language: str, values: Mapping[str, object]) -> dict[str, object]:
+    return {name: value[language] if isinstance(value, Mapping) else value for name, value in values.items()}

@@ -15,43 +15,51 @@ from app.api import json_answer
 from app.json_types import JsonObject
 from app.lab.bounds import IMPORT_MAX_BYTES
 from app.lab.browser_identity import browser_of_request, remember_browser
-from app.lab.frames import KEPT_PARCELS
+from app.lab.detail_routes import add_detail_routes
 from app.lab.host import LabHost
 from app.lab.html_export import self_contained
 from app.lab.refusal import LabRefused
 from app.lab.session import WorldSession
+from app.lab.setting_table import setting_table
 from app.lab.sources import source_file
 from engine.lab.command import COMMANDS
 from engine.lab.scenario import Scenario
-from engine.lab.scenario_files import load_scenario, scenario_names
+from engine.lab.scenario_files import load_scenario, preset_scenario_names, scenario_names
 
-_STATUS = {"no_world": 404, "no_frame": 404, "no_source": 404, "server_busy": 503, "too_many_worlds": 503}
+_STATUS = {
+    "no_world": 404,
+    "no_frame": 404,
+    "no_source": 404,
+    "no_record": 404,
+    "no_entry": 404,
+    "no_broker": 404,
+    "server_busy": 503,
+    "too_many_worlds": 503,
+}
 
 
 def create_lab_routes(host: LabHost, static_folder: Path) -> Blueprint:
     """The blueprint with ``/lab`` and ``/api/lab``."""
     lab = Blueprint("lab", __name__)
+    add_detail_routes(lab, host)
 
     @lab.get("/lab")
     def scenario_list() -> ResponseReturnValue:
-        scenarios = [_scenario_json(load_scenario(name)) for name in scenario_names()]
-        return remember_browser(Response(render_template("lab_list.html", scenarios=scenarios)))
+        scenarios = sorted(map(load_scenario, preset_scenario_names()), key=lambda one: (one.order, one.name))
+        page = render_template(
+            "lab_list.html",
+            scenarios=[_scenario_json(scenario) for scenario in scenarios],
+            import_max_bytes=IMPORT_MAX_BYTES,
+        )
+        return remember_browser(Response(page))
 
     @lab.get("/lab/<scenario>")
     def stage(scenario: str) -> ResponseReturnValue:
         # A link may bring a scenario of its own along, which the server does not see in the address: the page is
         # served all the same, and says what is wrong when there is no such link.
         status = 200 if scenario in scenario_names() or "world" in request.args else 404
-        page = render_template("lab.html", lab_data={"commands": command_table()})
+        page = render_template("lab.html", lab_data=page_tables())
         return remember_browser(Response(page, status=status))
-
-    @lab.get("/api/lab/<world>/frames/<int:frame>")
-    def frame_detail(world: str, frame: int) -> Response:
-        browser = browser_of_request()
-        detail = host.ask(lambda worlds: worlds.session(world, browser).frame_detail(frame))
-        if detail is None:
-            raise LabRefused("no_frame", frame=frame, kept=KEPT_PARCELS)
-        return json_answer(detail)
 
     @lab.get("/api/lab/<world>/export.json")
     def export_json(world: str) -> Response:
@@ -62,7 +70,7 @@ def create_lab_routes(host: LabHost, static_folder: Path) -> Blueprint:
     def export_html(world: str) -> Response:
         browser = browser_of_request()
         film = host.film(lambda worlds: worlds.session(world, browser).recording())
-        page = render_template("lab.html", lab_data={"commands": command_table(), "recording": film})
+        page = render_template("lab.html", lab_data={**page_tables(), "recording": film})
         return _download(Response(self_contained(page, static_folder), mimetype="text/html"), "html")
 
     @lab.get("/api/lab/source")
@@ -71,7 +79,7 @@ def create_lab_routes(host: LabHost, static_folder: Path) -> Blueprint:
 
     @lab.post("/api/lab/import")
     def import_run() -> Response:
-        data = _json_body()
+        data = read_json_body()
         browser = browser_of_request()
         if browser is None:
             raise LabRefused("not_open")
@@ -83,6 +91,11 @@ def create_lab_routes(host: LabHost, static_folder: Path) -> Blueprint:
         return json_answer({"reason": refusal.reason, "error": refusal.text}, _STATUS.get(refusal.reason, 400))
 
     return lab
+
+
+def page_tables() -> JsonObject:
+    """What every page with a stage needs to know: ``commands``, :func:`setting_table`, ``import_max_bytes``."""
+    return {"commands": command_table(), **setting_table(), "import_max_bytes": IMPORT_MAX_BYTES}
 
 
 def command_table() -> JsonObject:
@@ -113,13 +126,15 @@ def _scenario_json(scenario: Scenario) -> JsonObject:
         "name": scenario.name,
         "title": dict(scenario.title),
         "about": dict(scenario.about),
+        "suggestion": dict(scenario.suggestion),
         "nodes": [{"name": node.name, "role": node.role.value} for node in scenario.nodes],
         "seconds": scenario.duration_ms // 1_000,
         "topics": [topic.name for topic in scenario.topics],
     }
 
 
-def _json_body() -> object:
+def read_json_body() -> object:
+    """What the current request brings along. Raises :class:`LabRefused`."""
     length = request.content_length
     if length is None or length > IMPORT_MAX_BYTES:
         raise LabRefused("import_too_long", limit=IMPORT_MAX_BYTES)

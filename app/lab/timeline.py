@@ -1,9 +1,9 @@
 """A run and its past: parked copies of it, so that going back takes a short way.
 
 The past is never stored, it is run again. A copy that has been run to some event cannot go back, so copies are parked
-every 750 events while the host has nothing better to do; going back to an event takes the next copy before it and
-runs it there. The views just before that event are kept too: stepping back once more needs no run at all. Of the rest
-of the past one view in 50 is kept, to show while somebody drags through it.
+every 600 events while the host has nothing better to do; going back to an event takes the next copy before it and
+runs it there. Who steps back gets the views just before that event too: stepping back once more needs no run at all.
+Of the rest of the past one view in 50 is kept, to show while somebody drags through it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import orjson
 from app.json_text import dump_json
 from app.json_types import JsonObject
 from app.lab.bounds import (
-    BACK_WINDOW_EVENTS,
     PARK_EVERY_EVENTS,
     PARKED_PER_WORLD,
     SPARSE_EVERY_EVENTS,
@@ -26,21 +25,14 @@ from app.lab.bounds import (
     VIEWS_KEPT,
 )
 from app.lab.frames import FrameRecorder
+from app.lab.refusal import LabRefused
 from app.lab.world_view import WorldView
 from engine.lab.run import LabRun
 
+#: For a detail of the past a copy is run so far, at once.
+DETAIL_WAY_EVENTS = 5_000
 #: Events that one slice runs between two looks at the clock.
 EVENTS_PER_LOOK = 25
-
-
-def _packed(view: JsonObject) -> bytes:
-    """``view`` as few bytes: hundreds of trees would make each of Python's garbage collections long."""
-    return zlib.compress(dump_json(view), 1)
-
-
-def _unpacked(packed: bytes | None) -> JsonObject | None:
-    view: JsonObject | None = None if packed is None else orjson.loads(zlib.decompress(packed))
-    return view
 
 
 @dataclass(slots=True)
@@ -72,7 +64,8 @@ class Timeline:
         self._growing_to = 0
         #: The copy that was looked at last.
         self._past: Copy | None = None
-        #: Every view of the stretches that were looked at, and one in so many of everything that copies ran through.
+        #: Every view of the stretches that were looked at, as text: hundreds of trees would make each of Python's
+        #: garbage collections long. And one in so many of everything that copies ran through, compressed.
         self._views: OrderedDict[int, bytes] = OrderedDict()
         self._sparse: dict[int, bytes] = {}
 
@@ -90,16 +83,23 @@ class Timeline:
 
     def kept_view(self, event: int) -> JsonObject | None:
         """The view after ``event``, if it is kept."""
-        return _unpacked(self._views.get(event) or self._sparse.get(event))
+        text = self._views.get(event)
+        view: JsonObject | None = self._sparse_view(event) if text is None else orjson.loads(text)
+        return view
 
     def near_view(self, event: int) -> JsonObject | None:
         """A view that is kept of less than one stretch before ``event``."""
         place = event - event % SPARSE_EVERY_EVENTS
-        return _unpacked(self._sparse.get(place) or self._sparse.get(place + SPARSE_EVERY_EVENTS))
+        return self._sparse_view(place) or self._sparse_view(place + SPARSE_EVERY_EVENTS)
+
+    def _sparse_view(self, event: int) -> JsonObject | None:
+        packed = self._sparse.get(event)
+        view: JsonObject | None = None if packed is None else orjson.loads(zlib.decompress(packed))
+        return view
 
     def keep_view(self, view: JsonObject) -> None:
         """Keep a view of the past for as long as there is room."""
-        self._views[view["event"]] = _packed(view)
+        self._views[view["event"]] = dump_json(view)
         self._views.move_to_end(view["event"])
         while len(self._views) > VIEWS_KEPT:
             self._views.popitem(last=False)
@@ -108,14 +108,20 @@ class Timeline:
         """Keep the view of a copy that passes, if it is one in so many."""
         event = copy.event
         if event % SPARSE_EVERY_EVENTS == 0 and event not in self._sparse and len(self._sparse) < SPARSE_VIEWS_KEPT:
-            self._sparse[event] = _packed(copy.view.build())
+            self._sparse[event] = zlib.compress(dump_json(copy.view.build()), 1)
 
-    def begin_seek(self, event: int) -> Seek:
-        """A way to the view after ``event``, which lies before the head's, from the nearest copy before it."""
+    def begin_seek(self, event: int, views_before: int = 0) -> Seek:
+        """A way to the view after ``event``, which lies before the head's, from the nearest copy before it.
+
+        ``views_before``: of so many events before it the views are kept too.
+        """
         self._park_past()
+        return Seek(self._take_copy(event), event, views_before, self.keep_view, self.keep_sparse_view)
+
+    def _take_copy(self, event: int) -> Copy:
+        """The last copy that leads to ``event``; it is not parked any more."""
         start = max((place for place, copy in self._parked.items() if self._leads_to(copy, event)), default=None)
-        copy = self._parked.pop(start) if start is not None else self._new_copy()
-        return Seek(copy, event, self.keep_view, self.keep_sparse_view)
+        return self._parked.pop(start) if start is not None else self._new_copy()
 
     def end_seek(self, seek: Seek) -> None:
         """Keep the copy that has arrived (or was left on the way)."""
@@ -126,6 +132,21 @@ class Timeline:
         if self._past is not None and self._past.event == event:
             return self._past.view.frames
         return self.head.frames
+
+    def run_at(self, event: int) -> LabRun:
+        """A run that stands right after ``event``, to be read only. Raises :class:`LabRefused` when that is far off."""
+        if event == self.run.event_number:
+            return self.run
+        if self._past is None or self._past.event != event:
+            seek = self.begin_seek(event)
+            is_near = event - seek.copy.event <= DETAIL_WAY_EVENTS
+            if is_near:
+                seek.advance(lambda: False)
+            self.end_seek(seek)
+            if not is_near:
+                raise LabRefused("far_event", event=event)
+        assert self._past is not None
+        return self._past.view.run
 
     def _leads_to(self, copy: Copy, event: int) -> bool:
         """Whether running ``copy`` on to ``event`` repeats what happened: it knows all commands on the way."""
@@ -194,26 +215,27 @@ class Timeline:
     # ------------------------------------------------------------------------------ forking
 
     def fork(self, event: int) -> None:
-        """The run as it was after ``event`` (and the commands given there) becomes the head."""
-        past, self._past = self._past, None
-        old = self.head
-        if past is not None and past.event == event and not past.view.run.is_replaying:
-            self.head = past.view
+        """A run on the way to ``event`` becomes the head, with the commands up to there and nothing behind.
+
+        It stands there already, or still has to be run there.
+        """
+        old, past = self.head, self._past
+        if past is not None and past.event == event:
+            self._past = None
+            copy = past
         else:
-            if past is not None:
-                past.close()
-            run = old.run
-            commands = [timed for timed in run.commands if timed.event <= event]
-            self.head = WorldView(LabRun(run.scenario, run.seed, commands))
-            self.run.run_events(event)
+            self._park_past()
+            copy = self._take_copy(event)
+        self.head = copy.view
+        self.run.forget_after(event)
         old.run.close()
         self._abandon_growing()
-        known = len(self.run.commands)
-        for place, copy in list(self._parked.items()):
-            if place > event or copy.view.run.is_replaying:
-                # It stands in the future that is gone, or is on the way there.
-                self._parked.pop(place).close()
-            copy.known_commands = min(copy.known_commands, known)
+        known = sum(timed.event <= event for timed in old.run.commands)
+        for place, other in list(self._parked.items()):
+            other.view.run.forget_after(event)
+            other.known_commands = min(other.known_commands, known)
+            if place > event:
+                self._parked.pop(place).close()  # it stands in the future that is gone
         for views in (self._views, self._sparse):
             for number in [number for number in views if number > event]:
                 del views[number]
@@ -245,28 +267,32 @@ class Timeline:
 
 
 class Seek:
-    """On the way to one event of the past. Its last steps are looked at one by one, for those who step back again."""
+    """On the way to one event of the past.
+
+    :param views_before: so many of the last steps are looked at one by one, for those who step back again.
+    """
 
     def __init__(
         self,
         copy: Copy,
         event: int,
+        views_before: int,
         keep_view: Callable[[JsonObject], None],
         keep_sparse_view: Callable[[Copy], None],
     ) -> None:
         self.copy = copy
         self.event = event
+        self._quick_to = event - views_before
         self._keep_view = keep_view
         self._keep_sparse_view = keep_sparse_view
 
     def advance(self, until: Callable[[], bool]) -> JsonObject | None:
         """Go on until ``until()``; the view when it has arrived."""
         run = self.copy.view.run
-        quick_to = self.event - BACK_WINDOW_EVENTS
-        while run.event_number < quick_to:
+        while run.event_number < self._quick_to:
             # Places of sparse views are multiples of the look's length: none is passed over.
             to_look = EVENTS_PER_LOOK - run.event_number % EVENTS_PER_LOOK
-            if until() or run.run_events(min(to_look, quick_to - run.event_number)) == 0:
+            if until() or run.run_events(min(to_look, self._quick_to - run.event_number)) == 0:
                 return None
             self._keep_sparse_view(self.copy)
         view = self.copy.view.build()

@@ -6,6 +6,7 @@ from app.json_types import JsonObject
 from app.lab.bounds import TREE_NODES_SHOWN
 from engine.client.red_black_tree import RedBlackNode, RedBlackTree
 from engine.protocol.message import MessageExt
+from engine.protocol.message_properties import KEY_SEPARATOR, PROPERTY_KEYS
 
 
 def tree_view(tree: RedBlackTree[MessageExt]) -> JsonObject | None:
@@ -21,10 +22,9 @@ def tree_view(tree: RedBlackTree[MessageExt]) -> JsonObject | None:
 def _node_view(tree: RedBlackTree[MessageExt], node: RedBlackNode[MessageExt], levels: int) -> JsonObject | None:
     if node is tree.nil:
         return None
-    message = node.value
     view: JsonObject = {
         "offset": node.key,
-        "key": message.keys[0] if message.keys else "",
+        "key": node.value.properties.get(PROPERTY_KEYS, "").partition(KEY_SEPARATOR)[0],
         "red": node.color == "red",
         "left": None,
         "right": None,

@@ -6,7 +6,6 @@ came in; everything else stays the same object from view to view, which also mak
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from app.json_types import JsonObject, JsonValue
@@ -121,7 +120,7 @@ class WorldView:
         if count > min(_ENTRIES_READ, len(journal.entries)):
             return None
         entries = journal.entries[len(journal.entries) - count :]
-        return {_node_of(entry.actor) for entry in entries}
+        return {node_of(entry.actor) for entry in entries}
 
     def _node(self, role: LabNodeRole, held: tuple[str, ...]) -> JsonObject:
         view: JsonObject = {
@@ -151,7 +150,8 @@ class WorldView:
         known = self._brokers.get(role.name)
         if known is None or known.broker is not broker:
             known = self._brokers[role.name] = BrokerView(broker)
-        return {"flush": role.spec.flush, **known.build(), "locks": known.locks()}
+        fixed = {"flush": role.spec.flush, "switched_off": list(role.switched_off)}
+        return {**fixed, **known.build(), "locks": known.locks()}
 
     # ------------------------------------------------------------------------------ the rest
 
@@ -217,7 +217,17 @@ def _fixed_part(run: LabRun) -> JsonObject:
 
 def _next_step(run: LabRun) -> JsonObject | None:
     step = next_step(run.world)
-    return None if step is None else asdict(step)
+    if step is None:
+        return None
+    return {
+        "actor": step.actor,
+        "node": step.node,
+        "label": step.label,
+        "due_us": step.due_us,
+        "file": step.file,
+        "line": step.line,
+        "function": step.function,
+    }
 
 
 def _name_server(role: NameServerRole) -> JsonObject:
@@ -248,7 +258,7 @@ def violation_view(violation: Violation) -> JsonObject:
     return view
 
 
-def _node_of(actor: str) -> str:
+def node_of(actor: str) -> str:
     """``B1`` of the task ``B1/flush`` and of the link ``P1->B1#2``."""
     source, arrow, target = actor.partition("->")
     return target.partition("#")[0] if arrow else source.partition("/")[0]

@@ -16,8 +16,8 @@ from app.lab.bounds import (
     WORLDS_MAX,
     WORLDS_PER_BROWSER,
 )
-from app.lab.film import FilmMaker
-from app.lab.refusal import LabRefused
+from app.lab.film import FilmJob, FilmMaker
+from app.lab.refusal import LabRefused, refusal_of
 from app.lab.requests import Control, OpenRequest, read_command, read_control, read_open
 from app.lab.session import WorldSession
 from engine.lab.errors import LabError, RecordingRefused, ScenarioError, UnknownScenario
@@ -51,7 +51,7 @@ class LabWorlds:
         self._browsers: dict[str, str] = {}
         self._joined: dict[str, WorldSession] = {}
         self.sessions: dict[str, WorldSession] = {}
-        self._films: list[FilmMaker] = []
+        self._films: list[FilmJob] = []
 
     # ------------------------------------------------------------------------------ browsers
 
@@ -138,7 +138,7 @@ class LabWorlds:
         if request.world:
             session = self._published(request.world, browser)
         elif request.link:
-            session = self._from_link(request.link, browser)
+            session = self._from_link(request, browser)
         else:
             session = self._of_scenario(request, browser)
         self._join(viewer_id, browser, session)
@@ -161,18 +161,19 @@ class LabWorlds:
         try:
             scenario = load_scenario(request.scenario)
         except ScenarioError as error:
-            raise LabRefused("scenario", problem=str(error)) from error
+            raise refusal_of(error, "scenario") from error
         return self._add(browser, LabRun(scenario, request.seed))
 
-    def _from_link(self, link: str, browser: str) -> WorldSession:
+    def _from_link(self, request: OpenRequest, browser: str) -> WorldSession:
         """The browser's world that stands where the link leads, or one that is rebuilt."""
-        for session in reversed(self.sessions.values()):
+        link = request.link
+        for session in () if request.fresh else reversed(self.sessions.values()):
             if session.owner == browser and session.leads_to(link):
                 return session
         try:
             recording = parse_link(link)
         except (RecordingRefused, UnknownScenario, ScenarioError) as error:
-            raise LabRefused("link", problem=str(error)) from error
+            raise refusal_of(error, "link") from error
         return self._rebuild(recording, browser, link)
 
     def import_run(self, data: object, browser: str) -> WorldSession:
@@ -180,14 +181,14 @@ class LabWorlds:
         try:
             recording = parse_export(data)
         except (RecordingRefused, ScenarioError) as error:
-            raise LabRefused("link", problem=str(error)) from error
+            raise refusal_of(error, "import") from error
         return self._rebuild(recording, browser)
 
     def _rebuild(self, recording: Recording, browser: str, link: str = "") -> WorldSession:
         try:
             run = LabRun(recording.scenario, recording.seed, recording.commands)
         except LabError as error:
-            raise LabRefused("link", problem=str(error)) from error
+            raise refusal_of(error, "link") from error
         session = self._add(browser, run)
         session.rebuild(recording, link)
         return session
@@ -248,6 +249,10 @@ class LabWorlds:
         if len(self._films) >= FILMS_MAX:
             raise LabRefused("server_busy")
         self._films.append(FilmMaker(recording, answer))
+
+    def add_film(self, film: FilmJob) -> None:
+        """Make a film that everybody will see, whatever else is being filmed."""
+        self._films.append(film)
 
     # ------------------------------------------------------------------------------ turns
 

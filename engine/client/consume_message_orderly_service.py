@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from engine.client.consume_message_hook import ConsumeMessageContext, ConsumeMessageHooks, ConsumeReturnType
 from engine.client.consume_message_service import CMResult, ConsumeMessageDirectlyResult
@@ -130,14 +131,23 @@ class ConsumeMessageOrderlyService:
         if delay_ms == SUSPEND_AS_CONFIGURED:
             delay_ms = self._config.suspend_current_queue_time_ms
         delay_ms = min(max(delay_ms, SUSPEND_MIN_MS), SUSPEND_MAX_MS)
-        self._workers.submit_later(OrderlyConsumeRequest(request.process_queue, request.message_queue), delay_ms)
+        # A task, not a bare timer, so that the wait has a name: it is what a blocked queue waits for.
+        self._spawn(self._submit_after(request, delay_ms), "consume later", request.message_queue)
+
+    async def _submit_after(self, request: OrderlyConsumeRequest, delay_ms: int) -> None:
+        await asyncio.sleep(delay_ms / 1_000)
+        self._workers.submit(OrderlyConsumeRequest(request.process_queue, request.message_queue))
+
+    def _spawn(self, work: Coroutine[Any, Any, None], name: str, queue: MessageQueue) -> None:
+        if self._workers.is_stopping:
+            work.close()
+        else:
+            place = f"{queue.topic} {queue.broker_name} {queue.queue_id}"
+            self._workers.background.spawn(work, f"{name} {place}")
 
     def _try_lock_later_and_reconsume(self, request: OrderlyConsumeRequest, delay_ms: int) -> None:
         """Lock the queue at the broker after ``delay_ms``, then come back to it."""
-        queue = request.message_queue
-        name = f"lock retry {queue.topic} {queue.broker_name} {queue.queue_id}"
-        if not self._workers.is_stopping:
-            self._workers.background.spawn(self._lock_and_reconsume(request, delay_ms), name)
+        self._spawn(self._lock_and_reconsume(request, delay_ms), "lock retry", request.message_queue)
 
     async def _lock_and_reconsume(self, request: OrderlyConsumeRequest, delay_ms: int) -> None:
         await asyncio.sleep(delay_ms / 1_000)

@@ -18,6 +18,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from engine.client.client_config import ClientConfig
 from engine.client.client_remoting_processor import ClientRemotingProcessor
 from engine.client.client_settings import DEFAULT_NAME_SERVER_ADDRESS, build_configs, check_first_arguments
 from engine.client.consume_concurrently import MessageListenerConcurrently
@@ -79,7 +80,7 @@ class DefaultMQPushConsumer(ServiceContext):
         check_first_arguments("DefaultMQPushConsumer", runtime, group)
         if group == DEFAULT_CONSUMER_GROUP:
             raise IllegalClientArgument(f"{group!r} is not allowed as a consumer group; choose a name of your own")
-        client_config, self.config = build_configs(name_server_addresses, PushConsumerConfig, settings)
+        client_config, self.config = self._build_configs(name_server_addresses, settings)
         self._own_runtime: LiveRuntime | None = None
         if runtime is None:
             keeps_files = self.config.message_model is MessageModel.BROADCASTING
@@ -93,6 +94,11 @@ class DefaultMQPushConsumer(ServiceContext):
         self._hooks = ConsumeMessageHooks()
         self.orderly_switches = OrderlySwitches(self._impl)
         self._life = ServiceLife(f"consumer group {group}")
+
+    def _build_configs(
+        self, name_server_addresses: str | tuple[str, ...] | list[str], settings: dict[str, Any]
+    ) -> tuple[ClientConfig, PushConsumerConfig]:
+        return build_configs(name_server_addresses, PushConsumerConfig, settings)
 
     def _make_offset_store(self, runtime: Runtime) -> OffsetStore:
         if self.config.message_model is MessageModel.BROADCASTING:

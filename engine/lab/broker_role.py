@@ -8,6 +8,7 @@ from engine.broker.broker import Broker
 from engine.broker.broker_config import BrokerConfig
 from engine.lab.node_role import LabNodeRole
 from engine.lab.settings import LAB_COMMIT_LOG_FILE_BYTES, of_class
+from engine.lab.switches import apply_to_broker
 from engine.protocol.subscription_group_config import SubscriptionGroupConfig
 from engine.protocol.topic_config import TopicConfig
 from engine.runtime.lab_storage import LabStorage
@@ -42,6 +43,7 @@ class BrokerRole(LabNodeRole):
         broker = Broker(self.runtime, config, MessageStoreConfig(flush_disk_type=flush, **store_settings))
         if self.incarnation == 0:
             self._create_topics_and_groups(broker)
+        apply_to_broker(broker, self.switched_off)
         self.broker = broker
         await broker.start()
 

@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from engine.lab import refusal_texts as texts
 from engine.lab.errors import CommandRefused
 from engine.lab.frame_names import REPLY
 from engine.lab.scenario import ListenerResult, SettingValue
+from engine.lab.switches import SWITCHES
 from engine.protocol.request_code import RequestCode
 
 CommandValue = SettingValue | tuple[str, ...]
@@ -53,6 +55,8 @@ class Target(StrEnum):
     LINK = "link"
     #: A link, or nothing for any.
     ANY_LINK = "link or nothing"
+    #: A node, or nothing for all that it concerns.
+    ANY_NODE = "node or nothing"
     ACTOR = "actor"
     TOPIC = "topic"
     NOTHING = "nothing"
@@ -243,6 +247,25 @@ COMMANDS: Mapping[str, CommandKind] = {
         ("An administrator changes the topic on every broker.", "管理员在所有 Broker 上修改该主题。"),
         CommandField("n", "integer", low=1, high=64),
     ),
+    "lock-switch": _kind(
+        Target.ANY_NODE,
+        ("Switch a lock", "开关锁"),
+        (
+            "One of the locks of ordered consumption lets everybody in, or works again.",
+            "顺序消费的某一把锁不再阻拦任何人，或重新生效。",
+        ),
+        CommandField("lock", "choice", next(iter(SWITCHES)), allowed=tuple(SWITCHES)),
+        CommandField("on", "switch", False),
+    ),
+    "forced-unlock": _kind(
+        Target.CONSUMER,
+        ("Forced unlock", "强制解锁"),
+        (
+            "The consumer gives the queue up at once, whether or not its listener runs, and takes it over anew.",
+            "消费者立即放弃该队列（不管监听器是否在运行），随后重新接管。",
+        ),
+        CommandField("queue_id", "integer", 0, high=1_023),
+    ),
     "hold": _kind(
         Target.ACTOR,
         ("Hold", "按住"),
@@ -267,23 +290,23 @@ def parse_command(data: object) -> Command:
     can tell.
     """
     if not isinstance(data, Mapping):
-        raise CommandRefused(f"a command is an object with the field 'kind', got {data!r:.60}")
+        raise CommandRefused(texts.NO_COMMAND_OBJECT, data=data)
     kind = data.get("kind")
     if not isinstance(kind, str) or kind not in COMMANDS:
-        raise CommandRefused(f"there is no command {kind!r:.60}; allowed: {', '.join(COMMANDS)}")
+        raise CommandRefused(texts.NO_COMMAND, kind=kind, known=", ".join(COMMANDS))
     spec = COMMANDS[kind]
     allowed = ["kind", "target", *(field.name for field in spec.fields)]
     for name in data:
         if name not in allowed:
-            raise CommandRefused(f"{kind} has no field {name!r:.60}; allowed: {', '.join(allowed)}")
+            raise CommandRefused(texts.NO_FIELD, kind=kind, field=name, known=", ".join(allowed))
     target = data.get("target", "")
     if not isinstance(target, str) or len(target) > TEXT_MAX_LENGTH:
-        raise CommandRefused(f"{kind}.target must be a text of at most {TEXT_MAX_LENGTH} characters")
+        raise CommandRefused(texts.TARGET_TOO_LONG, kind=kind, limit=TEXT_MAX_LENGTH)
     if spec.target is Target.NOTHING:
         if target:
-            raise CommandRefused(f"{kind} takes no target, got {target!r}")
-    elif not target and spec.target is not Target.ANY_LINK:
-        raise CommandRefused(f"{kind}.target is missing: the name of a {spec.target.value}")
+            raise CommandRefused(texts.NO_TARGET_TAKEN, kind=kind, target=target)
+    elif not target and spec.target not in (Target.ANY_LINK, Target.ANY_NODE):
+        raise CommandRefused(texts.TARGET_MISSING, kind=kind, target=spec.target.value)
     return Command(kind, target, {field.name: _value(kind, field, data.get(field.name)) for field in spec.fields})
 
 
@@ -291,45 +314,48 @@ def _value(kind: str, field: CommandField, value: object) -> CommandValue:
     """``value`` checked, or the default. Raises :class:`CommandRefused`."""
     if value is None:
         if field.default is None:
-            raise CommandRefused(f"{kind}.{field.name} is missing")
+            raise CommandRefused(texts.VALUE_MISSING, kind=kind, field=field.name)
         return field.default
     checked, expected = _CHECKS[field.kind](field, value)
     if checked is None:
-        raise CommandRefused(f"{kind}.{field.name} is {value!r:.60}; allowed: {expected}")
+        raise CommandRefused(texts.BAD_VALUE, kind=kind, field=field.name, value=value, expected=expected)
     return checked
 
 
-_Checked = tuple[CommandValue | None, str]
+_Checked = tuple[CommandValue | None, texts.Words]
 
 
 def _integer(field: CommandField, value: object) -> _Checked:
     fits = isinstance(value, int) and not isinstance(value, bool) and field.low <= value <= field.high
-    return value if fits and isinstance(value, int) else None, f"a whole number from {field.low:g} to {field.high:g}"
+    expected = texts.WHOLE_NUMBER.filled({"low": field.low, "high": field.high})
+    return value if fits and isinstance(value, int) else None, expected
 
 
 def _number(field: CommandField, value: object) -> _Checked:
-    expected = f"a number from {field.low:g} to {field.high:g}"
+    expected = texts.NUMBER.filled({"low": field.low, "high": field.high})
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
         return None, expected
     return float(value) if field.low <= value <= field.high else None, expected
 
 
 def _switch(field: CommandField, value: object) -> _Checked:
-    return value if isinstance(value, bool) else None, "true or false"
+    return value if isinstance(value, bool) else None, texts.SWITCH
 
 
 def _choice(field: CommandField, value: object) -> _Checked:
-    names = ", ".join(name or "(nothing: any)" for name in field.allowed)
-    return value if isinstance(value, str) and value in field.allowed else None, names
+    expected = {
+        language: ", ".join(name or nothing for name in field.allowed) for language, nothing in texts.ANYTHING.items()
+    }
+    return value if isinstance(value, str) and value in field.allowed else None, expected
 
 
 def _text(field: CommandField, value: object) -> _Checked:
     fits = isinstance(value, str) and 0 < len(value) <= TEXT_MAX_LENGTH
-    return value if fits and isinstance(value, str) else None, f"a text of 1 to {TEXT_MAX_LENGTH} characters"
+    return value if fits and isinstance(value, str) else None, texts.TEXT.filled({"limit": TEXT_MAX_LENGTH})
 
 
 def _names(field: CommandField, value: object) -> _Checked:
-    expected = "a list of at least one node name"
+    expected = texts.NODE_NAMES
     if not isinstance(value, list | tuple) or not 0 < len(value) <= 100:
         return None, expected
     names = tuple(name for name in value if isinstance(name, str) and 0 < len(name) <= TEXT_MAX_LENGTH)
@@ -337,7 +363,7 @@ def _names(field: CommandField, value: object) -> _Checked:
 
 
 def _any(field: CommandField, value: object) -> _Checked:
-    expected = f"a finite number, true, false, or a text of at most {TEXT_MAX_LENGTH} characters"
+    expected = texts.PLAIN_VALUE.filled({"limit": TEXT_MAX_LENGTH})
     if isinstance(value, str):
         return value if len(value) <= TEXT_MAX_LENGTH else None, expected
     if isinstance(value, float):

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from engine.client.consume_concurrently import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
+from engine.client.consume_orderly import ConsumeOrderlyContext, ConsumeOrderlyStatus
 from engine.client.default_mq_push_consumer import DefaultMQPushConsumer
 from engine.lab.history import ConsumeBegan, ConsumeEnded
 from engine.lab.node_role import LabNodeRole
 from engine.lab.scenario import ListenerResult, ListenerSpec, NodeSpec
+from engine.lab.switches import apply_to_consumer
 from engine.protocol.enums import ConsumeFromWhere, MessageModel
 from engine.protocol.message import MessageExt
 
@@ -62,15 +64,54 @@ class ConsumerRole(LabNodeRole):
             "consume_thread_max": spec.threads,
         }
         settings |= cast("dict[str, Any]", self.settings)
-        consumer = DefaultMQPushConsumer(self.runtime, spec.group, self.world.name_server_address, **settings)
+        consumer = self._make_consumer(settings)
         consumer.subscribe(spec.topic, spec.expression)
-        consumer.register_message_listener(self._listen)
+        if spec.orderly:
+            consumer.register_message_listener_orderly(self._listen_orderly)
+        else:
+            consumer.register_message_listener(self._listen_concurrently)
+        apply_to_consumer(consumer, self.switched_off)
         self.consumer = consumer
         await consumer.start()
 
-    async def _listen(
+    def change_listener(self, duration_ms: int, result: ListenerResult) -> None:
+        """From the next call on all messages are treated alike."""
+        was = self.spec.listener
+        self.listener = ListenerSpec(duration_ms, result, commit_every=was.commit_every, suspend_ms=was.suspend_ms)
+
+    async def _listen_concurrently(
         self, messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext
     ) -> ConsumeConcurrentlyStatus:
+        result = await self._listen(messages, context)
+        if result in (ListenerResult.LATER, ListenerResult.SUSPEND):
+            return ConsumeConcurrentlyStatus.RECONSUME_LATER
+        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+    async def _listen_orderly(
+        self, messages: Sequence[MessageExt], context: ConsumeOrderlyContext
+    ) -> ConsumeOrderlyStatus:
+        listener = self.listener
+        context.auto_commit = listener.commit_every is None
+        if listener.suspend_ms is not None:
+            context.suspend_current_queue_time_ms = listener.suspend_ms
+        result = await self._listen(messages, context)
+        if result in (ListenerResult.LATER, ListenerResult.SUSPEND):
+            return ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
+        if result is ListenerResult.ROLLBACK:
+            return ConsumeOrderlyStatus.ROLLBACK
+        every = listener.commit_every
+        is_last = every is not None and any((message.queue_offset + 1) % every == 0 for message in messages)
+        if result is ListenerResult.COMMIT or is_last:
+            return ConsumeOrderlyStatus.COMMIT
+        return ConsumeOrderlyStatus.SUCCESS
+
+    def _make_consumer(self, settings: dict[str, Any]) -> DefaultMQPushConsumer:
+        return DefaultMQPushConsumer(self.runtime, self.spec.group, self.world.name_server_address, **settings)
+
+    async def _listen(
+        self, messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext | ConsumeOrderlyContext
+    ) -> ListenerResult:
+        """What both kinds have in common. Raises :class:`ListenerFailed` where the scenario says so."""
         self._call_count += 1
         number, queue, world = self._call_count, context.message_queue, self.world
         keys = tuple(_key_of(message) for message in messages)
@@ -88,18 +129,18 @@ class ConsumerRole(LabNodeRole):
                 await asyncio.get_running_loop().create_future()
             await asyncio.sleep(listener.duration_ms / 1_000)
             result = _worst(results)
+            if result in _NEED_AUTO_COMMIT_OFF and getattr(context, "auto_commit", True):
+                result = ListenerResult.SUCCESS
             for message, key in zip(messages, keys, strict=True):
                 world.history.consumes_ended.append(ConsumeEnded(*self._seen(context, message, key), result.value))
         finally:
             self.listener_calls.pop(number, None)
         if result is ListenerResult.THROWS:
             raise ListenerFailed(f"the scenario lets the listener fail with {', '.join(keys)}")
-        if result is ListenerResult.LATER:
-            return ConsumeConcurrentlyStatus.RECONSUME_LATER
-        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+        return result
 
     def _seen(
-        self, context: ConsumeConcurrentlyContext, message: MessageExt, key: str
+        self, context: ConsumeConcurrentlyContext | ConsumeOrderlyContext, message: MessageExt, key: str
     ) -> tuple[int, int, str, str, str, str, int, int, str, int]:
         queue = context.message_queue
         return (
@@ -129,9 +170,22 @@ def _key_of(message: MessageExt) -> str:
     return keys[0] if keys else ""
 
 
+_WORST_FIRST = (
+    ListenerResult.THROWS,
+    ListenerResult.LATER,
+    ListenerResult.SUSPEND,
+    ListenerResult.ROLLBACK,
+    ListenerResult.COMMIT,
+)
+
+
+#: Mean SUCCESS to everybody else.
+_NEED_AUTO_COMMIT_OFF = (ListenerResult.COMMIT, ListenerResult.ROLLBACK)
+
+
 def _worst(results: Sequence[ListenerResult]) -> ListenerResult:
     """A batch succeeds or fails as a whole."""
-    for result in (ListenerResult.THROWS, ListenerResult.LATER):
+    for result in _WORST_FIRST:
         if result in results:
             return result
     return ListenerResult.SUCCESS

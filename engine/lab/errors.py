@@ -1,14 +1,33 @@
-"""What a person can do wrong in the lab. Every message names what was wrong and what is allowed."""
+"""What a person can do wrong in the lab. Every message names what was wrong and what is allowed.
+
+People read these messages on the page, in their language: an error carries one of the texts of
+:mod:`engine.lab.refusal_texts`, filled in every language. ``str(error)`` is the English one.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from engine.lab.refusal_texts import SCENARIO_ERROR, RefusalText
+
 
 class LabError(Exception):
-    """Base of the lab's errors."""
+    """Base of the lab's errors.
+
+    :param text: what is wrong, from the table.
+    :param values: what its placeholders stand for; a mapping from language to text where the value is itself words.
+    :ivar text: language -> the filled text.
+    """
+
+    def __init__(self, text: RefusalText, **values: object) -> None:
+        self.text: Mapping[str, str] = text.filled(values)
+        super().__init__(self.text["en"])
 
 
 class ScenarioError(LabError):
     """A scenario cannot be read.
+
+    Scenarios are written by authors, with English field names: what is wrong with a field is said in English only.
 
     :ivar line: line of the text, from 1; 0 when no line can be named.
     :ivar field: the field's full name, such as ``nodes.C1.listener.result``; empty for the whole text.
@@ -19,8 +38,9 @@ class ScenarioError(LabError):
         self.line = line
         self.field = field
         self.message = message
-        where = f"line {line}, {field}" if field else f"line {line}"
-        super().__init__(f"{where}: {message}")
+        english = f"line {line}, {field}" if field else f"line {line}"
+        chinese = f"第 {line} 行，{field}" if field else f"第 {line} 行"
+        super().__init__(SCENARIO_ERROR, where={"en": english, "zh": chinese}, message=message)
 
 
 class UnknownScenario(LabError):

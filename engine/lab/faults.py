@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from engine.lab import refusal_texts as texts
 from engine.lab.broker_role import BrokerRole
 from engine.lab.command import Command
 from engine.lab.consumer_role import ConsumerRole
@@ -17,9 +18,10 @@ from engine.lab.errors import CommandRefused, SettingRefused
 from engine.lab.history import CommandApplied
 from engine.lab.link_faults import NextFrameFault
 from engine.lab.node_role import LabNodeRole
-from engine.lab.scenario import ListenerResult, ListenerSpec
+from engine.lab.scenario import ListenerResult, Role
 from engine.lab.scenario_nodes import NODE_NAME, NODES_MAX
 from engine.lab.settings import check_settings, find_setting
+from engine.lab.switches import SWITCHES, apply_to_broker, apply_to_consumer
 from engine.protocol.errors import ProtocolError
 from engine.protocol.names import validate_topic
 from engine.runtime.lab_actor import LabActor
@@ -60,7 +62,7 @@ def find_node(world: ScenarioWorld, name: str) -> LabNodeRole:
     """The node of that name. Raises :class:`NoSuchTarget`."""
     role = world.nodes.get(name)
     if role is None:
-        raise NoSuchTarget(f"there is no node {name!r}; there are: {', '.join(world.nodes)}")
+        raise NoSuchTarget(texts.NO_NODE, name=name, known=", ".join(world.nodes))
     return role
 
 
@@ -68,7 +70,7 @@ def _broker(world: ScenarioWorld, command: Command) -> BrokerRole:
     role = find_node(world, command.target)
     if not isinstance(role, BrokerRole):
         names = ", ".join(broker.name for broker in world.brokers())
-        raise NoSuchTarget(f"{command.kind} needs a broker, {role.name} is a {role.role}; brokers: {names}")
+        raise NoSuchTarget(texts.NEEDS_BROKER, kind=command.kind, name=role.name, role=role.role, known=names)
     return role
 
 
@@ -76,7 +78,7 @@ def _consumer(world: ScenarioWorld, name: str, kind: str) -> ConsumerRole:
     role = find_node(world, name)
     if not isinstance(role, ConsumerRole):
         names = ", ".join(consumer.name for consumer in world.consumers())
-        raise NoSuchTarget(f"{kind} needs a consumer, {role.name} is a {role.role}; consumers: {names}")
+        raise NoSuchTarget(texts.NEEDS_CONSUMER, kind=kind, name=role.name, role=role.role, known=names)
     return role
 
 
@@ -85,7 +87,7 @@ def _directions(world: ScenarioWorld, link: str) -> list[tuple[str, str]]:
     both, arrow = "<->" in link, "<->" if "<->" in link else "->"
     source, found, target = link.partition(arrow)
     if not found:
-        raise NoSuchTarget(f"{link!r} is no link; write P1->B1 for one direction, P1<->B1 for both")
+        raise NoSuchTarget(texts.NO_LINK, link=link)
     for name in (source, target):
         find_node(world, name)
     return [(source, target), (target, source)] if both else [(source, target)]
@@ -96,12 +98,14 @@ def find_actor(world: ScenarioWorld, name: str) -> LabActor:
     for actor in world.lab.actors():
         if actor.name == name and actor.node.alive:
             return actor
-    raise NoSuchTarget(f"no task or link is called {name!r} now")
+    raise NoSuchTarget(texts.NO_ACTOR, name=name)
 
 
-def _need(role: LabNodeRole, allowed: tuple[str, ...], deed: str) -> None:
+def _need(role: LabNodeRole, allowed: tuple[str, ...], deed: texts.Words) -> None:
+    words = texts.STATUS_WORDS
     if role.status not in allowed:
-        raise WrongNodeState(f"{role.name} is {role.status}: only a node that is {' or '.join(allowed)} can {deed}")
+        states = texts.either([words[status] for status in allowed])
+        raise WrongNodeState(texts.WRONG_STATE, name=role.name, status=words[role.status], allowed=states, deed=deed)
 
 
 # --- processes -----------------------------------------------------------------------------------------------------
@@ -109,14 +113,14 @@ def _need(role: LabNodeRole, allowed: tuple[str, ...], deed: str) -> None:
 
 def _crash(world: ScenarioWorld, command: Command) -> None:
     role = find_node(world, command.target)
-    _need(role, ("running", "paused"), "crash")
+    _need(role, ("running", "paused"), texts.CRASH)
     world.lab.crash(role.name)
     role.crashed()
 
 
 def _crash_power(world: ScenarioWorld, command: Command) -> None:
     role = find_node(world, command.target)
-    _need(role, ("running", "paused"), "lose its power")
+    _need(role, ("running", "paused"), texts.LOSE_POWER)
     torn = command.kind == "torn-write" or bool(command.value.get("torn"))
     world.lab.crash(role.name, keep_page_cache=False, silent=True, torn=torn)
     role.crashed()
@@ -129,19 +133,19 @@ def _torn_write(world: ScenarioWorld, command: Command) -> None:
 
 def _restart(world: ScenarioWorld, command: Command) -> None:
     role = find_node(world, command.target)
-    _need(role, ("crashed", "off"), "be started")
+    _need(role, ("crashed", "off"), texts.BE_STARTED)
     role.restart()
 
 
 def _pause(world: ScenarioWorld, command: Command) -> None:
     role = find_node(world, command.target)
-    _need(role, ("running",), "be paused")
+    _need(role, ("running",), texts.BE_PAUSED)
     world.lab.pause(role.name)
 
 
 def _resume(world: ScenarioWorld, command: Command) -> None:
     role = find_node(world, command.target)
-    _need(role, ("paused",), "go on")
+    _need(role, ("paused",), texts.GO_ON)
     world.lab.resume(role.name)
 
 
@@ -156,7 +160,7 @@ def _kill_consumer(world: ScenarioWorld, command: Command) -> None:
 
 def _stop_consumer(world: ScenarioWorld, command: Command) -> None:
     role = _consumer(world, command.target, command.kind)
-    _need(role, ("running",), "be stopped")
+    _need(role, ("running",), texts.BE_STOPPED)
     role.stop()
 
 
@@ -169,15 +173,52 @@ def _add_consumer(world: ScenarioWorld, command: Command) -> None:
     like = _consumer(world, str(command.value["like"]), command.kind)
     name = command.target
     if not NODE_NAME.fullmatch(name):
-        raise NoSuchTarget(f"{name!r} is no name for a node; allowed: a letter, then up to 19 letters, digits, - or _")
+        raise NoSuchTarget(texts.NO_NODE_NAME, name=name)
     if len(world.nodes) >= NODES_MAX:
-        raise TooManyFaults(f"a world has at most {NODES_MAX} nodes")
+        raise TooManyFaults(texts.TOO_MANY_NODES, limit=NODES_MAX)
     world.add_node(dataclasses.replace(like.spec, name=name, start_ms=0, stop_ms=None))
 
 
 def _listener(world: ScenarioWorld, command: Command) -> None:
     role = _consumer(world, command.target, command.kind)
-    role.listener = ListenerSpec(_integer(command, "duration_ms"), ListenerResult(str(command.value["result"])))
+    role.change_listener(_integer(command, "duration_ms"), ListenerResult(str(command.value["result"])))
+
+
+def _lock_switch(world: ScenarioWorld, command: Command) -> None:
+    name, is_on = str(command.value["lock"]), bool(command.value["on"])
+    is_of_broker = SWITCHES[name].role is Role.BROKER
+    roles: list[LabNodeRole]
+    if command.target:
+        roles = [_broker(world, command) if is_of_broker else _consumer(world, command.target, command.kind)]
+    else:
+        roles = [*world.brokers()] if is_of_broker else [*world.consumers()]
+        _flip(world.switched_off, name, is_on)
+    for role in roles:
+        _flip(role.switched_off, name, is_on)
+        if isinstance(role, BrokerRole) and role.broker is not None:
+            apply_to_broker(role.broker, role.switched_off)
+        elif isinstance(role, ConsumerRole) and role.consumer is not None:
+            apply_to_consumer(role.consumer, role.switched_off)
+
+
+def _flip(switched_off: dict[str, None], name: str, is_on: bool) -> None:
+    switched_off.pop(name, None)
+    if not is_on:
+        switched_off[name] = None
+
+
+def _forced_unlock(world: ScenarioWorld, command: Command) -> None:
+    role = _consumer(world, command.target, command.kind)
+    _need(role, ("running", "paused"), texts.GIVE_UP_A_QUEUE)
+    consumer, queue_id = role.consumer, _integer(command, "queue_id")
+    queues = [
+        queue for queue in (consumer.process_queues if consumer is not None else ()) if queue.queue_id == queue_id
+    ]
+    owned = [queue for queue in queues if queue.topic == role.spec.topic]
+    if consumer is None or not owned:
+        raise NoSuchTarget(texts.NOT_ITS_QUEUE, name=role.name, queue_id=queue_id, topic=role.spec.topic)
+    for queue in owned:
+        role.spawn(consumer.force_unlock(queue), "forced unlock")
 
 
 def _setting(world: ScenarioWorld, command: Command) -> None:
@@ -187,7 +228,7 @@ def _setting(world: ScenarioWorld, command: Command) -> None:
         value = setting.check(command.value["value"])
         check_settings(role.role, {**role.settings, setting.name: value})
     except SettingRefused as error:
-        raise CommandRefused(str(error)) from error
+        raise CommandRefused(texts.PROBLEM, problem=error.text) from error
     role.settings[setting.name] = value
 
 
@@ -196,10 +237,10 @@ def _queue_count(world: ScenarioWorld, command: Command) -> None:
     try:
         validate_topic(topic)
     except ProtocolError as error:
-        raise NoSuchTarget(str(error)) from error
+        raise NoSuchTarget(texts.NO_TOPIC_NAME, problem=error) from error
     running = [role for role in world.brokers() if role.status in ("running", "paused")]
     if not running:
-        raise WrongNodeState("no broker runs that could be told")
+        raise WrongNodeState(texts.NO_BROKER_RUNS)
     for role in running:
         role.spawn(role.change_queue_count(topic, _integer(command, "n")), "administrator")
 
@@ -212,9 +253,9 @@ def _partition(world: ScenarioWorld, command: Command) -> None:
     for name in (*left, *right):
         find_node(world, name)
         if name in left and name in right:
-            raise CommandRefused(f"{name} cannot be on both sides of a partition")
+            raise CommandRefused(texts.ON_BOTH_SIDES, name=name)
     if len(world.link_faults.partitions) >= FAULTS_MAX:
-        raise TooManyFaults(f"there are {FAULTS_MAX} partitions already: heal the links first")
+        raise TooManyFaults(texts.TOO_MANY_PARTITIONS, limit=FAULTS_MAX)
     world.link_faults.partitions.append(Partition(left, right, one_way=bool(command.value["one_way"])))
 
 
@@ -261,9 +302,9 @@ def _next_frame(world: ScenarioWorld, command: Command, delays_us: tuple[int, ..
     waiting = world.link_faults.next_frames
     directions = _directions(world, command.target) if command.target else [("", "")]
     if len(directions) > 1:
-        raise CommandRefused(f"{command.kind} waits for one frame: write P1->B1, not P1<->B1")
+        raise CommandRefused(texts.ONE_FRAME_ONLY, kind=command.kind)
     if len(waiting) >= FAULTS_MAX:
-        raise TooManyFaults(f"{FAULTS_MAX} faults wait for a frame already: heal the links first")
+        raise TooManyFaults(texts.TOO_MANY_FRAME_FAULTS, limit=FAULTS_MAX)
     waiting.append(NextFrameFault(str(command.value["frame"]), *directions[0], delays_us))
 
 
@@ -319,6 +360,7 @@ _ACTIONS: Mapping[str, Callable[[ScenarioWorld, Command], Any]] = {
     "disk-full": _disk_full,
     "drop-next": _drop_next,
     "duplicate-next": _duplicate_next,
+    "forced-unlock": _forced_unlock,
     "heal": _heal,
     "hold": _hold,
     "kill-consumer": _kill_consumer,
@@ -327,6 +369,7 @@ _ACTIONS: Mapping[str, Callable[[ScenarioWorld, Command], Any]] = {
     "link-loss": _link_loss,
     "link-reorder": _link_reorder,
     "listener": _listener,
+    "lock-switch": _lock_switch,
     "partition": _partition,
     "pause-node": _pause,
     "queue-count": _queue_count,

@@ -31,32 +31,33 @@ class FrameNames:
     """Put :meth:`note` on the network's ``parcel_watchers``."""
 
     def __init__(self) -> None:
-        self._frames: deque[Parcel] = deque(maxlen=FRAMES_REMEMBERED)
+        #: Source, target and bytes of each.
+        self._frames: deque[tuple[str, str, bytes]] = deque(maxlen=FRAMES_REMEMBERED)
 
     def note(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
         """Remember a frame."""
         if parcel.kind is ParcelKind.FRAME:
-            self._frames.append(parcel)
+            self._frames.append((parcel.source, parcel.target, parcel.data))
 
     def name_of(self, parcel: Parcel) -> str:
         """The frame's name; ``connection request`` and the like for other parcels."""
         if parcel.kind is not ParcelKind.FRAME:
             return str(parcel.kind.value)
-        command = _decode(parcel)
+        command = _decode(parcel.data)
         if command is None:
             return "malformed frame"
         if not command.is_response:
             return request_name(command.code)
-        for frame in reversed(self._frames):
-            if frame.source == parcel.target and frame.target == parcel.source:
-                request = _decode(frame)
+        for source, target, data in reversed(self._frames):
+            if source == parcel.target and target == parcel.source:
+                request = _decode(data)
                 if request is not None and not request.is_response and request.opaque == command.opaque:
                     return f"{REPLY} to {request_name(request.code)}"
         return REPLY
 
 
-def _decode(parcel: Parcel) -> RemotingCommand | None:
+def _decode(frame: bytes) -> RemotingCommand | None:
     try:
-        return decode_command(parcel.data[4:])
+        return decode_command(frame[4:])
     except ProtocolError:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import PurePath
 from types import CodeType
 from typing import Any
@@ -96,7 +97,13 @@ def _task_of(actor: LabActor) -> LabTask[Any] | None:
 
 
 def _named(code: CodeType, line: int) -> tuple[str, int, str]:
-    path = PurePath(code.co_filename)
-    if not path.is_relative_to(_PROJECT / "engine"):
-        return "", 0, ""
-    return path.relative_to(_PROJECT).as_posix(), line, code.co_qualname
+    file = _engine_file(code.co_filename)
+    return (file, line, code.co_qualname) if file else ("", 0, "")
+
+
+@cache
+def _engine_file(path: str) -> str:
+    """``engine/...`` of a file of the engine; empty for any other."""
+    if not PurePath(path).is_relative_to(_PROJECT / "engine"):
+        return ""
+    return PurePath(path).relative_to(_PROJECT).as_posix()

@@ -24,6 +24,7 @@ class LabNodeRole:
 
     :ivar runtime: the current incarnation.
     :ivar settings: what the scenario and commands set; counts from the next start of the process.
+    :ivar switched_off: names of :data:`engine.lab.switches.SWITCHES`; counts at once.
     :ivar failure: why the last start failed; empty when it did not.
     """
 
@@ -31,6 +32,7 @@ class LabNodeRole:
         self.world = world
         self.spec = spec
         self.settings: dict[str, SettingValue] = dict(spec.settings)
+        self.switched_off: dict[str, None] = dict(world.switched_off)
         self.runtime: LabRuntime = world.lab.node(spec.name)
         self.failure = ""
         self._is_running = False

@@ -8,6 +8,11 @@ from typing import TYPE_CHECKING
 
 from engine.client.default_mq_producer import DefaultMQProducer
 from engine.client.errors import MQClientError
+from engine.client.message_queue_selector import (
+    MessageQueueSelector,
+    SelectMessageQueueByConsistentHash,
+    select_message_queue_by_hash,
+)
 from engine.lab.history import SendInvoked, SendReturned
 from engine.lab.node_role import LabNodeRole
 from engine.lab.scenario import NodeSpec, TrafficSpec
@@ -34,6 +39,7 @@ class ProducerRole(LabNodeRole):
         self.in_flight: dict[str, int] = {}
         #: Next message of each traffic: after a crash the application goes on with the one after.
         self.next_numbers = [0] * len(spec.traffic)
+        self._consistent_hash = SelectMessageQueueByConsistentHash()
         self._traffic_tasks: list[asyncio.Task[None]] = []
 
     @property
@@ -68,9 +74,10 @@ class ProducerRole(LabNodeRole):
                 await asyncio.sleep(remaining_us / 1_000_000)
 
     async def _send(self, producer: DefaultMQProducer, traffic: TrafficSpec, number: int) -> None:
-        key = self._fill_in(traffic.key, number)
-        tag = self._fill_in(traffic.tags[number % len(traffic.tags)], number) if traffic.tags else None
-        body = self._fill_in(traffic.body, number).encode()
+        key = traffic.fill_in(traffic.key, self.name, number)
+        tags = traffic.tags
+        tag = traffic.fill_in(tags[number % len(tags)], self.name, number) if tags else None
+        body = traffic.fill_in(traffic.body, self.name, number).encode()
         message = Message(traffic.topic, body, tags=tag, keys=key, delay_level=traffic.delay_level)
         world = self.world
         world.history.sends_invoked.append(SendInvoked(world.event_number, world.now_us, self.name, key, traffic.topic))
@@ -81,8 +88,8 @@ class ProducerRole(LabNodeRole):
             if traffic.queue is None:
                 result = await producer.send(message)
             else:
-                wanted = number if traffic.queue == "{n}" else int(traffic.queue)
-                result = await producer.send(message, selector=_nth_queue, selector_argument=wanted)
+                selector, argument = self._selector(traffic, traffic.queue, number)
+                result = await producer.send(message, selector=selector, selector_argument=argument)
         except MQClientError as error:
             status, detail = "refused" if error.outcome_is_known else "unknown", str(error)
             if error.outcome_is_known:
@@ -110,8 +117,16 @@ class ProducerRole(LabNodeRole):
             )
         )
 
-    def _fill_in(self, pattern: str, number: int) -> str:
-        return pattern.replace("{node}", self.name).replace("{n}", str(number))
+    def _selector(self, traffic: TrafficSpec, queue: int | str, number: int) -> tuple[MessageQueueSelector, object]:
+        match queue:
+            case "by-hash":
+                return select_message_queue_by_hash, traffic.business_key(number)
+            case "by-consistent-hash":
+                return self._consistent_hash, traffic.business_key(number)
+            case "{n}":
+                return _nth_queue, number
+            case _:
+                return _nth_queue, int(queue)
 
     async def _stop(self) -> None:
         for task in self._traffic_tasks:

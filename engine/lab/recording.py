@@ -14,8 +14,10 @@ import sys
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from engine.lab import refusal_texts as texts
 from engine.lab.command import Command, parse_command
 from engine.lab.errors import CommandRefused, RecordingRefused, UnknownScenario
 from engine.lab.scenario import Scenario
@@ -95,16 +97,16 @@ def export_run(run: LabRun) -> dict[str, Any]:
 
 def parse_export(data: object) -> Recording:
     """Raises :class:`RecordingRefused` and, for its text, :class:`~engine.lab.errors.ScenarioError`."""
-    fields = _object(data, "an exported run")
+    fields = _object(data, texts.AN_EXPORT)
     if fields.get("format") != FORMAT or fields.get("version") != VERSION:
-        raise RecordingRefused(f"this is no exported run: format must be {FORMAT!r} and version {VERSION}")
+        raise RecordingRefused(texts.NO_EXPORT, format=FORMAT, version=VERSION)
     name = _text(fields, "scenario", NAME_MAX_LENGTH)
     commands = fields.get("commands")
     if not isinstance(commands, list):
-        raise RecordingRefused("commands must be a list")
+        raise RecordingRefused(texts.NO_COMMAND_LIST)
     timed = []
     for entry in commands:
-        part = _object(entry, "an entry of commands")
+        part = _object(entry, texts.A_COMMAND_ENTRY)
         timed.append((part.get("event"), part.get("time_us"), part.get("command")))
     return Recording(
         scenario=parse_scenario(_text(fields, "text", 200_000), name),
@@ -120,25 +122,26 @@ def parse_export(data: object) -> Recording:
 # --- link ----------------------------------------------------------------------------------------------------------
 
 
-def link_of(run: LabRun) -> str:
+def link_of(run: LabRun, *, later: Sequence[TimedCommand] = ()) -> str:
     """The part of an address behind ``#``: letters, digits, ``-`` and ``_``. :func:`parse_link` reads it back.
 
-    A scenario that comes with GlassMQ is named, any other one travels along.
+    A scenario that comes with GlassMQ is named, any other one travels along. ``later``: commands that the run comes to
+    when it is played on.
     """
     scenario = run.scenario
     content: dict[str, Any] = {"s": scenario.name, "n": run.seed, "e": run.event_number, "t": run.now_us}
-    if _is_shipped(scenario):
+    if _is_shipped(scenario.name, scenario.text):
         content["d"] = _digest(scenario.text)
     else:
         content["x"] = scenario.text
-    content["c"] = [[timed.event, timed.time_us, timed.command.to_dict()] for timed in run.commands]
+    content["c"] = [[timed.event, timed.time_us, timed.command.to_dict()] for timed in (*run.commands, *later)]
     packed = zlib.compress(json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode(), 9)
     return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 
 def parse_link(fragment: str) -> Recording:
     """Raises :class:`RecordingRefused`, ``UnknownScenario``, ``ScenarioError``."""
-    fields = _object(_unpack(fragment), "the content of a link")
+    fields = _object(_unpack(fragment), texts.LINK_CONTENT)
     name = _text(fields, "s", NAME_MAX_LENGTH)
     if "x" in fields:
         scenario, is_changed = parse_scenario(_text(fields, "x", 200_000), name), False
@@ -147,11 +150,11 @@ def parse_link(fragment: str) -> Recording:
         is_changed = fields.get("d") != _digest(scenario.text)
     commands = fields.get("c")
     if not isinstance(commands, list):
-        raise RecordingRefused("the link has no list of commands")
+        raise RecordingRefused(texts.LINK_WITHOUT_COMMANDS)
     timed = []
     for entry in commands:
         if not isinstance(entry, list) or len(entry) != 3:
-            raise RecordingRefused("a command of the link is not [event, time, command]")
+            raise RecordingRefused(texts.LINK_BAD_COMMAND)
         timed.append((entry[0], entry[1], entry[2]))
     return Recording(
         scenario=scenario,
@@ -165,21 +168,23 @@ def parse_link(fragment: str) -> Recording:
 
 def _unpack(fragment: str) -> object:
     if len(fragment) > LINK_MAX_CHARACTERS:
-        raise RecordingRefused(f"the link has {len(fragment)} characters; allowed: {LINK_MAX_CHARACTERS}")
+        raise RecordingRefused(texts.LINK_TOO_LONG, length=len(fragment), limit=LINK_MAX_CHARACTERS)
     try:
         packed = base64.b64decode(fragment + "=" * (-len(fragment) % 4), altchars=b"-_", validate=True)
         unpacker = zlib.decompressobj()
         content = unpacker.decompress(packed, LINK_UNPACKED_MAX_BYTES)
         if not unpacker.eof:
-            raise RecordingRefused("the link is cut off, or unpacks to more than is allowed")
+            raise RecordingRefused(texts.LINK_CUT)
         return json.loads(content)
     except (binascii.Error, zlib.error, ValueError, RecursionError) as error:
-        raise RecordingRefused(f"the link cannot be read, perhaps a part of it is missing: {error}") from error
+        raise RecordingRefused(texts.LINK_UNREADABLE, problem=error) from error
 
 
-def _is_shipped(scenario: Scenario) -> bool:
+@lru_cache(maxsize=64)
+def _is_shipped(name: str, text: str) -> bool:
+    """Whether ``text`` is the scenario that comes with GlassMQ. Kept: a playing world makes a link each second."""
     try:
-        return scenario_text(scenario.name) == scenario.text
+        return scenario_text(name) == text
     except UnknownScenario:
         return False
 
@@ -193,38 +198,44 @@ def _digest(text: str) -> str:
 
 def _timed_commands(entries: Sequence[tuple[object, object, object]]) -> tuple[TimedCommand, ...]:
     if len(entries) > COMMANDS_MAX:
-        raise RecordingRefused(f"the run has {len(entries)} commands; allowed: {COMMANDS_MAX}")
+        raise RecordingRefused(texts.TOO_MANY_RECORDED, count=len(entries), limit=COMMANDS_MAX)
     timed: list[TimedCommand] = []
     for number, (event, time_us, command) in enumerate(entries, 1):
         try:
             parsed = parse_command(command)
         except CommandRefused as error:
-            raise RecordingRefused(f"command {number}: {error}") from error
+            raise RecordingRefused(texts.BAD_RECORDED_COMMAND, number=number, problem=error.text) from error
         entry = TimedCommand(
-            _integer(event, f"event of command {number}", EVENTS_MAX),
-            _integer(time_us, f"time_us of command {number}", DURATION_MAX_MS * 1_000),
+            _integer(event, texts.FIELD_OF_COMMAND.filled({"field": "event", "number": number}), EVENTS_MAX),
+            _integer(
+                time_us, texts.FIELD_OF_COMMAND.filled({"field": "time_us", "number": number}), DURATION_MAX_MS * 1_000
+            ),
             parsed,
         )
         if timed and entry[:2] < timed[-1][:2]:
-            raise RecordingRefused(f"command {number} comes before command {number - 1}: they must be in order")
+            raise RecordingRefused(texts.COMMANDS_OUT_OF_ORDER, number=number, before=number - 1)
         timed.append(entry)
     return tuple(timed)
 
 
-def _object(data: object, what: str) -> Mapping[str, Any]:
+def _field_of(name: str, command: int) -> texts.Words:
+    return texts.FIELD_OF_COMMAND.filled({"field": name, "number": command})
+
+
+def _object(data: object, what: texts.Words) -> Mapping[str, Any]:
     if not isinstance(data, Mapping):
-        raise RecordingRefused(f"{what} must be a JSON object, got {data!r:.60}")
+        raise RecordingRefused(texts.NO_OBJECT, what=what, data=data)
     return data
 
 
 def _text(fields: Mapping[str, Any], name: str, max_length: int) -> str:
     value = fields.get(name)
     if not isinstance(value, str) or len(value) > max_length:
-        raise RecordingRefused(f"{name} must be a text of at most {max_length} characters, got {value!r:.60}")
+        raise RecordingRefused(texts.NO_TEXT, name=name, limit=max_length, value=value)
     return value
 
 
-def _integer(value: object, name: str, high: int) -> int:
+def _integer(value: object, name: str | texts.Words, high: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= high:
-        raise RecordingRefused(f"{name} must be a whole number from 0 to {high}, got {value!r:.60}")
+        raise RecordingRefused(texts.NO_NUMBER, name=name, high=high, value=value)
     return value

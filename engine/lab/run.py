@@ -16,11 +16,12 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
+from engine.lab import refusal_texts as texts
 from engine.lab.checkers import CheckerSet, Violation
 from engine.lab.command import Command
 from engine.lab.condition import Condition, ConditionKind
 from engine.lab.condition_watch import ConditionWatch
-from engine.lab.errors import CommandRefused, RecordingRefused, RunLimitReached
+from engine.lab.errors import CommandRefused, LabError, RecordingRefused, RunLimitReached
 from engine.lab.faults import apply_command
 from engine.lab.recording import (
     COMMANDS_MAX,
@@ -33,6 +34,7 @@ from engine.lab.recording import (
     parse_link,
 )
 from engine.lab.scenario import Scenario
+from engine.lab.setting_fork import SettingFork
 from engine.lab.world import ScenarioWorld
 
 __all__ = ["LabRun", "TimedCommand", "link_of", "parse_link"]
@@ -71,6 +73,7 @@ class LabRun:
         self.stops_at_breakpoints = False
         self.stopped_by: Condition | Violation | None = None
         self.checkers = CheckerSet(self.world) if check else None
+        self._loop = self.world.lab.loop
         #: False when this is a repetition of a recorded run and something went otherwise than recorded.
         self.is_faithful = True
         self._pending = deque(commands)
@@ -131,8 +134,9 @@ class LabRun:
     def run_until(self, condition: Condition, max_events: int) -> bool:
         """Run until ``condition`` is met; whether it was, before the story or ``max_events`` ended."""
         if condition.on is ConditionKind.TIME:
-            self.run_to_time(condition.time_us, max_events)
-            return self.now_us >= condition.time_us
+            ran = self.run_to_time(condition.time_us, max_events)
+            # Cut off by max_events, there may be more events at that very time.
+            return ran < max_events and self.now_us >= condition.time_us
         watch = ConditionWatch(self.world, condition)
         try:
             return self._run_until(watch.is_met, max_events)
@@ -162,7 +166,7 @@ class LabRun:
         done = 0
         while done < limit and not self._has_ended:
             if self.event_number >= EVENTS_MAX:
-                raise RunLimitReached(f"a run has at most {EVENTS_MAX} events: start it anew, or fork it earlier")
+                raise RunLimitReached(texts.TOO_MANY_EVENTS, limit=EVENTS_MAX)
             wanted = min(limit - done, self._events_until_next_command(end_us), EVENTS_MAX - self.event_number)
             ran = loop.run_events(wanted, end_us, self._after_event)
             done += ran
@@ -190,7 +194,7 @@ class LabRun:
         self._end_if_over()
 
     def _after_event(self) -> bool:
-        number = self.world.lab.loop.event_number
+        number = self._loop.event_number
         if self.checkers is not None:
             found = self.checkers.after_event(number)
             if found:
@@ -230,7 +234,7 @@ class LabRun:
         Raises :class:`CommandRefused`: then nothing has happened.
         """
         if len(self.commands) >= COMMANDS_MAX:
-            raise RunLimitReached(f"a run has at most {COMMANDS_MAX} commands")
+            raise RunLimitReached(texts.TOO_MANY_COMMANDS, limit=COMMANDS_MAX)
         # A repetition gets here by another way (in one go, not in slices); this makes the two states the same.
         self.world.lab.loop.schedule.let_time_pass(self.now_us)
         apply_command(self.world, command)
@@ -249,7 +253,7 @@ class LabRun:
             try:
                 apply_command(self.world, timed.command)
             except CommandRefused as error:
-                raise RecordingRefused(f"the command at event {timed.event} cannot be applied: {error}") from error
+                raise RecordingRefused(texts.RECORDED_REFUSED, event=timed.event, problem=error.text) from error
             self.commands.append(timed)
         return EVENTS_MAX
 
@@ -263,26 +267,30 @@ class LabRun:
         fork.stand_at(event, self.now_us if event == self.event_number else 0)
         return fork
 
-    def fork_with(self, setting: Command) -> LabRun:
-        """A run in which a node had another ``setting`` from the beginning, at the same virtual time as this one.
+    def begin_fork_with(self, setting: Command) -> SettingFork:
+        """A run in which a node had another ``setting`` from the beginning; it is still to be run.
 
-        The commands of this run follow at the same virtual times as before; one that cannot be applied any more is
-        left out. Raises :class:`CommandRefused`.
+        Raises :class:`CommandRefused`.
         """
         if setting.kind != "setting":
-            raise CommandRefused(f"only a setting can be changed from the beginning, not {setting.kind}")
-        fork = LabRun(self.scenario, self.seed, check=self.checkers is not None)
-        fork.apply(setting)
-        for timed in self.commands:
-            fork.run_to_time(timed.time_us)
-            replaced = timed.event == 0 and _is_same_setting(timed.command, setting)
-            try:
-                if not replaced:
-                    fork.apply(timed.command)
-            except CommandRefused:
-                continue
-        fork.run_to_time(self.now_us)
-        return fork
+            raise CommandRefused(texts.ONLY_SETTINGS, kind=setting.kind)
+        run = LabRun(self.scenario, self.seed, check=self.checkers is not None)
+        try:
+            return SettingFork(run, self, setting)
+        except CommandRefused:
+            run.close()
+            raise
+
+    def fork_with(self, setting: Command) -> LabRun:
+        """As :meth:`begin_fork_with`, run to the same virtual time as this one."""
+        fork = self.begin_fork_with(setting)
+        while not fork.advance(EVENTS_MAX):
+            pass
+        return fork.run
+
+    def forget_after(self, event: int) -> None:
+        """Recorded commands that would come after event ``event`` do not come any more."""
+        self._pending = deque(timed for timed in self._pending if timed.event <= event)
 
     def export(self) -> dict[str, Any]:
         """This run as a small JSON object."""
@@ -305,7 +313,7 @@ class LabRun:
         run = cls(recording.scenario, recording.seed, recording.commands)
         try:
             run.stand_at(recording.event, recording.time_us)
-        except RecordingRefused:
+        except LabError:
             run.close()
             raise
         if recording.journal_hash:
@@ -326,8 +334,3 @@ class LabRun:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _is_same_setting(first: Command, second: Command) -> bool:
-    """Whether both set the same setting of the same node."""
-    return first.kind == second.kind and first.target == second.target and first.value["name"] == second.value["name"]

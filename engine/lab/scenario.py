@@ -44,6 +44,12 @@ class ListenerResult(StrEnum):
     THROWS = "throws"
     #: The call never ends.
     HANGS = "hangs"
+    #: SUSPEND_CURRENT_QUEUE_A_MOMENT. As LATER: each counts as the other where the listener has no such word.
+    SUSPEND = "suspend"
+    #: Orderly, with auto-commit off. Else it counts as SUCCESS.
+    COMMIT = "commit"
+    #: Orderly, with auto-commit off. Else as RocketMQ takes it: SUCCESS.
+    ROLLBACK = "rollback"
 
 
 class FaultKind(StrEnum):
@@ -81,11 +87,14 @@ class FaultModel:
 class TrafficSpec:
     """Messages that a producer sends, one after the other.
 
-    In ``key``, ``tag`` and ``body`` stands ``{n}`` for the number of the message (from 0) and ``{node}`` for the
-    producer. Tags take turns where several stand, separated by ``|``.
+    In ``key``, ``tag`` and ``body`` stands ``{n}`` for the number of the message (from 0), ``{node}`` for the
+    producer and ``{order}`` for the order that the message is about. Tags take turns where several stand, separated by
+    ``|``.
 
-    :ivar queue: None: queues take turns; a number: always that queue; ``"{n}"``: queue n modulo their number.
+    :ivar queue: None: queues take turns; a number: always that queue; ``"{n}"``: queue n modulo their number;
+        ``by-hash`` and ``by-consistent-hash``: chosen by the business key, see :meth:`business_key`.
     :ivar delay_level: 1 to 18, or 0.
+    :ivar orders: message n is about order n modulo this number; 0: every message is an order of its own.
     """
 
     topic: str
@@ -97,6 +106,20 @@ class TrafficSpec:
     body: str
     queue: int | str | None
     delay_level: int = 0
+    orders: int = 0
+
+    def order_of(self, number: int) -> int:
+        """The order that message ``number`` is about."""
+        return number % self.orders if self.orders else number
+
+    def business_key(self, number: int) -> str:
+        """What messages have in common that must stay in order."""
+        return f"order-{self.order_of(number)}"
+
+    def fill_in(self, pattern: str, node: str, number: int) -> str:
+        """``pattern`` with its placeholders replaced."""
+        filled = pattern.replace("{node}", node).replace("{n}", str(number))
+        return filled.replace("{order}", str(self.order_of(number)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +131,17 @@ class ListenerSpec:
     :ivar fails_first: None: matching messages always end with ``result``. A number: so many deliveries of each
         matching message fail (with ``result``, or ``later`` when that is ``success``), the next one succeeds.
     :ivar only_keys: the messages that match; empty: all.
+    :ivar commit_every: orderly: None: auto-commit. A number: auto-commit is off, and so many messages of a queue in a
+        row are committed together, with the last of them.
+    :ivar suspend_ms: orderly: how long the queue rests after a failure; None: as the consumer is configured.
     """
 
     duration_ms: int = 10
     result: ListenerResult = ListenerResult.SUCCESS
     fails_first: int | None = None
     only_keys: tuple[str, ...] = ()
+    commit_every: int | None = None
+    suspend_ms: int | None = None
 
     def result_of(self, key: str, reconsume_times: int) -> ListenerResult:
         """How the delivery of a message ends that was redelivered ``reconsume_times`` times."""
@@ -141,6 +169,7 @@ class NodeSpec:
     :ivar traffic: producer; empty for one that only exists.
     :ivar topic: consumer, as are all below but ``flush``, ``disk`` and ``settings``.
     :ivar model: ``clustering`` or ``broadcasting``.
+    :ivar orderly: the listener gets the messages of a queue one after the other.
     :ivar consume_from: where a group without a stored offset begins: ``first`` or ``last``.
     :ivar stop_ms: when the client shuts down in order; None: never.
     :ivar flush: broker: ``async`` or ``sync``.
@@ -154,6 +183,7 @@ class NodeSpec:
     topic: str = ""
     expression: str = "*"
     model: str = "clustering"
+    orderly: bool = False
     consume_from: str = "first"
     threads: int = 2
     start_ms: int = 0
@@ -191,7 +221,11 @@ class ScriptLine:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """See the module. ``text`` is where it came from; ``invariants`` is empty for "all that apply"."""
+    """See the module. ``text`` is where it came from; ``invariants`` is empty for "all that apply".
+
+    :ivar order: scenarios are listed by it, the lowest first: by what a learner needs.
+    :ivar suggestion: what to try with it, by language; empty: nothing is suggested.
+    """
 
     name: str
     title: Mapping[str, str]
@@ -208,6 +242,10 @@ class Scenario:
     invariants: tuple[str, ...]
     fault_model: FaultModel
     text: str
+    #: Names of :data:`engine.lab.switches.SWITCHES` that are off from the beginning, on all nodes.
+    switched_off: tuple[str, ...] = ()
+    order: int = 1_000
+    suggestion: Mapping[str, str] = field(default_factory=dict)
 
     def node(self, name: str) -> NodeSpec:
         """The node of that name. Raises ``KeyError``."""

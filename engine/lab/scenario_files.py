@@ -1,37 +1,54 @@
-"""The scenarios that come with GlassMQ: ``tutorials/scenarios/*.yaml``.
+"""The scenarios that come with GlassMQ: ``tutorials/scenarios/*.yaml``, and those of the lessons.
 
-The one file of the lab that reads files, and only these: a name must be one of :func:`scenario_names`.
+The one file of the lab that reads files, and only these: a name must be one of :func:`scenario_names`. A lesson's
+scenario is ``tutorials/01-first-message/scenario.yaml``, and is called by the name of its folder.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from engine.lab.errors import UnknownScenario
+from engine.lab.refusal_texts import NO_SCENARIO
 from engine.lab.scenario import Scenario
 from engine.lab.scenario_text import parse_scenario
 
 _PROJECT = Path(__file__).resolve().parent.parent.parent
+#: ``01-first-message``: the number says in which order lessons are read.
+_LESSON_FOLDER = re.compile(r"\d\d-[a-z0-9]+(-[a-z0-9]+)*")
 
 
-def _folder() -> Path:
+def tutorials_folder() -> Path:
     """A wheel carries the texts inside the package ``app``, a source tree beside it."""
     bundled = _PROJECT / "app" / "bundled"
     root = bundled if bundled.is_dir() else _PROJECT
-    return root / "tutorials" / "scenarios"
+    return root / "tutorials"
+
+
+def lesson_scenario_names() -> list[str]:
+    """The names of the scenarios that belong to a lesson, in the lessons' order."""
+    files = tutorials_folder().glob("*/scenario.yaml")
+    return sorted(path.parent.name for path in files if _LESSON_FOLDER.fullmatch(path.parent.name))
+
+
+def preset_scenario_names() -> list[str]:
+    """The names of those that stand for themselves, sorted."""
+    return sorted(path.stem for path in (tutorials_folder() / "scenarios").glob("*.yaml"))
 
 
 def scenario_names() -> list[str]:
     """The names of all scenarios, sorted."""
-    return sorted(path.stem for path in _folder().glob("*.yaml"))
+    return sorted([*preset_scenario_names(), *lesson_scenario_names()])
 
 
 def scenario_text(name: str) -> str:
     """The text of one. Raises :class:`UnknownScenario` with the names there are."""
-    names = scenario_names()
-    if name not in names:
-        raise UnknownScenario(f"there is no scenario {name!r}; there are: {', '.join(names)}")
-    return (_folder() / f"{name}.yaml").read_text(encoding="utf-8")
+    if name in lesson_scenario_names():
+        return (tutorials_folder() / name / "scenario.yaml").read_text(encoding="utf-8")
+    if name in preset_scenario_names():
+        return (tutorials_folder() / "scenarios" / f"{name}.yaml").read_text(encoding="utf-8")
+    raise UnknownScenario(NO_SCENARIO, name=name, known=", ".join(scenario_names()))
 
 
 def load_scenario(name: str) -> Scenario:

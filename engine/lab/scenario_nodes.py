@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 from engine.lab.errors import SettingRefused
+from engine.lab.refusal_texts import SETTING_TWICE
 from engine.lab.scenario import (
     DiskSpec,
     ListenerResult,
@@ -30,8 +32,11 @@ TIME_MAX_MS = 24 * 3_600_000
 THREADS_MAX = 64
 DELAY_LEVEL_MAX = 18
 
+#: Ways to choose a queue by the business key.
+SELECTORS = ("by-hash", "by-consistent-hash")
+
 #: Features of RocketMQ that this version's nodes do not have.
-_NOT_YET = ("transaction", "transactions", "orderly", "master", "slave_of", "replicas", "acl", "unit")
+_NOT_YET = ("transaction", "transactions", "master", "slave_of", "replicas", "acl", "unit")
 
 
 def parse_node(name: str, section: Section) -> NodeSpec:
@@ -78,6 +83,7 @@ def _consumer(name: str, section: Section) -> NodeSpec:
         build_subscription_data(topic, expression)
     except ProtocolError as error:
         raise section.fail("expression", str(error)) from error
+    orderly = section.choice("orderly", ["true", "false"], "false") == "true"
     return NodeSpec(
         name,
         Role.CONSUMER,
@@ -85,35 +91,50 @@ def _consumer(name: str, section: Section) -> NodeSpec:
         topic=topic,
         expression=expression,
         model=section.choice("model", ["clustering", "broadcasting"], "clustering"),
+        orderly=orderly,
         consume_from=section.choice("from", ["first", "last"], "first"),
         threads=section.integer("threads", 1, THREADS_MAX, 2),
         start_ms=section.integer("start_ms", 0, TIME_MAX_MS, 0),
         stop_ms=section.optional_integer("stop_ms", 0, TIME_MAX_MS),
-        listener=parse_listener(section.section("listener")),
+        listener=parse_listener(section.section("listener"), orderly=orderly),
         settings=_settings(section, Role.CONSUMER),
     )
 
 
-def parse_listener(section: Section | None) -> ListenerSpec:
+#: What only an orderly listener can return.
+_ORDERLY_RESULTS = (ListenerResult.SUSPEND, ListenerResult.COMMIT, ListenerResult.ROLLBACK)
+
+
+def parse_listener(section: Section | None, *, orderly: bool) -> ListenerSpec:
     """How a listener behaves; without a section it takes 10 ms and succeeds."""
     if section is None:
         return ListenerSpec()
+    results = [result.value for result in ListenerResult if orderly or result not in _ORDERLY_RESULTS]
     listener = ListenerSpec(
         duration_ms=section.integer("duration_ms", 0, TIME_MAX_MS, 10),
-        result=ListenerResult(section.choice("result", [result.value for result in ListenerResult], "success")),
+        result=ListenerResult(section.choice("result", results, "success")),
         fails_first=section.optional_integer("fails_first", 0, 1_000),
         only_keys=section.words("only_keys", max_count=100),
     )
+    if orderly:
+        listener = dataclasses.replace(
+            listener,
+            commit_every=section.optional_integer("commit_every", 1, 1_000),
+            suspend_ms=section.optional_integer("suspend_ms", 0, TIME_MAX_MS),
+        )
     section.finish(("delay_level", "ack_index"))
     return listener
 
 
 def _traffic(section: Section) -> TrafficSpec:
     key = section.text("key", "{node}-{n}", max_length=60)
-    if "{n}" not in key or not key.replace("{n}", "").replace("{node}", "").isprintable() or " " in key:
+    free = key.replace("{n}", "").replace("{node}", "").replace("{order}", "")
+    if "{n}" not in key or not free.isprintable() or " " in key:
         raise section.fail(
             "key", f"{key!r} is not allowed; it must contain {{n}} and no space: a key names one message"
         )
+    # Taken first: the key may name it.
+    orders = section.integer("orders", 0, MESSAGES_MAX, 0)
     traffic = TrafficSpec(
         topic=_topic(section),
         count=section.integer("count", 0, MESSAGES_MAX, 10),
@@ -124,6 +145,7 @@ def _traffic(section: Section) -> TrafficSpec:
         body=section.text("body", "message {n}", max_length=4_000),
         queue=_queue(section),
         delay_level=section.integer("delay_level", 0, DELAY_LEVEL_MAX, 0),
+        orders=orders,
     )
     section.finish(_NOT_YET)
     return traffic
@@ -133,11 +155,13 @@ def _queue(section: Section) -> int | str | None:
     word = section.text("queue", "any")
     if word == "any":
         return None
-    if word == "{n}":
+    if word in ("{n}", *SELECTORS):
         return word
     if word.isascii() and word.isdigit() and int(word) < 1_024:
         return int(word)
-    raise section.fail("queue", f'{word!r} is not allowed; allowed: any, "{{n}}", or the number of a queue')
+    raise section.fail(
+        "queue", f'{word!r} is not allowed; allowed: any, "{{n}}", {", ".join(SELECTORS)}, or the number of a queue'
+    )
 
 
 def _topic(section: Section) -> str:
@@ -167,7 +191,7 @@ def _settings(section: Section, role: Role) -> dict[str, SettingValue]:
         try:
             setting = find_setting(role, name)
             if setting.name in values:
-                raise SettingRefused(f"{setting.name} stands twice")
+                raise SettingRefused(SETTING_TWICE, name=setting.name)
             values[setting.name] = setting.check(fields.plain(name))
         except SettingRefused as error:
             raise fields.fail(name, str(error)) from error

@@ -5,6 +5,7 @@ The text is YAML; ``tutorials/scenarios/general.yaml`` shows most of it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from engine.lab.command import COMMANDS, Target, parse_command
@@ -23,6 +24,7 @@ from engine.lab.scenario import (
 )
 from engine.lab.scenario_nodes import NODE_NAME, NODES_MAX, parse_node
 from engine.lab.scenario_yaml import Section, read_yaml
+from engine.lab.switches import SWITCHES
 from engine.protocol.errors import ProtocolError
 from engine.protocol.names import validate_group, validate_topic
 
@@ -34,6 +36,10 @@ SEED_MAX = (1 << 53) - 1
 DEFAULT_DURATION_MS = 60_000
 INVARIANTS_MAX = 50
 SCRIPT_MAX = 100
+ORDER_MAX = 10_000
+
+#: A space between two Chinese characters or their punctuation.
+_FOLD_IN_CHINESE = re.compile(r"(?<=[\u3001-\u9fff\uff01-\uffee]) (?=[\u3001-\u9fff\uff01-\uffee])")
 
 #: Words that later versions will understand.
 _NOT_YET = ("transactions", "replication", "controllers", "idempotence", "kafka")
@@ -60,7 +66,10 @@ def parse_scenario(text: str, name: str) -> Scenario:
         breakpoints=_breakpoints(root, nodes),
         invariants=_invariants(root),
         fault_model=_fault_model(root),
+        switched_off=_switched_off(root),
         text=text,
+        order=root.integer("order", 0, ORDER_MAX, 1_000),
+        suggestion=_texts(root, "try", 500) if root.has("try") else {},
     )
     root.finish(_NOT_YET)
     _check_whole(root, scenario)
@@ -71,12 +80,17 @@ def _texts(root: Section, field: str, max_length: int) -> Mapping[str, str]:
     section = root.section(field)
     if section is None:
         raise root.fail(field, f"is missing; it must have a text for each of: {', '.join(LANGUAGES)}")
-    texts = {language: section.text(language, max_length=max_length).strip() for language in LANGUAGES}
+    texts = {language: _unfolded(section.text(language, max_length=max_length)) for language in LANGUAGES}
     section.finish()
     for language, text in texts.items():
         if not text:
             raise section.fail(language, "is empty")
     return texts
+
+
+def _unfolded(text: str) -> str:
+    """YAML folds lines with a space; between two Chinese characters none belongs."""
+    return _FOLD_IN_CHINESE.sub("", text.strip())
 
 
 def _network(section: Section | None) -> tuple[float, float]:
@@ -159,10 +173,11 @@ def _script(root: Section, nodes: tuple[NodeSpec, ...]) -> tuple[ScriptLine, ...
             command = parse_command(fields)
         except CommandRefused as error:
             raise section.fail("kind", str(error)) from error
-        if COMMANDS[command.kind].target in (Target.NODE, Target.BROKER, Target.CONSUMER):
+        target = COMMANDS[command.kind].target
+        if target in (Target.NODE, Target.BROKER, Target.CONSUMER) or (target is Target.ANY_NODE and command.target):
             # Nodes that the script itself adds are known from then on.
             section.choice("target", known)
-        if COMMANDS[command.kind].target is Target.NEW_NODE:
+        if target is Target.NEW_NODE:
             known.append(command.target)
         lines.append(ScriptLine(at_ms, command))
     return tuple(lines)
@@ -186,6 +201,14 @@ def _breakpoints(root: Section, nodes: tuple[NodeSpec, ...]) -> tuple[Condition,
 def _invariants(root: Section) -> tuple[str, ...]:
     # Whether there is such a checker is seen by whoever runs the scenario: checkers know scenarios, not vice versa.
     return root.words("invariants", max_count=INVARIANTS_MAX)
+
+
+def _switched_off(root: Section) -> tuple[str, ...]:
+    words = root.words("switched_off", max_count=len(SWITCHES))
+    for word in words:
+        if word not in SWITCHES:
+            raise root.fail("switched_off", f"{word!r} is not allowed; allowed: {', '.join(SWITCHES)}")
+    return tuple(dict.fromkeys(words))
 
 
 def _fault_model(root: Section) -> FaultModel:

@@ -15,6 +15,7 @@ from engine.broker.broker_config import BrokerConfig, java_name
 from engine.client.client_config import ClientConfig
 from engine.client.consumer_config import PushConsumerConfig
 from engine.client.producer_config import ProducerConfig
+from engine.lab import refusal_texts as texts
 from engine.lab.errors import SettingRefused
 from engine.lab.scenario import Role, SettingValue
 from engine.name_server.name_server_config import NameServerConfig
@@ -26,6 +27,7 @@ LAB_COMMIT_LOG_FILE_BYTES = 1 << 20
 #: No timer needs to be longer than a month, no size greater than what a 32-bit number holds.
 _LONGEST_MS = 31 * 86_400_000
 _GREATEST = (1 << 31) - 1
+TEXT_MAX_LENGTH = 200
 
 _CONFIGS: Mapping[Role, tuple[type, ...]] = {
     Role.NAME_SERVER: (NameServerConfig,),
@@ -81,14 +83,14 @@ class Setting:
         if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         if type(value) is not self.kind:
-            raise SettingRefused(f"{self.name} must be {_WORDS[self.kind]}, got {value!r}")
-        if isinstance(value, str) and len(value) > 200:
-            raise SettingRefused(f"{self.name} may have at most 200 characters, got {len(value)}")
+            raise SettingRefused(texts.WRONG_TYPE, name=self.name, expected=texts.TYPE_WORDS[self.kind], value=value)
+        if isinstance(value, str) and len(value) > TEXT_MAX_LENGTH:
+            raise SettingRefused(texts.TEXT_TOO_LONG, name=self.name, limit=TEXT_MAX_LENGTH, length=len(value))
         if isinstance(value, int | float) and not isinstance(value, bool):
             low, high = self.bounds
             # Also refuses "not a number".
             if not low <= value <= high:
-                raise SettingRefused(f"{self.name} must be {low} to {high}, got {value!r}")
+                raise SettingRefused(texts.OUT_OF_BOUNDS, name=self.name, low=low, high=high, value=value)
         assert isinstance(value, int | float | str)
         return value
 
@@ -99,14 +101,6 @@ class Setting:
         if self.kind is float:
             return 0, 1 if self.unit == "ratio" else _GREATEST
         return low, _LONGEST_MS if self.is_duration else _GREATEST
-
-
-_WORDS: Mapping[type, str] = {
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    str: "a text",
-}
 
 
 def _unit_of(name: str) -> str:
@@ -148,8 +142,12 @@ def find_setting(role: Role, name: str) -> Setting:
         if java_name(setting.name) == name:
             return setting
     likely = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = f"did you mean {', '.join(likely)}?" if likely else f"allowed: {', '.join(known)}"
-    raise SettingRefused(f"a {role.value} has no setting {name!r}; {hint}")
+    hint = (
+        texts.DID_YOU_MEAN.filled({"likely": ", ".join(likely)})
+        if likely
+        else texts.ALLOWED.filled({"known": ", ".join(known)})
+    )
+    raise SettingRefused(texts.NO_SETTING, role=role.value, name=name, hint=hint)
 
 
 def check_settings(role: Role, values: Mapping[str, SettingValue]) -> None:
@@ -163,7 +161,7 @@ def check_settings(role: Role, values: Mapping[str, SettingValue]) -> None:
             if isinstance(made, MessageStoreConfig):
                 assert made.delay_levels_ms
         except ValueError as error:
-            raise SettingRefused(str(error)) from error
+            raise SettingRefused(texts.SETTINGS_CLASH, problem=error) from error
 
 
 def of_class(config: type, values: Mapping[str, SettingValue]) -> dict[str, SettingValue]:

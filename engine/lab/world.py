@@ -20,6 +20,7 @@ from engine.lab.link_faults import LinkFaults
 from engine.lab.name_server_role import NameServerRole
 from engine.lab.node_role import LabNodeRole
 from engine.lab.producer_role import ProducerRole
+from engine.lab.refusal_texts import NODE_EXISTS
 from engine.lab.scenario import NodeSpec, Role, Scenario, ScriptLine
 from engine.runtime.lab_runtime import LabWorld
 
@@ -57,6 +58,8 @@ class ScenarioWorld:
             raise_failures=False,
         )
         self.link_faults = LinkFaults(self.lab)
+        #: Switches that are off on every node, also on those that join later; see :mod:`engine.lab.switches`.
+        self.switched_off: dict[str, None] = dict.fromkeys(scenario.switched_off)
         self.nodes: dict[str, LabNodeRole] = {}
         for spec in scenario.nodes:
             self._add(spec)
@@ -87,7 +90,7 @@ class ScenarioWorld:
     def add_node(self, spec: NodeSpec) -> LabNodeRole:
         """A further machine joins and starts its process. Raises :class:`CommandRefused` for a name in use."""
         if spec.name in self.nodes:
-            raise CommandRefused(f"there is a node {spec.name} already")
+            raise CommandRefused(NODE_EXISTS, name=spec.name)
         role = self._add(spec)
         role.boot()
         return role

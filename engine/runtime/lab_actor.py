@@ -17,20 +17,33 @@ if TYPE_CHECKING:
     from engine.runtime.lab_task import LabTask
 
 
+#: The tasks of a node are rid of finished ones when there are twice as many as the last time, but not below this.
+_TASKS_WORTH_CLEANING = 64
+
+
 class LabNode:
     """One incarnation of a node: it lives from a start to the next crash. A restart makes a new object."""
 
-    __slots__ = ("alive", "incarnation", "name", "paused", "task_counts", "tasks")
+    __slots__ = ("_tasks_to_clean_at", "alive", "incarnation", "name", "paused", "task_counts", "tasks")
 
     def __init__(self, name: str, incarnation: int = 0) -> None:
         self.name = name
         self.incarnation = incarnation
         self.alive = True
         self.paused = False
-        #: Every unfinished task, in the order of creation. A dict, because a set has no order.
+        #: Every unfinished task and some finished ones, in the order of creation. A dict, because a set has no order.
         self.tasks: dict[LabTask[object], None] = {}
+        self._tasks_to_clean_at = _TASKS_WORTH_CLEANING
         #: How many unnamed tasks each coroutine function has started here; numbers their names.
         self.task_counts: dict[str, int] = {}
+
+    def add_task(self, task: LabTask[object]) -> None:
+        """A task of this incarnation begins."""
+        self.tasks[task] = None
+        if len(self.tasks) >= self._tasks_to_clean_at:
+            # Finished tasks are dropped in bulk: a callback per task would cost an event each.
+            self.tasks = {known: None for known in self.tasks if not known.done()}
+            self._tasks_to_clean_at = max(_TASKS_WORTH_CLEANING, 2 * len(self.tasks))
 
     def __repr__(self) -> str:
         return f"<LabNode {self.name}#{self.incarnation}>"

@@ -7,12 +7,18 @@ every frame, so that a difference inside a message shows even where the order of
 from __future__ import annotations
 
 import hashlib
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from operator import eq
+from typing import NamedTuple, overload
 
 #: How many entries are kept when nothing else is said; older ones are dropped, the hash still covers them.
 JOURNAL_LIMIT = 1_000_000
-#: How many entries and frames may wait to be hashed.
-_UNHASHED_MAX = 20_000
+#: How many frames may wait to be hashed.
+_UNHASHED_MAX = 5_000
+
+#: An entry as it is kept. Python's garbage collector stops looking at plain tuples of texts and numbers, but never at
+#: named ones; with dozens of worlds of ten thousand events each that is what a collection would be busy with.
+_Row = tuple[int, int, str, str, int]
 
 
 class JournalEntry(NamedTuple):
@@ -25,34 +31,72 @@ class JournalEntry(NamedTuple):
     cause: int
 
 
+class JournalEntries(Sequence[JournalEntry]):
+    """The entries of a journal, to be read; it grows with the journal."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: list[_Row]) -> None:
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> JournalEntry: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[JournalEntry]: ...
+
+    def __getitem__(self, index: int | slice) -> JournalEntry | list[JournalEntry]:
+        if isinstance(index, slice):
+            return [JournalEntry(*row) for row in self._rows[index]]
+        return JournalEntry(*self._rows[index])
+
+    def __iter__(self) -> Iterator[JournalEntry]:
+        return (JournalEntry(*row) for row in self._rows)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(other) == len(self) and all(map(eq, self._rows, other))
+
+    __hash__ = None  # type: ignore[assignment]  # as for a list
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+
 class LabJournal:
     """Entries in the order of events. ``limit`` bounds how many are kept."""
 
     def __init__(self, limit: int = JOURNAL_LIMIT) -> None:
-        self.entries: list[JournalEntry] = []
+        self._rows: list[_Row] = []
+        self.entries = JournalEntries(self._rows)
         #: Number of the first entry still kept, minus one.
         self.dropped = 0
         self._limit = limit
         self._hash = hashlib.sha256()
-        #: What the hash does not cover yet. A world that is only looked at never needs its hash.
-        self._unhashed: list[JournalEntry | bytes] = []
+        #: How many entries the hash covers.
+        self._hashed = 0
+        #: What the hash does not cover yet: how many entries lie before the data. A world that is only looked at never
+        #: needs its hash.
+        self._unhashed: list[tuple[int, bytes]] = []
 
-    def append(self, entry: JournalEntry) -> None:
+    def append(self, number: int, time_us: int, actor: str, label: str, cause: int) -> None:
         """Add one entry; the hash covers it."""
-        self._unhashed.append(entry)
-        if len(self._unhashed) > _UNHASHED_MAX:
-            self._catch_up()
-        entries = self.entries
-        entries.append(entry)
-        if len(entries) > self._limit:
+        rows = self._rows
+        rows.append((number, time_us, actor, label, cause))
+        if len(rows) > self._limit:
             # A tenth at a time: dropping one by one would move the whole list for each event.
+            self._catch_up()
             excess = max(1, self._limit // 10)
-            del entries[:excess]
+            del rows[:excess]
             self.dropped += excess
 
     def mix(self, data: bytes) -> None:
         """Let the hash cover ``data`` too, without an entry."""
-        self._unhashed.append(data)
+        self._unhashed.append((self.dropped + len(self._rows), data))
+        if len(self._unhashed) > _UNHASHED_MAX:
+            self._catch_up()
 
     @property
     def hash(self) -> str:
@@ -61,12 +105,17 @@ class LabJournal:
         return self._hash.hexdigest()
 
     def _catch_up(self) -> None:
-        pieces = []
-        for piece in self._unhashed:
-            if isinstance(piece, bytes):
-                pieces.append(piece)
-            else:
-                number, time_us, actor, label, cause = piece
-                pieces.append(f"{number} {time_us} {actor}|{label}|{cause}\n".encode())
+        pieces: list[bytes] = []
+        for count, data in self._unhashed:
+            self._hash_entries(pieces, count)
+            pieces.append(data)
+        self._hash_entries(pieces, self.dropped + len(self._rows))
         self._hash.update(b"".join(pieces))
         self._unhashed.clear()
+
+    def _hash_entries(self, pieces: list[bytes], count: int) -> None:
+        """Add the texts of the entries before number ``count`` that the hash does not cover."""
+        rows = self._rows[self._hashed - self.dropped : count - self.dropped]
+        self._hashed = count
+        for number, time_us, actor, label, cause in rows:
+            pieces.append(f"{number} {time_us} {actor}|{label}|{cause}\n".encode())

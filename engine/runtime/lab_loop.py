@@ -66,6 +66,8 @@ class LabLoop(asyncio.AbstractEventLoop):
         #: Acts for whatever comes from outside the world (the test, the host).
         self.root = self.new_actor("driver", self.start_node("world"))
         self._base_context.run(current_actor.set, self.root)
+        #: Whose event runs now, or ran last.
+        self.last_actor = self.root
 
     @classmethod
     def new(cls, schedule: LabSchedule | None = None) -> Self:
@@ -145,11 +147,13 @@ class LabLoop(asyncio.AbstractEventLoop):
         label = actor.next_label
         if label:
             actor.next_label = ""
-        event = LabEvent(self.schedule.now_us, callback, args, context, actor, self._cause(), label)
+        schedule = self.schedule
+        cause = self.event_number if self.current is not None else 0
+        event = LabEvent(schedule.now_us, callback, args, context, actor, cause, label)
         if self._closed or not actor.node.alive:
             event.cancel()
         else:
-            self.schedule.ready.append(event)
+            schedule.ready.append(event)
         return event
 
     def call_later(  # type: ignore[override]  # as call_soon
@@ -196,7 +200,8 @@ class LabLoop(asyncio.AbstractEventLoop):
         actor: LabActor,
         label: str,
     ) -> LabEvent:
-        event = LabEvent(due_us, callback, arguments, context, actor, self._cause(), label)
+        cause = self.event_number if self.current is not None else 0
+        event = LabEvent(due_us, callback, arguments, context, actor, cause, label)
         if self._closed or not actor.node.alive:
             event.cancel()
         elif due_us <= self.schedule.now_us:
@@ -205,9 +210,6 @@ class LabLoop(asyncio.AbstractEventLoop):
         else:
             self.schedule.add_timer(event)
         return event
-
-    def _cause(self) -> int:
-        return self.event_number if self.current is not None else 0
 
     def _inherited_context(self) -> contextvars.Context:
         return contextvars.copy_context() if self.current is not None else self._base_context
@@ -247,10 +249,7 @@ class LabLoop(asyncio.AbstractEventLoop):
         if not node.alive:
             self.graveyard.append(task)
         elif not self._closed:
-            node.tasks[task] = None
-            if len(node.tasks) % 256 == 0:
-                # Finished tasks are dropped in bulk: a callback per task would cost an event each.
-                node.tasks = {known: None for known in node.tasks if not known.done()}
+            node.add_task(task)
         return task
 
     def get_task_factory(self) -> None:
@@ -307,7 +306,8 @@ class LabLoop(asyncio.AbstractEventLoop):
 
     def _execute(self, event: LabEvent) -> None:
         self.event_number += 1
-        event.actor.steps += 1
+        actor = self.last_actor = event.actor
+        actor.steps += 1
         self.current = event
         try:
             event.context.run(event.callback, *event.arguments)

@@ -24,6 +24,9 @@ DEFAULT_LATENCY_US = 500
 #: One way from a node to itself.
 LOOPBACK_LATENCY_US = 50
 
+#: One copy, no extra delay.
+_ON_TIME = (0,)
+
 _FIRST_EPHEMERAL_PORT = 40_000
 _EPHEMERAL_PORTS = 20_000
 _FIRST_FREE_LISTENER_PORT = 30_000
@@ -141,30 +144,34 @@ class LabNetwork:
 
     def _delays_us(self, parcel: Parcel, sender: LabConnection | None = None) -> tuple[int, ...]:
         """How long each copy of ``parcel`` takes; on the connection of ``sender`` none overtakes another."""
-        extra_us: tuple[int, ...] = (0,)
-        for fault in self.faults:
-            opinion = fault.extra_delays_us(parcel)
-            if opinion is not None:
-                extra_us = opinion if parcel.kind is ParcelKind.FRAME else opinion[:1]
-                break
+        extra_us = self._extra_delays_us(parcel)
         latency_us = self._latency_us(parcel.source, parcel.target)
-        delays_us = tuple(latency_us + extra for extra in extra_us)
-        if sender is not None and not isinstance(extra_us, OutOfOrder):
-            now_us = self.loop.now_us
-            in_order: list[int] = []
-            for delay_us in delays_us:
-                sender.last_arrival_us = max(now_us + delay_us, sender.last_arrival_us)
-                in_order.append(sender.last_arrival_us - now_us)
-            delays_us = tuple(in_order)
+        keeps_order = sender is not None and not isinstance(extra_us, OutOfOrder)
+        now_us = self.loop.schedule.now_us
+        delays: list[int] = []
+        for extra in extra_us:
+            delay_us = latency_us + extra
+            if sender is not None and keeps_order:
+                delay_us = max(delay_us, sender.last_arrival_us - now_us)
+                sender.last_arrival_us = now_us + delay_us
+            delays.append(delay_us)
+        delays_us = tuple(delays)
         for watch in self.parcel_watchers:
             watch(parcel, delays_us)
         return delays_us
+
+    def _extra_delays_us(self, parcel: Parcel) -> tuple[int, ...]:
+        for fault in self.faults:
+            opinion = fault.extra_delays_us(parcel)
+            if opinion is not None:
+                return opinion if parcel.kind is ParcelKind.FRAME else opinion[:1]
+        return _ON_TIME
 
     def _latency_us(self, source: str, target: str) -> int:
         default_us = LOOPBACK_LATENCY_US if source == target else self.latency_us
         latency_us = self.latencies_us.get((source, target), default_us)
         if self.jitter_us:
-            latency_us += self._random.randint(0, self.jitter_us)
+            latency_us += self._random.randrange(self.jitter_us + 1)
         return latency_us
 
     # ------------------------------------------------------------------------------ listening and connecting

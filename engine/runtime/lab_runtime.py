@@ -21,7 +21,7 @@ from engine.runtime.lab_actor import LabActor, LabNode
 from engine.runtime.lab_clock import LabClock
 from engine.runtime.lab_disk import LabDisk
 from engine.runtime.lab_event import LabEvent
-from engine.runtime.lab_journal import JOURNAL_LIMIT, JournalEntry, LabJournal
+from engine.runtime.lab_journal import JOURNAL_LIMIT, LabJournal
 from engine.runtime.lab_link_fault import Parcel
 from engine.runtime.lab_loop import LabLoop
 from engine.runtime.lab_network import DEFAULT_LATENCY_US, LabNetwork, LabNodeNetwork
@@ -236,8 +236,7 @@ class LabWorld:
     def _write_journal(self, event: LabEvent) -> None:
         loop = self.loop
         label = event.label or "goes on"
-        entry = JournalEntry(loop.event_number, loop.now_us, event.actor.name, label, event.cause)
-        self.journal.append(entry)
+        self.journal.append(loop.event_number, loop.schedule.now_us, event.actor.name, label, event.cause)
 
     def _hash_parcel(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
         self.journal.mix(parcel.data)

@@ -128,9 +128,10 @@ class LabSchedule:
         yield from self._parked
         yield from self.ready
 
-    def timer_events(self) -> Iterator[LabEvent]:
-        """What is not due yet, cancelled ones included, in no particular order."""
-        return (event for _, _, event in self._timers)
+    def next_timers(self, count: int) -> list[LabEvent]:
+        """Up to ``count`` events that are not due yet, in the order in which they will be."""
+        timers = ((due_us, number, event) for due_us, number, event in self._timers if not event.is_cancelled)
+        return [event for _, _, event in sorted(timers)[:count]]
 
     def unpark(self) -> None:
         """Some actor may run again: put its parked events before all that is ready, because they are older."""

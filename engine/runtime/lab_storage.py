@@ -49,6 +49,9 @@ class LabFileContent:
 
     def read(self, position: int, length: int) -> bytes:
         """A copy of ``length`` bytes from ``position``."""
+        page, start = divmod(position, PAGE_BYTES)
+        if start + length <= PAGE_BYTES:
+            return bytes(self._page(page)[start : start + length])
         end = position + length
         pieces = []
         while position < end:
@@ -74,8 +77,10 @@ class LabFileContent:
         """How many pages a write to this range would have to allocate."""
         if length == 0:
             return 0
-        pages = range(position // PAGE_BYTES, -(-(position + length) // PAGE_BYTES))
-        return sum(page not in self.dirty and page not in self.clean for page in pages)
+        first, last = position // PAGE_BYTES, (position + length - 1) // PAGE_BYTES
+        if first == last and first in self.dirty:
+            return 0
+        return sum(page not in self.dirty and page not in self.clean for page in range(first, last + 1))
 
     def begin_flush(self, start: int, end: int) -> FlushedPages:
         """The dirty pages that hold any byte of ``start..end``, as they are now."""

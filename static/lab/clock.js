@@ -35,6 +35,16 @@ export function shownTime(now = performance.now()) {
   return from.time + (target - from.time) * share;
 }
 
+/** Lets the picture's time run on to `timeUs` within `ms`, before the view of that time is there: frames that arrive
+    then fly to their end. */
+export function runAhead(timeUs, ms) {
+  const now = performance.now();
+  from = { time: shownTime(now), at: now };
+  target = timeUs;
+  lengthMs = ms;
+  repaint();
+}
+
 /** Asks for one more picture, for those who changed something else than the time. */
 export function repaint() {
   if (!wanted) wanted = requestAnimationFrame(paintAll);

@@ -10,6 +10,7 @@ import { Actors } from "./panels/actors.js";
 import { Banner, Notice } from "./panels/banner.js";
 import { Controls } from "./panels/controls.js";
 import { Dock, shape } from "./panels/dock.js";
+import { Explorer } from "./panels/explorer.js";
 import { Faults, NodeFaults } from "./panels/faults.js";
 import { FrameDialog } from "./panels/frame_dialog.js";
 import { Frames } from "./panels/frames.js";
@@ -19,7 +20,7 @@ import { KeyMap } from "./panels/key_map.js";
 import { Log } from "./panels/log.js";
 import { RecordDialog } from "./panels/record_dialog.js";
 import { Sequence } from "./panels/sequence.js";
-import { Settings } from "./panels/settings.js";
+import { SettingDialog, Settings } from "./panels/settings.js";
 import { SourceView } from "./panels/source_view.js";
 import { Stage } from "./panels/stage.js";
 import { Timers } from "./panels/timers.js";
@@ -29,7 +30,7 @@ import { openRecording } from "./source_recording.js";
 import { openSocket } from "./source_socket.js";
 import { loaded, view } from "./view.js";
 
-const PANELS = { source: SourceView, invariants: Invariants, timers: Timers, actors: Actors, faults: Faults, settings: Settings, sequence: Sequence, log: Log, frames: Frames };
+const PANELS = { source: SourceView, invariants: Invariants, timers: Timers, actors: Actors, faults: Faults, settings: Settings, sequence: Sequence, log: Log, frames: Frames, explorer: Explorer };
 
 function Page() {
   useEffect(() => void (document.documentElement.dataset.labShape = shape.value), [shape.value]);
@@ -37,7 +38,7 @@ function Page() {
   return html`<div class="lab" data-shape=${shape.value}><${Controls} /><${Banner} />
     ${loaded.value ? html`<${Stage} />` : html`<p class="loading">${t("live.waiting")}</p>`}
     <${Dock} place="bottom" panels=${PANELS} />${shape.value !== "narrow" && html`<${Dock} place="side" panels=${PANELS} />`}</div>
-    <${NodeFaults} /><${FrameDialog} /><${RecordDialog} /><${KeyMap} /><${Notice} />`;
+    <${NodeFaults} /><${FrameDialog} /><${RecordDialog} /><${SettingDialog} /><${KeyMap} /><${Notice} />`;
 }
 
 if (labData.recording) useSource(openRecording(labData.recording));

@@ -11,7 +11,16 @@ export function useSource(next) {
 
 export const isRecording = () => source?.isRecording ?? false;
 export const frameDetails = (id) => source.frame(id);
+/** Everything about a record of a broker's commit log; about the record that an entry of a queue points to. */
+export const recordDetails = (broker, record) => source.record(broker, record);
+export const messageDetails = (broker, message) => source.message(broker, message);
+/** Entries of the journal: those behind a number; those that fit a filter; what happened in a stretch of time. */
+export const fetchEntries = (after, count) => source.entries(after, count);
+export const searchEntries = (wanted) => source.search(wanted);
+export const fetchWindow = (leftUs, rightUs) => source.window(leftUs, rightUs);
 export const sourceFile = (file) => source.sourceFile(file);
+/** Opens the run of a link anew, in place of this one. */
+export const openLink = (link) => source.openLink(link);
 export const exportAddress = (format) => source.exportAddress(format);
 
 const control = (action, values) => source.control(action, values);

@@ -1,10 +1,11 @@
 // A run that was recorded: the same views and journal, without a server. It can be played, stepped and scrubbed, but
 // nothing in it can be changed.
 //
-// { view, patches: [[operations] per picture], journal: [entries], frames: {id: details}, sources: {file: {lines}} }
+// { view, patches: [[operations] per picture], journal: [entries], frames: {id: details}, sources: {file: {lines}},
+//   records: {place: details}, field_texts: {name: texts} }
 
 import { applyPatch } from "../live/patch.js";
-import { receiveJournal, receiveView, sequence, status } from "./view.js";
+import { nodeOfActor, receiveJournal, receiveView, sequence, status } from "./view.js";
 
 /** Every so many pictures one is kept whole, so that going back applies few patches. */
 const KEPT_EVERY = 50;
@@ -77,10 +78,16 @@ export function openRecording(recording) {
   while (forward());
   const totalEvents = tree.event;
   goTo(0);
-  receiveJournal({ from: recording.journal?.[0]?.[0] ?? 1, entries: recording.journal ?? [] });
+  const entries = recording.journal ?? [];
+  receiveJournal({ from: 0, entries });
   status.value = "recording";
   show(true);
 
+  /** The last such record, its fields with their texts; after a power cut another one may stand at the same place. */
+  const recordOf = (fits) => {
+    const found = Object.values(recording.records ?? {}).findLast(fits);
+    return found ? { ...found, fields: found.fields.map((field) => ({ ...recording.field_texts[field.name], ...field })) } : null;
+  };
   return {
     isRecording: true,
     control(action, values) {
@@ -89,6 +96,18 @@ export function openRecording(recording) {
     },
     command() {},
     frame: async (id) => recording.frames?.[id] ?? null,
+    entries: async (after, count) => ({ entries: entries.filter(([number]) => number > after && number <= after + count) }),
+    search: async ({ text = "", node = "", below = Infinity, above = 0 }) => ({
+      entries: entries.filter(([number, , actor, label]) => number < below && number > above
+        && (!node || nodeOfActor(actor) === node) && `${actor} ${label} #${number}`.toLowerCase().includes(text.toLowerCase())),
+      low: 1, high: totalEvents,
+    }),
+    window: async (left, right) => ({
+      entries: entries.filter(([, time]) => time >= left && time <= right && time <= tree.time_us), every: 1,
+      frames: Object.values(recording.frames ?? {}).filter((frame) => frame.sent_us <= Math.min(right, tree.time_us) && frame.arrives_us >= left),
+    }),
+    record: async (broker, { offset, store_ms: stored }) => recordOf((one) => one.node === broker && one.record.offset === offset && [undefined, one.record.store_ms].includes(stored)),
+    message: async (broker, message) => recordOf((one) => one.node === broker && ["topic", "queue_id", "queue_offset"].every((name) => one.record[name] === message[name])),
     sourceFile: async (file) => recording.sources?.[file] ?? null,
     exportAddress: () => null,
   };

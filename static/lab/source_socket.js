@@ -11,8 +11,9 @@ import { mine, receiveJournal, receiveView, sequence, status, tell } from "./vie
 const TRANSPORT = { transports: ["websocket", "polling"], tryAllTransports: true };
 const REFUSED_RETRY_MS = 5000;
 
-/** Opens the world that `request()` describes; it is asked again after every reconnect. */
-export function openSocket(request) {
+/** Opens the world that `request()` describes; it is asked again after every reconnect. `onRefused(refusal)` is
+    called, besides telling the person, when the server refuses something. */
+export function openSocket(request, onRefused = () => {}) {
   const socket = io("/lab", TRANSPORT);
   let tree = null;
   let world = null;
@@ -26,7 +27,8 @@ export function openSocket(request) {
     socket.emit("resync", {});
   };
 
-  socket.on("connect", () => socket.emit("open", request()));
+  const open = () => socket.emit("open", request());
+  socket.on("connect", open);
   socket.on("snapshot", (message) => {
     tree = message.view;
     world = message.world;
@@ -49,7 +51,10 @@ export function openSocket(request) {
     accept(message.sequence);
   });
   socket.on("journal", receiveJournal);
-  socket.on("refused", ({ text }) => tell(bilingual(text), true));
+  socket.on("refused", (refusal) => {
+    tell(bilingual(refusal.text ?? refusal), true);
+    onRefused(refusal);
+  });
 
   const lost = () => {
     status.value = socket.active ? "reconnecting" : "refused";
@@ -65,12 +70,21 @@ export function openSocket(request) {
     if (!response.ok) throw new Error(bilingual(answer.text ?? answer.error) || t("lab.no_answer"));
     return answer;
   };
+  const worldPath = () => `/api/lab/${encodeURIComponent(world)}`;
   return {
     isRecording: false,
+    /** Asks for the world once more, after the server refused it. */
+    open,
+    openLink: (link) => socket.emit("open", { link, fresh: true }),
     control: (action, values = {}) => socket.emit("control", { action, ...values }),
     command: (kind, target, values = {}) => socket.emit("command", { kind, target, ...values }),
-    frame: (id) => fetched(`/api/lab/${encodeURIComponent(world)}/frames/${encodeURIComponent(id)}`),
+    frame: (id) => fetched(`${worldPath()}/frames/${encodeURIComponent(id)}`),
+    entries: (after, count) => fetched(`${worldPath()}/journal?${new URLSearchParams({ after, count })}`),
+    search: (wanted) => fetched(`${worldPath()}/journal?${new URLSearchParams(wanted)}`),
+    window: (leftUs, rightUs) => fetched(`${worldPath()}/window?${new URLSearchParams({ left_us: leftUs, right_us: rightUs })}`),
+    record: (broker, { offset }) => fetched(`${worldPath()}/records/${encodeURIComponent(broker)}/${offset}`),
+    message: (broker, { topic, queue_id: queueId, queue_offset: offset }) => fetched(`${worldPath()}/records/${[broker, topic, queueId, offset].map(encodeURIComponent).join("/")}`),
     sourceFile: (file) => fetched(`/api/lab/source?file=${encodeURIComponent(file)}`),
-    exportAddress: (format) => `/api/lab/${encodeURIComponent(world)}/export.${format}`,
+    exportAddress: (format) => `${worldPath()}/export.${format}`,
   };
 }

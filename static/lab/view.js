@@ -28,6 +28,8 @@ export const mine = signal(true);
     `journalVersion`. */
 export const journal = [];
 export const journalVersion = signal(0);
+/** The last time that entries behind `number` became others: a fork, a restart, another world. */
+export const journalCut = signal({ number: 0 });
 
 /** The same for panels that nobody can read twenty times a second: at once while the world rests, calmly while it plays. */
 export const calmView = signal(EMPTY_VIEW);
@@ -77,7 +79,9 @@ function assignMarks(whole) {
 /** Puts a batch in place of everything behind entry number `from`: that was another branch, or was not there yet. */
 export function receiveJournal({ from, entries }) {
   const fresh = entries.map(entryOf);
-  journal.length = indexAfter(fresh.length > 0 ? fresh[0].number - 1 : from);
+  const begin = fresh.length > 0 ? Math.min(from, fresh[0].number - 1) : from;
+  if (journal.length > 0 && journal.at(-1).number > begin) journalCut.value = { number: begin };
+  journal.length = indexAfter(begin);
   for (const entry of fresh) journal.push(entry);
   // A tenth at a time: dropping one by one would move the whole list for each batch.
   if (journal.length > JOURNAL_KEPT) journal.splice(0, journal.length - 0.9 * JOURNAL_KEPT);
@@ -103,7 +107,7 @@ export function indexAfter(number) {
   return low;
 }
 
-function entryOf(entry) {
+export function entryOf(entry) {
   if (Array.isArray(entry)) {
     const [number, time, actor, label, cause] = entry;
     return { number, time, actor, node: nodeOfActor(actor), label, cause };
@@ -185,6 +189,8 @@ export const chosenEvent = signal(null);
 export const openFrame = signal(null);
 /** { node, record } in the dialog, or null. */
 export const openRecord = signal(null);
+/** { node, name } of the setting in the editor, or null. */
+export const openSetting = signal(null);
 /** Node whose menu of faults is open, or null. */
 export const openFaults = signal(null);
 /** A message that the pointer or the focus is on (its key), to mark it everywhere; or null. */

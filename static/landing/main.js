@@ -1,4 +1,5 @@
-// The start page: a small live picture of the running broker, fed by the same stream as the live page.
+// The start page: the demonstration, and a small live picture of the running broker, fed by the same stream as the live
+// page.
 
 import { html, render } from "htm/preact";
 import { useComputed } from "@preact/signals";
@@ -9,6 +10,7 @@ import { topicMark } from "../common/palette.js";
 import { openStream } from "../live/stream.js";
 import { addresses, groupNames, isLagging, loaded, receive, state, storedMessages, totalLag, userTopics } from "../live/view.js";
 import { GlassmqCommand, GroupMark, LanguageBadge } from "../live/panels/marks.js";
+import { Demonstration } from "./demonstration.js";
 
 const MOST_RECORDS = 9;
 const MOST_TOPICS = 4;
@@ -83,6 +85,8 @@ function Figures() {
 }
 
 render(html`<${GlassmqCommand} words="send orders 'hello'" />`, document.getElementById("node-command"));
-const place = document.getElementById("mini-place");
-place.replaceChildren();
-render(html`<${MiniPicture} />`, place);
+for (const [id, Part] of [["demonstration-place", Demonstration], ["mini-place", MiniPicture]]) {
+  const place = document.getElementById(id);
+  place.replaceChildren();
+  render(html`<${Part} />`, place);
+}

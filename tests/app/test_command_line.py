@@ -263,6 +263,18 @@ def test_messages_beyond_the_count_stay_unconsumed_and_come_first_the_next_time(
     assert sorted(bodies) == sorted(f"body {n}" for n in range(12))
 
 
+def test_consume_orderly_prints_each_queue_in_order_and_frees_its_locks(server):
+    assert tool(server, "send", "in_order", "step {n}", "--count", "12", "--quiet")[0] == 0
+    for _ in range(2):
+        code, output, _ = tool(server, "consume", "in_order", "--group", "stepwise", "--count", "6", "--orderly")
+        assert code == 0
+        places = [(int(line.split()[1]), int(line.split()[3])) for line in output.splitlines()]
+        assert len(places) == 6, "the second one need not wait for the locks of the first"
+        for queue in {queue for queue, _ in places}:
+            offsets = [offset for each, offset in places if each == queue]
+            assert offsets == sorted(offsets)
+
+
 def test_consume_says_for_what_it_waits_and_that_the_topic_does_not_exist_yet(server):
     command = [sys.executable, "-m", "app.command_line", "consume", "later", "--group", "patient", "--count", "1"]
     with subprocess.Popen(

@@ -59,4 +59,9 @@ def test_inspector_queue_entries_and_key_map(serve, open_page, theme):
 def test_start_page(serve, open_page, theme, language):
     page = open_page(f"{serve(small_scene())}/?theme={theme}&lang={language}", reduced_motion="reduce")
     expect(page.locator(".mini-figures")).to_be_visible()
+    expect(page.locator(".film [data-node=B1]")).to_be_visible()
+    assert findings(page) == []
+    for _ in range(7):
+        page.locator("#film-next").click()
+    expect(page.locator("#film-over")).to_be_visible()
     assert findings(page) == []

@@ -44,6 +44,15 @@ def test_dialogs_and_panels(serve, open_page, theme):
     page.keyboard.press("Escape")
     page.locator("#run-until").click()
     assert findings(page) == []
+    page.keyboard.press("Escape")
+    page.locator("[data-node=B1] .setting-button").first.click()
+    expect(page.locator("#setting-dialog")).to_be_visible()
+    assert findings(page) == []
+    page.keyboard.press("Escape")
+    run_until(page, "sent", node="P1")
+    page.locator("[data-node=B1] [data-record]").last.click()
+    expect(page.locator("#record-dialog .hex-row").first).to_be_visible()
+    assert findings(page) == []
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -5,25 +5,122 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.e2e.scenes import empty_scene, small_scene
 
 pytestmark = pytest.mark.browser
 
 
-def test_it_says_what_this_is_and_leads_to_the_live_page(serve, open_page):
-    page = open_page(f"{serve(small_scene(lively=False))}/")
+def film(page: Page) -> Page:
+    """Wait until the demonstration shows its first picture."""
+    expect(page.locator(".film [data-node=B1]")).to_be_visible()
+    return page
+
+
+def test_it_says_what_this_is_and_leads_on(serve, open_page):
+    address = serve(small_scene(lively=False))
+    page = open_page(f"{address}/")
     expect(page.get_by_role("heading", level=1)).to_have_text("See inside a message broker")
-    page.locator("a.button-primary").click()
+    offers = page.locator(".offer a")
+    expect(offers).to_have_text(["Learn", "Break things", "Connect your client"])
+    targets = offers.evaluate_all("(links) => links.map((link) => link.getAttribute('href'))")
+    assert targets == ["/tutorials", "/lab", "#connect"]
+    offers.nth(1).click()
+    expect(page).to_have_url(re.compile("/lab$"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("The lab")
+    page.goto(f"{address}/")
+    page.locator(".now-head a").click()
     expect(page).to_have_url(re.compile("/live$"))
 
 
-def test_it_leads_to_the_lab(serve, open_page):
-    page = open_page(f"{serve(small_scene(lively=False))}/")
-    page.get_by_role("link", name="Open the lab").click()
-    expect(page).to_have_url(re.compile("/lab$"))
-    expect(page.get_by_role("heading", level=1)).to_have_text("The lab")
+def test_the_demonstration_begins_by_itself_and_says_what_one_sees(serve, open_page):
+    page = film(open_page(f"{serve(empty_scene())}/"))
+    expect(page.locator("#film-play")).to_have_text("Pause")
+    expect(page.locator(".film-caption")).to_contain_text("Producer P1 wants to send an order")
+    expect(page.locator(".film")).to_have_attribute("data-chapter", "send")
+    expect(page.locator(".film-caption")).to_contain_text("appends it to its commit log")
+    expect(page.locator("[data-node=B1] [data-record]")).to_have_count(1)
+    expect(page.locator("[data-node=B1] .cell")).to_have_count(1)
+
+
+def test_its_scenes_show_what_their_captions_say(serve, open_page):
+    page = film(open_page(f"{serve(empty_scene())}/"))
+    page.locator("#film-play").click()
+    page.locator("#film-next").click()
+    for _ in range(4):
+        page.locator("#film-next").click()
+    expect(page.locator(".film")).to_have_attribute("data-chapter", "kill")
+    expect(page.locator("[data-node=C2]")).to_have_attribute("data-status", "crashed")
+    page.locator("#film-next").click()
+    expect(page.locator("[data-process-queue^='orders@']")).to_have_count(2)  # C1 has both
+    expect(page.locator(".film-caption")).to_contain_text(
+        re.compile(r"Therefore \d+ orders come a second time, order-\d+")
+    )
+    page.locator("#film-next").click()
+    expect(page.locator(".film-caption")).to_contain_text(re.compile(r"All \d+ orders are consumed: none is lost"))
+
+
+def test_it_ends_with_the_ways_on_and_can_be_watched_again(serve, open_page):
+    page = film(open_page(f"{serve(empty_scene())}/"))
+    for _ in range(7):
+        page.locator("#film-next").click()
+    expect(page.locator("#film-over")).to_be_visible()
+    expect(page.locator("#film-over a")).to_have_text(["Learn", "Break things", "Connect your client"])
+    page.locator("#film-over button").click()
+    expect(page.locator("#film-over")).to_have_count(0)
+    expect(page.locator(".film")).to_have_attribute("data-chapter", "route")
+    expect(page.locator("#film-play")).to_have_text("Pause")
+
+
+def test_pause_stops_it(serve, open_page):
+    page = film(open_page(f"{serve(empty_scene())}/"))
+    page.locator("#film-play").click()
+    expect(page.locator("#film-play")).to_have_text("Play")
+    page.wait_for_function("() => document.getAnimations().length === 0")
+    before = page.locator(".film-clock").inner_text()
+    page.evaluate("new Promise((resolve) => setTimeout(resolve, 300))")
+    assert page.locator(".film-clock").inner_text() == before
+
+
+def test_nothing_moves_by_itself_when_motion_is_reduced(serve, open_page):
+    page = film(open_page(f"{serve(empty_scene())}/", reduced_motion="reduce"))
+    expect(page.locator("#film-play")).to_have_text("Play")
+    expect(page.locator(".film")).to_have_attribute("data-playing", "no")
+    for chapter in ("send", "pull", "consume", "many", "kill", "again", "end"):
+        page.locator("#film-next").click()
+        expect(page.locator(".film")).to_have_attribute("data-chapter", chapter)
+        expect(page.locator(".film")).to_have_attribute("data-playing", "no")
+    expect(page.locator("#film-over")).to_be_visible()
+    assert page.evaluate("document.getAnimations().length") == 0
+
+
+def test_the_demonstration_speaks_chinese(serve, open_page):
+    page = film(open_page(f"{serve(empty_scene())}/?lang=zh"))
+    expect(page.locator(".film-caption")).to_contain_text("生产者 P1 要发送一条订单")
+
+
+def test_its_world_opens_in_the_lab(serve, open_page):
+    page = film(open_page(f"{serve(empty_scene())}/"))
+    page.locator(".film-world").click()
+    expect(page.locator("h1")).to_have_text("What the start page shows")
+
+
+def test_without_the_demonstration_the_page_still_leads_on(serve, open_page):
+    address = serve(empty_scene())
+    page = open_page(f"{address}/healthz")
+    answer = {"status": 503, "json": {"reason": "server_busy", "error": {"en": "too much to do", "zh": "x"}}}
+    page.route("**/api/demonstration", lambda route: route.fulfill(**answer))
+    page.goto(f"{address}/")
+    expect(page.locator("#demonstration [role=alert]")).to_contain_text("too much to do")
+    expect(page.locator(".offer")).to_have_count(3)
+    open_page.complaints.clear()  # the browser itself notes the 503
+
+
+def test_it_fits_a_small_window(serve, open_page):
+    page = film(open_page(f"{serve(empty_scene())}/", viewport={"width": 1024, "height": 768}))
+    expect(page.locator("#film-play")).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_its_picture_lives(serve, open_page):

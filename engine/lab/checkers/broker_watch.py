@@ -65,8 +65,8 @@ class BrokerWatch:
         """Where the oldest file of the log begins; messages before it have expired."""
         return self.broker.store.commit_log.min_offset
 
-    def after_event(self) -> None:
-        """Tell the watch what changed. This runs after every event of the world: it compares a few numbers."""
+    def look(self) -> None:
+        """Tell the watch what changed. This runs after every event of the broker: it compares a few numbers."""
         broker = self._role.broker
         if broker is not self._broker or not self.is_up:
             self._broker = broker

@@ -13,9 +13,13 @@ from engine.lab.checkers.consumed_in_the_end import ConsumedInTheEnd
 from engine.lab.checkers.consumed_was_sent import ConsumedWasSent
 from engine.lab.checkers.dead_letters_not_redelivered import DeadLettersNotRedelivered
 from engine.lab.checkers.log_and_queues_agree import LogAndQueuesAgree
+from engine.lab.checkers.no_call_after_takeover import NoCallAfterTakeover
 from engine.lab.checkers.no_code_fails import NoCodeFails
 from engine.lab.checkers.offsets_never_pass_unconsumed import OffsetsNeverPassUnconsumed
+from engine.lab.checkers.one_consumption_per_queue import OneConsumptionPerQueue
 from engine.lab.checkers.one_owner_per_queue import OneOwnerPerQueue
+from engine.lab.checkers.order_per_key import OrderPerKey
+from engine.lab.checkers.order_per_queue import OrderPerQueue
 from engine.lab.checkers.retry_count_within_limit import RetryCountWithinLimit
 from engine.lab.checkers.violation import Violation
 
@@ -32,6 +36,10 @@ CHECKERS: dict[str, type[Checker]] = {
         OffsetsNeverPassUnconsumed,
         CommittedOffsetsWithinQueue,
         OneOwnerPerQueue,
+        OneConsumptionPerQueue,
+        OrderPerQueue,
+        NoCallAfterTakeover,
+        OrderPerKey,
         RetryCountWithinLimit,
         DeadLettersNotRedelivered,
         ConsumedInTheEnd,
@@ -50,15 +58,13 @@ class CheckerSet:
     def __init__(self, world: ScenarioWorld) -> None:
         scenario = world.scenario
         self.watch = ClusterWatch(world)
+        #: ``after_event(event number)``: what that event broke.
+        self.after_event = self.watch.after_event
         self.checkers: list[Checker] = [
             checker(self.watch)
             for name, checker in CHECKERS.items()
             if (not scenario.invariants or name in scenario.invariants) and checker.applies(scenario)
         ]
-
-    def after_event(self, event_number: int) -> Sequence[Violation]:
-        """What the event with this number broke."""
-        return self.watch.after_event(event_number)
 
     def at_end(self) -> Sequence[Violation]:
         """The run is over: what is missing now."""

@@ -1,8 +1,8 @@
 """Sees what every event changed in a world, and tells the checkers.
 
 An event usually changes nothing that a checker asks about, so this compares only a few numbers per event: the lengths
-of the history's lists, and per broker the ends of its log, what it dispatched and its offset table. The checkers then
-get news instead of looking for it each by itself. Nothing here changes the world.
+of the history's lists, and, when a broker acted, the ends of its log, what it dispatched and its offset table. The
+checkers then get news instead of looking for it each by itself. Nothing here changes the world.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from engine.lab.checkers.checker import Checker
     from engine.lab.history import ConsumeBegan, ConsumeEnded, SendReturned
     from engine.lab.world import ScenarioWorld
+    from engine.runtime.lab_failures import LabFailure
 
 _Entry = TypeVar("_Entry")
 
@@ -31,6 +32,8 @@ _SECOND_US = 1_000_000
 _POWER_CUTS = ("crash-power", "torn-write")
 #: A broker forgets a silent client after 120 s, and looks every 10 s (RocketMQ: ``CHANNEL_EXPIRED_TIMEOUT``).
 CHANNEL_EXPIRED_US = 130 * _SECOND_US
+#: What may have been damaged long after it was written is looked at again bit by bit, every so many events.
+_EVENTS_PER_AUDIT = 16
 
 
 class ClusterWatch:
@@ -47,7 +50,8 @@ class ClusterWatch:
     * ``offset_committed(broker, group, topic, queue_id, before, offset)``: a broker has another offset stored for the
       group; ``before`` is -1 when it had none.
     * ``send_returned(entry)``, ``consume_began(entry)``, ``consume_ended(entry)``: see the history.
-    * ``event_ran()``: after every event; must cost next to nothing.
+    * ``code_failed(failure)``: an exception that nobody caught.
+    * ``audit()``: every few events: time to look at one old thing again.
     * ``second_passed()``: a second of virtual time went by, or more.
     * ``run_ended()``: the run is over.
 
@@ -73,7 +77,7 @@ class ClusterWatch:
         self._history = world.history
         self._next_second_us = 0
         self._node_count = 0
-        self._sends_returned = self._consumes_began = self._consumes_ended = self._commands = 0
+        self._sends_returned = self._consumes_began = self._consumes_ended = self._commands = self._failures = 0
         self._power_cuts: dict[str, None] = {}
         self._stored: list[Callable[[LoggedMessage], None]] = []
         self._lost: list[Callable[[LoggedMessage, bool], None]] = []
@@ -84,7 +88,8 @@ class ClusterWatch:
         self._returned: list[Callable[[SendReturned], None]] = []
         self._began: list[Callable[[ConsumeBegan], None]] = []
         self._ended: list[Callable[[ConsumeEnded], None]] = []
-        self._event: list[Callable[[], None]] = []
+        self._failed: list[Callable[[LabFailure], None]] = []
+        self._audit: list[Callable[[], None]] = []
         self._second: list[Callable[[], None]] = []
         self._end: list[Callable[[], None]] = []
         self._look_for_nodes()
@@ -101,7 +106,8 @@ class ClusterWatch:
             ("send_returned", self._returned),
             ("consume_began", self._began),
             ("consume_ended", self._ended),
-            ("event_ran", self._event),
+            ("code_failed", self._failed),
+            ("audit", self._audit),
             ("second_passed", self._second),
             ("run_ended", self._end),
         )
@@ -115,21 +121,30 @@ class ClusterWatch:
     def after_event(self, event_number: int) -> Sequence[Violation]:
         """Look what changed; returns what the checkers found."""
         self.event_number = event_number
-        now_us = self.now_us = self._loop.now_us
-        history = self._history
+        loop, history = self._loop, self._history
+        now_us = self.now_us = loop.schedule.now_us
+        # Nobody but its own actors can change what a node holds or saw, except for commands.
+        acting = self.brokers.get(loop.last_actor.node.name)
         if len(history.commands) != self._commands:
             self._read_commands()
-        for broker in self.brokers.values():
-            broker.after_event()
-        if len(history.sends_returned) != self._sends_returned:
-            self._sends_returned = _tell(history.sends_returned, self._sends_returned, self._returned)
-        if len(history.consumes_began) != self._consumes_began:
-            self.last_consume_us = now_us
-            self._consumes_began = _tell(history.consumes_began, self._consumes_began, self._began)
-        if len(history.consumes_ended) != self._consumes_ended:
-            self._read_consumes_ended()
-        for listener in self._event:
-            listener()
+            for broker in self.brokers.values():
+                broker.look()
+        elif acting is not None:
+            acting.look()
+        if acting is None:
+            if len(history.sends_returned) != self._sends_returned:
+                self._sends_returned = _tell(history.sends_returned, self._sends_returned, self._returned)
+            if len(history.consumes_began) != self._consumes_began:
+                self.last_consume_us = now_us
+                self._consumes_began = _tell(history.consumes_began, self._consumes_began, self._began)
+            if len(history.consumes_ended) != self._consumes_ended:
+                self._read_consumes_ended()
+        failures = loop.failures.failures
+        if failures and len(failures) != self._failures:
+            self._failures = _tell(failures, self._failures, self._failed)
+        if event_number % _EVENTS_PER_AUDIT == 0:
+            for audit in self._audit:
+                audit()
         if now_us >= self._next_second_us:
             self._pass_second()
         if not self.found:

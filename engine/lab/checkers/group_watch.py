@@ -74,5 +74,6 @@ class GroupWatch:
         return (
             (message.broker, *message.place) in self.positions
             or key in self.consumed
+            or key in self.dead
             or self.copies.get(key, -1) > message.reconsume_times
         )

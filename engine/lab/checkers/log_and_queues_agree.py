@@ -5,7 +5,7 @@ consume it), *ghost read* (a queue longer than its messages), *out of order* (lo
 follow each other in the log).
 
 Fault model: any. Entries are checked the moment the dispatcher has written them, all of them after each start of a
-broker, and one of the old ones in turn every 8 events, because they may be damaged later. Between append and dispatch
+broker, and one of the old ones in turn every few events, because they may be damaged later. Between append and dispatch
 (one turn of the event loop) a message is in the log only; that is RocketMQ's reput delay and no disagreement. Offsets
 whose messages a crash has taken may be fillers.
 """
@@ -22,9 +22,6 @@ from engine.lab.checkers.violation import Anomaly
 
 if TYPE_CHECKING:
     from engine.lab.checkers.cluster_watch import ClusterWatch
-
-#: An old entry is looked at again every so many events.
-_EVENTS_PER_AUDIT = 8
 
 
 class LogAndQueuesAgree(Checker):
@@ -90,15 +87,14 @@ class LogAndQueuesAgree(Checker):
             if message.is_in_queue:
                 self._check_entry(broker, message)
 
-    def event_ran(self) -> None:
-        """Now and then look at an old entry again."""
-        if self.watch.event_number % _EVENTS_PER_AUDIT == 0:
-            for broker in self.watch.brokers.values():
-                if broker.is_up and broker.dispatched_count:
-                    index = self._audited.get(broker.name, 0) % broker.dispatched_count
-                    self._audited[broker.name] = index + 1
-                    if broker.messages[index].is_in_queue:
-                        self._check_entry(broker, broker.messages[index])
+    def audit(self) -> None:
+        """Look at an old entry of each broker again."""
+        for broker in self.watch.brokers.values():
+            if broker.is_up and broker.dispatched_count:
+                index = self._audited.get(broker.name, 0) % broker.dispatched_count
+                self._audited[broker.name] = index + 1
+                if broker.messages[index].is_in_queue:
+                    self._check_entry(broker, broker.messages[index])
 
     def run_ended(self) -> None:
         """Everything once more."""

@@ -5,12 +5,17 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from engine.protocol.errors import MalformedMessage
-from engine.protocol.message_codec import decode_stored_message
-from engine.protocol.message_properties import PROPERTY_REAL_TOPIC
+from engine.protocol.message_codec import stored_properties_text
+from engine.protocol.message_properties import PROPERTY_REAL_TOPIC, PROPERTY_TAGS, decode_properties
 from engine.protocol.names import SCHEDULE_TOPIC
+from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6
 from engine.store.dispatch_request import belongs_in_consume_queue
 from engine.store.stored_record import parse_record
+
+#: The retry count lies behind both hosts, which are longer for IPv6.
+_RECONSUME_TIMES = struct.Struct(">i")
+_RECONSUME_TIMES_AT = 72
+_IPV6_EXTRA_BYTES = 12
 
 #: (topic, queue id, queue offset): where a message lies for consumers.
 Place = tuple[str, int, int]
@@ -72,25 +77,30 @@ def read_logged_message(
     request = parse_record(record, 0, commit_log_offset, delay_levels_ms)
     if request is None:
         return None
-    try:
-        message = decode_stored_message(record)
-    except (MalformedMessage, struct.error):
-        return None
-    is_waiting = message.topic == SCHEDULE_TOPIC
+    topic = request.topic
+    properties = decode_properties(stored_properties_text(record))
     return LoggedMessage(
-        broker=broker,
-        topic=message.topic,
-        queue_id=message.queue_id,
-        queue_offset=message.queue_offset,
-        commit_log_offset=commit_log_offset,
-        size_bytes=message.store_size,
-        tags_code=request.tags_code,
-        is_in_queue=belongs_in_consume_queue(message.sys_flag),
+        broker,
+        topic,
+        request.queue_id,
+        request.queue_offset,
+        commit_log_offset,
+        request.size_bytes,
+        request.tags_code,
+        belongs_in_consume_queue(request.sys_flag),
         # A message that was delivered keeps the property for ever, as in RocketMQ.
-        destination=message.properties.get(PROPERTY_REAL_TOPIC, "") if is_waiting else message.topic,
-        tags=message.tags or "",
-        key=" ".join(message.keys),
-        unique_key=message.unique_id or f"{broker}@{commit_log_offset}",
-        reconsume_times=message.reconsume_times,
-        store_timestamp=message.store_timestamp,
+        properties.get(PROPERTY_REAL_TOPIC, "") if topic == SCHEDULE_TOPIC else topic,
+        properties.get(PROPERTY_TAGS, ""),
+        request.keys,
+        request.unique_key or f"{broker}@{commit_log_offset}",
+        _reconsume_times(record, request.sys_flag),
+        request.store_timestamp,
     )
+
+
+def _reconsume_times(record: bytes, sys_flag: int) -> int:
+    at = _RECONSUME_TIMES_AT
+    for flag in (BORN_HOST_V6, STORE_HOST_V6):
+        if sys_flag & flag:
+            at += _IPV6_EXTRA_BYTES
+    return int(_RECONSUME_TIMES.unpack_from(record, at)[0])

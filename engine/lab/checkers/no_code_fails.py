@@ -8,10 +8,13 @@ Fault model: any.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from engine.lab.checkers.checker import Checker, Texts
 from engine.lab.checkers.violation import Anomaly
+
+if TYPE_CHECKING:
+    from engine.runtime.lab_failures import LabFailure
 
 
 class NoCodeFails(Checker):
@@ -25,19 +28,13 @@ class NoCodeFails(Checker):
         "zh": "无论之前发生了什么故障，没有被捕获的异常都是 GlassMQ 的缺陷。",
     }
 
-    _seen = 0
-
-    def event_ran(self) -> None:
-        """The loop collects what nobody caught."""
-        failures = self.watch.world.lab.loop.failures.failures
-        if len(failures) != self._seen:
-            for failure in failures[self._seen :]:
-                number, actor = failure.event_number, failure.actor
-                reason = f"{failure.message}: {failure.exception!r}"
-                self.report(
-                    {"node": actor.partition("/")[0], "actor": actor, "event": number},
-                    (),
-                    f"In event {number} {actor} failed: {reason}.",
-                    f"在事件 {number} 中 {actor} 出错：{reason}。",
-                )
-            self._seen = len(failures)
+    def code_failed(self, failure: LabFailure) -> None:
+        """An exception reached the event loop."""
+        number, actor = failure.event_number, failure.actor
+        reason = f"{failure.message}: {failure.exception!r}"
+        self.report(
+            {"node": actor.partition("/")[0], "actor": actor, "event": number},
+            (),
+            f"In event {number} {actor} failed: {reason}.",
+            f"在事件 {number} 中 {actor} 出错：{reason}。",
+        )

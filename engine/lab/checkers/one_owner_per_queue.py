@@ -6,8 +6,8 @@ Fault model: the rebalance model. Every member works out by itself which queues 
 others, every 20 s and when a broker tells it that the group changed. RocketMQ promises no exclusion for concurrent
 consumers: whenever members come or go, links fail or a process pauses, two may own a queue until the next heartbeat
 (30 s) and rebalance (20 s) of both. So the claim is: once the cluster has been calm (nothing broken, no command, every
-broker knows exactly the running members) for a heartbeat and a rebalance more, no queue has two owners. Orderly
-consumers, which lock their queues at the broker, would be held to the lease instead.
+broker knows exactly the running members) for a heartbeat and a rebalance more, no queue has two owners. To what orderly
+consumers promise beyond that they are held by ``one-consumption-per-queue``.
 """
 
 from __future__ import annotations

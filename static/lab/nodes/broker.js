@@ -7,15 +7,17 @@ import { GroupMark, TopicMark } from "../../live/panels/marks.js";
 import { topicMark } from "../../common/palette.js";
 import { shortMs } from "../format.js";
 import { memo } from "../memo.js";
+import { settingOfPart } from "../settings.js";
 import { entriesShown } from "../panels/dock.js";
+import { SettingButton } from "../panels/settings.js";
 import { Roving } from "../roving.js";
-import { accused, compare, openRecord, pointedKey } from "../view.js";
+import { accused, compare, openRecord, pointedKey, view } from "../view.js";
 import { Bar, NodeCard } from "./node_card.js";
 
 export const Broker = memo(({ name, node }) => html`<${NodeCard} name=${name} node=${node}>
   ${node.commit_log && html`<${CommitLog} broker=${name} log=${node.commit_log} />`}
   <${Queues} broker=${name} topics=${node.topics ?? EMPTY} records=${node.commit_log?.records ?? NONE} />
-  <div class="broker-tables"><${Locks} locks=${node.locks ?? NONE} /><${DelayLevels} levels=${node.delay_levels ?? NONE} /><${HeldPulls} pulls=${node.held_pulls ?? NONE} /></div></${NodeCard}>`);
+  <div class="broker-tables"><${Locks} broker=${name} locks=${node.locks ?? NONE} /><${DelayLevels} broker=${name} levels=${node.delay_levels ?? NONE} /><${HeldPulls} broker=${name} pulls=${node.held_pulls ?? NONE} /></div></${NodeCard}>`);
 
 const NONE = [];
 const EMPTY = {};
@@ -27,7 +29,7 @@ const CommitLog = memo(({ broker, log }) => {
   const figure = (key, value) => html`<span class="figure" title=${t(`lab.log.${key}_hint`)}><span class="quiet">${t(`lab.log.${key}`)}</span> <span class="number">${value}</span></span>`;
   return html`<section class="commit-log" aria-label=${t("lab.log.title")}>
     <div class="part-head"><h3>${t("lab.log.title")}</h3>${figure("end", count(max))}
-      <span class=${max > flushed ? "has-lag" : ""}>${figure("unflushed", bytes(max - flushed))}</span>
+      <span class=${max > flushed ? "has-lag" : ""}>${figure("unflushed", bytes(max - flushed))}</span><${Rule} broker=${broker} part="commit_log" />
       ${max > dispatched && figure("undispatched", bytes(max - dispatched))}</div>
     <${Roving} class="strip" role="group" aria-label=${t("lab.log.strip", { n: records.length })}>
       ${records.length === 0 && html`<span class="strip-empty">${t("lab.log.none")}</span>`}
@@ -86,34 +88,43 @@ const Queue = memo(({ broker, topic, id, queue, records }) => {
     <${Roving} class="cells" role="group" aria-label=${t("lab.queues.label", { id, min, max, lag: lag ?? 0 })}>
       ${first > min && html`<span class="cells-more quiet" title=${t("lab.queues.older", { n: first - min })}>…</span>`}
       <span class="cells-row">${entries.map((entry) => html`<${Cell} key=${entry.queue_offset} tone=${topicMark(topic).tone} entry=${entry} done=${groups.length > 0 && entry.queue_offset < least} onOpen=${openEntry} />`)}
-      ${groups.map((group, index) => html`<span key=${`g${group}`} class="offset-mark" style=${{ transform: `translateX(calc(${place(committed[group])} * var(--cell) + ${index * 0.35}rem))` }}
+      ${groups.map((group, index) => html`<span key=${`g${group}`} class="offset-mark" data-committed=${group} style=${{ transform: `translateX(calc(${place(committed[group])} * var(--cell) + ${index * 0.35}rem))` }}
         title=${t("lab.queues.committed", { group, offset: committed[group], lag: Math.max(0, max - committed[group]) })}><${GroupMark} group=${group} size=${1.05} /></span>`)}</span></${Roving}>
     <span class=${`queue-lag number ${lag > 0 ? "has-lag" : "quiet"}`} title=${t("lab.queues.lag_hint")}>${lag === null ? `${count(max)}` : lag > 0 ? t("lab.queues.lag", { n: lag }) : "✓"}</span></div>`;
 });
 
-const Cell = memo(({ tone, entry, done, onOpen }) => html`<button type="button" class=${`cell tone-${tone} ${done ? "is-done" : ""} ${pointedKey.value && pointedKey.value === entry.key ? "is-pointed" : ""}`} tabindex="-1" data-roving
+const Cell = memo(({ tone, entry, done, onOpen }) => html`<button type="button" data-entry=${entry.queue_offset} class=${`cell tone-${tone} ${done ? "is-done" : ""} ${pointedKey.value && pointedKey.value === entry.key ? "is-pointed" : ""}`} tabindex="-1" data-roving
   aria-label=${t("lab.queues.entry", { offset: entry.queue_offset, key: entry.key || "–" })} title=${t("lab.queues.entry", { offset: entry.queue_offset, key: entry.key || "–" })}
   onClick=${() => onOpen(entry)} onPointerEnter=${() => (pointedKey.value = entry.key || null)} onPointerLeave=${() => (pointedKey.value = null)}>${String(entry.queue_offset).slice(-3)}</button>`);
 
 // -------------------------------------------------------------------------------------- locks, delays, held pulls
 
-const Locks = memo(({ locks }) => locks.length > 0 && html`<section class="broker-table" aria-label=${t("lab.locks.title")}><h3>${t("lab.locks.title")}</h3>
-  <ul class="lock-rows">${locks.map((lock) => html`<li key=${`${lock.group} ${lock.topic}@${lock.queue_id}`} class="lock-row"><${GroupMark} group=${lock.group} size=${1.05} />
-    <span class="mono">${lock.topic}@${lock.queue_id}</span><span class="lock-owner mono ellipsis" title=${t("lab.locks.owner", { id: lock.client_id })}>${ownerName(lock.client_id)}</span>
-    <${Bar} left=${lock.lease_ms - lock.age_ms} whole=${lock.lease_ms} kind="bar-lease" label=${t("lab.locks.left", { time: shortMs(Math.max(0, lock.lease_ms - lock.age_ms)) })} /></li>`)}</ul></section>`);
+/** The setting that rules a part of the card. */
+const Rule = ({ broker, part }) => html`<${SettingButton} node=${broker} name=${settingOfPart(broker, part)} />`;
 
-/** "10.0.0.4@C1" or "10.0.0.4@1234#5": the part that people know. */
-const ownerName = (clientId = "") => clientId.split("@").slice(1).join("@") || clientId;
+const Locks = memo(({ broker, locks }) => locks.length > 0 && html`<section class="broker-table" aria-label=${t("lab.locks.title")}><h3>${t("lab.locks.title")} <${Rule} broker=${broker} part="locks" /></h3>
+  <ul class="lock-rows">${locks.map((lock) => html`<li key=${`${lock.group} ${lock.topic}@${lock.queue_id}`} class="lock-row" data-lock=${`${lock.group} ${lock.topic}@${lock.queue_id}`}><${GroupMark} group=${lock.group} size=${1.05} />
+    <span class="mono">${lock.topic}@${lock.queue_id}</span><span class="lock-owner ellipsis" title=${t("lab.locks.owner", { id: lock.client_id })}>${ownerName(lock.client_id)}</span>
+    <${Bar} left=${lock.lease_ms - lock.age_ms} whole=${lock.lease_ms} kind="bar-lease" label=${t("lab.locks.left", { time: shortMs(Math.max(0, lock.lease_ms - lock.age_ms)) })} />
+    <span class="number">${shortMs(Math.max(0, lock.lease_ms - lock.age_ms))}</span></li>`)}</ul></section>`);
 
-const DelayLevels = memo(({ levels }) => {
+/** The node with the address in "10.0.0.4@1234#5", with a sign when its process is gone: its locks are not. */
+function ownerName(clientId = "") {
+  const address = clientId.split("@")[0];
+  const [name, node] = Object.entries(view.peek().nodes).find(([, each]) => each.ip === address) ?? [];
+  if (!name) return clientId;
+  return node.client_id === clientId ? name : html`${name} <span class="lock-gone" title=${t("lab.locks.gone")}>✕<span class="sr-only">${t("lab.locks.gone")}</span></span>`;
+}
+
+const DelayLevels = memo(({ broker, levels }) => {
   const used = levels.filter((level) => level.waiting > 0 || (level.max) > 0);
-  return used.length > 0 && html`<section class="broker-table" aria-label=${t("lab.delay.title")}><h3>${t("lab.delay.title")}</h3>
+  return used.length > 0 && html`<section class="broker-table" aria-label=${t("lab.delay.title")}><h3>${t("lab.delay.title")} <${Rule} broker=${broker} part="delay_levels" /></h3>
     <ul class="delay-rows">${used.map((level) => html`<li key=${level.level} class="delay-row" title=${t("lab.delay.hint", { level: level.level, offset: level.offset, n: level.waiting })}>
       <span class="delay-name mono">${level.level}: ${shortMs(level.delay_ms)}</span>
       <span class="delay-dots" aria-hidden="true">${Array.from({ length: Math.min(10, level.waiting) }, (_, index) => html`<span key=${index} class="delay-dot"></span>`)}</span><span class="number">${level.waiting}</span></li>`)}</ul></section>`;
 });
 
-const HeldPulls = memo(({ pulls }) => pulls.length > 0 && html`<section class="broker-table" aria-label=${t("lab.held.title")}><h3>${t("lab.held.title")} <span class="quiet number">${pulls.length}</span></h3>
+const HeldPulls = memo(({ broker, pulls }) => pulls.length > 0 && html`<section class="broker-table" data-part="held-pulls" aria-label=${t("lab.held.title")}><h3>${t("lab.held.title")} <span class="quiet number">${pulls.length}</span> <${Rule} broker=${broker} part="held_pulls" /></h3>
   <ul class="chips">${pulls.slice(0, HELD_MOST).map((pull) => html`<li key=${`${pull.group} ${pull.topic}@${pull.queue_id}`} class="chip" title=${t("lab.held.hint", { offset: pull.offset, time: shortMs(pull.timeout_ms), client: pull.client_id })}>
     <${GroupMark} group=${pull.group} size=${1} /><${TopicMark} topic=${pull.topic} /><span class="mono">Q${pull.queue_id}</span></li>`)}
   ${pulls.length > HELD_MOST && html`<li class="quiet">+${pulls.length - HELD_MOST}</li>`}</ul></section>`);

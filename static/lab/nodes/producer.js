@@ -5,6 +5,8 @@ import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { span } from "../format.js";
 import { memo } from "../memo.js";
+import { SettingButton } from "../panels/settings.js";
+import { settingOfPart } from "../settings.js";
 import { pointedKey, view } from "../view.js";
 import { NodeCard } from "./node_card.js";
 
@@ -15,6 +17,7 @@ export const Producer = memo(({ name, node }) => {
   const figure = (key, value) => html`<div class=${`figure-cell ${key === "failed" && value ? "is-bad" : ""}`}><dt>${t(`lab.producer.${key}`)}</dt><dd class="number">${count(value ?? 0)}</dd></div>`;
   return html`<${NodeCard} name=${name} node=${node} >
     <p class="node-line quiet ellipsis" title=${t("lab.producer.group")}>${node.group}</p>
+    <p class="node-line rule-line"><span class="quiet">${t("lab.producer.timeout")}</span> <${SettingButton} node=${name} name=${settingOfPart(name, "in_flight")} /></p>
     <dl class="figure-cells">${figure("sent", node.sent)}${figure("acknowledged", node.acknowledged)}${figure("failed", node.failed)}</dl>
     <ul class="chips" aria-label=${t("lab.producer.in_flight")}>${flying.slice(0, MOST).map((send) => html`<li key=${`${send.key}-${send.since_us}`} class="chip chip-flying"
       onPointerEnter=${() => (pointedKey.value = send.key)} onPointerLeave=${() => (pointedKey.value = null)}

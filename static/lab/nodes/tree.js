@@ -1,7 +1,9 @@
 // A red-black tree as the engine holds it: x is the rank in order, y the depth. Red nodes are circles, black ones
-// squares, so that the colour is never alone.
+// squares, so that the colour is never alone. The drawing is one stop of the Tab key: arrow keys walk in order, Enter
+// opens a message, as a click does.
 
 import { html } from "htm/preact";
+import { useSignal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
 import { memo } from "../memo.js";
 
@@ -36,17 +38,30 @@ export const Tree = memo(({ tree, name, width, onOpen }) => {
   const [drawnWidth, height] = [14 + step * nodes.length, 2 * size + 6 + row * depth];
   const edges = nodes.filter((node) => node.parent).map((node) => `M${x(node.parent)} ${y(node.parent)}L${x(node)} ${y(node)}`).join("");
   const label = t("lab.tree.label", { name, n: nodes.length, first: nodes[0].offset, last: nodes.at(-1).offset });
+  const marked = useSignal(null);
+  const cursor = nodes.find((node) => node.offset === marked.value);
+  const walk = (event) => {
+    const last = nodes.length - 1;
+    const at = cursor ? cursor.rank : -1;
+    const to = { ArrowRight: at + 1, ArrowLeft: at < 0 ? last : at - 1, Home: 0, End: last }[event.key];
+    if (to !== undefined) marked.value = nodes[Math.min(Math.max(to, 0), last)].offset;
+    else if (event.key === "Enter" && cursor) onOpen(cursor.offset);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
   const click = (event) => {
     const scale = drawnWidth / event.currentTarget.clientWidth;
     const far = (node) => (x(node) - event.offsetX * scale) ** 2 + (y(node) - event.offsetY * scale) ** 2;
     onOpen(nodes.reduce((best, node) => (far(node) < far(best) ? node : best)).offset);
   };
-  return html`<figure class="tree"><figcaption class="tree-name">${name} <span class="quiet number">${nodes.length}</span></figcaption>
-    <svg class="tree-drawing" viewBox=${`0 0 ${rounded(drawnWidth)} ${rounded(height)}`} style=${{ width: `${(drawnWidth / 14).toFixed(2)}rem` }} role="img" aria-label=${label} onClick=${click}>
+  return html`<figure class="tree" data-tree=${name}><figcaption class="tree-name">${name} <span class="quiet number">${nodes.length}</span></figcaption>
+    <svg class="tree-drawing" viewBox=${`0 0 ${rounded(drawnWidth)} ${rounded(height)}`} style=${{ width: `${(drawnWidth / 14).toFixed(2)}rem` }} role="application" aria-roledescription=${t("lab.tree.role")} tabindex="0"
+      aria-label=${cursor ? t("lab.tree.node", { offset: cursor.offset, key: cursor.key || "–" }) : label} onClick=${click} onKeyDown=${walk} onBlur=${() => (marked.value = null)}>
     <path class="tree-edges" d=${edges} />
     ${step >= LABEL_STEP ? nodes.map((node) => html`<${TreeNode} key=${node.offset} offset=${node.offset} red=${node.red} name=${node.key} x=${x(node)} y=${y(node)} size=${size} />`)
     : html`<path class="tree-reds" d=${nodes.filter((node) => node.red).map((node) => circle(x(node), y(node), size)).join("")} /><path class="tree-blacks" d=${nodes.filter((node) => !node.red).map((node) => square(x(node), y(node), size)).join("")} />`}
-    </svg></figure>`;
+    ${cursor && html`<circle class="tree-cursor" cx=${x(cursor)} cy=${y(cursor)} r=${size + 2.5} />`}</svg></figure>`;
 });
 
 const rounded = (value) => Math.round(value * 10) / 10;

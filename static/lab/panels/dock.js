@@ -7,9 +7,9 @@ import { t } from "../../common/i18n.js";
 import { calmView, framesUnderWay, runningTimers, violations } from "../view.js";
 
 const SHAPES = {
-  large: { side: [["source"], ["invariants"], ["timers", "actors", "faults", "settings"]], bottom: [["sequence"], ["log", "frames"]] },
-  wide: { side: [["source"], ["invariants", "timers", "actors", "faults", "settings"]], bottom: [["sequence"], ["log", "frames"]] },
-  narrow: { side: [], bottom: [["sequence", "source", "invariants", "log", "frames", "timers", "actors", "faults", "settings"]] },
+  large: { side: [["source"], ["invariants"], ["timers", "actors", "faults", "settings"]], bottom: [["sequence"], ["log", "frames", "explorer"]] },
+  wide: { side: [["source"], ["invariants", "timers", "actors", "faults", "settings"]], bottom: [["sequence"], ["log", "frames", "explorer"]] },
+  narrow: { side: [], bottom: [["sequence", "source", "invariants", "log", "frames", "timers", "actors", "faults", "settings", "explorer"]] },
 };
 
 const isWide = matchMedia("(min-width: 1240px)");
@@ -48,9 +48,10 @@ export function focusPanel(name, selector) {
   });
 }
 
-export function Dock({ place, panels }) {
+/** `groups`: lists of panels that share one place; without it as many as fit the window. */
+export function Dock({ place, panels, groups = SHAPES[shape.value][place] }) {
   return html`<div class=${`dock dock-${place}`}>
-    ${SHAPES[shape.value][place].map((names) => html`<${TabGroup} key=${names.join(" ")} names=${names} panels=${panels} />`)}</div>`;
+    ${groups.map((names) => html`<${TabGroup} key=${names.join(" ")} names=${names} panels=${panels} />`)}</div>`;
 }
 
 function TabGroup({ names, panels }) {

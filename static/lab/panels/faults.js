@@ -11,7 +11,7 @@ import { CommandForm } from "./command_form.js";
 import { Dialog } from "./dialog.js";
 import { Icon } from "./icons.js";
 
-const GROUPS = [["links", ["link"]], ["frames", ["link or nothing"]], ["network", ["nothing"]], ["group", ["new node", "topic"]]];
+const GROUPS = [["links", ["link"]], ["frames", ["link or nothing"]], ["network", ["nothing"]], ["group", ["new node", "topic"]], ["order", ["node or nothing"]]];
 
 export function Faults() {
   const active = useComputed(() => view.value.faults).value;

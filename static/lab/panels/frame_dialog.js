@@ -12,7 +12,7 @@ import { command, frameDetails, isRecording } from "../session.js";
 import { openFrame, view } from "../view.js";
 import { Dialog } from "./dialog.js";
 import { frameName, frameShape } from "./flights.js";
-import { frameStore } from "./sequence.js";
+import { frameStore } from "../window_store.js";
 
 export function FrameDialog() {
   const id = openFrame.value;

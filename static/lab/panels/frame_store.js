@@ -28,6 +28,24 @@ export class FrameStore {
     return this.#frames.filter((frame) => frame.sent_us <= rightUs && Math.max(frame.sent_us, frame.arrives_us ?? 0) >= leftUs);
   }
 
+  /** Whether all frames that were sent between the two are here; `newest`: the number of the last one that was sent. */
+  isWhole(leftUs, rightUs, newest) {
+    const first = this.#firstSentFrom(leftUs);
+    const end = this.#firstSentFrom(rightUs + 1);
+    const [before, behind] = [this.#frames[first - 1]?.id ?? 0, this.#frames[end]?.id ?? newest + 1];
+    return behind - before - 1 === end - first;
+  }
+
+  #firstSentFrom(timeUs) {
+    let [low, high] = [0, this.#frames.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#frames[middle].sent_us < timeUs) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
   #insert(frame) {
     let at = this.#frames.length;
     while (at > 0 && this.#frames[at - 1].id > frame.id) at -= 1;

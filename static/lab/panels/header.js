@@ -1,10 +1,13 @@
 // The head of the page: the scenario, the state of the connection, share, export, publish, motion, key map.
 
 import { html } from "htm/preact";
+import { useEffect } from "preact/hooks";
 import { useComputed } from "@preact/signals";
 import { t } from "../../common/i18n.js";
 import { motionWanted, setMotion } from "../../live/view.js";
+import { labData } from "../commands.js";
 import { bilingual } from "../format.js";
+import { acceptDrops, importRun } from "../import_run.js";
 import { keyMapOpen } from "../keys.js";
 import { exportAddress, isRecording, publish } from "../session.js";
 import { loaded, mine, sequence, status, tell, view } from "../view.js";
@@ -35,7 +38,7 @@ export function Choices() {
   };
   const published = useComputed(() => view.value.world.published ?? false);
   return html`${!isRecording() && html`<button type="button" class="button" id="share" onClick=${share} title=${`${t("lab.share.hint")} (c)`}><${Icon} name="share" /><span class="button-text">${t("lab.share.title")}</span></button>
-    <${Export} />
+    <${Export} /><${Import} />
     ${mine.value && html`<button type="button" class="button" id="publish" aria-pressed=${published.value} onClick=${togglePublished} title=${t("lab.publish_hint")}>${t("lab.publish")}</button>`}`}
     <button type="button" class="button toggle toggle-motion" aria-pressed=${motionWanted.value} onClick=${() => setMotion(!motionWanted.value)} title=${t("controls.motion_hint").replace(/[(（]m[)）]/, "")}>
       <span class="toggle-sign" aria-hidden="true"></span><span class="button-text">${t("controls.motion")}</span></button>
@@ -50,6 +53,18 @@ async function copy(address, done) {
   } catch {
     prompt(t("lab.share.copy_this"), address);
   }
+}
+
+/** Another run, from a file that was exported before: chosen here, or dropped anywhere on the page. */
+function Import() {
+  const take = (file) => importRun(file, labData.import_max_bytes).catch((error) => tell(error.message, true));
+  useEffect(() => acceptDrops(take, (isOver) => document.body.classList.toggle("is-dropping", isOver)), []);
+  const chosen = (event) => {
+    const [file] = event.currentTarget.files;
+    event.currentTarget.value = "";
+    if (file) take(file);
+  };
+  return html`<label class="button import-button" title=${t("lab.import.hint")}><span class="wide-only"><${Icon} name="open" /></span><span>${t("lab.import.short")}</span><input type="file" class="sr-only" id="import-file" accept=".json,application/json" onChange=${chosen} /></label>`;
 }
 
 function Export() {

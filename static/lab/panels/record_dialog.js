@@ -1,21 +1,42 @@
-// One record of a commit log, or one entry of a consume queue whose record has left the picture.
+// One stored message down to its bytes: a record of a commit log, an entry of a consume queue, or a message in the tree
+// of a consumer, which is shown as the record that it was pulled from.
 
 import { html } from "htm/preact";
-import { bytes, count } from "../../common/format.js";
+import { useEffect } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
+import { RecordDetails } from "../../live/inspector/record_details.js";
 import { TopicMark } from "../../live/panels/marks.js";
+import { messageDetails, recordDetails } from "../session.js";
 import { openRecord } from "../view.js";
 import { Dialog } from "./dialog.js";
 
 export function RecordDialog() {
   const open = openRecord.value;
-  const record = open?.record;
-  const title = record && html`<${TopicMark} topic=${record.topic} /> <span class="ellipsis">${record.topic}</span> <span class="quiet">Q${record.queue_id}</span> <span class="number">${count(record.queue_offset)}</span>`;
-  const fact = (key, value) => value !== undefined && value !== null && value !== "" && html`<div class="fact"><dt>${t(`lab.record.${key}`)}</dt><dd class="number">${value}</dd></div>`;
-  return html`<${Dialog} isOpen=${open !== null} onClose=${() => (openRecord.value = null)} id="record-dialog" kind="small-dialog record-dialog" title=${title ?? ""}>
-    ${record && html`<dl class="facts">${fact("broker", open.broker)}${fact("offset", count(record.offset))}${record.size && fact("size", bytes(record.size))}${fact("key", record.key)}${fact("tags", record.tags)}
-      ${record.born_ms && fact("born", time(record.born_ms))}${record.store_ms && fact("stored", time(record.store_ms))}${record.reconsume_times > 0 && fact("reconsumed", record.reconsume_times)}</dl>
-      ${record.body !== undefined ? html`<h3>${t("inspector.body")}</h3><pre class="message-body" tabindex="0" aria-label=${t("inspector.body")}>${record.body}</pre>` : html`<p class="quiet">${t("lab.record.older")}</p>`}`}</${Dialog}>`;
+  const answer = useSignal({});
+  useEffect(() => {
+    answer.value = {};
+    let isWanted = true;
+    if (open) {
+      detailsOf(open).then((view) => isWanted && (answer.value = view ? { view } : { problem: t("lab.record.not_recorded") }))
+        .catch((error) => isWanted && (answer.value = { problem: error.message }));
+    }
+    return () => (isWanted = false);
+  }, [open]);
+  const { view, problem } = open ? answer.value : {};
+  const record = view?.record ?? open?.record;
+  const title = record && html`<${TopicMark} topic=${record.topic} /> <span class="ellipsis">${record.topic}</span> <span class="quiet">Q${record.queue_id}</span> <span class="number">${count(record.queue_offset)}</span>
+    <span class="quiet">${open.holder ? t("lab.record.held_by", { holder: open.holder, broker: open.broker }) : open.broker}</span>`;
+  return html`<${Dialog} isOpen=${open !== null} onClose=${() => (openRecord.value = null)} id="record-dialog" kind="inspector record-dialog" title=${title ?? ""}>
+    ${problem && html`<p class="problem" role="alert">${problem}</p>${record?.body !== undefined && html`<h3>${t("inspector.body")}</h3><pre class="message-body" tabindex="0" aria-label=${t("inspector.body")}>${record.body}</pre>`}`}
+    ${open && !view && !problem && html`<p class="loading">${t("inspector.loading")}</p>`}
+    ${view && html`<${RecordDetails} key=${view.record.offset} view=${view} clock=${time} />`}</${Dialog}>`;
+}
+
+/** A message of a tree has no place in the commit log: its queue's entry knows it. */
+function detailsOf({ broker, record }) {
+  return record.offset === undefined ? messageDetails(broker, record) : recordDetails(broker, record);
 }
 
 /** Worlds begin at a fixed date; the time of day is in UTC on every machine. */

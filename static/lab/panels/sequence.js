@@ -3,29 +3,34 @@
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
-import { useComputed, useSignal } from "@preact/signals";
+import { signal, useComputed, useSignal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
 import { remPx } from "../../live/lane_axis.js";
 import { onPaint, repaint } from "../clock.js";
 import { commandName } from "../commands.js";
 import { span, virtualTime } from "../format.js";
+import { knownEntry, pagesVersion, wantEntries } from "../journal_pages.js";
 import { scrub } from "../session.js";
-import { chosenEvent, entryAt, journal, journalVersion, nodeNames, openFrame, view } from "../view.js";
+import { chosenEvent, journalVersion, nodeNames, openFrame, view } from "../view.js";
+import { windowOf, windowVersion } from "../window_store.js";
 import { frameName } from "./flights.js";
-import { FrameStore } from "./frame_store.js";
 import { paintSequence } from "./sequence_paint.js";
 
 const SPANS_US = [2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 3e7, 6e7];
 const CHAIN_MOST = 200;
 const REACH = 9;
 
-/** Frames that this page has seen, also those that the view does not show any more. */
-export const frameStore = new FrameStore();
-view.subscribe(({ frames }) => frameStore.add(frames));
+/** Which of SPANS_US the diagram shows. */
+const spanIndex = signal(5);
+
+/** Zooms so that at least `us` are seen. */
+export function fitSpan(us) {
+  const fits = SPANS_US.findIndex((span) => span >= us);
+  spanIndex.value = fits < 0 ? SPANS_US.length - 1 : fits;
+}
 
 export function Sequence() {
   const canvas = useRef(null);
-  const spanIndex = useSignal(5);
   const panUs = useSignal(0);
   const picture = useRef(null);
   const follow = useComputed(() => (view.value.playing ? 0 : panUs.value));
@@ -36,7 +41,7 @@ export function Sequence() {
     const paint = (time) => {
       if (canvas.current) picture.current = paintSequence(canvas.current, sceneAt(time, SPANS_US[spanIndex.peek()], follow.peek()));
     };
-    const stops = [onPaint(paint), ...[chosenEvent, journalVersion, view, spanIndex, panUs].map((signal) => signal.subscribe(repaint))];
+    const stops = [onPaint(paint), ...[chosenEvent, journalVersion, pagesVersion, windowVersion, view, spanIndex, panUs].map((signal) => signal.subscribe(repaint))];
     addEventListener("themechange", repaint);
     return () => (sizes.disconnect(), stops.forEach((stop) => stop()), removeEventListener("themechange", repaint));
   }, []);
@@ -45,8 +50,9 @@ export function Sequence() {
   const pan = (share) => (panUs.value = Math.max(-view.peek().time_us, Math.min(0, panUs.value + share * SPANS_US[spanIndex.value])));
   const click = (event) => {
     const hit = nearest(picture.current, event.offsetX, event.offsetY);
-    if (hit?.frame) openFrame.value = hit.frame.id;
-    else chosenEvent.value = hit?.entry.number ?? null;
+    // Of a frame whose bytes are gone only the event of its arrival is left.
+    if (hit?.frame?.id) openFrame.value = hit.frame.id;
+    else chosenEvent.value = hit?.frame?.event ?? hit?.entry?.number ?? null;
   };
   const walk = (event) => {
     const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: -20, PageDown: 20 }[event.key];
@@ -71,7 +77,10 @@ export function Sequence() {
 
 /** What the chosen event was, for eyes and screen readers. */
 function Chosen() {
-  const entry = useComputed(() => (journalVersion.value, chosenEvent.value === null ? null : entryAt(chosenEvent.value) ?? null));
+  const entry = useComputed(() => (void [journalVersion.value, pagesVersion.value], chosenEvent.value === null ? null : knownEntry(chosenEvent.value) ?? null));
+  useEffect(() => {
+    if (chosenEvent.value !== null && entry.value === null) wantEntries(chosenEvent.value, chosenEvent.value);
+  }, [chosenEvent.value, entry.value]);
   return html`<p class="sequence-chosen ellipsis" id="sequence-chosen" aria-live="polite">${entry.value
     ? html`<button type="button" class="link-button number" onClick=${() => scrub(entry.value.number)} title=${t("lab.log.go")}>#${entry.value.number}</button> <span class="number quiet">${virtualTime(entry.value.time)} s</span> <strong>${entry.value.actor}</strong> ${entry.value.label}`
     : html`<span class="quiet">${t("lab.sequence.hint")}</span>`}</p>`;
@@ -79,15 +88,15 @@ function Chosen() {
 
 function choose(by) {
   const last = view.peek().event;
-  const next = Math.min(last, Math.max(journal[0]?.number ?? 1, (chosenEvent.peek() ?? last + (by < 0 ? 1 : 0)) + by));
-  if (entryAt(next)) chosenEvent.value = next;
+  chosenEvent.value = Math.min(last, Math.max(1, (chosenEvent.peek() ?? last + (by < 0 ? 1 : 0)) + by));
 }
 
 function sceneAt(time, spanUs, pan) {
-  const right = time + pan;
+  const [left, right] = [time + pan - spanUs * 0.94, time + pan + spanUs * 0.06];
+  const { entries, frames } = windowOf(left, right);
   return {
-    now: time, left: right - spanUs * 0.94, right: right + spanUs * 0.06, unit: remPx.peek() / 14, lanes: nodeNames.peek(), journal,
-    lastEvent: view.peek().event, frames: frameStore.between(right - spanUs, right + spanUs * 0.06), commands: commandsOf(view.peek()), chain: chainOf(chosenEvent.peek()), frameName,
+    now: time, left, right, unit: remPx.peek() / 14, lanes: nodeNames.peek(), journal: entries, frames,
+    lastEvent: view.peek().event, commands: commandsOf(view.peek()), chain: chainOf(chosenEvent.peek()), frameName,
   };
 }
 
@@ -96,7 +105,12 @@ const commandsOf = ({ commands }) => commands.map((command) => ({ ...command, na
 /** The chosen event and what caused it, back to the outside world. */
 function chainOf(number) {
   const chain = [];
-  for (let entry = number === null ? undefined : entryAt(number); entry && chain.length < CHAIN_MOST; entry = entryAt(entry.cause)) chain.push(entry);
+  let entry = number === null ? undefined : knownEntry(number);
+  while (entry && chain.length < CHAIN_MOST) {
+    chain.push(entry);
+    if (entry.cause > 0 && !knownEntry(entry.cause)) wantEntries(entry.cause, entry.cause);
+    entry = knownEntry(entry.cause);
+  }
   return chain;
 }
 

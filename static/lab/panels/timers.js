@@ -7,7 +7,9 @@ import { t } from "../../common/i18n.js";
 import { onPaint, shownTime } from "../clock.js";
 import { span } from "../format.js";
 import { runUntil } from "../session.js";
+import { settingOfTimer } from "../settings.js";
 import { runningTimers } from "../view.js";
+import { SettingButton } from "./settings.js";
 
 const MOST = 40;
 /** Bars need no more pictures than this; rows of figures cost the browser a layout each. */
@@ -36,5 +38,6 @@ export function Timers() {
   return html`<ul class="timers" ref=${list}>${timers.value.map((timer) => html`<li key=${`${timer.actor} ${timer.label} ${timer.due_us}`} class="timer-row" data-start=${timer.started_us} data-due=${timer.due_us}>
     <span class="timer-node">${timer.node}</span><span class="timer-name ellipsis" title=${`${timer.actor}: ${timer.label}`}>${timer.label || timer.actor.split("/").at(-1)}</span>
     <button type="button" class="timer-left number link-button" onClick=${() => runUntil({ on: "time", node: "", contains: "", time_us: timer.due_us })} title=${t("lab.timers.run", { actor: timer.actor })}>${span(timer.due_us - now)}</button>
+    <span class="timer-setting"><${SettingButton} node=${timer.node} name=${settingOfTimer(timer)} /></span>
     <span class="bar" aria-hidden="true"><span class="bar-fill"></span></span></li>`)}</ul>`;
 }

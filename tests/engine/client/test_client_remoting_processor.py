@@ -31,6 +31,7 @@ from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.channel import Channel
+from tests.engine.client.test_process_queue import message as make_message
 from tests.support.lab_cluster import LabCluster
 
 QUEUE = MessageQueue("T", "broker-a", 0)
@@ -200,9 +201,8 @@ def test_an_orderly_listener_is_called_directly_too(answer: object, auto_commit:
 
         consumer.register_message_listener_orderly(listen)
         cluster.start(consumer)
-        told = cluster.run(
-            consumer, consumer.consume_service.consume_message_directly(MessageExt("T", b"x"), "broker-a")
-        )
+        message = make_message(0)
+        told = cluster.run(consumer, consumer.consume_service.consume_message_directly(message, "broker-a"))
         assert (told.consume_result, told.order, told.auto_commit) == (result, True, auto_commit)
         assert told.remark == ("ValueError: broken" if isinstance(answer, Exception) else None)
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
 
-from engine.client import DefaultMQProducer
+from engine.client import DefaultMQProducer, Message
 from engine.client.consumer_config import PushConsumerConfig
-from engine.client.message_queue_lock import MessageQueueLock
 from engine.protocol.message_queue import MessageQueue
+from engine.protocol.remoting_command import decode_command
 from engine.protocol.request_code import RequestCode
+from engine.runtime.lab_link_fault import Parcel, ParcelKind
 from tests.support.lab_cluster import LabCluster
 from tests.support.lab_faults import DropsRequests
 from tests.support.orderly_cluster import (
@@ -181,6 +183,20 @@ def test_the_first_pull_begins_where_the_last_owner_ended(stage):
     assert heard.bodies == ["2"]
 
 
+def test_a_queue_that_is_not_locked_is_not_pulled(stage):
+    cluster, producer = stage
+    consumer = orderly(cluster, HeardInOrder(cluster))
+    cluster.world.run_for(1_500)
+    cluster.world.network.faults.append(DropsRequests("C", RequestCode.LOCK_BATCH_MQ))
+    held = process_queue_of(consumer)
+    held.locked = False
+    send(cluster, producer, "answers the pull that the broker holds")
+    cluster.world.run_for(5_000)
+    send(cluster, producer, "stays at the broker")
+    cluster.world.run_for(5_000)
+    assert held.msg_count == 1
+
+
 # --- giving a queue up -----------------------------------------------------------------------------------------------
 
 
@@ -225,6 +241,49 @@ def test_a_queue_is_not_given_up_while_its_listener_runs(stage):
     assert queues_of(second) == [1]
     assert heard.bodies == ["x"], "its result came too late to be stored: once more, afterwards"
     assert max(slow.most_at_once, heard.most_at_once) == 1
+
+
+def test_a_worker_that_waited_for_the_consume_lock_looks_whether_the_queue_is_still_its_own(stage):
+    cluster, producer = stage
+    heard = HeardInOrder(cluster)
+    consumer = orderly(cluster, heard)
+    cluster.world.run_for(1_500)
+    held = process_queue_of(consumer)
+
+    async def give_up() -> None:
+        async with held.consume_lock:
+            await producer.send(Message("T", b"x"), selector=lambda queues, *_: queues[0], selector_argument=0)
+            await asyncio.sleep(0.5)
+            assert held.consume_lock.waiters, "the worker has taken the message"
+            held.dropped = True
+
+    cluster.run(producer, give_up())
+    cluster.world.run_for(1_000)
+    assert heard.bodies == []
+
+
+def test_a_shutdown_stores_the_progress_before_it_unlocks_and_unlocks_what_is_kept_for_a_while_too(stage):
+    cluster, producer = stage
+    first = orderly(cluster, HeardInOrder(cluster, lambda message, context: SUSPEND), "C1")
+    cluster.world.run_for(1_000)
+    send(cluster, producer, "x", "y", queue=1)
+    cluster.world.run_for(500)
+    orderly(cluster, HeardInOrder(cluster), "C2")
+    cluster.world.run_until(lambda: queues_of(first) == [0])
+    assert lock_owners(cluster)[1] == first.instance.client_id
+    send(cluster, producer, "z", queue=0)
+    first.offset_store.update_offset(queue_named(first, 0), 7, increase_only=False)
+    codes: list[int] = []
+
+    def note(parcel: Parcel, delays_us: tuple[int, ...]) -> None:
+        if parcel.source == "C1" and parcel.kind is ParcelKind.FRAME:
+            codes.append(decode_command(parcel.data[4:]).code)
+
+    cluster.world.network.parcel_watchers.append(note)
+    cluster.stop(first)
+    assert first.instance.client_id not in lock_owners(cluster).values()
+    assert codes.index(RequestCode.UPDATE_CONSUMER_OFFSET) < codes.index(RequestCode.UNLOCK_BATCH_MQ)
+    assert committed(cluster, 0) == 7
 
 
 def test_a_queue_with_cached_messages_keeps_its_broker_lock_for_twenty_seconds(stage):
@@ -284,75 +343,3 @@ def test_a_worker_that_finds_its_queue_dropped_does_not_lock_it_again(stage):
     held.dropped = True
     cluster.world.run_for(5_000)
     assert lost.dropped == 0
-
-
-# --- the switches ----------------------------------------------------------------------------------------------------
-
-
-def test_with_the_broker_lock_off_everybody_is_granted_everything(stage):
-    cluster, producer = stage
-    cluster.broker.rebalance_lock_manager.enabled = False
-    running: dict[MessageQueue, int] = {}
-    heard = [HeardInOrder(cluster, duration_ms=3_000, running=running) for _ in range(2)]
-    orderly(cluster, heard[0], "C1")
-    cluster.world.run_for(1_000)
-    send(cluster, producer, "x", queue=1)
-    cluster.world.run_until(lambda: heard[0].messages)
-    orderly(cluster, heard[1], "C2")
-    cluster.world.run_for(2_000)
-    assert max(listener.most_at_once for listener in heard) == 2
-
-
-def test_with_the_consume_lock_off_a_queue_is_given_away_under_the_listener(stage):
-    cluster, producer = stage
-    running: dict[MessageQueue, int] = {}
-    heard = [HeardInOrder(cluster, duration_ms=30_000, running=running) for _ in range(2)]
-    first = orderly(cluster, heard[0], "C1")
-    first.orderly_switches.consume_lock = False
-    assert not first.orderly_switches.consume_lock
-    cluster.world.run_for(1_000)
-    send(cluster, producer, "x", queue=1)
-    cluster.world.run_until(lambda: heard[0].messages)
-    orderly(cluster, heard[1], "C2")
-    cluster.world.run_for(25_000)
-    assert max(listener.most_at_once for listener in heard) == 2
-
-
-@pytest.mark.parametrize(("flag", "expected"), [(True, 1), (False, 2)])
-def test_the_local_lock_is_missed_only_where_several_requests_go_round(stage, flag, expected):
-    cluster, producer = stage
-    heard = HeardInOrder(cluster, duration_ms=100)
-    consumer = orderly(cluster, heard)
-    consumer.orderly_switches.message_queue_lock = False
-    consumer.orderly_switches.consume_lock = False
-    consumer.orderly_switches.consuming_flag = flag
-    cluster.world.run_for(1_000)
-    send(cluster, producer, "x", "y", "z")
-    cluster.world.run_for(1_000)
-    assert min(heard.most_at_once, 2) == expected
-
-
-@pytest.mark.parametrize(("is_on", "expected"), [(True, 1), (False, 2)])
-def test_after_a_forced_unlock_the_local_lock_is_all_that_keeps_two_listener_calls_apart(stage, is_on, expected):
-    cluster, producer = stage
-    heard = HeardInOrder(cluster, duration_ms=3_000)
-    consumer = orderly(cluster, heard)
-    consumer.orderly_switches.message_queue_lock = is_on
-    assert consumer.orderly_switches.message_queue_lock is is_on
-    cluster.world.run_for(1_000)
-    send(cluster, producer, "x", "y")
-    cluster.world.run_until(lambda: heard.messages)
-    cluster.run(consumer, consumer.force_unlock(queue_named(consumer)))
-    cluster.world.run_for(20_000)
-    assert heard.most_at_once == expected
-    assert committed(cluster) == 2
-
-
-def test_a_lock_belongs_to_its_queue_and_switches_reach_all_of_them():
-    locks = MessageQueueLock()
-    first, second = (MessageQueue("T", "b", number) for number in range(2))
-    assert locks.fetch_lock(first) is locks.fetch_lock(MessageQueue("T", "b", 0))
-    locks.enabled = False
-    assert not locks.fetch_lock(first).enabled
-    assert not locks.fetch_lock(second).enabled
-    assert list(locks.locks) == [first, second]

@@ -359,6 +359,15 @@ def test_a_run_stops_when_the_condition_is_met(condition, check):
         assert not run.is_over
 
 
+def test_running_to_a_time_in_slices_runs_everything_that_is_due_by_then():
+    start = Condition(ConditionKind.TIME, time_us=0)
+    with LabRun(small()) as at_once, LabRun(small()) as in_slices:
+        assert at_once.run_until(start, 10_000)
+        while not in_slices.run_until(start, 1):
+            pass
+        assert in_slices.event_number == at_once.event_number > 1
+
+
 def test_a_condition_that_is_never_met_ends_with_the_story_or_the_limit():
     with LabRun(small()) as run:
         never = Condition(ConditionKind.SENT, "P1", "no such key")

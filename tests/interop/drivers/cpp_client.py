@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import threading
+import time
 
 from rocketmq.client import Message, Producer, PullConsumer, PushConsumer
 from rocketmq.ffi import MessageModel
@@ -91,7 +92,10 @@ def send_async(producer, arguments):
             return
 
 
-def received(message):
+def received(message, listener_s=0.0):
+    began_ns = time.monotonic_ns()
+    if listener_s:
+        time.sleep(listener_s)
     body = message.body
     body = body if isinstance(body, bytes) else ctypes.string_at(body)
     report(
@@ -104,16 +108,19 @@ def received(message):
         number=int(message.get_property("number") or -1),
         tags=(message.tags or b"").decode(),
         reconsume_times=message.reconsume_times,
+        began_ns=began_ns,
+        ended_ns=time.monotonic_ns(),
     )
 
 
 def consume(arguments):
     model = MessageModel.BROADCASTING if arguments.broadcast else MessageModel.CLUSTERING
-    consumer = PushConsumer(arguments.group, message_model=model)
+    consumer = PushConsumer(arguments.group, orderly=arguments.orderly, message_model=model)
     consumer.set_namesrv_addr(arguments.name_server)
     consumer.set_instance_name(arguments.instance)
     consumer.set_thread_count(2)
-    consumer.subscribe(arguments.topic, received)
+    listener_s = arguments.listener_ms / 1000
+    consumer.subscribe(arguments.topic, lambda message: received(message, listener_s))
     consumer.start()
     report(event="ready")
     signal.sigwait({signal.SIGTERM})
@@ -144,6 +151,8 @@ def main():
     parser.add_argument("--prefix", default="message")
     parser.add_argument("--instance", default="DEFAULT")
     parser.add_argument("--broadcast", action="store_true")
+    parser.add_argument("--orderly", action="store_true")
+    parser.add_argument("--listener-ms", type=float, default=0)
     arguments = parser.parse_args()
     # Blocked before the native library starts its threads, so that sigwait alone takes the signal.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})

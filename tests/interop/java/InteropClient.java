@@ -10,11 +10,14 @@ import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.consumer.PullResult;
 import org.apache.rocketmq.client.consumer.PullStatus;
 import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
+import org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
+import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.SendCallback;
 import org.apache.rocketmq.client.producer.SendResult;
 import org.apache.rocketmq.client.producer.SendStatus;
+import org.apache.rocketmq.client.producer.selector.SelectMessageQueueByHash;
 import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageExt;
@@ -24,12 +27,13 @@ import org.apache.rocketmq.common.protocol.heartbeat.MessageModel;
 /**
  * Drives the unmodified RocketMQ Java client; each report is one line of JSON on standard output.
  *
- * <p>InteropClient ACTION NAME_SERVER GROUP TOPIC [COUNT] where ACTION is sync, async, oneway, batch (sends COUNT
- * messages in batches of 16), push, broadcast (both run until they are killed), pull, lite-pull (both end when COUNT
- * messages were read).
+ * <p>InteropClient ACTION NAME_SERVER GROUP TOPIC [COUNT] where ACTION is sync, async, oneway, selected (message n goes
+ * to the queue of key n modulo 100), batch (sends COUNT messages in batches of 16), push, orderly, broadcast (these run
+ * until they are killed), pull, lite-pull (both end when COUNT messages were read).
  */
 public final class InteropClient {
     private static final int BATCH_SIZE = 16;
+    private static final int KEYS = 100;
     private static final long DEADLINE_MS = 60_000;
     /** The library's default of 3 s would turn a stall of a busy machine into a failed or a repeated send. */
     private static final int SEND_TIMEOUT_MS = 30_000;
@@ -52,11 +56,15 @@ public final class InteropClient {
             case "sync":
             case "async":
             case "oneway":
+            case "selected":
             case "batch":
                 client.send(args[0]);
                 break;
             case "push":
                 client.push(MessageModel.CLUSTERING);
+                return;
+            case "orderly":
+                client.pushOrderly();
                 return;
             case "broadcast":
                 client.push(MessageModel.BROADCASTING);
@@ -88,6 +96,8 @@ public final class InteropClient {
             for (int number = 0; number < count; number++) {
                 if (mode.equals("oneway")) {
                     producer.sendOneway(message(number));
+                } else if (mode.equals("selected")) {
+                    reportSent(producer.send(message(number), new SelectMessageQueueByHash(), number % KEYS));
                 } else {
                     reportSent(producer.send(message(number)));
                 }
@@ -146,6 +156,28 @@ public final class InteropClient {
         });
         consumer.start();
         report("{\"event\":\"ready\"}");
+    }
+
+    private void pushOrderly() throws Exception {
+        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(group);
+        consumer.setNamesrvAddr(nameServer);
+        consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
+        consumer.subscribe(topic, "*");
+        consumer.registerMessageListener((MessageListenerOrderly) (messages, context) -> {
+            messages.forEach(InteropClient::reportConsumed);
+            return ConsumeOrderlyStatus.SUCCESS;
+        });
+        consumer.start();
+        report("{\"event\":\"ready\"}");
+    }
+
+    /** With the times of the listener call: nanoTime is the machine's clock, the same in all processes (Linux). */
+    private static void reportConsumed(MessageExt message) {
+        long began = System.nanoTime();
+        report(String.format(
+            "{\"event\":\"message\",\"body\":\"%s\",\"queue\":%d,\"offset\":%d,\"number\":%s,\"began_ns\":%d,\"ended_ns\":%d}",
+            new String(message.getBody()), message.getQueueId(), message.getQueueOffset(),
+            message.getUserProperty("number"), began, System.nanoTime()));
     }
 
     private void pull() throws Exception {

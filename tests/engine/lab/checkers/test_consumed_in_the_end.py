@@ -40,10 +40,10 @@ def test_a_message_that_a_consumer_forgets_is_skipped():
         held.msg_tree_map.remove(offset)
         service = consumer._impl.consume_service
         assert isinstance(service, ConsumeMessageConcurrentlyService)
-        waiting = [service._requests.get_nowait() for _ in range(service._requests.qsize())]
+        waiting = [service._workers._requests.get_nowait() for _ in range(service._workers._requests.qsize())]
         for request in waiting:
             if request is None or message not in request.messages:
-                service._requests.put_nowait(request)
+                service._workers._requests.put_nowait(request)
         found = of(finish(run), NAME)
         assert [violation.messages for violation in found] == [message.keys]
         assert found[0].anomaly == "skipped"

@@ -1,0 +1,56 @@
+"""What a page asks for when somebody looks closer: a frame's bytes, a record's bytes, parts of the journal."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, request
+
+from app.api import json_answer
+from app.json_types import JsonObject
+from app.lab.browser_identity import browser_of_request
+from app.lab.frames import KEPT_PARCELS
+from app.lab.host import LabHost
+from app.lab.journal_requests import read_journal_request, read_window
+from app.lab.record_detail import record_at, record_of_message
+from app.lab.refusal import LabRefused
+from app.lab.worlds import LabWorlds
+
+
+def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
+    """Add ``/api/lab/<world>/...`` to the lab's blueprint. All are of the world as it is looked at, past or present."""
+
+    @lab.get("/api/lab/<world>/frames/<int:frame>")
+    def frame_detail(world: str, frame: int) -> Response:
+        browser = browser_of_request()
+        detail = host.ask(lambda worlds: worlds.session(world, browser).frame_detail(frame))
+        if detail is None:
+            raise LabRefused("no_frame", frame=frame, kept=KEPT_PARCELS)
+        return json_answer(detail)
+
+    @lab.get("/api/lab/<world>/records/<node>/<int:offset>")
+    def record(world: str, node: str, offset: int) -> Response:
+        browser = browser_of_request()
+        return json_answer(
+            host.ask(lambda worlds: record_at(worlds.session(world, browser).run_looked_at(), node, offset))
+        )
+
+    @lab.get("/api/lab/<world>/records/<node>/<topic>/<int:queue_id>/<int:queue_offset>")
+    def record_by_entry(world: str, node: str, topic: str, queue_id: int, queue_offset: int) -> Response:
+        browser = browser_of_request()
+
+        def look(worlds: LabWorlds) -> JsonObject:
+            run = worlds.session(world, browser).run_looked_at()
+            return record_of_message(run, node, topic, queue_id, queue_offset)
+
+        return json_answer(host.ask(look))
+
+    @lab.get("/api/lab/<world>/journal")
+    def journal_page(world: str) -> Response:
+        read = read_journal_request(request.args)
+        browser = browser_of_request()
+        return json_answer(host.ask(lambda worlds: read(worlds.session(world, browser).run.world.lab.journal)))
+
+    @lab.get("/api/lab/<world>/window")
+    def journal_window(world: str) -> Response:
+        left_us, right_us = read_window(request.args)
+        browser = browser_of_request()
+        return json_answer(host.ask(lambda worlds: worlds.session(world, browser).window(left_us, right_us)))

@@ -1,0 +1,55 @@
+"""One stored message of a lab world down to its bytes, as the broker has it at the event that one looks at.
+
+A consumer holds messages decoded; what its tree's nodes show is the broker's record that they were pulled from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from app.json_types import JsonObject
+from app.lab.refusal import LabRefused
+from app.record_fields import RECORD_FIELDS
+from app.record_view import record_view
+from engine.broker.broker import Broker
+from engine.lab.broker_role import BrokerRole
+from engine.lab.run import LabRun
+
+
+def record_at(run: LabRun, node: str, offset: int) -> JsonObject:
+    """The record that begins at ``offset`` of the commit log of ``node``; see :func:`app.record_view.record_view`.
+
+    Raises :class:`LabRefused`.
+    """
+    raw = _broker(run, node).store.raw_message_at(offset)
+    if raw is None:
+        raise LabRefused("no_record", offset=offset, node=node)
+    return record_view(raw)
+
+
+def record_of_message(run: LabRun, node: str, topic: str, queue_id: int, queue_offset: int) -> JsonObject:
+    """The record that an entry of a consume queue points to. Raises :class:`LabRefused`."""
+    store = _broker(run, node).store
+    queue = next((queue for name, number, queue in store.consume_queues() if (name, number) == (topic, queue_id)), None)
+    entry = None if queue is None else next(iter(queue.entries(queue_offset, 1)), None)
+    if entry is None:
+        raise LabRefused("no_entry", queue=f"{topic[:200]}@{queue_id}", offset=queue_offset, node=node)
+    return record_at(run, node, entry[0])
+
+
+def without_texts(view: JsonObject) -> JsonObject:
+    """``view`` of a record, without what is the same for all records: :func:`field_texts`."""
+    fields = [{name: field[name] for name in ("name", "start", "length", "value")} for field in view["fields"]]
+    return {**view, "fields": fields}
+
+
+def field_texts() -> JsonObject:
+    """Name of a field -> its texts."""
+    return {name: asdict(text) for name, text in RECORD_FIELDS.items()}
+
+
+def _broker(run: LabRun, node: str) -> Broker:
+    role = run.world.nodes.get(node)
+    if not isinstance(role, BrokerRole) or role.broker is None or not role.broker.address:
+        raise LabRefused("no_broker", node=node[:80])
+    return role.broker

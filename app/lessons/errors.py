@@ -1,0 +1,26 @@
+"""What an author of a lesson can do wrong."""
+
+from __future__ import annotations
+
+
+class LessonError(Exception):
+    """A lesson cannot be read. The message names file, line, field, what is wrong and what is allowed.
+
+    :ivar file: ``01-first-message/steps.yaml``, or empty for a single expression.
+    :ivar line: from 1; 0 when no line can be named.
+    """
+
+    def __init__(self, file: str, line: int, message: str) -> None:
+        self.file = file
+        self.line = line
+        self.message = message
+        where = f"{file}, line {line}: " if file and line else f"{file}: " if file else ""
+        super().__init__(where + message)
+
+
+class ExpressionError(Exception):
+    """An expression cannot be read; the message shows it and says what is allowed there."""
+
+
+class UnknownLesson(Exception):
+    """There is no lesson of that name."""

@@ -1,0 +1,328 @@
+"""Questions to a world: the small language of a lesson's conditions and figures.
+
+    nodes.B1.commit_log.max                                    one value
+    count(nodes.*.process_queues.*) >= 4                       `*` takes everything that is there
+    history.consumed[node=C1, key!=hello-0].time_us            [..] keeps the entries that fit
+    nodes.B1.commit_log.records[-1].size                       [n] takes one, from the end when negative
+    nodes.B1.groups.listeners.lag = 0 and not nodes.C1.held    and, or, not, = != < <= > >= + - * /
+    count(distinct(history.consumed.key))                      count sum min max first last distinct keys
+
+What a path leads through is the view of :mod:`app.lab` with ``history`` (:mod:`app.lessons.lesson_view`). What is not
+there is ``null``: it equals nothing but ``null``, it is neither less nor more than anything, and it counts 0. Names in
+a path are letters, digits, ``_ % @ -``; anything else stands in quotes (``members.'10.0.0.4@C1'``). A minus between
+two values therefore needs spaces. Where a field is a list, ``[keys=hello-0]`` asks whether it holds the value.
+
+An expression is data from a file of this project, parsed by :mod:`app.lessons.expression_parser`: nothing is executed.
+"""
+
+from __future__ import annotations
+
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.json_types import JsonObject
+
+#: Any value of the view, or what was made from such.
+Value = Any
+
+
+class Expression(ABC):
+    """Something that has a value in every world."""
+
+    @abstractmethod
+    def value(self, view: JsonObject) -> Value:
+        """Its value in the world that ``view`` shows; None where a path leads nowhere."""
+
+    def holds(self, view: JsonObject) -> bool:
+        """The value as a condition: null, false, 0 and what is empty do not hold."""
+        return bool(self.value(view))
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(Expression):
+    """A number, a text, ``true``, ``false`` or ``null``."""
+
+    constant: Value
+
+    def value(self, view: JsonObject) -> Value:
+        return self.constant
+
+
+# ------------------------------------------------------------------------------------------------- paths
+
+
+class Step(ABC):
+    """One part of a path."""
+
+    #: Whether the path stands for many values from here on.
+    takes_many = False
+
+    @abstractmethod
+    def take(self, values: list[Value]) -> list[Value]:
+        """Where this part leads from each of ``values``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Step):
+    """A field of an object; in a list: that field of every entry."""
+
+    name: str
+
+    def take(self, values: list[Value]) -> list[Value]:
+        found: list[Value] = []
+        for value in values:
+            if isinstance(value, Mapping):
+                if self.name in value:
+                    found.append(value[self.name])
+            elif isinstance(value, list):
+                found.extend(entry[self.name] for entry in value if isinstance(entry, Mapping) and self.name in entry)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Everything(Step):
+    """``*``: all values of an object, all entries of a list."""
+
+    takes_many = True
+
+    def take(self, values: list[Value]) -> list[Value]:
+        return _entries(values)
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Step):
+    """``[0]``, ``[-1]``: one entry of a list."""
+
+    index: int
+
+    def take(self, values: list[Value]) -> list[Value]:
+        return [
+            value[self.index] for value in values if isinstance(value, list) and -len(value) <= self.index < len(value)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """``field=value`` or ``field!=value`` of a filter."""
+
+    field: str
+    wanted: Value
+    is_equal: bool
+
+    def fits(self, entry: Value) -> bool:
+        """Whether ``entry`` has what is wanted."""
+        value = entry.get(self.field) if isinstance(entry, Mapping) else None
+        met = self.wanted in value if isinstance(value, list | Mapping) else _equal(value, self.wanted)
+        return met is self.is_equal
+
+
+@dataclass(frozen=True, slots=True)
+class Filter(Step):
+    """``[node=C1, key!=hello-0]``: the entries that pass every test."""
+
+    takes_many = True
+    tests: tuple[Test, ...]
+
+    def take(self, values: list[Value]) -> list[Value]:
+        return self.fitting(_entries(values))
+
+    def fitting(self, entries: list[Value]) -> list[Value]:
+        """Those of ``entries`` that pass."""
+        return [entry for entry in entries if all(test.fits(entry) for test in self.tests)]
+
+
+@dataclass(frozen=True, slots=True)
+class Path(Expression):
+    """``nodes.B1.commit_log.max``. A list, when a part of it can stand for many values or it goes through a list."""
+
+    steps: tuple[Step, ...]
+
+    def value(self, view: JsonObject) -> Value:
+        values: list[Value] = [view]
+        many = False
+        for step in self.steps:
+            if isinstance(step, Index) and many:
+                values = Index(step.index).take([values])
+                many = False
+                continue
+            if isinstance(step, Filter) and many:
+                # Objects that `*` has found are entries already; lists are still to be opened.
+                values = step.fitting([entry for value in values for entry in _opened(value)])
+                continue
+            many = many or step.takes_many or (isinstance(step, Name) and any(isinstance(v, list) for v in values))
+            values = step.take(values)
+        if many:
+            return values
+        return values[0] if values else None
+
+
+def _opened(value: Value) -> list[Value]:
+    return value if isinstance(value, list) else [value]
+
+
+def _entries(values: Sequence[Value]) -> list[Value]:
+    found: list[Value] = []
+    for value in values:
+        if isinstance(value, Mapping):
+            found.extend(value.values())
+        elif isinstance(value, list):
+            found.extend(value)
+    return found
+
+
+# ------------------------------------------------------------------------------------------------- operators
+
+
+@dataclass(frozen=True, slots=True)
+class Both(Expression):
+    """``a and b``; ``a or b``."""
+
+    left: Expression
+    right: Expression
+    is_and: bool
+
+    def value(self, view: JsonObject) -> Value:
+        if self.left.holds(view) is not self.is_and:
+            return not self.is_and
+        return self.right.holds(view)
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Expression):
+    """``not a``."""
+
+    operand: Expression
+
+    def value(self, view: JsonObject) -> Value:
+        return not self.operand.holds(view)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(Expression):
+    """``a <= b``."""
+
+    sign: str
+    left: Expression
+    right: Expression
+
+    def value(self, view: JsonObject) -> Value:
+        left, right = self.left.value(view), self.right.value(view)
+        if self.sign in ("=", "!="):
+            return _equal(left, right) is (self.sign == "=")
+        if not (_is_number(left) and _is_number(right)):
+            return False
+        return _ORDER[self.sign](left, right)
+
+
+@dataclass(frozen=True, slots=True)
+class Calculation(Expression):
+    """``a + b`` of numbers; null when one of them is none, or when something is divided by 0."""
+
+    sign: str
+    left: Expression
+    right: Expression
+
+    def value(self, view: JsonObject) -> Value:
+        left, right = self.left.value(view), self.right.value(view)
+        if not (_is_number(left) and _is_number(right)) or (self.sign == "/" and right == 0):
+            return None
+        result = _ARITHMETIC[self.sign](left, right)
+        return int(result) if isinstance(result, float) and result.is_integer() else result
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Expression):
+    """``count(...)`` and its like."""
+
+    function: str
+    argument: Expression
+
+    def value(self, view: JsonObject) -> Value:
+        return FUNCTIONS[self.function](self.argument.value(view))
+
+
+_ORDER: Mapping[str, Callable[[Value, Value], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_ARITHMETIC: Mapping[str, Callable[[Value, Value], Value]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _equal(left: Value, right: Value) -> bool:
+    """True is not 1, and ``null`` equals only ``null``."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    return bool(left == right)
+
+
+# ------------------------------------------------------------------------------------------------- functions
+
+
+def _listed(value: Value) -> list[Value]:
+    if value is None:
+        return []
+    if isinstance(value, Mapping):
+        return list(value.values())
+    return value if isinstance(value, list) else [value]
+
+
+def _numbers(value: Value) -> list[Value]:
+    return [entry for entry in _listed(value) if _is_number(entry)]
+
+
+def _distinct(value: Value) -> list[Value]:
+    found: list[Value] = []
+    for entry in _listed(value):
+        if entry not in found:
+            found.append(entry)
+    return found
+
+
+def _first(value: Value) -> Value:
+    entries = _listed(value)
+    return entries[0] if entries else None
+
+
+def _last(value: Value) -> Value:
+    entries = _listed(value)
+    return entries[-1] if entries else None
+
+
+#: Name -> what it makes of the value of its argument.
+FUNCTIONS: Mapping[str, Callable[[Value], Value]] = {
+    "count": lambda value: len(_listed(value)),
+    "sum": lambda value: sum(_numbers(value)),
+    "min": lambda value: min(_numbers(value), default=None),
+    "max": lambda value: max(_numbers(value), default=None),
+    "first": _first,
+    "last": _last,
+    "distinct": _distinct,
+    "keys": lambda value: list(value) if isinstance(value, Mapping) else [],
+}
+
+
+def figure_text(value: Value) -> str:
+    """A value as it stands in a sentence. What is not there is a dash."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.3f}".rstrip("0").rstrip(".")
+    if isinstance(value, list):
+        return ", ".join(figure_text(entry) for entry in value) if value else "–"
+    return str(value)

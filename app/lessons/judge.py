@@ -1,0 +1,41 @@
+"""Was the learner right? The engine answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.json_types import JsonObject
+from app.lessons.expression import figure_text
+from app.lessons.lesson import ChoicePrediction, ClickPrediction, Prediction
+
+#: What a learner may predict: the id of a choice, a number, a target of the stage.
+Answer = str | int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """``answers``: what is right in this world; one, as long as the world went the lesson's way."""
+
+    is_right: bool
+    answers: tuple[Answer, ...]
+
+    def as_json(self) -> JsonObject:
+        return {"right": self.is_right, "answer": self.answers[0] if self.answers else None}
+
+
+def right_answers(prediction: Prediction, view: JsonObject) -> tuple[Answer, ...]:
+    """Every answer that is right in the world that ``view`` shows."""
+    if isinstance(prediction, ChoicePrediction):
+        return tuple(choice for choice, claim in prediction.choices.items() if claim.holds(view))
+    if isinstance(prediction, ClickPrediction):
+        return tuple(str(target) for target, claim in prediction.targets.items() if claim.holds(view))
+    answer = prediction.answer.value(view)
+    return () if answer is None else (answer,)
+
+
+def judge(prediction: Prediction, answer: Answer, view: JsonObject) -> Verdict:
+    """Whether ``answer`` is right in the world that ``view`` shows."""
+    answers = right_answers(prediction, view)
+    if isinstance(answer, str):
+        return Verdict(answer in answers, answers)
+    return Verdict(any(figure_text(answer) == figure_text(right) for right in answers), answers)

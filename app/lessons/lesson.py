@@ -1,0 +1,93 @@
+"""A lesson: what a learner reads, predicts, does, and what must then be true of a real engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.json_types import JsonObject
+from app.lessons.expression import Expression
+from app.lessons.lesson_text import LessonText
+from app.lessons.prose import Prose
+from app.lessons.stage_targets import StageTarget
+from engine.lab.scenario import Scenario
+
+#: Language -> text.
+InEachLanguage = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ChoicePrediction:
+    """One of several claims about what will be true. Exactly one is, after the action."""
+
+    choices: Mapping[str, Expression]
+
+
+@dataclass(frozen=True, slots=True)
+class NumberPrediction:
+    """A number that the engine will have."""
+
+    answer: Expression
+    unit: InEachLanguage | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClickPrediction:
+    """A thing of the stage, to be clicked.
+
+    :ivar targets: what may be clicked -> whether that is right.
+    """
+
+    targets: Mapping[StageTarget, Expression]
+
+
+Prediction = ChoicePrediction | NumberPrediction | ClickPrediction
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step, without its texts.
+
+    :ivar actions: what the step's button sends, in order: controls (``{control: run-until, on: sent}``) and commands
+        (``{command: crash, target: B1}``). A step without any is a step to read.
+    :ivar done_when: what is true of the world when the step is done. None: reading is enough.
+    :ivar breaks: names of the invariants that the action breaks: to show that is what the step is for.
+    """
+
+    identity: str
+    point_at: tuple[StageTarget, ...]
+    prediction: Prediction | None
+    actions: tuple[JsonObject, ...]
+    done_when: Expression | None
+    breaks: tuple[str, ...] = ()
+
+    def choices(self) -> list[str]:
+        """The ids of a choice's answers."""
+        return list(self.prediction.choices) if isinstance(self.prediction, ChoicePrediction) else []
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """:ivar name: the folder's, which is also the scenario's: ``01-first-message``.
+
+    :ivar minutes: how long it takes.
+    :ivar texts: by language.
+    """
+
+    name: str
+    minutes: int
+    scenario: Scenario
+    steps: tuple[Step, ...]
+    texts: Mapping[str, LessonText]
+
+    def step(self, identity: str) -> Step | None:
+        """The step of that id."""
+        return next((step for step in self.steps if step.identity == identity), None)
+
+    def title(self) -> dict[str, str]:
+        """In each language."""
+        return {language: text.title for language, text in self.texts.items()}
+
+    def prose(self) -> list[Prose]:
+        """All its prose, in all languages."""
+        return [prose for text in self.texts.values() for prose in text.prose()]

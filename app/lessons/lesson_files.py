@@ -1,0 +1,117 @@
+"""Reads the lessons that come with GlassMQ: ``tutorials/NN-name/``.
+
+``scenario.yaml`` is a scenario as any other; ``lesson.en.md`` and ``lesson.zh.md`` are read by
+:mod:`app.lessons.lesson_text`; ``steps.yaml`` has what does not depend on the language, see docs/lessons.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from app.lessons.errors import LessonError, UnknownLesson
+from app.lessons.lesson import Lesson, Step
+from app.lessons.lesson_text import LessonText, StepText, read_lesson_text
+from app.lessons.steps_file import StepsFile, read_steps
+from engine.lab.errors import ScenarioError
+from engine.lab.scenario import LANGUAGES, Scenario
+from engine.lab.scenario_files import lesson_scenario_names, tutorials_folder
+from engine.lab.scenario_text import parse_scenario
+
+
+def lesson_names() -> list[str]:
+    """The names of all lessons, in the order in which they are read."""
+    return lesson_scenario_names()
+
+
+def load_lesson(name: str) -> Lesson:
+    """One of :func:`lesson_names`; the same object until one of its files changes.
+
+    Raises :class:`UnknownLesson`, :class:`LessonError`.
+    """
+    if name not in lesson_names():
+        raise UnknownLesson(f"there is no lesson {name!r}; there are: {', '.join(lesson_names())}")
+    folder = tutorials_folder() / name
+    return _read_once(folder, tuple(path.stat().st_mtime_ns for path in sorted(folder.iterdir())))
+
+
+@lru_cache(maxsize=32)
+def _read_once(folder: Path, changed_at: tuple[int, ...]) -> Lesson:
+    """``changed_at`` only tells one state of the files from the next."""
+    return read_lesson(folder)
+
+
+def read_lesson(folder: Path) -> Lesson:
+    """The lesson in ``folder``. Raises :class:`LessonError`."""
+    name = folder.name
+    scenario = _scenario(folder)
+    file = f"{name}/steps.yaml"
+    steps = read_steps(_read(folder, "steps.yaml"), file, scenario)
+    texts = {
+        language: read_lesson_text(_read(folder, f"lesson.{language}.md"), f"{name}/lesson.{language}.md")
+        for language in LANGUAGES
+    }
+    for text in texts.values():
+        _check_text(text, steps)
+    _check_languages(texts)
+    return Lesson(name, steps.minutes, scenario, steps.steps, texts)
+
+
+def _scenario(folder: Path) -> Scenario:
+    try:
+        return parse_scenario(_read(folder, "scenario.yaml"), folder.name)
+    except ScenarioError as error:
+        message = f"{error.field}: {error.message}" if error.field else error.message
+        raise LessonError(f"{folder.name}/scenario.yaml", error.line, message) from error
+
+
+def _read(folder: Path, file: str) -> str:
+    try:
+        return (folder / file).read_text(encoding="utf-8")
+    except OSError as error:
+        raise LessonError(f"{folder.name}/{file}", 0, f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise LessonError(f"{folder.name}/{file}", 0, "is no text in UTF-8") from error
+
+
+def _check_text(text: LessonText, steps: StepsFile) -> None:
+    """Every step has the texts that it needs, and no others."""
+    known = [step.identity for step in steps.steps]
+    if list(text.steps) != known:
+        raise LessonError(text.file, 0, f"has the steps {', '.join(text.steps)}; steps.yaml has {', '.join(known)}")
+    for step in steps.steps:
+        _check_step(text.steps[step.identity], step, text.file)
+
+
+def _check_step(text: StepText, step: Step, file: str) -> None:
+    if (text.question is not None) != (step.prediction is not None):
+        has, lacks = ("Predict", "steps.yaml has none") if text.question else ("no Predict", "steps.yaml has one")
+        raise LessonError(file, text.line, f"step {step.identity!r} has {has}, but {lacks}")
+    wanted = step.choices()
+    if list(text.choices) != wanted:
+        raise LessonError(
+            file,
+            text.line,
+            f"step {step.identity!r} has the choices {', '.join(text.choices) or 'none'}; "
+            f"steps.yaml has {', '.join(wanted) or 'none'}",
+        )
+    if bool(text.action) != bool(step.actions):
+        raise LessonError(
+            file, text.line, f"step {step.identity!r}: '### Do' must stand there exactly when the step has an action"
+        )
+
+
+def _check_languages(texts: Mapping[str, LessonText]) -> None:
+    """What one language says the others say too, with the same figures."""
+    first, *others = texts.values()
+    for other in others:
+        for identity, step in first.steps.items():
+            twin = other.steps[identity]
+            if len(step.hints) != len(twin.hints):
+                raise LessonError(other.file, twin.line, f"{len(twin.hints)} hints; {first.file} has {len(step.hints)}")
+            if (step.after is None) != (twin.after is None):
+                raise LessonError(other.file, twin.line, f"'### After' stands in one language only; see {first.file}")
+        for mine, theirs in zip(first.prose(), other.prose(), strict=True):
+            if sorted(map(repr, mine.figures)) != sorted(map(repr, theirs.figures)):
+                raise LessonError(*theirs.place, f"the figures differ from those of {first.file}, line {mine.place[1]}")

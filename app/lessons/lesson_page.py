@@ -1,0 +1,117 @@
+"""What the pages of lessons get: JSON, without the answers. Its shape: ``app/lessons/__init__.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from app.json_types import JsonObject
+from app.lessons.lesson import ClickPrediction, Lesson, NumberPrediction, Step
+from app.lessons.lesson_text import LessonText, StepText
+from app.lessons.progress import DoneStep
+from app.lessons.rehearsal import Rehearsal, RehearsedStep
+
+
+def lesson_entry(lesson: Lesson, done: Mapping[str, DoneStep]) -> JsonObject:
+    """One lesson in the list of all."""
+    done_steps = sum(step.identity in done for step in lesson.steps)
+    return {
+        "name": lesson.name,
+        "title": lesson.title(),
+        "intro": {language: text.intro.html({}) for language, text in lesson.texts.items()},
+        "minutes": lesson.minutes,
+        "steps": len(lesson.steps),
+        "done_steps": done_steps,
+        "finished": done_steps == len(lesson.steps),
+    }
+
+
+def lesson_data(lesson: Lesson, rehearsal: Rehearsal, done: Mapping[str, DoneStep], names: list[str]) -> JsonObject:
+    """Everything that the page of one lesson needs. ``names``: of all lessons, in order."""
+    place = names.index(lesson.name)
+    return {
+        "name": lesson.name,
+        "scenario": lesson.scenario.name,
+        "minutes": lesson.minutes,
+        "title": lesson.title(),
+        "intro_html": _in_each(lesson, lambda text: text.intro.html({})),
+        "steps": [_step(lesson, rehearsed, done) for rehearsed in rehearsal.steps],
+        "summary_html": _in_each(lesson, lambda text: text.summary.html(rehearsal.end)),
+        **progress_json(done),
+        "next": names[place + 1] if place + 1 < len(names) else None,
+        "previous": names[place - 1] if place else None,
+    }
+
+
+def progress_json(done: Mapping[str, DoneStep]) -> JsonObject:
+    """Ids of the steps that are done, and what was predicted."""
+    return {
+        "progress": list(done),
+        "predictions": {step: entry.as_json() for step, entry in done.items() if entry.was_right is not None},
+    }
+
+
+def after_html(lesson: Lesson, step: Step, view: JsonObject) -> JsonObject | None:
+    """What is said once the step is done, in each language."""
+
+    def html(text: LessonText) -> str:
+        after = text.steps[step.identity].after
+        return "" if after is None else after.html(view)
+
+    texts = _in_each(lesson, html)
+    return texts if any(texts.values()) else None
+
+
+def body_html(lesson: Lesson, step: Step, view: JsonObject) -> JsonObject:
+    """What is said before, in each language."""
+    return _of_step(lesson, step, lambda text: text.body.html(view))
+
+
+def _step(lesson: Lesson, rehearsed: RehearsedStep, done: Mapping[str, DoneStep]) -> JsonObject:
+    step, view = rehearsed.step, rehearsed.before
+    hints = len(next(iter(lesson.texts.values())).steps[step.identity].hints)
+    return {
+        "id": step.identity,
+        "heading": _of_step(lesson, step, lambda text: text.heading),
+        "html": body_html(lesson, step, view),
+        "after_html": after_html(lesson, step, rehearsed.after) if step.identity in done else None,
+        "point_at": [str(target) for target in step.point_at],
+        "predict": _predict(lesson, step, view),
+        "hints": [_of_step(lesson, step, _hint(number, view)) for number in range(hints)],
+        "action": list(step.actions),
+        "action_name": _of_step(lesson, step, lambda text: text.action) if step.actions else None,
+        "start_link": rehearsed.link,
+    }
+
+
+def _hint(number: int, view: JsonObject) -> Callable[[StepText], str]:
+    return lambda text: text.hints[number].html(view)
+
+
+def _predict(lesson: Lesson, step: Step, view: JsonObject) -> JsonObject | None:
+    prediction = step.prediction
+    if prediction is None:
+        return None
+
+    def question(text: StepText) -> str:
+        return "" if text.question is None else text.question.html(view)
+
+    def choice(identity: str) -> Callable[[StepText], str]:
+        return lambda text: text.choices[identity].html(view)
+
+    unit = prediction.unit if isinstance(prediction, NumberPrediction) else None
+    kind = "click" if isinstance(prediction, ClickPrediction) else "number" if not step.choices() else "choice"
+    return {
+        "kind": kind,
+        "question": _of_step(lesson, step, question),
+        "choices": [{"id": identity, "text": _of_step(lesson, step, choice(identity))} for identity in step.choices()],
+        "targets": [str(target) for target in prediction.targets] if isinstance(prediction, ClickPrediction) else [],
+        "unit": None if unit is None else dict(unit),
+    }
+
+
+def _of_step(lesson: Lesson, step: Step, of_text: Callable[[StepText], str]) -> JsonObject:
+    return {language: of_text(text.steps[step.identity]) for language, text in lesson.texts.items()}
+
+
+def _in_each(lesson: Lesson, of_text: Callable[[LessonText], str]) -> JsonObject:
+    return {language: of_text(text) for language, text in lesson.texts.items()}

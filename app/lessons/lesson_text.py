@@ -1,0 +1,193 @@
+"""The texts of a lesson in one language: ``lesson.en.md``, ``lesson.zh.md``.
+
+# Title
+What the lesson is about.
+
+## <step id>: <heading>
+What to know, and what is about to happen.
+### Predict
+A question. For a choice, or for something to be clicked, its answers follow:
+- <choice id>: <text>
+### Do
+What the step's button says.
+### Hint
+Up to three of them.
+### After
+What has happened, and why.
+
+## summary
+What to remember.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+
+from app.lessons.errors import LessonError
+from app.lessons.prose import Prose, read_prose
+
+TEXT_MAX_CHARACTERS = 60_000
+HINTS_MAX = 3
+HEADING_MAX = 120
+#: Headings of the parts of a step, in both languages.
+PARTS = ("Predict", "Do", "Hint", "After")
+SUMMARY = "summary"
+
+_STEP = re.compile(r"##\s+(?P<identity>[a-z0-9-]{1,40}):\s*(?P<heading>\S.*)")
+_CHOICE = re.compile(r"-\s+(?P<identity>[a-z0-9-]{1,40}):\s*(?P<text>\S.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class StepText:
+    """One step in one language. ``question`` None: nothing to predict; ``action`` empty: nothing to do."""
+
+    heading: str
+    body: Prose
+    question: Prose | None
+    choices: Mapping[str, Prose]
+    action: str
+    hints: tuple[Prose, ...]
+    after: Prose | None
+    line: int
+
+    def prose(self) -> Iterator[Prose]:
+        """All of it, but for ``after``: what is read before the step is done."""
+        yield self.body
+        if self.question is not None:
+            yield self.question
+        yield from self.choices.values()
+        yield from self.hints
+
+
+@dataclass(frozen=True, slots=True)
+class LessonText:
+    """The whole lesson in one language. ``steps`` by id, in order."""
+
+    title: str
+    intro: Prose
+    steps: Mapping[str, StepText]
+    summary: Prose
+    file: str
+
+    def prose(self) -> Iterator[Prose]:
+        """All of it."""
+        yield self.intro
+        yield from chain.from_iterable(step.prose() for step in self.steps.values())
+        yield from (step.after for step in self.steps.values() if step.after is not None)
+        yield self.summary
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A heading without its signs, the text below it, and the line in which that begins."""
+
+    heading: str
+    text: str
+    line: int
+
+
+def read_lesson_text(text: str, file: str) -> LessonText:
+    """Raises :class:`LessonError` with file, line, and what is allowed."""
+    if len(text) > TEXT_MAX_CHARACTERS:
+        raise LessonError(file, 1, f"the text has {len(text)} characters; allowed: {TEXT_MAX_CHARACTERS}")
+    head, *sections = _split(text, "## ", 1)
+    title, _, intro = head.text.strip("\n").partition("\n")
+    if not title.startswith("# ") or not title[2:].strip():
+        raise LessonError(file, 1, "a lesson begins with '# ' and its title")
+    if not sections or sections[-1].heading != f"## {SUMMARY}":
+        line = sections[-1].line - 1 if sections else 1
+        raise LessonError(file, line, f"the last section must be '## {SUMMARY}'")
+    steps: dict[str, StepText] = {}
+    for section in sections[:-1]:
+        match = _STEP.fullmatch(section.heading)
+        if match is None:
+            raise LessonError(
+                file, section.line - 1, f"{section.heading!r}: allowed: '## <step id>: <heading>', the id of a-z 0-9 -"
+            )
+        identity, heading = match["identity"], match["heading"].strip()
+        if identity in steps:
+            raise LessonError(file, section.line - 1, f"step {identity!r} stands twice")
+        if len(heading) > HEADING_MAX:
+            raise LessonError(file, section.line - 1, f"a heading has up to {HEADING_MAX} characters")
+        steps[identity] = _read_step(section, heading, file)
+    summary = sections[-1]
+    if not summary.text.strip():
+        raise LessonError(file, summary.line, "the summary is empty")
+    return LessonText(
+        title[2:].strip(),
+        read_prose(intro, file, 2),
+        steps,
+        read_prose(summary.text, file, summary.line),
+        file,
+    )
+
+
+def _split(text: str, sign: str, first_line: int) -> list[_Part]:
+    """The text before the first heading of this level, then one part per heading. Code is left alone."""
+    parts: list[_Part] = []
+    heading, begun, lines, in_code = "", first_line, list[str](), False
+    for number, line in enumerate(text.split("\n"), first_line):
+        in_code ^= line.strip().startswith("```")
+        if line.startswith(sign) and not in_code:
+            parts.append(_Part(heading, "\n".join(lines), begun))
+            heading, begun, lines = line.strip(), number + 1, []
+        else:
+            lines.append(line)
+    parts.append(_Part(heading, "\n".join(lines), begun))
+    return parts
+
+
+def _read_step(section: _Part, heading: str, file: str) -> StepText:
+    body, *parts = _split(section.text, "### ", section.line)
+    if not body.text.strip():
+        raise LessonError(file, body.line, "the step has no text")
+    found: dict[str, list[_Part]] = {name: [] for name in PARTS}
+    for part in parts:
+        name = part.heading.removeprefix("### ").strip()
+        if name not in found:
+            raise LessonError(file, part.line - 1, f"{part.heading!r} is not allowed; allowed: {', '.join(PARTS)}")
+        limit = HINTS_MAX if name == "Hint" else 1
+        if len(found[name]) >= limit:
+            raise LessonError(file, part.line - 1, f"a step has up to {limit} '### {name}'")
+        if not part.text.strip():
+            raise LessonError(file, part.line - 1, f"'### {name}' is empty")
+        found[name].append(part)
+    question, choices = _read_question(found["Predict"][0], file) if found["Predict"] else (None, {})
+    return StepText(
+        heading=heading,
+        body=read_prose(body.text, file, body.line),
+        question=question,
+        choices=choices,
+        action=" ".join(found["Do"][0].text.split()) if found["Do"] else "",
+        hints=tuple(read_prose(part.text, file, part.line) for part in found["Hint"]),
+        after=read_prose(found["After"][0].text, file, found["After"][0].line) if found["After"] else None,
+        line=section.line - 1,
+    )
+
+
+def _read_question(part: _Part, file: str) -> tuple[Prose, dict[str, Prose]]:
+    """The question, and the answers in the list at its end."""
+    lines = part.text.rstrip().split("\n")
+    first = next((number for number, line in enumerate(lines) if line.startswith("- ")), len(lines))
+    choices: dict[str, Prose] = {}
+    answers: list[tuple[str, str, int]] = []
+    for number, line in enumerate(lines[first:], part.line + first):
+        match = _CHOICE.fullmatch(line.strip())
+        if match is not None:
+            answers.append((match["identity"], match["text"], number))
+        elif answers and line.startswith("  "):
+            identity, text, begun = answers[-1]
+            answers[-1] = (identity, f"{text}\n{line.strip()}", begun)
+        else:
+            raise LessonError(file, number, f"{line!r}: allowed: '- <choice id>: <text>', the id of a-z 0-9 -")
+    for identity, text, number in answers:
+        if identity in choices:
+            raise LessonError(file, number, f"choice {identity!r} stands twice")
+        choices[identity] = read_prose(text, file, number, inline=True)
+    question = "\n".join(lines[:first])
+    if not question.strip():
+        raise LessonError(file, part.line, "the question is missing")
+    return read_prose(question, file, part.line), choices

@@ -1,0 +1,131 @@
+"""Which steps of which lesson a browser has done, and what it predicted. SQLite, in the data folder.
+
+No account and no name: a row belongs to the random cookie of :mod:`app.lab.browser_identity`. When the table is full
+the browser that did something longest ago is forgotten.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlite_utils import Database
+
+from app.json_types import JsonObject
+
+log = logging.getLogger("glassmq.http")
+
+FILE_NAME = "lessons.db"
+#: Rows of all browsers together: some 3,000 browsers that have done all steps of two lessons.
+ROWS_MAX = 50_000
+_TABLE = "steps_done"
+_COLUMNS: dict[str, Any] = {
+    "browser": str,
+    "lesson": str,
+    "step": str,
+    "done_at": float,
+    "prediction": str,
+    "was_right": int,
+}
+_KEY = ("browser", "lesson", "step")
+
+
+@dataclass(frozen=True, slots=True)
+class DoneStep:
+    """``prediction`` is empty, and ``was_right`` None, where none was made."""
+
+    step: str
+    prediction: str = ""
+    was_right: bool | None = None
+
+    def as_json(self) -> JsonObject:
+        return {"prediction": self.prediction, "right": self.was_right}
+
+
+class Progress:
+    """For all threads. ``file`` None: kept in memory only."""
+
+    def __init__(self, file: Path | None, clock: Callable[[], float] = time.time, *, rows_max: int = ROWS_MAX) -> None:
+        self._lock = threading.Lock()
+        self._clock = clock
+        self._rows_max = rows_max
+        self._database = _open(file)
+
+    def done(self, browser: str | None, lesson: str) -> dict[str, DoneStep]:
+        """By id, in the order in which they were done."""
+        if browser is None:
+            return {}
+        with self._lock:
+            rows = self._database.execute(
+                f"select step, prediction, was_right from {_TABLE} where browser = ? and lesson = ? order by rowid",
+                (browser, lesson),
+            ).fetchall()
+        return {
+            step: DoneStep(step, prediction, None if right is None else bool(right)) for step, prediction, right in rows
+        }
+
+    def note(self, browser: str, lesson: str, done: DoneStep) -> None:
+        """Remember a step. The first prediction counts: whoever repeats a step knows the answer.
+
+        A disk that refuses to write ends no lesson: it is logged.
+        """
+        try:
+            self._note(browser, lesson, done)
+        except sqlite3.Error as error:
+            log.warning("the progress of a lesson could not be kept: %s", error)
+
+    def _note(self, browser: str, lesson: str, done: DoneStep) -> None:
+        with self._lock, self._database.conn as connection:
+            connection.execute(
+                f"insert into {_TABLE} (browser, lesson, step, done_at, prediction, was_right) "
+                "values (?, ?, ?, ?, ?, ?) on conflict (browser, lesson, step) do update set "
+                "done_at = excluded.done_at, "
+                "prediction = case when was_right is null then excluded.prediction else prediction end, "
+                "was_right = coalesce(was_right, excluded.was_right)",
+                (browser, lesson, done.step, self._clock(), done.prediction, done.was_right),
+            )
+            self._make_room(connection)
+
+    def reset(self, browser: str, lesson: str) -> None:
+        """Forget what a browser did in a lesson."""
+        with self._lock, self._database.conn:
+            self._database[_TABLE].delete_where("browser = ? and lesson = ?", (browser, lesson))  # type: ignore[union-attr]
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._database.conn.close()
+
+    def _make_room(self, connection: sqlite3.Connection) -> None:
+        while connection.execute(f"select count(*) from {_TABLE}").fetchone()[0] > self._rows_max:
+            connection.execute(
+                f"delete from {_TABLE} where browser = "
+                f"(select browser from {_TABLE} group by browser order by max(done_at) limit 1)"
+            )
+
+
+def _open(file: Path | None) -> Database:
+    """The database with its table. One that cannot be used is left alone: progress is then kept in memory."""
+    if file is not None:
+        try:
+            return _database(file)
+        except (sqlite3.Error, OSError) as error:
+            log.warning("progress of lessons is not kept: %s cannot be used (%s)", file, error)
+    return _database(":memory:")
+
+
+def _database(place: Path | str) -> Database:
+    connection = sqlite3.connect(place, check_same_thread=False)
+    try:
+        database = Database(connection)
+        database[_TABLE].create(_COLUMNS, pk=_KEY, if_not_exists=True)  # type: ignore[union-attr]
+    except BaseException:
+        connection.close()
+        raise
+    return database

@@ -1,0 +1,100 @@
+"""A lesson as its author means it: every step's action carried out headless, in a world of its own.
+
+It gives the page what it shows before it has a world: figures, and the link to the world as it is when a step begins.
+It is also the test of a lesson: :meth:`Rehearsal.problems`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.json_types import JsonObject
+from app.lab.world_view import WorldView
+from app.lessons.judge import right_answers
+from app.lessons.lesson import Lesson, Step
+from app.lessons.lesson_view import lesson_view
+from engine.lab.command import parse_command
+from engine.lab.condition import Condition, ConditionKind
+from engine.lab.recording import EVENTS_MAX, link_of
+from engine.lab.run import LabRun
+
+
+@dataclass(frozen=True, slots=True)
+class RehearsedStep:
+    """:ivar link: to the world as the step finds it.
+
+    :ivar before, after: views, see :mod:`app.lessons.lesson_view`.
+    :ivar broken: names of the invariants that its action broke.
+    """
+
+    step: Step
+    link: str
+    before: JsonObject
+    after: JsonObject
+    broken: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """Every step, in order."""
+
+    steps: tuple[RehearsedStep, ...]
+
+    @property
+    def end(self) -> JsonObject:
+        """The view when all is done."""
+        return self.steps[-1].after
+
+    def problems(self) -> list[str]:
+        """Why a learner could not go through the lesson as it is written; empty when all is well."""
+        found: list[str] = []
+        for rehearsed in self.steps:
+            name, condition = rehearsed.step.identity, rehearsed.step.done_when
+            if sorted(rehearsed.broken) != sorted(rehearsed.step.breaks):
+                found.append(f"{name}: it breaks {list(rehearsed.broken)}, not {list(rehearsed.step.breaks)}")
+            if condition is not None and condition.holds(rehearsed.before):
+                found.append(f"{name}: done_when is true before the action")
+            if condition is not None and not condition.holds(rehearsed.after):
+                found.append(f"{name}: done_when is false after the action")
+            if rehearsed.step.prediction is not None:
+                answers = right_answers(rehearsed.step.prediction, rehearsed.after)
+                if len(answers) != 1:
+                    found.append(f"{name}: {len(answers)} right answers, not one: {answers}")
+        return found
+
+
+def rehearse(lesson: Lesson) -> Rehearsal:
+    """Go through the whole lesson; takes some 100 ms."""
+    steps: list[RehearsedStep] = []
+    with LabRun(lesson.scenario) as run:
+        world = WorldView(run)
+
+        def look() -> JsonObject:
+            return lesson_view(world.build(), run.world.history)
+
+        for step in lesson.steps:
+            link, before, known = link_of(run), look(), len(run.violations)
+            for action in step.actions:
+                perform(run, action)
+            broken = dict.fromkeys(violation.checker for violation in run.violations[known:])
+            steps.append(RehearsedStep(step, link, before, look(), tuple(broken)))
+        return Rehearsal(tuple(steps))
+
+
+def perform(run: LabRun, action: JsonObject) -> None:
+    """Do to ``run`` what the page does with ``action`` (see :mod:`app.lab.session`).
+
+    Raises :class:`~engine.lab.errors.CommandRefused`.
+    """
+    fields = dict(action)
+    if "command" in fields:
+        run.apply(parse_command({"kind": fields.pop("command"), **fields}))
+        return
+    run.stops_at_violations, run.stops_at_breakpoints = True, False
+    match fields.pop("control"):
+        case "run-until":
+            run.run_until(Condition(ConditionKind(fields.pop("on")), **fields), EVENTS_MAX)
+        case "step-actor":
+            run.step_actor(fields["actor"])
+        case _:
+            run.step()

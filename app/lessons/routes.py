@@ -1,0 +1,128 @@
+"""Lessons over HTTP: the list, one lesson, the check of a step, and a fresh start.
+
+Errors of the API are JSON as the lab's: ``{"error": {en, zh}, "reason": ...}``.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+
+from flask import Blueprint, Response, abort, render_template
+from flask.typing import ResponseReturnValue
+
+from app.api import json_answer
+from app.json_types import JsonObject
+from app.lab.browser_identity import browser_of_request, remember_browser
+from app.lab.host import LabHost
+from app.lab.refusal import LabRefused
+from app.lab.routes import page_tables, read_json_body
+from app.lab.worlds import LabWorlds
+from app.lessons.check import check_step, read_check
+from app.lessons.errors import LessonError, UnknownLesson
+from app.lessons.lesson import Lesson
+from app.lessons.lesson_files import lesson_names, load_lesson
+from app.lessons.lesson_page import lesson_data, lesson_entry, progress_json
+from app.lessons.progress import Progress
+from app.lessons.rehearsal import Rehearsal, rehearse
+
+log = logging.getLogger("glassmq.http")
+
+_STATUS = {"no_world": 404, "no_lesson": 404, "server_busy": 503}
+
+
+class _Rehearsals:
+    """Each lesson is rehearsed once, when somebody opens it, in the lab's thread."""
+
+    def __init__(self, host: LabHost) -> None:
+        self._host = host
+        self._lock = threading.Lock()
+        self._known: dict[str, tuple[Lesson, Rehearsal]] = {}
+
+    def of(self, lesson: Lesson) -> Rehearsal:
+        """Raises :class:`LabRefused`."""
+        with self._lock:
+            known = self._known.get(lesson.name)
+            if known is None or known[0] is not lesson:
+                known = self._known[lesson.name] = (lesson, self._host.ask(lambda _: rehearse(lesson)))
+            return known[1]
+
+
+def create_lesson_routes(host: LabHost, progress: Progress) -> Blueprint:
+    """The blueprint with ``/tutorials`` and ``/api/lessons``."""
+    lessons = Blueprint("lessons", __name__)
+    rehearsals = _Rehearsals(host)
+
+    @lessons.get("/tutorials")
+    def lesson_list() -> ResponseReturnValue:
+        browser = browser_of_request()
+        entries = [lesson_entry(lesson, progress.done(browser, lesson.name)) for lesson in _readable_lessons()]
+        return remember_browser(Response(render_template("tutorials.html", lessons=entries)))
+
+    @lessons.get("/tutorials/<name>")
+    def one_lesson(name: str) -> ResponseReturnValue:
+        if name not in lesson_names():
+            abort(404)
+        lesson = load_lesson(name)
+        done = progress.done(browser_of_request(), name)
+        try:
+            rehearsal = rehearsals.of(lesson)
+        except LabRefused as refusal:
+            abort(503, description=str(refusal))
+        data = lesson_data(lesson, rehearsal, done, lesson_names())
+        page = render_template("lesson.html", lesson_data=data, lab_data=page_tables())
+        return remember_browser(Response(page))
+
+    @lessons.post("/api/lessons/<name>/check")
+    def check(name: str) -> Response:
+        lesson, browser = _lesson(name), _browser()
+        request = read_check(read_json_body(), lesson)
+        rehearsal, done = rehearsals.of(lesson), progress.done(browser, name)
+
+        def in_lab(worlds: LabWorlds) -> JsonObject:
+            return check_step(lesson, request, worlds.session(request.world, browser), rehearsal, done)
+
+        result = host.ask(in_lab)
+        if result["done"]:
+            progress.note(browser, name, request.done_step(result["prediction"]))
+        return json_answer({**result, **progress_json(progress.done(browser, name))})
+
+    @lessons.post("/api/lessons/<name>/reset")
+    def reset(name: str) -> Response:
+        progress.reset(_browser(), _lesson(name).name)
+        return json_answer(progress_json({}))
+
+    @lessons.errorhandler(LabRefused)
+    def refused(refusal: LabRefused) -> Response:
+        return json_answer({"reason": refusal.reason, "error": refusal.text}, _STATUS.get(refusal.reason, 400))
+
+    @lessons.errorhandler(LessonError)
+    def broken(error: LessonError) -> Response:
+        log.error("a lesson cannot be read: %s", error)
+        return Response(f"{error}\n", status=500, mimetype="text/plain")
+
+    return lessons
+
+
+def _readable_lessons() -> Iterator[Lesson]:
+    """A lesson that its author is just writing does not take the others along; its own page says what is wrong."""
+    for name in lesson_names():
+        try:
+            yield load_lesson(name)
+        except LessonError as error:
+            log.error("a lesson is left out of the list: %s", error)
+
+
+def _lesson(name: str) -> Lesson:
+    try:
+        return load_lesson(name)
+    except UnknownLesson:
+        raise LabRefused("no_lesson", lesson=name[:80], known=", ".join(lesson_names())) from None
+
+
+def _browser() -> str:
+    browser = browser_of_request()
+    if browser is None:
+        raise LabRefused("not_open")
+    return browser

@@ -1,0 +1,103 @@
+"""What a lesson can point at: things of the stage by name, never places in a page.
+
+The page finds them with ``static/lessons/targets.js``, which has a function for each of these kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.lab.scenario import Role, Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class TargetKind:
+    """:ivar words: what follows the kind; ``|`` separates words to choose from.
+
+    :ivar what: what one sees there.
+    """
+
+    words: tuple[str, ...]
+    what: str
+
+
+TARGETS: Mapping[str, TargetKind] = {
+    "node": TargetKind(("NODE",), "the card of a node"),
+    "routes": TargetKind(("NAME_SERVER",), "the brokers that a name server knows"),
+    "sends": TargetKind(("PRODUCER",), "how many messages a producer has sent, and how that ended"),
+    "commit-log": TargetKind(("BROKER",), "the end of the commit log"),
+    "record": TargetKind(("BROKER", "KEY"), "one record of the commit log, by its message's key"),
+    "queue": TargetKind(("BROKER", "TOPIC", "NUMBER"), "one consume queue, with the groups' offsets"),
+    "entry": TargetKind(("BROKER", "TOPIC", "NUMBER", "NUMBER"), "one entry of a consume queue, by its offset"),
+    "committed": TargetKind(("BROKER", "TOPIC", "NUMBER", "GROUP"), "the offset that a group has stored in a queue"),
+    "held-pulls": TargetKind(("BROKER",), "the pulls that wait at a broker"),
+    "process-queue": TargetKind(("CONSUMER", "TOPIC@NUMBER"), "a ProcessQueue with its trees"),
+    "waiting-tree": TargetKind(("CONSUMER", "TOPIC@NUMBER"), "the tree of the messages that wait (msgTreeMap)"),
+    "consuming-tree": TargetKind(
+        ("CONSUMER", "TOPIC@NUMBER"), "the tree of those an orderly listener has (consumingMsgOrderlyTreeMap)"
+    ),
+    "lock": TargetKind(("BROKER", "GROUP", "TOPIC@NUMBER"), "one line of the broker's lock table"),
+    "listener": TargetKind(("CONSUMER",), "the calls of the listener that run"),
+    "fault-menu": TargetKind(("NODE",), "the button behind which a node's faults are"),
+    "panel": TargetKind(("source|invariants|timers|actors|faults|settings|sequence|log|frames|explorer",), "a panel"),
+    "control": TargetKind(("restart|back|play|step|actor|run-until|speed|scrub|fork",), "a control of time"),
+}
+
+_ROLES: Mapping[str, Role] = {
+    "NAME_SERVER": Role.NAME_SERVER,
+    "PRODUCER": Role.PRODUCER,
+    "BROKER": Role.BROKER,
+    "CONSUMER": Role.CONSUMER,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StageTarget:
+    """``queue B1 Greetings 0``: a kind and its words. A record is named by the message's key."""
+
+    kind: str
+    words: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return " ".join((self.kind, *self.words))
+
+
+class WrongTarget(Exception):
+    """There is no such thing on the stage of the lesson's scenario; the message says what there is."""
+
+
+def parse_target(text: str, scenario: Scenario) -> StageTarget:
+    """The target that ``text`` names. Raises :class:`WrongTarget`."""
+    kind, *words = text.split()[:10] or [""]
+    if kind not in TARGETS:
+        raise WrongTarget(f"{text!r} is nothing of the stage; allowed: {', '.join(TARGETS)}")
+    wanted = TARGETS[kind].words
+    if len(words) != len(wanted):
+        raise WrongTarget(f"{text!r}: allowed: {' '.join((kind, *wanted))}")
+    for word, sort in zip(words, wanted, strict=True):
+        allowed = _allowed(sort, scenario)
+        if allowed is None:
+            if sort == "NUMBER" and not word.isdecimal():
+                raise WrongTarget(f"{text!r}: {word!r} is no number")
+        elif word not in allowed:
+            raise WrongTarget(f"{text!r}: there is no {word!r}; allowed: {', '.join(allowed)}")
+    return StageTarget(kind, tuple(words))
+
+
+def _allowed(sort: str, scenario: Scenario) -> list[str] | None:
+    """The words that may stand for ``sort``; None: any."""
+    if sort == "NODE":
+        # Members that join in the course of the lesson are not in the scenario: they continue its names.
+        return [node.name for node in scenario.nodes] + [f"C{number}" for number in range(1, 10)]
+    if sort in _ROLES:
+        names = [node.name for node in scenario.of_role(_ROLES[sort])]
+        return names + [f"C{number}" for number in range(1, 10)] if sort == "CONSUMER" else names
+    match sort:
+        case "TOPIC":
+            return [topic.name for topic in scenario.topics]
+        case "TOPIC@NUMBER":
+            return [f"{topic.name}@{number}" for topic in scenario.topics for number in range(topic.queues)]
+        case "GROUP":
+            return list(dict.fromkeys(node.group for node in scenario.of_role(Role.CONSUMER)))
+    return sort.split("|") if "|" in sort else None

@@ -1,0 +1,48 @@
+"""The start page ``/``, and the film that it shows: ``/api/demonstration``, see :mod:`app.lab.demonstration`."""
+
+from __future__ import annotations
+
+import contextlib
+
+from flask import Blueprint, Response, render_template, request
+
+from app.api import json_answer
+from app.lab.demonstration import Demonstration
+from app.lab.host import LabHost
+from app.lab.refusal import LabRefused
+
+
+def create_start_page(host: LabHost) -> Blueprint:
+    """The blueprint over the lab's ``host``."""
+    start_page = Blueprint("start_page", __name__)
+    demonstration = Demonstration(host.start_film)
+
+    @start_page.get("/")
+    def landing() -> str:
+        # The film is made while the browser still reads the page. A busy lab makes it when it is asked for.
+        with contextlib.suppress(LabRefused):
+            demonstration.begin()
+        return render_template("landing.html")
+
+    @start_page.get("/api/demonstration")
+    def film() -> Response:
+        file = demonstration.file(host.film_of(demonstration.begin()))
+        response = Response(mimetype="application/json")
+        response.set_etag(file.etag)
+        # Kept by browsers, but asked for anew: another version of the engine makes another film.
+        response.headers["Cache-Control"] = "no-cache"
+        response.headers["Vary"] = "Accept-Encoding"
+        if request.if_none_match.contains(file.etag):
+            response.status_code = 304
+        elif request.accept_encodings["gzip"] > 0:
+            response.headers["Content-Encoding"] = "gzip"
+            response.set_data(file.packed)
+        else:
+            response.set_data(file.unpacked())
+        return response
+
+    @start_page.errorhandler(LabRefused)
+    def refused(refusal: LabRefused) -> Response:
+        return json_answer({"reason": refusal.reason, "error": refusal.text}, 503)
+
+    return start_page

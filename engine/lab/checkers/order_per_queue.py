@@ -1,0 +1,86 @@
+"""Checker: an orderly group begins with a message only when it is done with the one before it in the queue.
+
+Anomaly: *out of order*. A message reaches a listener although an earlier one of its queue was never consumed
+successfully and is no dead letter: an effect of the later one may come before that of the earlier one.
+
+Fault model: as for ``one-consumption-per-queue``. What is *not* claimed is that nothing comes twice: when a queue
+changes hands, messages whose offset was not stored are delivered again, from the stored offset on, in order. That is
+what "at least once" means; 1, 2, 3, 2, 3, 4 is in order. After a power cut took the tail of a queue its offsets are
+given to other messages: those are left out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.group_watch import GroupWatch
+from engine.lab.checkers.logged_message import LoggedMessage
+from engine.lab.checkers.violation import Anomaly
+from engine.lab.scenario import Role, Scenario
+from engine.protocol.names import is_retry_topic
+
+if TYPE_CHECKING:
+    from engine.lab.checkers.cluster_watch import ClusterWatch
+    from engine.lab.history import ConsumeBegan
+
+
+class OrderPerQueue(Checker):
+    """See the module."""
+
+    name = "order-per-queue"
+    anomaly = Anomaly.OUT_OF_ORDER
+    title: ClassVar[Texts] = {"en": "The order of a queue is kept", "zh": "队列内的顺序得到保持"}
+    why: ClassVar[Texts] = {
+        "en": "A queue is the unit of order: what was stored first must be done before the next one begins.",
+        "zh": "队列是顺序的单位：先存储的消息处理完之前，不能开始下一条。",
+    }
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        super().__init__(watch)
+        self._orderly = {spec.group: None for spec in watch.world.scenario.of_role(Role.CONSUMER) if spec.orderly}
+        #: (group, broker, topic, queue id) -> where the group began.
+        self._first_offsets: dict[tuple[str, str, str, int], int] = {}
+
+    @classmethod
+    def applies(cls, scenario: Scenario) -> bool:
+        """There is an orderly clustering group."""
+        return any(spec.orderly and spec.model == "clustering" for spec in scenario.of_role(Role.CONSUMER))
+
+    def consume_began(self, entry: ConsumeBegan) -> None:
+        """Is the group done with the message before?"""
+        group = self.watch.groups.get(entry.group)
+        if entry.group not in self._orderly or group is None or not group.is_consistent or is_retry_topic(entry.topic):
+            return
+        place = (entry.group, entry.broker, entry.topic, entry.queue_id)
+        first = self._first_offsets.setdefault(place, 0 if group.begins_at_first else entry.queue_offset)
+        before = self._message_before(group, entry, first)
+        if before is None or group.is_settled(before):
+            return
+        self.report(
+            {
+                "node": entry.node,
+                "group": entry.group,
+                "topic": entry.topic,
+                "queue": entry.queue_id,
+                "offset": entry.queue_offset,
+                "message": entry.key,
+            },
+            (before.first_key, entry.key),
+            f"{entry.node} begins with {entry.key} (queue {entry.queue_id} of {entry.topic}, offset "
+            f"{entry.queue_offset}), but {before.first_key} at offset {before.queue_offset} is not done.",
+            f"{entry.node} 开始处理 {entry.key}（{entry.topic} 队列 {entry.queue_id}，偏移量 {entry.queue_offset}），"
+            f"但偏移量 {before.queue_offset} 处的 {before.first_key} 尚未处理完。",
+        )
+
+    def _message_before(self, group: GroupWatch, entry: ConsumeBegan, first: int) -> LoggedMessage | None:
+        """The nearest one before ``entry`` that the group wants, from ``first`` on. By induction it stands for all."""
+        broker = self.watch.brokers.get(entry.broker)
+        if broker is None:
+            return None
+        first = max(first, broker.lost_until.get((entry.topic, entry.queue_id), 0))
+        for offset in range(entry.queue_offset - 1, first - 1, -1):
+            message = broker.by_place.get((entry.topic, entry.queue_id, offset))
+            if message is not None and group.wants(message):
+                return message
+        return None

@@ -1,0 +1,284 @@
+"""A whole exploration: search, try on the stage what was found, make it small, tell it.
+
+    exploration = Exploration(plan)
+    for _ in exploration.steps():
+        print(exploration.state.search.schedules)
+    exploration.state.finding
+
+It runs in whatever process and at whatever pace its caller likes: each step is one schedule.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from engine.lab.checkers.violation import Violation
+from engine.lab.errors import LabError
+from engine.lab.explorer.captions import caption_of, meanwhile, step_name
+from engine.lab.explorer.gated_run import Outcome
+from engine.lab.explorer.pct import PctSearch
+from engine.lab.explorer.rehearsal import Rehearsal, can_rehearse
+from engine.lab.explorer.search import SearchBounds, SearchState, StallSearch
+from engine.lab.explorer.shrink import ddmin, shorten
+from engine.lab.explorer.stage import StageSetting, execute_on_stage, replay, violation_of
+from engine.lab.explorer.stall import Stall, Stalls, StepPoint
+from engine.lab.recording import link_of
+from engine.lab.run import LabRun
+
+#: Neighbouring places that are tried on the stage for what the rehearsal found.
+LIFTS_MAX = 60
+#: How far the same step may be off: on the stage one more or one less may have come before.
+LIFT_REACH = 3
+#: Schedules of the search on the stage that follows when the stage does not do what the rehearsal did.
+STAGE_SCHEDULES_MAX = 3_000
+#: Virtual time between the place to which a finding's link leads and its first hold.
+LEAD_US = 100_000
+
+
+class Phase(StrEnum):
+    """What an exploration does at the moment."""
+
+    SEARCHING = "searching"
+    CONFIRMING = "confirming"
+    SHRINKING = "shrinking"
+    DONE = "done"
+
+
+class Where(StrEnum):
+    """Which world schedules are run in."""
+
+    #: The consumers on a short wire, see :mod:`engine.lab.explorer.rehearsal`.
+    REHEARSAL = "rehearsal"
+    #: The whole cluster.
+    STAGE = "stage"
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorationPlan:
+    """What to search.
+
+    :ivar where: None: the rehearsal if it knows everything in the scenario, else the stage.
+    :ivar random_schedules: how many schedules of :class:`PctSearch` follow when the bounded search found nothing.
+    """
+
+    setting: StageSetting
+    bounds: SearchBounds
+    where: Where | None = None
+    random_schedules: int = 0
+
+    @property
+    def world(self) -> Where:
+        """Where the search takes place."""
+        if self.where is not None:
+            return self.where
+        return Where.REHEARSAL if can_rehearse(self.setting) else Where.STAGE
+
+
+class Hold(NamedTuple):
+    """One stall of a finding: after event ``event`` of the stage's run, and what to say about it."""
+
+    stall: Stall
+    event: int
+    time_us: int
+    caption: Mapping[str, str]
+    meanwhile: Mapping[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        point = self.stall.point
+        return {
+            "actor": point.actor,
+            "label": step_name(point.label),
+            "occurrence": point.occurrence,
+            "ms": self.stall.ms,
+            "whole_node": self.stall.whole_node,
+            "event": self.event,
+            "time_us": self.time_us,
+            "caption": dict(self.caption),
+            "meanwhile": dict(self.meanwhile),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A schedule that breaks an invariant on the stage, as small as it gets.
+
+    :ivar link: leads to the run just before its first hold; played on, it does the holds and stops at the violation.
+    :ivar end_link: leads to the violation.
+    """
+
+    holds: tuple[Hold, ...]
+    violation: Violation
+    link: str
+    end_link: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "holds": [hold.to_dict() for hold in self.holds],
+            "violation": self.violation.to_dict(),
+            "link": self.link,
+            "end_link": self.end_link,
+        }
+
+
+@dataclass(slots=True)
+class ExplorationState:
+    """How far it has come.
+
+    :ivar search: the search of the moment.
+    :ivar tried_on_stage: schedules run on the stage to confirm and to shrink.
+    :ivar unconfirmed: what the rehearsal found and the stage does not do.
+    :ivar bounded: the search of all schedules within the bounds, as ``search`` or behind it.
+    """
+
+    search: SearchState
+    phase: Phase = Phase.SEARCHING
+    is_random: bool = False
+    tried_on_stage: int = 0
+    unconfirmed: int = 0
+    finding: Finding | None = None
+    bounded: SearchState = field(default_factory=SearchState)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON, for whoever watches."""
+        search = self.search
+        return {
+            "phase": self.phase.value,
+            "schedules": search.schedules,
+            "events": search.events,
+            "depth": search.depth,
+            "done": search.done,
+            "planned": search.planned,
+            "by_depth": list(search.by_depth),
+            "is_complete": self.bounded.is_complete,
+            "is_random": self.is_random,
+            "tried_on_stage": self.tried_on_stage,
+            "unconfirmed": self.unconfirmed,
+            "finding": self.finding.to_dict() if self.finding is not None else None,
+        }
+
+
+class Exploration:
+    """:ivar state: see :class:`ExplorationState`."""
+
+    def __init__(self, plan: ExplorationPlan) -> None:
+        self.plan = plan
+        self._execute = Rehearsal(plan.setting).execute if plan.world is Where.REHEARSAL else self._staged
+        self._bounded = StallSearch(self._execute, plan.bounds)
+        self.state = ExplorationState(self._bounded.state, bounded=self._bounded.state)
+
+    def steps(self) -> Iterator[None]:
+        """Go on; yields after every schedule. Ends with the first finding, or when all is searched."""
+        yield from self._search(self._bounded)
+        if self.state.finding is None and self.state.unconfirmed:
+            # What the rehearsal found may need other stalls on the stage: there the search is slower, but has the last
+            # word.
+            self._execute = self._staged
+            bounds = replace(self.plan.bounds, max_schedules=min(STAGE_SCHEDULES_MAX, self.plan.bounds.max_schedules))
+            again = StallSearch(self._execute, bounds)
+            self.state.search = again.state
+            yield from self._search(again)
+        if self.state.finding is None and self.plan.random_schedules:
+            hold_ms = max(self.plan.bounds.hold_ms, default=1_000)
+            seed = self.plan.setting.seed
+            search = PctSearch(self._execute, seed=seed, schedules=self.plan.random_schedules, hold_ms=hold_ms)
+            self.state.search, self.state.is_random = search.state, True
+            yield from self._search(search)
+        self.state.phase = Phase.DONE
+
+    def _search(self, search: StallSearch | PctSearch) -> Iterator[None]:
+        for found in search.run():
+            yield
+            if found is None:
+                continue
+            yield from self._confirm(found.stalls)
+            if self.state.finding is not None:
+                return
+            self.state.phase = Phase.SEARCHING
+
+    def _staged(self, stalls: Stalls) -> Outcome:
+        return execute_on_stage(self.plan.setting, stalls)
+
+    def _on_stage(self, stalls: Stalls) -> bool:
+        self.state.tried_on_stage += 1
+        return execute_on_stage(self.plan.setting, stalls).violation is not None
+
+    # --- on the stage ------------------------------------------------------------------------------------------------
+
+    def _confirm(self, stalls: Stalls) -> Iterator[None]:
+        self.state.phase = Phase.CONFIRMING
+        for lifted in itertools.islice(neighbours(stalls), LIFTS_MAX):
+            is_violated = self._on_stage(lifted)
+            yield
+            if not is_violated:
+                continue
+            self.state.phase = Phase.SHRINKING
+            yield from self._tell(lifted)
+            if self.state.finding is not None:
+                return
+        self.state.unconfirmed += 1
+
+    def _tell(self, stalls: Stalls) -> Iterator[None]:
+        fewer = ddmin(stalls, self._on_stage)
+        yield
+        small = shorten(fewer, self._on_stage)
+        yield
+        # The checkers of the lab have the last word; they may want a longer stall than the search's own watch.
+        for candidate in dict.fromkeys((small, fewer, stalls)):
+            self.state.finding = self._finding(candidate)
+            yield
+            if self.state.finding is not None:
+                return
+
+    def _finding(self, stalls: Stalls) -> Finding | None:
+        setting = self.plan.setting
+        outcome = execute_on_stage(setting, stalls)
+        try:
+            with replay(setting, outcome.commands) as run:
+                violation = violation_of(run, setting.wanted)
+                if violation is None:
+                    return None
+                holds = tuple(
+                    Hold(
+                        begun.stall,
+                        begun.event,
+                        begun.time_us,
+                        caption_of(begun.stall),
+                        meanwhile(run, begun.stall, begun.time_us),
+                    )
+                    for begun in outcome.begun
+                )
+                return Finding(holds, violation, self._link_before(run, outcome), link_of(run))
+        except LabError:
+            return None
+
+    def _link_before(self, run: LabRun, outcome: Outcome) -> str:
+        """To a moment before the first hold, or to the beginning of the window."""
+        first_us = min((begun.time_us for begun in outcome.begun), default=self.plan.setting.begin_us)
+        with LabRun(run.scenario, run.seed, run.commands, check=False) as start:
+            if first_us > LEAD_US:
+                start.run_to_time(first_us - LEAD_US)
+            return link_of(start, later=run.commands[len(start.commands) :])
+
+
+def neighbours(stalls: Stalls) -> Iterator[Stalls]:
+    """The same stalls, then the same steps a little earlier or later, the nearest first."""
+    shifts = sorted(
+        itertools.product(range(-LIFT_REACH, LIFT_REACH + 1), repeat=len(stalls)),
+        key=lambda shift: (sum(abs(part) for part in shift), shift),
+    )
+    for shift in shifts:
+        moved = tuple(_moved(stall, by) for stall, by in zip(stalls, shift, strict=True))
+        points = [stall.point for stall in moved]
+        if all(point.occurrence >= 1 for point in points) and len(dict.fromkeys(points)) == len(points):
+            yield moved
+
+
+def _moved(stall: Stall, by: int) -> Stall:
+    point = stall.point
+    return stall._replace(point=StepPoint(point.actor, point.label, point.occurrence + by))

@@ -1,0 +1,196 @@
+"""Runs a lab loop in which some actors stand still where the schedule says so.
+
+Every engine access to shared state stands behind a ``step``, so the steps of the watched nodes are all the places at
+which another order can matter. They are written down on the way: the search takes its next stalls from them. What is
+done to the world is written down too, as ordinary lab commands: a recording of them repeats the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from engine.lab.checkers.violation import Violation
+from engine.lab.command import Command
+from engine.lab.explorer.stall import Stall, StepPoint
+from engine.lab.recording import TimedCommand
+from engine.runtime.lab_event import LabEvent
+from engine.runtime.lab_loop import LabLoop
+
+#: Labels of a task's events that announce no access to shared state.
+_NO_STEPS = frozenset({"", "starts", "timer"})
+#: Virtual time that passes after the story is told, for what may still be on its way.
+GRACE_US = 200_000
+NEVER_US = 1 << 60
+#: More events than any window has: a world that never rests ends here.
+EVENTS_MAX = 50_000
+
+
+class BegunStall(NamedTuple):
+    """A stall that took effect, after event ``event`` at virtual time ``time_us``."""
+
+    stall: Stall
+    event: int
+    time_us: int
+
+
+class PlannedCommand(NamedTuple):
+    """Something that is done to the world at a virtual time, whatever the schedule."""
+
+    time_us: int
+    command: Command
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one schedule led to.
+
+    :ivar points: the step points that were passed, in order.
+    :ivar later: index of the first point that was passed after the last stall had begun; 0 without stalls.
+    :ivar begun: the stalls that took effect. One whose point never came did not.
+    :ivar commands: all that was done to the world, to be repeated.
+    :ivar violation: the first one; the run ended there.
+    :ivar events: how many events ran.
+    """
+
+    points: tuple[StepPoint, ...]
+    later: int
+    begun: tuple[BegunStall, ...]
+    commands: tuple[TimedCommand, ...]
+    violation: Violation | None
+    events: int
+
+
+class Watch(Protocol):
+    """What a schedule is watched for."""
+
+    def has_news(self) -> object:
+        """Asked after each event, so it must cost next to nothing: is there anything to look at?"""
+        ...
+
+    def look(self) -> Violation | None:
+        """What is violated now. What was news is none any more."""
+        ...
+
+    def is_done(self) -> bool:
+        """Whether the story is told. With nobody standing still the run then ends :data:`GRACE_US` later."""
+        ...
+
+
+class GatedRun:
+    """One schedule on one world.
+
+    :param nodes: whose steps are watched.
+    :param stalls: in any order.
+    :param apply: carries a command out on the world.
+    :param watch: says what is violated.
+    :param plan: what is done besides, in the order of time.
+    """
+
+    def __init__(
+        self,
+        loop: LabLoop,
+        nodes: Sequence[str],
+        stalls: Sequence[Stall],
+        *,
+        apply: Callable[[Command], None],
+        watch: Watch,
+        plan: Sequence[PlannedCommand] = (),
+    ) -> None:
+        self._loop = loop
+        self._nodes = frozenset(nodes)
+        self._apply = apply
+        self._watch = watch
+        self._stalled_until_us = 0
+        self._grace_end_us = NEVER_US
+        self._agenda = list(plan)
+        self._waiting: dict[tuple[str, str, int], Stall] = {stall.point: stall for stall in stalls}
+        assert len(self._waiting) == len(stalls), "two stalls at one point"
+        self._counts: dict[tuple[str, str], int] = {}
+        self._points: list[StepPoint] = []
+        self._later = 0
+        self._begun: list[BegunStall] = []
+        self._commands: list[TimedCommand] = []
+        self._next: Stall | None = None
+        self._violation: Violation | None = None
+
+    def run(self, begin_us: int, end_us: int) -> Outcome:
+        """Run everything that is due by ``end_us``, or up to the first violation; stalls only from ``begin_us`` on."""
+        first_event = self._loop.event_number
+        if begin_us > 0:
+            self._run_to(begin_us - 1)
+        self._loop.schedule.gate = self._gate
+        try:
+            self._run_to(end_us)
+        finally:
+            self._loop.schedule.gate = None
+        return Outcome(
+            tuple(self._points),
+            self._later,
+            tuple(self._begun),
+            tuple(self._commands),
+            self._violation,
+            self._loop.event_number - first_event,
+        )
+
+    def _run_to(self, until_us: int) -> None:
+        loop, watch = self._loop, self._watch
+        while loop.event_number < EVENTS_MAX:
+            end_us = min(until_us, self._grace_end_us)
+            is_due = bool(self._agenda) and self._agenda[0].time_us <= end_us
+            loop.run_events(EVENTS_MAX, self._agenda[0].time_us if is_due else end_us, watch.has_news)
+            has_news = bool(watch.has_news())
+            self._violation = watch.look()
+            if self._violation is not None:
+                return
+            if loop.schedule.stopped_by_gate:
+                self._begin_stall()
+            elif has_news:
+                self._end_soon_if_done()
+            elif is_due:
+                self._do(self._agenda.pop(0).command)
+            else:
+                return
+
+    def _end_soon_if_done(self) -> None:
+        """Nobody stands still or will be made to move, and the story is told: only the grace is left."""
+        if not self._agenda and self._watch.is_done():
+            self._grace_end_us = max(self._loop.now_us, self._stalled_until_us) + GRACE_US
+
+    def _gate(self, event: LabEvent) -> bool:
+        """Called before each event that would run; False: not yet, a stall begins."""
+        label = event.label
+        actor = event.actor
+        if label in _NO_STEPS or actor.node.name not in self._nodes or "->" in actor.name:
+            return True
+        key = (actor.name, label)
+        occurrence = self._counts.get(key, 0) + 1
+        stall = self._waiting.pop((*key, occurrence), None) if self._waiting else None
+        if stall is not None:
+            self._next = stall
+            return False
+        self._counts[key] = occurrence
+        self._points.append(StepPoint(*key, occurrence))
+        return True
+
+    def _begin_stall(self) -> None:
+        stall, self._next = self._next, None
+        assert stall is not None, "only a stall stops the run"
+        now_us = self._loop.now_us
+        self._later = len(self._points)
+        self._grace_end_us = NEVER_US
+        self._stalled_until_us = max(self._stalled_until_us, now_us + stall.ms * 1_000)
+        self._begun.append(BegunStall(stall, self._loop.event_number, now_us))
+        self._do(stall.begin())
+        end = stall.end()
+        if end is not None:
+            self._agenda.append(PlannedCommand(now_us + stall.ms * 1_000, end))
+            self._agenda.sort(key=lambda planned: planned.time_us)
+
+    def _do(self, command: Command) -> None:
+        self._commands.append(TimedCommand(self._loop.event_number, self._loop.now_us, command))
+        # The gate must not see what a command itself looks at.
+        gate, self._loop.schedule.gate = self._loop.schedule.gate, None
+        self._apply(command)
+        self._loop.schedule.gate = gate

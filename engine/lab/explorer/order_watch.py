@@ -1,0 +1,142 @@
+"""What a search looks at after every event: is a queue consumed one call at a time, in order, by its owner?
+
+The claims of the checkers ``one-consumption-per-queue``, ``order-per-queue`` and ``no-call-after-takeover``, for worlds
+without crashes and filters, in a few comparisons per event. Whatever it finds is run again under the checkers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeVar
+
+from engine.lab.checkers.no_call_after_takeover import holds_queue
+from engine.lab.checkers.violation import Anomaly, Violation
+from engine.protocol.message_queue import MessageQueue
+
+if TYPE_CHECKING:
+    from engine.lab.history import ConsumeBegan
+    from engine.lab.world import ScenarioWorld
+
+_Entry = TypeVar("_Entry")
+
+#: (group, broker, topic, queue id)
+_Queue = tuple[str, str, str, int]
+#: Ends of a call that finish a message.
+_DONE = ("success", "commit")
+
+
+class _Noticed(list[_Entry]):
+    """A list that says when something was appended."""
+
+    def __init__(self, news: list[None], entries: Iterable[_Entry]) -> None:
+        super().__init__(entries)
+        self._news = news
+
+    def append(self, entry: _Entry) -> None:
+        """See ``list``."""
+        super().append(entry)
+        self._news.append(None)
+
+
+class OrderWatch:
+    """Implements :class:`~engine.lab.explorer.gated_run.Watch`: reads a world's history as it grows.
+
+    :param expected: how many messages there will be.
+    :param first_offset: where every queue's consumption begins.
+    """
+
+    def __init__(self, world: ScenarioWorld, expected: int = 0, first_offset: int = 0) -> None:
+        history = world.history
+        self._world = world
+        news: list[None] = []
+        history.consumes_began = _Noticed(news, history.consumes_began)
+        history.consumes_ended = _Noticed(news, history.consumes_ended)
+        self._news = news
+        #: The length of a list, asked for in C: this is called after every event.
+        self.has_news: Callable[[], object] = news.__len__
+        self._history = history
+        self._began = len(history.consumes_began)
+        self._ended = len(history.consumes_ended)
+        self._first_offset = first_offset
+        self._missing = expected
+        self._in_hand_count = 0
+        #: Messages in hand: queue -> {offset: (node, event at which its call began)}.
+        self._in_hand: dict[_Queue, dict[int, tuple[str, int]]] = {}
+        #: Queue -> the first offset that is not consumed.
+        self._next: dict[_Queue, int] = {}
+        #: Queue -> who began with it last.
+        self._last: dict[_Queue, str] = {}
+
+    def is_done(self) -> bool:
+        """Whether all messages are consumed and no listener has one in hand."""
+        return self._missing <= 0 and not self._in_hand_count
+
+    def look(self) -> Violation | None:
+        """What the last events broke."""
+        self._news.clear()
+        history = self._history
+        while self._ended < len(history.consumes_ended):
+            entry = history.consumes_ended[self._ended]
+            self._ended += 1
+            queue = (entry.group, entry.broker, entry.topic, entry.queue_id)
+            if self._in_hand.get(queue, {}).pop(entry.queue_offset, None) is not None:
+                self._in_hand_count -= 1
+            if entry.result in _DONE and entry.queue_offset == self._next.get(queue, self._first_offset):
+                self._next[queue] = entry.queue_offset + 1
+                self._missing -= 1
+        while self._began < len(history.consumes_began):
+            began = history.consumes_began[self._began]
+            self._began += 1
+            violation = self._begin(began)
+            if violation is not None:
+                return violation
+        return None
+
+    def _begin(self, entry: ConsumeBegan) -> Violation | None:
+        queue = (entry.group, entry.broker, entry.topic, entry.queue_id)
+        in_hand = self._in_hand.setdefault(queue, {})
+        call = (entry.node, entry.event)
+        for offset, other in in_hand.items():
+            if other != call:
+                anomaly = Anomaly.DUPLICATE if offset == entry.queue_offset else Anomaly.OUT_OF_ORDER
+                return _violation(
+                    "one-consumption-per-queue",
+                    anomaly,
+                    entry,
+                    f"{entry.node} begins {entry.key} while {other[0]} still has offset {offset} in hand.",
+                    f"{entry.node} 开始消费 {entry.key}，而 {other[0]} 手里还有偏移量 {offset} 的消息。",
+                )
+        following = max([self._next.get(queue, self._first_offset), *(offset + 1 for offset in in_hand)])
+        in_hand[entry.queue_offset] = call
+        self._in_hand_count += 1
+        if entry.queue_offset > following:
+            return _violation(
+                "order-per-queue",
+                Anomaly.OUT_OF_ORDER,
+                entry,
+                f"{entry.node} begins {entry.key} at offset {entry.queue_offset}; offset {following} comes first.",
+                f"{entry.node} 开始消费偏移量 {entry.queue_offset} 的 {entry.key}；偏移量 {following} 应该在前。",
+            )
+        last = self._last.get(queue, entry.node)
+        if last != entry.node and not holds_queue(
+            self._world, entry.node, MessageQueue(entry.topic, entry.broker, entry.queue_id)
+        ):
+            return _violation(
+                "no-call-after-takeover",
+                Anomaly.DUPLICATE,
+                entry,
+                f"{entry.node} begins {entry.key}, although it has given the queue up and {last} has taken it over.",
+                f"{entry.node} 开始消费 {entry.key}，但它已放弃该队列，{last} 已接手。",
+            )
+        self._last[queue] = entry.node
+        return None
+
+
+def _violation(checker: str, anomaly: Anomaly, entry: ConsumeBegan, en: str, zh: str) -> Violation:
+    element: dict[str, str | int] = {
+        "node": entry.broker,
+        "group": entry.group,
+        "topic": entry.topic,
+        "queue": entry.queue_id,
+    }
+    return Violation(checker, anomaly, entry.event, entry.time_us, element, (entry.key,), {"en": en, "zh": zh})

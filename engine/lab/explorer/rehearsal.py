@@ -1,0 +1,180 @@
+"""The rehearsal: the consumers of a scenario on a short wire, to try thousands of schedules.
+
+Rebalance, pulling, process queues, the consume services, their locks and the broker's lock table are the engine's own
+code, with the same actors and the same steps as on the stage. Left out are frames, links with faults, the name server,
+producers, and the broker's store: messages appear in their queues at the times at which the scenario's producers send
+them. What is found here is tried on the stage (:mod:`engine.lab.explorer.stage`) before anybody is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from engine.client.default_mq_push_consumer import DefaultMQPushConsumer
+from engine.client.message_queue_selector import SelectMessageQueueByConsistentHash, select_message_queue_by_hash
+from engine.lab.command import Command
+from engine.lab.consumer_role import ConsumerRole
+from engine.lab.explorer.gated_run import GatedRun, Outcome
+from engine.lab.explorer.order_watch import OrderWatch
+from engine.lab.explorer.rehearsal_broker import RehearsalBroker
+from engine.lab.explorer.rehearsal_consumer import Configs, RehearsalConsumer
+from engine.lab.explorer.stage import ORDER_CHECKERS, StageSetting
+from engine.lab.explorer.stall import Stalls
+from engine.lab.faults import apply_command
+from engine.lab.history import LabHistory
+from engine.lab.scenario import Role, TrafficSpec
+from engine.lab.switches import BROKER_LOCK
+from engine.lab.world import ScenarioWorld
+from engine.protocol.message import Message
+from engine.protocol.message_queue import MessageQueue
+from engine.protocol.names import retry_topic
+from engine.protocol.permission import PERM_READ_WRITE
+from engine.protocol.topic_route_data import MASTER_ID, BrokerData, QueueData, TopicRouteData
+from engine.runtime.lab_runtime import LabWorld
+
+if TYPE_CHECKING:
+    from engine.lab.node_role import LabNodeRole
+
+#: Commands that mean the same here as on the stage.
+COMMANDS = ("hold", "release", "pause-node", "resume-node", "lock-switch", "forced-unlock")
+_CLUSTER = "DefaultCluster"
+#: A producer's first message comes so many latencies later: it asks for the route and connects, each there and back.
+FIRST_SEND_LATENCIES = 6
+
+
+def can_rehearse(setting: StageSetting) -> bool:
+    """Whether the rehearsal knows everything that happens in the scenario."""
+    scenario = setting.scenario
+    consumers = scenario.of_role(Role.CONSUMER)
+    kinds = [planned.command.kind for planned in setting.commands] + [line.command.kind for line in scenario.script]
+    return (
+        setting.wanted == ORDER_CHECKERS
+        and len(scenario.of_role(Role.BROKER)) == 1
+        and all(spec.model == "clustering" and spec.expression == "*" for spec in consumers)
+        and all(kind in COMMANDS for kind in kinds)
+    )
+
+
+class RehearsalConsumerRole(ConsumerRole):
+    """A consumer on the short wire."""
+
+    world: RehearsalWorld
+
+    def _make_consumer(self, settings: dict[str, Any]) -> DefaultMQPushConsumer:
+        world = self.world
+        return RehearsalConsumer(self.runtime, self.spec.group, world.broker, world.routes, settings, world.configs)
+
+
+class Arrival(NamedTuple):
+    """A message that is there from ``time_us`` on."""
+
+    time_us: int
+    queue: MessageQueue
+    key: str
+
+
+class RehearsalWorld(ScenarioWorld):
+    """A world without brokers, name servers and producers, so it is not built as others are.
+
+    :ivar broker: what stands in their place.
+    """
+
+    def __init__(self, rehearsal: Rehearsal) -> None:
+        scenario = rehearsal.setting.scenario
+        self.scenario = scenario
+        self.seed = rehearsal.setting.seed
+        self.history = LabHistory()
+        self.switched_off: dict[str, None] = dict.fromkeys(scenario.switched_off)
+        self.lab = LabWorld(self.seed, latency_us=rehearsal.latency_us, raise_failures=False)
+        # Nobody reads a journal here.
+        self.lab.loop.on_event = None
+        self.nodes: dict[str, LabNodeRole] = {}
+        broker_node = self.lab.loop.start_node(rehearsal.broker_name)
+        self.broker = RehearsalBroker(self.lab.loop, broker_node, rehearsal.latency_us, rehearsal.setting.end_us)
+        self.broker.lock_manager.enabled = BROKER_LOCK not in self.switched_off
+        self.name_server_address = self.broker.name_server
+        self.routes = rehearsal.routes
+        self.configs = rehearsal.configs
+        for arrival in rehearsal.arrivals:
+            self.broker.store_at(*arrival)
+        for spec in scenario.of_role(Role.CONSUMER):
+            self.nodes[spec.name] = RehearsalConsumerRole(self, spec)
+        for role in self.nodes.values():
+            role.boot()
+        self._schedule_script()
+
+    def apply(self, command: Command) -> None:
+        """Do it, as on the stage."""
+        if command.kind == "lock-switch" and command.value["lock"] == BROKER_LOCK:
+            self.broker.lock_manager.enabled = bool(command.value["on"])
+        else:
+            apply_command(self, command)
+
+
+class Rehearsal:
+    """:ivar setting: what all schedules have in common.
+
+    :ivar arrivals: the messages of the scenario's producers.
+    """
+
+    def __init__(self, setting: StageSetting) -> None:
+        scenario = setting.scenario
+        self.setting = setting
+        self.latency_us = round(scenario.latency_ms * 1_000)
+        self.broker_name = scenario.of_role(Role.BROKER)[0].name
+        self.routes = {topic.name: _route(self.broker_name, topic.queues) for topic in scenario.topics}
+        for spec in scenario.of_role(Role.CONSUMER):
+            # Nothing is ever given back here, so retry topics have no queues.
+            self.routes[retry_topic(spec.group)] = _route(self.broker_name, 0)
+        self.arrivals = tuple(self._arrivals())
+        #: What schedules share of their consumers.
+        self.configs: dict[str, Configs] = {}
+
+    def _arrivals(self) -> Iterator[Arrival]:
+        """A producer sends one message after the other, each when the one before is acknowledged."""
+        topics = {topic.name: topic.queues for topic in self.setting.scenario.topics}
+        for spec in self.setting.scenario.of_role(Role.PRODUCER):
+            for traffic in spec.traffic:
+                queues = [MessageQueue(traffic.topic, self.broker_name, n) for n in range(topics[traffic.topic])]
+                free_us = traffic.start_ms * 1_000 + FIRST_SEND_LATENCIES * self.latency_us
+                for number in range(traffic.count):
+                    planned_us = (traffic.start_ms + number * traffic.every_ms) * 1_000
+                    sent_us = max(planned_us, free_us)
+                    free_us = sent_us + 2 * self.latency_us
+                    key = traffic.fill_in(traffic.key, spec.name, number)
+                    yield Arrival(sent_us + self.latency_us, _queue_of(traffic, queues, number), key)
+
+    def execute(self, stalls: Stalls) -> Outcome:
+        """Run one schedule."""
+        setting = self.setting
+        with RehearsalWorld(self) as world:
+            run = GatedRun(
+                world.lab.loop,
+                setting.nodes,
+                stalls,
+                apply=world.apply,
+                watch=OrderWatch(world, setting.messages),
+                plan=setting.commands,
+            )
+            return run.run(setting.begin_us, setting.end_us)
+
+
+def _queue_of(traffic: TrafficSpec, queues: list[MessageQueue], number: int) -> MessageQueue:
+    message = Message(traffic.topic, b"")
+    match traffic.queue:
+        case "by-hash":
+            return select_message_queue_by_hash(queues, message, traffic.business_key(number))
+        case "by-consistent-hash":
+            return SelectMessageQueueByConsistentHash()(queues, message, traffic.business_key(number))
+        case None | "{n}":
+            return queues[number % len(queues)]
+        case _:
+            return queues[int(traffic.queue) % len(queues)]
+
+
+def _route(broker_name: str, queues: int) -> TopicRouteData:
+    return TopicRouteData(
+        queue_datas=[QueueData(broker_name, queues, queues, PERM_READ_WRITE)] if queues else [],
+        broker_datas=[BrokerData(_CLUSTER, broker_name, {MASTER_ID: "10.0.0.1:10911"})],
+    )

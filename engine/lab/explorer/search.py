@@ -1,0 +1,138 @@
+"""Stall-bounded search: all schedules with no stall, then all with one, then all with two ...
+
+A bug that needs few untimely pauses is found soon, and what is found is short. The idea is that of context-bounded
+search (Musuvathi and Qadeer, CHESS); bounding stalls instead of preemptions fits a world in which time passes only when
+nothing else can run.
+
+A schedule is one run of the world from the window's beginning with a certain set of stalls. Each set is run once: a
+further stall is put only at a point that was passed after the last one had begun.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from engine.lab.explorer.gated_run import Outcome
+from engine.lab.explorer.stall import Stall, Stalls, StepPoint
+
+#: Runs one schedule from the beginning.
+Execute = Callable[[Stalls], Outcome]
+
+#: Schedules whose further points are remembered for the next depth, and found ones that are remembered.
+FRONTIER_MAX = 200_000
+FOUND_MAX = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SearchBounds:
+    """What a search covers.
+
+    :ivar max_stalls: how many stalls one schedule has at most.
+    :ivar hold_ms: for how long an actor stands still; each of them is tried at each point.
+    :ivar pause_ms: the same for whole nodes.
+    :ivar max_schedules: how many schedules are run at most.
+    """
+
+    max_stalls: int = 2
+    hold_ms: tuple[int, ...] = (2_000,)
+    pause_ms: tuple[int, ...] = ()
+    max_schedules: int = 1_000_000
+
+
+class Found(NamedTuple):
+    """A schedule that led to a violation."""
+
+    stalls: Stalls
+    outcome: Outcome
+
+
+@dataclass(slots=True)
+class SearchState:
+    """How far a search has come.
+
+    :ivar schedules: how many were run.
+    :ivar events: how many events they had.
+    :ivar depth: how many stalls the schedules of the moment have.
+    :ivar done, planned: schedules of this depth: how many were run, how many there are.
+    :ivar by_depth: how many were run, per number of stalls.
+    :ivar found: those that violated something.
+    :ivar is_complete: every schedule within the bounds was run.
+    """
+
+    schedules: int = 0
+    events: int = 0
+    depth: int = 0
+    done: int = 0
+    planned: int = 1
+    by_depth: list[int] = field(default_factory=list)
+    found: list[Found] = field(default_factory=list)
+    is_complete: bool = False
+
+
+class _Branch(NamedTuple):
+    """A schedule that violated nothing, and where one more stall may be put."""
+
+    stalls: Stalls
+    points: tuple[StepPoint, ...]
+
+
+class StallSearch:
+    """:ivar state: see :class:`SearchState`."""
+
+    def __init__(self, execute: Execute, bounds: SearchBounds) -> None:
+        self._execute = execute
+        self._bounds = bounds
+        self._kinds = [(ms, False) for ms in bounds.hold_ms] + [(ms, True) for ms in bounds.pause_ms]
+        self.state = SearchState()
+
+    def run(self) -> Iterator[Found | None]:
+        """Run schedules one by one; yields after each, what it violated or None. Stop asking to end the search."""
+        state = self.state
+        frontier: list[_Branch] = []
+        for depth in range(self._bounds.max_stalls + 1):
+            state.depth, state.done = depth, 0
+            state.planned = 1 if depth == 0 else sum(len(branch.points) for branch in frontier) * len(self._kinds)
+            state.by_depth.append(0)
+            next_frontier: list[_Branch] = []
+            for stalls in self._schedules(depth, frontier):
+                if state.schedules >= self._bounds.max_schedules:
+                    return
+                outcome = self._run_one(stalls)
+                if outcome.violation is not None:
+                    found = Found(stalls, outcome)
+                    if len(state.found) < FOUND_MAX:
+                        state.found.append(found)
+                    yield found
+                    continue
+                if depth < self._bounds.max_stalls:
+                    if len(next_frontier) >= FRONTIER_MAX:
+                        return
+                    next_frontier.append(_Branch(stalls, further_points(stalls, outcome)))
+                yield None
+            frontier = next_frontier
+        state.is_complete = True
+
+    def _schedules(self, depth: int, frontier: Sequence[_Branch]) -> Iterator[Stalls]:
+        if depth == 0:
+            yield ()
+        for branch in frontier:
+            for point in branch.points:
+                for ms, whole_node in self._kinds:
+                    yield (*branch.stalls, Stall(point, ms, whole_node))
+
+    def _run_one(self, stalls: Stalls) -> Outcome:
+        state = self.state
+        outcome = self._execute(stalls)
+        state.schedules += 1
+        state.done += 1
+        state.by_depth[-1] += 1
+        state.events += outcome.events
+        return outcome
+
+
+def further_points(stalls: Stalls, outcome: Outcome) -> tuple[StepPoint, ...]:
+    """Where one more stall may be put. Not where one is already: that would only be a longer one."""
+    taken = {stall.point: None for stall in stalls}
+    return tuple(point for point in outcome.points[outcome.later :] if point not in taken)

@@ -1,0 +1,81 @@
+// What happened in the stretch of time that the sequence diagram shows. Mostly this page has seen it all; where it has
+// not (a fast run, a second tab, a reload), the server is asked.
+
+import { signal } from "@preact/signals";
+import { FrameStore } from "./panels/frame_store.js";
+import { fetchWindow } from "./session.js";
+import { entryOf, indexAfter, journal, journalCut, view } from "./view.js";
+
+/** Two questions are at least so far apart. */
+const AGAIN_MS = 500;
+/** Farther to both sides than is seen, as a share: whoever moves on finds something there. */
+const BESIDE = 0.5;
+
+/** Frames that this page has seen, also those that the view does not show any more. */
+export const frameStore = new FrameStore();
+view.subscribe(({ frames }) => frameStore.add(frames));
+
+/** Changes when an answer came. */
+export const windowVersion = signal(0);
+
+/** The last answer: { left, right, event, entries, frames } */
+let fetched = null;
+let timer = 0;
+let askedAt = -AGAIN_MS;
+let wish = null;
+
+journalCut.subscribe(() => (fetched = null));
+
+/** { entries, frames } between two moments of virtual time, as well as they are known now. */
+export function windowOf(left, right) {
+  const { event } = view.peek();
+  const frames = frameStore.between(left, right);
+  if (right <= 0 || isWhole(left, right, event)) return { entries: journal, frames };
+  if (!fetched || fetched.left > Math.max(0, left) || fetched.right < right || fetched.event < event) want(left, right);
+  if (!fetched || fetched.left > right || fetched.right < left) return { entries: journal, frames };
+  const byId = new Map([...fetched.frames, ...frames].map((frame, index) => [frame.id ?? `arrival ${index}`, frame]));
+  return { entries: [...fetched.entries, ...journal.slice(indexAfter(fetched.entries.at(-1)?.number ?? 0))], frames: [...byId.values()] };
+}
+
+/** Whether nothing is missing: numbers of entries and of frames follow each other without a gap, and reach the view's. */
+function isWhole(left, right, event) {
+  const first = firstAfter(left);
+  const end = Math.max(first, Math.min(firstAfter(right), indexAfter(event)));
+  const [before, behind] = [journal[first - 1]?.number ?? 0, journal[end]?.number ?? event + 1];
+  return behind - before - 1 === end - first && frameStore.isWhole(left, right, view.peek().frames.at(-1)?.id ?? 0);
+}
+
+function firstAfter(time) {
+  let [low, high] = [0, journal.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (journal[middle].time < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function want(left, right) {
+  wish = [left, right];
+  timer ||= setTimeout(ask, Math.max(0, askedAt + AGAIN_MS - performance.now()));
+}
+
+async function ask() {
+  const [left, right] = wish;
+  const beside = (right - left) * BESIDE;
+  const range = { left: Math.max(0, Math.floor(left - beside)), right: Math.ceil(right + beside) };
+  const cut = journalCut.peek();
+  const { event } = view.peek();
+  askedAt = performance.now();
+  try {
+    const answer = await fetchWindow(range.left, range.right);
+    if (cut === journalCut.peek()) fetched = { ...range, event, entries: answer.entries.map(entryOf), frames: answer.frames };
+  } catch (error) {
+    console.warn(`a stretch of time could not be fetched: ${error.message}`);
+    fetched = { ...range, event, entries: [], frames: [] };
+  } finally {
+    timer = 0;
+    askedAt = performance.now();
+    windowVersion.value += 1;
+  }
+}

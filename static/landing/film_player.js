@@ -1,0 +1,113 @@
+// Plays a film of a lab world: which picture stands at which moment, and what the clock of the world says then.
+//
+// A film has chapters; each says from when to when its virtual time goes, how long it takes to watch that, and how long
+// its last picture stays. Between two pictures only the time moves on, so that frames fly.
+
+import { signal } from "@preact/signals";
+import { applyPatch } from "../live/patch.js";
+
+const TICK_MS = 50;
+
+export class FilmPlayer {
+  /** Milliseconds since the beginning, whether it plays, and the number of the chapter, all signals. */
+  position = signal(0);
+  playing = signal(false);
+  chapter = signal(0);
+
+  #show;
+  #timer = null;
+  #tickedAt = 0;
+  #trees = [];
+  #times = [];
+  #starts = [];
+
+  /** `show(view, isFirst)` gets every picture. */
+  constructor(film, show) {
+    this.chapters = film.chapters;
+    this.#show = show;
+    let tree = film.view;
+    const add = (time) => (this.#trees.push(tree), this.#times.push(time));
+    add(film.view.time_us);
+    for (const [time, operations] of film.pictures) {
+      tree = applyPatch(tree, operations);
+      add(time);
+    }
+    let length = 0;
+    for (const { play_ms: play, rest_ms: rest } of film.chapters) {
+      this.#starts.push(length);
+      length += play + rest;
+    }
+    this.length = length;
+    this.#draw(true);
+  }
+
+  get isOver() {
+    return this.position.value >= this.length;
+  }
+
+  play() {
+    if (this.#timer) return;
+    if (this.isOver) this.#move(0);
+    this.#tickedAt = performance.now();
+    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+    this.playing.value = true;
+    this.#draw(false);
+  }
+
+  pause() {
+    clearInterval(this.#timer);
+    this.#timer = null;
+    this.playing.value = false;
+    this.#draw(false);
+  }
+
+  toggle() {
+    if (this.playing.peek()) this.pause();
+    else this.play();
+  }
+
+  /** Goes to where a chapter begins. */
+  goTo(chapter) {
+    this.#move(this.#starts[Math.min(Math.max(chapter, 0), this.chapters.length - 1)]);
+  }
+
+  /** Shows the last picture of a chapter: what is left of a film for those who want nothing to move. */
+  showStill(chapter) {
+    const number = Math.min(Math.max(chapter, 0), this.chapters.length - 1);
+    this.chapter.value = number;
+    this.#move(this.#starts[number] + this.chapters[number].play_ms, number);
+  }
+
+  #tick() {
+    const now = performance.now();
+    // A page that was not to be seen has not been watched.
+    const passed = document.hidden ? 0 : Math.min(now - this.#tickedAt, 4 * TICK_MS);
+    this.#tickedAt = now;
+    if (this.position.peek() + passed >= this.length) {
+      this.#move(this.length);
+      this.pause();
+    } else this.#move(this.position.peek() + passed);
+  }
+
+  #move(position, chapter = this.#chapterAt(position)) {
+    this.position.value = position;
+    this.chapter.value = chapter;
+    this.#draw(false);
+  }
+
+  #chapterAt(position) {
+    const after = this.#starts.findIndex((start) => start > position);
+    return (after < 0 ? this.chapters.length : after) - 1;
+  }
+
+  #draw(isFirst) {
+    const number = this.chapter.peek();
+    const { begin_us: begin, end_us: end, play_ms: play } = this.chapters[number];
+    const share = Math.min(1, (this.position.peek() - this.#starts[number]) / play);
+    const time = Math.round(begin + (end - begin) * share);
+    // The last of the pictures that have been taken by then; at the very end of a chapter several have the same time.
+    let index = this.#times.length - 1;
+    while (index > 0 && this.#times[index] > time) index -= 1;
+    this.#show({ ...this.#trees[index], time_us: time, playing: this.playing.peek() }, isFirst);
+  }
+}

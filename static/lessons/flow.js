@@ -1,0 +1,123 @@
+// From a step's question to its result: what the buttons of the panel do, and what happens when the world comes to rest.
+
+import { computed, effect, signal, untracked } from "@preact/signals";
+import { t } from "../common/i18n.js";
+import { fitSpan } from "../lab/panels/sequence.js";
+import { view } from "../lab/view.js";
+import { acceptVerdict, done, forgetEverything, goTo, isDecided, lesson, place, recordOf, reopen, step, steps } from "./lesson.js";
+import { replay, replaying } from "./replay.js";
+import { acting, atRest, attempt, carryOut, check, openAnother, prepare, readyFor, resetProgress } from "./world.js";
+
+/** After the last change of the world, so that a hand that steps is not interrupted. */
+const CHECK_AFTER_MS = 250;
+
+/** What went wrong with the open step, in the page's language, or null. */
+export const problem = signal(null);
+/** Step id -> [from, to]: the events that its action took, for watching it again. */
+const spans = new Map();
+
+/** The open step's result; not while it is still being shown how it came about. */
+export const shownVerdict = computed(() => (step.value && !replaying.value && !acting.value ? recordOf(step.value.id).verdict ?? null : null));
+
+export async function doIt() {
+  const index = place.peek() - 1;
+  const { id } = steps[index];
+  problem.value = null;
+  let from = view.peek();
+  problem.value = await attempt(async () => {
+    if (readyFor.peek() !== index) await prepare(index);
+    from = view.peek();
+    await carryOut(index);
+  });
+  if (problem.value !== null) return;
+  spans.set(id, [from.event, view.peek().event]);
+  fitSpan(view.peek().time_us - from.time_us);
+  const verdict = await check(id);
+  if (verdict?.done) {
+    settle(index, verdict);
+    await replay(...spans.get(id), false);
+  } else {
+    problem.value = t(verdict ? "lesson.problem.not_there" : "lesson.problem.no_check");
+    readyFor.value = null;
+  }
+}
+
+function settle(index, verdict) {
+  acceptVerdict(steps[index].id, verdict);
+  readyFor.value = index + 1;
+  problem.value = null;
+}
+
+export const canWatch = (id) => spans.has(id) && readyFor.value === place.value;
+
+export const watchAgain = (id) => replay(...spans.get(id), true);
+
+/** Begins the world anew and brings it to where the open step starts. */
+export async function setTheStage() {
+  problem.value = null;
+  problem.value = await attempt(() => prepare(place.peek() - 1));
+}
+
+/** The open step once more, from its question on. */
+export function doAgain() {
+  reopen(step.peek().id);
+  problem.value = null;
+}
+
+/** The lesson from its beginning, nothing done. */
+export async function beginAnew() {
+  await resetProgress();
+  forgetEverything();
+  problem.value = await attempt(() => prepare(0));
+  goTo(0);
+}
+
+// ------------------------------------------------------------------------------------------- what happens by itself
+
+/** The event at which the world became ready: before it, somebody has wound it back. */
+let readyAt = null;
+
+/** Does the world come to rest where the open step wants it, the learner has done it by hand. */
+export function followTheWorld() {
+  let timer = 0;
+  effect(() => {
+    const { event, commands, in_past: inPast } = view.value;
+    const isOpen = step.value && isDecided(step.value) && !recordOf(step.value.id).verdict;
+    clearTimeout(timer);
+    if (isOpen && atRest.value && !inPast && !acting.value && readyFor.value === place.value - 1) {
+      timer = setTimeout(() => checkQuietly(place.peek() - 1), CHECK_AFTER_MS, event, commands.length);
+    }
+  });
+  effect(() => {
+    if (!atRest.value || acting.value || view.value.in_past) return;
+    if (step.value && view.value.link === step.value.start_link) readyFor.value = place.value - 1;
+    else if (view.value.event < (readyAt ?? 0)) readyFor.value = null;
+  });
+  effect(() => (readyAt = readyFor.value === null ? null : view.peek().event));
+  effect(() => void (place.value, (problem.value = null)));
+  let known;
+  effect(() => {
+    const { id } = view.value.world;
+    if (id === undefined || id === known) return;
+    known = id;
+    untracked(takeOver);
+  });
+}
+
+async function checkQuietly(index) {
+  const { id } = steps[index];
+  const verdict = await check(id);
+  if (verdict?.done && place.peek() - 1 === index && !recordOf(id).verdict) settle(index, verdict);
+}
+
+/** The world that is there when the page opens, or when the server has built it again. A new one is brought to where the
+    open step starts; one that is under way stands before the first step that is not done, as far as one can know. */
+function takeOver() {
+  const { event, commands, scenario } = view.peek();
+  if (scenario !== lesson.scenario) return void openAnother();
+  const index = place.peek() - 1;
+  const firstOpen = steps.findIndex(({ id }) => !done.peek().has(id));
+  if (event > 0 || commands.length > 0) readyFor.value = firstOpen === index ? index : null;
+  else if (index <= 0) readyFor.value = 0;
+  else if (index < steps.length) queueMicrotask(setTheStage);
+}

@@ -1,0 +1,97 @@
+// The lesson that the server wrote into the page, and how far the learner is: the page that is open, predictions, results.
+//
+// Which steps are done the server knows (per browser). What was predicted and what came out is kept in this browser, so
+// that a reload shows it again.
+
+import { computed, signal } from "@preact/signals";
+
+/** See app/lessons/routes.py for its shape. */
+export const lesson = JSON.parse(document.getElementById("lesson-data").textContent);
+export const { steps } = lesson;
+
+const STORED = `glassmq.lesson.${lesson.name}`;
+const INTRO = 0;
+const SUMMARY = steps.length + 1;
+
+/** 0: the introduction; 1 to n: the steps; n + 1: the summary. */
+export const place = signal(firstPlace());
+export const step = computed(() => steps[place.value - 1] ?? null);
+export const isIntro = computed(() => place.value === INTRO);
+export const isSummary = computed(() => place.value === SUMMARY);
+
+/** Ids of the steps that are done. */
+export const done = signal(new Set(lesson.progress));
+export const allDone = computed(() => steps.every(({ id }) => done.value.has(id)));
+
+/** Step id -> { prediction?, isSkipped?, verdict? }: `prediction` as it goes to the server, `verdict` as it came back. */
+export const records = signal(stored());
+export const recordOf = (id) => records.value[id] ?? {};
+/** Step id -> how many hints are open. */
+export const hintsOpen = signal({});
+
+/** What this browser remembers; a step that was done with another one's help has what the server knows. */
+function stored() {
+  const known = {};
+  for (const { id, after_html: after } of steps) {
+    if (!lesson.progress.includes(id)) continue;
+    const made = lesson.predictions?.[id];
+    known[id] = { verdict: { done: true, after_html: after, prediction: made ? { right: made.right, answer: null } : null } };
+    if (made) known[id].prediction = made.prediction;
+    else known[id].isSkipped = true;
+  }
+  try {
+    return { ...known, ...JSON.parse(localStorage.getItem(STORED)) };
+  } catch {
+    return known;
+  }
+}
+
+export function note(id, change) {
+  records.value = { ...records.value, [id]: { ...records.value[id], ...change } };
+  localStorage.setItem(STORED, JSON.stringify(records.value));
+}
+
+/** Whether the step's question is out of the way: there is none, it is answered, or the learner skips it. */
+export function isDecided({ id, predict }) {
+  const { prediction, isSkipped } = recordOf(id);
+  return !predict || isSkipped || prediction !== undefined;
+}
+
+export function acceptVerdict(id, verdict) {
+  note(id, { verdict });
+  done.value = new Set([...done.value, id]);
+}
+
+/** The step's question is open again. That it was done once stays so. */
+export function reopen(id) {
+  records.value = { ...records.value, [id]: {} };
+}
+
+export function forgetEverything() {
+  localStorage.removeItem(STORED);
+  records.value = {};
+  hintsOpen.value = {};
+  done.value = new Set();
+}
+
+// ------------------------------------------------------------------------------------------------ where one is
+
+/** The address names the step, so that a teacher can link to it and a reload stays there. */
+function firstPlace() {
+  const asked = new URLSearchParams(location.search).get("step");
+  if (asked === "summary") return SUMMARY;
+  const at = steps.findIndex(({ id }) => id === asked);
+  if (at >= 0) return at + 1;
+  const known = new Set(lesson.progress);
+  if (known.size === 0 || known.size >= steps.length) return INTRO;
+  return steps.findIndex(({ id }) => !known.has(id)) + 1;
+}
+
+export function goTo(next) {
+  place.value = Math.min(SUMMARY, Math.max(INTRO, next));
+  const address = new URL(location.href);
+  const name = isSummary.value ? "summary" : step.value?.id;
+  if (name) address.searchParams.set("step", name);
+  else address.searchParams.delete("step");
+  history.replaceState(history.state, "", address);
+}

@@ -1,0 +1,62 @@
+// "Show me": darkens the page around the things that a step is about, one after the other, and says what they are.
+
+import { driver } from "driver.js";
+import { t } from "../common/i18n.js";
+import { motion } from "../live/view.js";
+import { elementOrHolder, reveal, targetName, targetText } from "./targets.js";
+
+let tour = null;
+
+/** Shows `targets` in their order; Escape or the cross ends it, and the focus returns. */
+export function pointAt(targets) {
+  tour?.destroy();
+  const opener = document.activeElement;
+  targets.forEach(reveal);
+  requestAnimationFrame(() => start(targets, opener));
+}
+
+export const stopPointing = () => tour?.destroy();
+
+function start(targets, opener) {
+  const theme = getComputedStyle(document.documentElement);
+  tour = driver({
+    animate: motion.peek(), smoothScroll: motion.peek(), duration: 260, allowKeyboardControl: false, stagePadding: 5, stageRadius: 8,
+    overlayColor: theme.getPropertyValue("--lesson-overlay").trim() || "#000", overlayOpacity: 0.6, popoverClass: "lesson-popover",
+    showProgress: targets.length > 1, progressText: t("lesson.show.progress", { at: "{{current}}", of: "{{total}}" }),
+    nextBtnText: t("lesson.show.next"), prevBtnText: t("lesson.show.previous"), doneBtnText: t("lesson.show.done"),
+    showButtons: targets.length > 1 ? ["next", "previous", "close"] : ["next", "close"],
+    onPopoverRender: ({ closeButton, title, footer }) => {
+      closeButton.setAttribute("aria-label", t("lesson.show.done"));
+      // The library's header and footer would count as those of the whole page.
+      for (const part of [title, footer]) part.setAttribute("role", "none");
+    },
+    onHighlighted: plain,
+    onDestroyed: () => {
+      removeEventListener("keydown", endOnEscape, true);
+      tour = null;
+      opener?.focus?.();
+    },
+    steps: targets.map((target) => ({ element: () => elementOrHolder(target), popover: { title: escaped(targetName(target)), description: escaped(targetText(target)) } })),
+  });
+  addEventListener("keydown", endOnEscape, true);
+  tour.drive();
+}
+
+/** The library gives the element attributes of a button that opens something; most of these elements are none. */
+function plain(element) {
+  for (const name of ["aria-expanded", "aria-controls", "aria-haspopup"]) element?.removeAttribute(name);
+}
+
+function endOnEscape(event) {
+  if (event.key !== "Escape") return;
+  event.preventDefault();
+  event.stopPropagation();
+  tour?.destroy();
+}
+
+/** The library takes HTML. */
+function escaped(text) {
+  const box = document.createElement("span");
+  box.textContent = text;
+  return box.innerHTML;
+}

@@ -1,0 +1,98 @@
+// What an action did happens in an instant; this shows it again, slowly enough to be watched.
+//
+// The world stays where it is: only the view goes back and comes forward again, as with the scrub bar. Between two
+// pictures virtual time runs on in the drawing, so that frames are seen to fly before their arrival shows.
+
+import { signal } from "@preact/signals";
+import { motion } from "../live/view.js";
+import { runAhead } from "../lab/clock.js";
+import { fitSpan } from "../lab/panels/sequence.js";
+import { framesUnderWay, indexAfter, journal, view } from "../lab/view.js";
+import { lookAt } from "./world.js";
+
+const MOST_PICTURES = 36;
+/** How long the whole takes at most, and how long one picture stays at most. */
+const WHOLE_MS = 9000;
+const PICTURE_MS = 520;
+/** The part of a picture's time in which frames fly on to the next one. */
+const FLIGHT_SHARE = 0.7;
+/** What the sequence diagram shows meanwhile; afterwards it shows all that happened. */
+const SPAN_US = 1_000_000;
+/** A picture that is not there after so long is left out. */
+const PICTURE_WAIT_MS = 600;
+
+/** { at, of } while it runs, or null. */
+export const replaying = signal(null);
+let isStopped = false;
+
+/** Shows events `from` to `to` again; where motion is off only when a person asks for it, and then nothing flies.
+    Resolves when the present is shown again. */
+export async function replay(from, to, isAsked) {
+  if ((!motion.peek() && !isAsked) || replaying.peek()) return;
+  const pictures = picturesBetween(from, to);
+  if (pictures.length < 2) return;
+  fitSpan(Math.min(SPAN_US, spanOf(pictures)));
+  isStopped = false;
+  const each = Math.min(PICTURE_MS, WHOLE_MS / pictures.length);
+  for (const [at, { number, time }] of pictures.entries()) {
+    if (isStopped) break;
+    replaying.value = { at, of: pictures.length };
+    if (at > 0) await flyTo(time, each * FLIGHT_SHARE);
+    lookAt(number);
+    await Promise.all([rest(each * (1 - FLIGHT_SHARE)), shown(number)]);
+    if (view.peek().playing) isStopped = true;
+  }
+  fitSpan(spanOf(pictures));
+  replaying.value = null;
+  if (view.peek().in_past) lookAt(to);
+}
+
+const spanOf = (pictures) => pictures.at(-1).time - pictures[0].time;
+
+export const stopReplay = () => (isStopped = true);
+
+/** Where nothing is under way there is nothing to wait for. */
+async function flyTo(time, ms) {
+  if (!motion.peek() || time < view.peek().time_us || framesUnderWay(view.peek()).length === 0) return;
+  runAhead(time, ms);
+  await rest(ms);
+}
+
+/** Entries of the journal after which there is something new to be seen: the last one of each moment. Where there are
+    too many, timers go first, then arrivals of frames; what a command did always stays. */
+function picturesBetween(from, to) {
+  const commanded = new Set(view.peek().commands.map(({ event }) => event + 1));
+  const moments = [];
+  let worth = 0;
+  for (let at = indexAfter(from); at < indexAfter(to); at++) {
+    const { number, time, actor } = journal[at];
+    worth = Math.max(worth, commanded.has(number) ? 2 : actor.includes("->") ? 1 : 0);
+    if (journal[at + 1]?.time === time && number < to) continue;
+    moments.push({ number, time, worth });
+    worth = 0;
+  }
+  return thinned(thinned(moments, ({ worth }) => worth === 0), ({ worth }) => worth < 2);
+}
+
+/** Leaves every so many of the moments that may go out, until few enough are left; the last one stays. */
+function thinned(moments, mayGo) {
+  const tooMany = moments.length - MOST_PICTURES;
+  const free = moments.filter((moment, index) => mayGo(moment) && index < moments.length - 1);
+  if (tooMany <= 0 || free.length === 0) return moments;
+  const gone = new Set(free.filter((_, index) => Math.floor((index + 1) * tooMany / free.length) > Math.floor(index * tooMany / free.length) || tooMany >= free.length));
+  return moments.filter((moment) => !gone.has(moment));
+}
+
+const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+function shown(event) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, PICTURE_WAIT_MS);
+    const stop = view.subscribe((now) => {
+      if (now.event !== event) return;
+      clearTimeout(timer);
+      resolve();
+      queueMicrotask(() => stop());
+    });
+  });
+}

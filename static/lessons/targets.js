@@ -1,0 +1,86 @@
+// What a lesson can point at, by name, and where it stands on the page. The kinds and their words are those of
+// app/lessons/stage_targets.py; the node's name, the topic, the key stand in the scenario.
+
+import { t } from "../common/i18n.js";
+import { showPanel } from "../lab/panels/dock.js";
+import { view } from "../lab/view.js";
+
+const inNode = (name, selector = "") => document.querySelector(`#stage [data-node="${CSS.escape(name)}"] ${selector}`);
+const queueOf = (broker, topic, id) => inNode(broker, `[data-queue="${CSS.escape(`${topic}@${id}`)}"]`);
+
+const treeOf = (consumer, queue, name) => inNode(consumer, `[data-process-queue="${CSS.escape(queue)}"] [data-tree="${name}"]`);
+
+/** Kind -> the element that stands for it now, or null while there is none. */
+export const TARGETS = {
+  node: (name) => inNode(name),
+  routes: (nameServer) => inNode(nameServer, ".node-line"),
+  sends: (producer) => inNode(producer, ".figure-cells"),
+  "commit-log": (broker) => inNode(broker, ".commit-log"),
+  record: (broker, key) => inNode(broker, `[data-record="${recordOffset(broker, key)}"]`),
+  queue: queueOf,
+  entry: (broker, topic, id, offset) => queueOf(broker, topic, id)?.querySelector(`[data-entry="${CSS.escape(offset)}"]`) ?? null,
+  committed: (broker, topic, id, group) => queueOf(broker, topic, id)?.querySelector(`[data-committed="${CSS.escape(group)}"]`) ?? null,
+  "held-pulls": (broker) => inNode(broker, "[data-part=held-pulls]"),
+  "process-queue": (consumer, queue) => inNode(consumer, `[data-process-queue="${CSS.escape(queue)}"]`),
+  "waiting-tree": (consumer, queue) => treeOf(consumer, queue, "msgTreeMap"),
+  "consuming-tree": (consumer, queue) => treeOf(consumer, queue, "consumingMsgOrderlyTreeMap"),
+  lock: (broker, group, queue) => inNode(broker, `[data-lock="${CSS.escape(`${group} ${queue}`)}"]`),
+  listener: (consumer) => inNode(consumer, ".listener-calls"),
+  "fault-menu": (node) => inNode(node, ".fault-button"),
+  panel: (name) => document.getElementById(`tab-${name}`)?.closest(".tab-group") ?? null,
+  control: (name) => CONTROLS[name]?.() ?? document.getElementById(`control-${name}`),
+};
+
+const CONTROLS = {
+  "run-until": () => document.getElementById("run-until"),
+  speed: () => document.getElementById("speed")?.closest(".speed"),
+  scrub: () => document.getElementById("scrub")?.closest(".scrub"),
+};
+
+function recordOffset(broker, key) {
+  const records = view.peek().nodes[broker]?.commit_log?.records ?? [];
+  return records.findLast((record) => record.key === key)?.offset ?? "";
+}
+
+/** "queue B1 Greetings 0" -> { kind: "queue", words: ["B1", "Greetings", "0"] } */
+export function parseTarget(target) {
+  const [kind, ...words] = target.split(" ");
+  return { kind, words };
+}
+
+/** The element of a target; null while the stage does not show it. */
+export function elementOf(target) {
+  const { kind, words } = parseTarget(target);
+  return TARGETS[kind]?.(...words) ?? null;
+}
+
+/** The same; a thing that is not there yet is stood in for by the node that will hold it. */
+export function elementOrHolder(target) {
+  const { words } = parseTarget(target);
+  return elementOf(target) ?? queueOf(...words) ?? inNode(words[0]);
+}
+
+/** Brings a target to where it can be seen: a panel behind a tab comes to the front. */
+export function reveal(target) {
+  const { kind, words } = parseTarget(target);
+  if (kind === "panel") showPanel(words[0]);
+}
+
+/** What a target is called, in the page's language. */
+export function targetName(target) {
+  const { kind, words } = parseTarget(target);
+  const [first = "", second = "", third = "", fourth = ""] = words;
+  if (kind === "panel") return t("lesson.target.panel", { name: t(`lab.panel.${first}`) });
+  if (kind === "control") return t(`lesson.control.${first.replace("-", "_")}`);
+  if (kind === "node") return t("lesson.target.node", { first, role: t(`lab.role.${roleOf(first)}`) });
+  return t(`lesson.target.${kind.replace("-", "_")}`, { first, second, third, fourth });
+}
+
+/** One sentence that says what one sees there. */
+export function targetText(target) {
+  const { kind, words } = parseTarget(target);
+  return kind === "node" ? t(`lesson.about.node_${roleOf(words[0])}`) : t(`lesson.about.${kind.replace("-", "_")}`);
+}
+
+/** A member that joins in the course of a lesson is a consumer. */
+const roleOf = (node) => view.peek().nodes[node]?.role ?? "consumer";

@@ -1,0 +1,189 @@
+"""Every step of every lesson is carried out, and all that its texts say comes from the engine."""
+
+import dataclasses
+
+import pytest
+
+from app.lab.world_view import WorldView
+from app.lessons.judge import Answer, judge, right_answers
+from app.lessons.lesson import ChoicePrediction, ClickPrediction
+from app.lessons.lesson_files import lesson_names, load_lesson
+from app.lessons.lesson_view import lesson_view
+from app.lessons.rehearsal import perform, rehearse
+from engine.client.client_config import ClientConfig
+from engine.client.consumer_config import PushConsumerConfig
+from engine.lab.condition import Condition, ConditionKind
+from engine.lab.recording import parse_link
+from engine.lab.run import LabRun
+from engine.lab.scenario import LANGUAGES
+from engine.store.consume_queue_entry import ENTRY_SIZE_BYTES
+from engine.store.store_config import FlushDiskType, MessageStoreConfig
+
+#: How often a learner may have to press play until a step is done.
+PRESSES_MAX = 4
+
+_rehearsals = {}
+
+
+def rehearsal_of(name):
+    if name not in _rehearsals:
+        _rehearsals[name] = rehearse(load_lesson(name))
+    return _rehearsals[name]
+
+
+every_lesson = pytest.mark.parametrize("name", lesson_names())
+
+
+def test_the_first_two_lessons_are_there():
+    assert lesson_names()[:2] == ["01-first-message", "02-groups-and-rebalance"]
+
+
+@every_lesson
+def test_every_step_is_undone_before_its_action_and_done_after_it_with_one_right_answer(name):
+    assert rehearsal_of(name).problems() == []
+
+
+@every_lesson
+def test_a_rehearsal_does_the_same_every_time(name):
+    again = rehearse(load_lesson(name))
+    assert again.end == rehearsal_of(name).end
+    assert [step.link for step in again.steps] == [step.link for step in rehearsal_of(name).steps]
+
+
+@every_lesson
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_figure_has_a_value_where_it_is_read(name, language):
+    text = load_lesson(name).texts[language]
+    assert text.intro.missing_figures({}) == 0
+    assert text.summary.missing_figures(rehearsal_of(name).end) == 0
+    for rehearsed in rehearsal_of(name).steps:
+        step = text.steps[rehearsed.step.identity]
+        for prose in step.prose():
+            assert prose.missing_figures(rehearsed.before) == 0, prose.place
+        if step.after is not None:
+            assert step.after.missing_figures(rehearsed.after) == 0, step.after.place
+
+
+@every_lesson
+def test_every_step_has_something_to_do_to_predict_and_to_explain(name):
+    lesson = load_lesson(name)
+    assert 6 <= len(lesson.steps) <= 9
+    for step in lesson.steps:
+        assert step.point_at, step.identity
+        assert all(text.steps[step.identity].after is not None for text in lesson.texts.values()), step.identity
+    assert sum(bool(step.actions) for step in lesson.steps) >= len(lesson.steps) - 1
+    assert sum(step.prediction is not None for step in lesson.steps) >= len(lesson.steps) - 2
+
+
+@every_lesson
+def test_no_text_is_left_in_the_other_language(name):
+    chinese = load_lesson(name).texts["zh"]
+    for prose in chinese.prose():
+        letters = "".join(prose.pieces)
+        assert any("\u4e00" <= character <= "\u9fff" for character in letters), prose.place
+    english = load_lesson(name).texts["en"]
+    for prose in english.prose():
+        assert not any("\u3000" <= character <= "\uffef" for character in "".join(prose.pieces)), prose.place
+
+
+@every_lesson
+def test_the_link_of_a_step_leads_to_where_the_step_begins(name):
+    for rehearsed in rehearsal_of(name).steps:
+        with LabRun.replay(parse_link(rehearsed.link)) as run:
+            view = lesson_view(WorldView(run).build(), run.world.history)
+            assert view["event"] == rehearsed.before["event"]
+            assert view["nodes"] == rehearsed.before["nodes"]
+            for action in rehearsed.step.actions:
+                perform(run, action)
+            view = lesson_view(WorldView(run).build(), run.world.history)
+            assert rehearsed.step.done_when is None or rehearsed.step.done_when.holds(view)
+            assert view["nodes"] == rehearsed.after["nodes"]
+
+
+@every_lesson
+def test_whoever_presses_play_instead_of_the_button_stops_where_the_step_is_done(name):
+    breakpoints = load_lesson(name).scenario.breakpoints
+    tried = 0
+    for rehearsed in rehearsal_of(name).steps:
+        *others, end = rehearsed.step.actions or ({},)
+        if condition_of(end) not in breakpoints:
+            continue  # what it waits for has no name of its own: nothing can stop there
+        tried += 1
+        with LabRun.replay(parse_link(rehearsed.link)) as run:
+            for action in others:
+                perform(run, action)
+            assert presses_until_done(run, rehearsed.step) <= PRESSES_MAX
+            view = lesson_view(WorldView(run).build(), run.world.history)
+            if rehearsed.step.prediction is not None:
+                expected = right_answers(rehearsed.step.prediction, rehearsed.after)
+                assert right_answers(rehearsed.step.prediction, view) == expected
+    assert tried >= len(rehearsal_of(name).steps) // 2
+
+
+def condition_of(action):
+    """What a run-until waits for; None for any other action."""
+    if action.get("control") != "run-until":
+        return None
+    fields = {field: value for field, value in action.items() if field not in ("control", "on")}
+    return Condition(ConditionKind(action["on"]), **fields)
+
+
+def presses_until_done(run, step):
+    for press in range(1, PRESSES_MAX + 2):
+        run.stops_at_breakpoints = run.stops_at_violations = True
+        run.run_to_time(run.world.end_us)
+        if step.done_when.holds(lesson_view(WorldView(run).build(), run.world.history)):
+            return press
+        assert not run.is_over
+    return PRESSES_MAX + 1
+
+
+@every_lesson
+def test_right_answers_do_not_change_when_the_world_goes_on_a_little(name):
+    """A learner who lets it run some events further is judged the same."""
+    for rehearsed in rehearsal_of(name).steps:
+        prediction = rehearsed.step.prediction
+        if prediction is None:
+            continue
+        with LabRun.replay(parse_link(rehearsed.link)) as run:
+            for action in rehearsed.step.actions:
+                perform(run, action)
+            for _ in range(3):
+                run.step()
+                view = lesson_view(WorldView(run).build(), run.world.history)
+                assert rehearsed.step.done_when is None or rehearsed.step.done_when.holds(view)
+                assert right_answers(prediction, view) == right_answers(prediction, rehearsed.after)
+
+
+@every_lesson
+def test_wrong_predictions_are_wrong_and_right_ones_right(name):
+    for rehearsed in rehearsal_of(name).steps:
+        prediction = rehearsed.step.prediction
+        if prediction is None:
+            continue
+        (right,) = right_answers(prediction, rehearsed.after)
+        assert judge(prediction, right, rehearsed.after).as_json() == {"right": True, "answer": right}
+        others: list[Answer]
+        if isinstance(prediction, ChoicePrediction):
+            others = [choice for choice in prediction.choices if choice != right]
+        elif isinstance(prediction, ClickPrediction):
+            others = [str(target) for target in prediction.targets if str(target) != right]
+        else:
+            others = [float(right) + 1, float(right) - 1]
+        for wrong in others:
+            assert judge(prediction, wrong, rehearsed.after).as_json() == {"right": False, "answer": right}
+
+
+def test_the_defaults_that_the_lessons_tell_are_the_engine_s():
+    consumer = PushConsumerConfig()
+    assert consumer.broker_suspend_max_time_ms == 15_000
+    assert consumer.pull_batch_size == 32
+    client = {field.name: field.default for field in dataclasses.fields(ClientConfig)}
+    assert client["poll_name_server_interval_ms"] == 30_000
+    assert client["persist_consumer_offset_interval_ms"] == 5_000
+    assert client["heartbeat_broker_interval_ms"] == 30_000
+    assert client["rebalance_interval_ms"] == 20_000
+    assert MessageStoreConfig().flush_disk_type is FlushDiskType.ASYNC_FLUSH
+    assert ENTRY_SIZE_BYTES == 20
+    settings = {entry["name"]: entry["value"] for entry in rehearsal_of("02-groups-and-rebalance").end["settings"]}
+    assert settings == {name: client[name] for name in settings}

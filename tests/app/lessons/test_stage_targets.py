@@ -1,0 +1,63 @@
+"""What a lesson points at exists in its scenario. That the page finds it: tests/e2e/test_lessons.py."""
+
+import pytest
+
+from app.lessons.stage_targets import StageTarget, WrongTarget, parse_target
+from engine.lab.scenario_files import load_scenario
+
+
+@pytest.fixture(scope="module")
+def scenario():
+    return load_scenario("01-first-message")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "node B1",
+        "node C2",
+        "routes N1",
+        "sends P1",
+        "commit-log B1",
+        "record B1 hello-0",
+        "queue B1 Greetings 1",
+        "entry B1 Greetings 1 17",
+        "committed B1 Greetings 0 listeners",
+        "held-pulls B1",
+        "process-queue C1 Greetings@1",
+        "listener C1",
+        "fault-menu B1",
+        "panel timers",
+        "control run-until",
+    ],
+)
+def test_a_thing_of_the_stage_can_be_named(scenario, text):
+    assert str(parse_target(text, scenario)) == text
+
+
+def test_a_target_is_a_kind_and_its_words(scenario):
+    assert parse_target("queue B1 Greetings 1", scenario) == StageTarget("queue", ("B1", "Greetings", "1"))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ["nothing of the stage", "node, routes"]),
+        ("nodes B1", ["nothing of the stage", "node, routes"]),
+        ("node", ["allowed: node NODE"]),
+        ("node B1 B2", ["allowed: node NODE"]),
+        ("node B2", ["'B2'", "N1, B1, P1, C1"]),
+        ("commit-log C1", ["'C1'", "allowed: B1"]),
+        ("queue B1 Orders 0", ["'Orders'", "Greetings"]),
+        ("queue B1 Greetings x", ["'x'", "number"]),
+        ("process-queue C1 Greetings@2", ["Greetings@0, Greetings@1"]),
+        ("committed B1 Greetings 0 strangers", ["listeners"]),
+        ("panel clocks", ["source, invariants"]),
+        ("control jump", ["restart, back"]),
+    ],
+)
+def test_what_is_not_on_the_stage_is_refused_with_what_is(scenario, text, words):
+    with pytest.raises(WrongTarget) as refused:
+        parse_target(text, scenario)
+    for word in words:
+        assert word in str(refused.value)

@@ -1,0 +1,74 @@
+"""Goes through lessons in the browser as a learner does."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.e2e.lab_page import opened
+
+#: Longest way to where a step begins: all steps before it.
+STAGE_PATIENCE_MS = 30_000
+
+
+def lesson(page: Page) -> Page:
+    """Wait until the lesson and its world are there."""
+    opened(page)
+    expect(page.locator("#lesson-heading")).to_be_visible()
+    return page
+
+
+def lesson_data(page: Page) -> dict:
+    """What the server wrote into the page."""
+    return page.evaluate("JSON.parse(document.getElementById('lesson-data').textContent)")
+
+
+def go_to(page: Page, number: int) -> None:
+    """Open step ``number``, counted from 1."""
+    page.locator(".dots button").nth(number).click()
+    expect(page.locator(".dots [aria-current=step]")).to_have_text(str(number))
+
+
+def found_targets(page: Page, targets: list[str]) -> list[str]:
+    """Those of ``targets`` that stand on the page now."""
+    return page.evaluate(
+        "async (targets) => { const { elementOf, reveal } = await import('/static/lessons/targets.js');"
+        " targets.forEach(reveal); await new Promise(requestAnimationFrame);"
+        " return targets.filter((target) => elementOf(target) !== null); }",
+        targets,
+    )
+
+
+def predict(page: Page, question: dict) -> None:
+    """Give some answer: the first choice, the number 1, or the first thing, clicked on the stage."""
+    expect(page.locator("#do-it")).to_be_disabled()
+    if question["kind"] == "choice":
+        page.locator(".predict-card .choice-row").first.click()
+    elif question["kind"] == "number":
+        page.locator("#predict-number").fill("1")
+    else:
+        page.locator("#stage .is-pickable").first.click(position={"x": 20, "y": 20})
+    page.locator("#predict").click()
+    expect(page.locator(".predict-given strong")).not_to_be_empty()
+
+
+def do_it(page: Page) -> Locator:
+    """Press the step's button and wait for the result."""
+    page.locator("#do-it").click(timeout=STAGE_PATIENCE_MS)
+    expect(page.locator("#result")).to_be_visible(timeout=STAGE_PATIENCE_MS)
+    return page.locator("#result")
+
+
+def take_step(page: Page, step: dict) -> None:
+    """The open step from its question to its result."""
+    if not step["action"]:
+        return
+    if step["predict"]:
+        predict(page, step["predict"])
+    result = do_it(page)
+    if step["predict"]:
+        expect(result.locator(".judgement-right, .judgement-wrong")).to_be_visible()
+
+
+def link_of_world(page: Page) -> str:
+    """The link to the world as it stands: the same link is the same world."""
+    return page.evaluate("async () => (await import('/static/lab/view.js')).view.peek().link")

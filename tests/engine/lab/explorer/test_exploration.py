@@ -1,0 +1,141 @@
+"""What the search has to find, and what it must not find: the table of the three locks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engine.lab.checkers import Violation
+from engine.lab.errors import LabError
+from engine.lab.explorer.exploration import Exploration, Finding, Where
+from engine.lab.explorer.plan import ExplorationRefused, ExplorationRequest, explain_nothing, make_plan
+from engine.lab.explorer.stage import ORDER_CHECKERS
+from engine.lab.recording import parse_link
+from engine.lab.run import LabRun
+from engine.lab.scenario_files import load_scenario
+
+SCENARIO = load_scenario("two-consumers")
+
+
+def explore(**wishes: object) -> Exploration:
+    exploration = Exploration(make_plan(ExplorationRequest(SCENARIO, **wishes)))  # type: ignore[arg-type]  # fields
+    for _ in exploration.steps():
+        pass
+    return exploration
+
+
+def found_by(**wishes: object) -> Finding:
+    finding = explore(**wishes).state.finding
+    assert finding is not None
+    return finding
+
+
+@pytest.mark.parametrize(
+    "wishes",
+    [
+        {"without": ("broker-lock",)},
+        {"without": ("process-queue-lock",)},
+        {"without": ("message-queue-lock", "consuming-flag")},
+        {"without": ("message-queue-lock",), "forced_unlocks": ((418, "C1", 1),)},
+        {"max_stalls": 1, "pause_ms": (90_000,)},
+    ],
+    ids=["broker lock", "consume lock", "local lock, dispatch per pull", "local lock, forced unlock", "lease"],
+)
+def test_what_is_not_protected_is_broken_by_at_most_three_holds_that_a_link_repeats(wishes: dict[str, object]) -> None:
+    finding = found_by(**wishes)
+    assert len(finding.holds) <= 3
+    assert finding.violation.checker in ORDER_CHECKERS
+    assert finding.violation.anomaly in ("duplicate", "out of order")
+    recording = parse_link(finding.link)
+    with LabRun(recording.scenario, recording.seed, recording.commands) as run:
+        run.stand_at(recording.event, recording.time_us)
+        assert run.violations == []
+        run.stops_at_violations = True
+        run.run_to_time(run.world.end_us)
+        assert isinstance(run.stopped_by, Violation)
+        assert run.stopped_by == finding.violation
+        holds = [timed.command.kind for timed in run.commands if timed.command.kind in ("hold", "pause-node")]
+        assert len(holds) == len(finding.holds)
+    with LabRun.replay(parse_link(finding.end_link)) as run:
+        assert finding.violation in run.violations
+
+
+def test_with_all_locks_on_no_schedule_of_up_to_two_stalls_breaks_anything() -> None:
+    state = explore(max_stalls=2).state
+    assert state.finding is None
+    assert state.unconfirmed == 0
+    assert state.bounded.is_complete
+    assert state.bounded.schedules == sum(state.bounded.by_depth) > 1_000
+    assert all(count > 0 for count in state.bounded.by_depth)
+
+
+def test_without_the_local_lock_alone_nothing_breaks_and_the_search_says_why() -> None:
+    exploration = explore(without=("message-queue-lock",), max_stalls=1)
+    assert exploration.state.finding is None
+    assert exploration.state.bounded.is_complete
+    why = explain_nothing(exploration.plan, ("message-queue-lock",))
+    assert why is not None
+    assert "consuming" in why["en"]
+    assert "consuming" in why["zh"]
+
+
+def test_a_pause_shorter_than_the_lease_breaks_nothing() -> None:
+    state = explore(max_stalls=1, pause_ms=(20_000,)).state
+    assert state.finding is None
+    assert state.bounded.is_complete
+
+
+def test_the_search_on_the_stage_finds_the_same() -> None:
+    on_stage = found_by(without=("process-queue-lock",), max_stalls=1, where=Where.STAGE)
+    rehearsed = found_by(without=("process-queue-lock",), max_stalls=1, where=Where.REHEARSAL)
+    assert [hold.stall.point for hold in on_stage.holds] == [hold.stall.point for hold in rehearsed.holds]
+
+
+def test_other_checkers_than_those_of_order_may_be_searched_for() -> None:
+    plan = make_plan(ExplorationRequest(SCENARIO, without=("broker-lock",), max_stalls=0))
+    plan = replace(plan, setting=replace(plan.setting, wanted=("one-consumption-per-queue",)))
+    assert plan.world is Where.STAGE
+    exploration = Exploration(plan)
+    for _ in exploration.steps():
+        pass
+    assert exploration.state.finding is not None
+    assert exploration.state.finding.violation.checker == "one-consumption-per-queue"
+
+
+def test_random_schedules_follow_when_the_bounded_search_finds_nothing() -> None:
+    state = explore(without=("message-queue-lock", "consuming-flag"), max_stalls=0, random_schedules=400).state
+    assert state.is_random
+    assert state.finding is not None
+    assert 1 <= len(state.finding.holds) <= 3
+
+
+def test_a_finding_has_a_caption_in_both_languages_for_every_hold() -> None:
+    for hold in found_by(without=("process-queue-lock",)).holds:
+        for language in ("en", "zh"):
+            assert "C1/worker" in hold.caption[language]
+            assert "C2" in hold.meanwhile[language]
+        assert hold.caption["en"] != hold.caption["zh"]
+
+
+@pytest.mark.parametrize(
+    ("wishes", "problem"),
+    [
+        ({"without": ("no-lock",)}, "there is no lock 'no-lock'"),
+        ({"max_stalls": 9}, "max_stalls is 9; allowed: 0 to 3"),
+        ({"hold_ms": (0,)}, "ms is 0; allowed: 1 to"),
+        ({"hold_ms": (1, 2, 3), "pause_ms": (4, 5)}, "durations is 5"),
+        ({"from_ms": 200_000}, "the story lasts 150000 ms"),
+        ({"max_schedules": 0}, "schedules is 0"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused_by_name(wishes: dict[str, object], problem: str) -> None:
+    with pytest.raises(ExplorationRefused) as caught:
+        make_plan(ExplorationRequest(SCENARIO, **wishes))  # type: ignore[arg-type]  # fields
+    assert problem in str(caught.value)
+    assert caught.value.text["zh"] != caught.value.text["en"]
+
+
+def test_a_scenario_without_orderly_consumers_is_refused() -> None:
+    with pytest.raises(LabError, match="hello has no orderly consumers"):
+        make_plan(ExplorationRequest(load_scenario("hello")))

@@ -1,0 +1,54 @@
+"""The rehearsal does what the stage does, step by step."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.lab.explorer.exploration import Where
+from engine.lab.explorer.gated_run import Outcome
+from engine.lab.explorer.plan import ExplorationRequest, make_plan
+from engine.lab.explorer.rehearsal import Rehearsal, can_rehearse
+from engine.lab.explorer.stage import execute_on_stage
+from engine.lab.explorer.stall import Stall, Stalls
+from engine.lab.scenario_files import load_scenario
+
+PLAN = make_plan(ExplorationRequest(load_scenario("two-consumers")))
+
+
+def order_steps(outcome: Outcome) -> list[tuple[str, str]]:
+    """The steps up to the first renewal of locks: after it comes the retry topic, which the rehearsal leaves out."""
+    steps = [(point.actor, point.label) for point in outcome.points]
+    renewal = next(index for index, (actor, _) in enumerate(steps) if "lock renewal" in actor)
+    return steps[:renewal]
+
+
+def test_without_stalls_every_step_comes_in_the_same_order() -> None:
+    rehearsed, staged = Rehearsal(PLAN.setting).execute(()), execute_on_stage(PLAN.setting, ())
+    assert len(order_steps(rehearsed)) > 20
+    assert order_steps(rehearsed) == order_steps(staged)
+
+
+@pytest.mark.parametrize("index", [3, 11, 17, 23, 30])
+def test_with_a_short_stall_too(index: int) -> None:
+    rehearsal = Rehearsal(PLAN.setting)
+    stalls: Stalls = (Stall(rehearsal.execute(()).points[index], 7),)
+    assert order_steps(rehearsal.execute(stalls)) == order_steps(execute_on_stage(PLAN.setting, stalls))
+
+
+def test_the_same_stalls_lead_to_the_same_schedule() -> None:
+    rehearsal = Rehearsal(PLAN.setting)
+    stalls: Stalls = (Stall(rehearsal.execute(()).points[12], 2_000),)
+    assert rehearsal.execute(stalls) == rehearsal.execute(stalls)
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [("two-consumers", Where.REHEARSAL), ("three-locks", Where.REHEARSAL), ("lock-expiry", Where.REHEARSAL)],
+)
+def test_scenarios_of_order_can_be_rehearsed(name: str, where: Where) -> None:
+    assert make_plan(ExplorationRequest(load_scenario(name), to_ms=20_000, from_ms=1_000)).world is where
+
+
+def test_what_the_rehearsal_does_not_know_is_searched_on_the_stage() -> None:
+    scenario = load_scenario("selector-and-queue-count")
+    assert not can_rehearse(make_plan(ExplorationRequest(scenario, from_ms=1_000)).setting)

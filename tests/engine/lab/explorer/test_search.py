@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import pytest
+
+from engine.lab.explorer.pct import PctSearch
+from engine.lab.explorer.search import Found, SearchBounds, StallSearch
+from engine.lab.explorer.shrink import shorten
+from engine.lab.explorer.stall import Stall, Stalls, StepPoint
+from tests.engine.lab.explorer.races import executor_of, lost_update, no_race, two_doors
+
+
+def first_found(search: StallSearch | PctSearch) -> Found:
+    return next(found for found in search.run() if found is not None)
+
+
+def test_a_bug_of_one_untimely_pause_is_found_with_one_stall() -> None:
+    found = first_found(StallSearch(executor_of(lost_update), SearchBounds()))
+    assert found.stalls == (Stall(StepPoint("A/worker", "writes the counter", 1), 2_000),)
+
+
+def test_a_bug_of_two_pauses_is_found_with_two_stalls_and_not_with_one() -> None:
+    search = StallSearch(executor_of(two_doors), SearchBounds(max_stalls=2))
+    found = first_found(search)
+    assert [stall.point.label for stall in found.stalls] == ["closes the door", "closes the door"]
+    assert {stall.point.actor for stall in found.stalls} == {"A/worker", "B/worker"}
+    bounded = StallSearch(executor_of(two_doors), SearchBounds(max_stalls=1))
+    assert [one for one in bounded.run() if one] == []
+    assert bounded.state.is_complete
+
+
+def test_a_complete_search_has_run_every_set_of_stalls_exactly_once() -> None:
+    execute = executor_of(no_race)
+    seen: dict[Stalls, None] = {}
+
+    def count(stalls: Stalls) -> object:
+        assert stalls not in seen
+        seen[stalls] = None
+        return execute(stalls)
+
+    search = StallSearch(count, SearchBounds(max_stalls=2))  # type: ignore[arg-type]  # hands the outcome on
+    assert list(search.run()) == [None] * search.state.schedules
+    assert search.state.is_complete
+    # Four steps: one schedule without a stall, four with one; pairs in each order in which they can come about.
+    assert search.state.by_depth[:2] == [1, 4]
+    assert {frozenset(stall.point for stall in stalls) for stalls in seen if len(stalls) == 2} >= {
+        frozenset({StepPoint("A/worker", "counts", 1), StepPoint("B/worker", "adds to the counter", 1)}),
+        frozenset({StepPoint("A/worker", "adds to the counter", 1), StepPoint("A/worker", "counts", 1)}),
+    }
+
+
+def test_a_search_ends_at_its_bound_of_schedules_and_says_that_it_is_not_complete() -> None:
+    search = StallSearch(executor_of(no_race), SearchBounds(max_stalls=2, max_schedules=3))
+    assert len(list(search.run())) == 3
+    assert not search.state.is_complete
+
+
+def test_a_stall_of_the_whole_node_lasts_as_long_as_asked_for() -> None:
+    execute = executor_of(lost_update)
+    point = StepPoint("A/worker", "writes the counter", 1)
+    assert execute((Stall(point, 4, whole_node=True),)).violation is None
+    outcome = execute((Stall(point, 6, whole_node=True),))
+    assert outcome.violation is not None
+    assert [(timed.command.kind, timed.command.target) for timed in outcome.commands] == [
+        ("pause-node", "A"),
+        ("resume-node", "A"),
+    ]
+
+
+def test_random_schedules_find_the_bug_of_two_pauses_as_stalls() -> None:
+    found = first_found(PctSearch(executor_of(two_doors), seed=1, schedules=2_000))
+    assert executor_of(two_doors)(found.stalls).violation is not None
+
+
+def test_random_schedules_repeat_with_their_seed() -> None:
+    runs = []
+    for _ in range(2):
+        search = PctSearch(executor_of(two_doors), seed=3, schedules=50)
+        runs.append([found and found.stalls for found in search.run()])
+    assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("race", [lost_update, two_doors])
+def test_a_found_stall_is_made_as_short_as_it_still_breaks(race: object) -> None:
+    execute = executor_of(race)  # type: ignore[arg-type]  # a race
+    found = first_found(StallSearch(execute, SearchBounds()))
+    shorter = shorten(found.stalls, lambda stalls: execute(stalls).violation is not None)
+    assert execute(shorter).violation is not None
+    assert sum(stall.ms for stall in shorter) <= 100

@@ -1,0 +1,89 @@
+"""What the lab refuses is said in both languages, from one table."""
+
+import ast
+import re
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+import engine.lab
+from engine.lab import refusal_texts
+from engine.lab.command import COMMANDS, parse_command
+from engine.lab.errors import CommandRefused, RecordingRefused, ScenarioError
+from engine.lab.recording import parse_export, parse_link
+from engine.lab.refusal_texts import RefusalText
+from engine.lab.scenario_files import scenario_text
+
+TEXTS = {name: text for name, text in vars(refusal_texts).items() if isinstance(text, RefusalText)}
+LAB = Path(engine.lab.__file__).parent
+CHINESE = re.compile(r"[\u4e00-\u9fff]")
+
+
+def placeholders(text):
+    return sorted((name, spec, conversion) for _, name, spec, conversion in Formatter().parse(text) if name)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_both_languages_of_a_text_have_the_same_placeholders(name):
+    assert placeholders(TEXTS[name].en) == placeholders(TEXTS[name].zh)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_chinese_texts_are_chinese(name):
+    only_values = re.fullmatch(r"[{}\w:：]+ ?[{}\w]*", TEXTS[name].en)
+    assert CHINESE.search(TEXTS[name].zh) or only_values
+
+
+def test_every_text_of_the_table_is_used():
+    names = {
+        node.attr if isinstance(node, ast.Attribute) else node.id
+        for path in LAB.rglob("*.py")
+        if path.name != "refusal_texts.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute | ast.Name)
+    }
+    assert set(TEXTS) - names == set()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        7,
+        {"kind": "x"},
+        {"kind": "crash"},
+        {"kind": "crash", "target": "B1", "more": 1},
+        {"kind": "clock-skew", "target": "B1", "ms": "x"},
+        {"kind": "link-loss", "target": "A->B", "ratio": 2},
+        {"kind": "partition", "left": [], "right": ["B1"]},
+        {"kind": "listener", "target": "C1", "result": "maybe"},
+        {"kind": "heal", "target": "B1"},
+    ],
+)
+def test_a_malformed_command_is_refused_in_both_languages(command):
+    with pytest.raises(CommandRefused) as caught:
+        parse_command(command)
+    assert str(caught.value) == caught.value.text["en"]
+    assert CHINESE.search(caught.value.text["zh"])
+    assert not CHINESE.search(caught.value.text["en"])
+
+
+def test_a_refusal_inside_another_one_keeps_its_languages():
+    export = {"format": "glassmq-lab-run", "version": 1, "scenario": "x", "commands": [{"command": {"kind": "x"}}]}
+    with pytest.raises(RecordingRefused) as caught:
+        parse_export({**export, "text": scenario_text("hello"), "seed": 1})
+    assert caught.value.text["en"].startswith("command 1: there is no command 'x'; allowed: ")
+    assert caught.value.text["zh"].startswith("第 1 个命令：没有命令 'x'；可用命令：")
+    assert all(kind in caught.value.text["zh"] for kind in COMMANDS)
+
+
+def test_a_link_that_cannot_be_read_says_so_in_both_languages():
+    with pytest.raises(RecordingRefused) as caught:
+        parse_link("!!")
+    assert CHINESE.search(caught.value.text["zh"])
+
+
+def test_an_error_of_a_scenario_names_its_line_in_both_languages():
+    error = ScenarioError(12, "nodes.C1.listener.result", "'maybe' is not allowed")
+    assert str(error) == "line 12, nodes.C1.listener.result: 'maybe' is not allowed"
+    assert error.text["zh"].startswith("第 12 行，nodes.C1.listener.result")
