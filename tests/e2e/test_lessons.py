@@ -16,8 +16,17 @@ import app.lab.host
 import app.lab.worlds
 from app.lessons.lesson_files import lesson_names
 from app.lessons.stage_targets import TARGETS
-from tests.e2e.lab_page import event_number, opened, run_until
-from tests.e2e.lesson_page import do_it, found_targets, go_to, lesson, lesson_data, link_of_world, take_step
+from tests.e2e.lab_page import event_number, expect_event, opened, run_until
+from tests.e2e.lesson_page import (
+    STAGE_PATIENCE_MS,
+    do_it,
+    found_targets,
+    go_to,
+    lesson,
+    lesson_data,
+    link_of_world,
+    take_step,
+)
 from tests.e2e.scenes import empty_scene
 from tests.e2e.test_accessibility import findings
 
@@ -302,10 +311,11 @@ def test_a_lesson_goes_on_after_the_server_was_gone(open_page):
         process.kill()
         expect(page.locator("#connection-lost")).to_be_visible()
     with _served(int(address.rpartition(":")[2])):
-        expect(page.locator("#connection-lost")).to_have_count(0)
-        assert event_number(page) == before
+        expect(page.locator("#connection-lost")).to_have_count(0, timeout=STAGE_PATIENCE_MS)
+        expect_event(page, before)
         page.locator("#skip-prediction").click()
         do_it(page)
+        page.close()
     open_page.complaints.clear()  # the browser's own, about the server that was gone
 
 

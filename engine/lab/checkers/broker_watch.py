@@ -47,6 +47,7 @@ class BrokerWatch:
         self._dispatched_offset = 0
         self.dispatched_count = 0
         self._offsets: dict[str, dict[int, int]] = {}
+        self._delay_levels_ms: tuple[int, ...] = ()
 
     @property
     def broker(self) -> Broker:
@@ -148,7 +149,7 @@ class BrokerWatch:
         record = store.commit_log.record_at(offset)
         if record is None:
             return None
-        return read_logged_message(self.name, record, offset, store.config.delay_levels_ms)
+        return read_logged_message(self.name, record, offset, self._delay_levels_ms)
 
     def _is_blank(self, offset: int) -> bool:
         """Whether only the end of a file lies there, which was too short for the next message."""
@@ -162,6 +163,7 @@ class BrokerWatch:
         old, self.log, self.by_place, self.messages = self.log, {}, {}, []
         flushed_offset = self.flushed_offset
         store = self.broker.store
+        self._delay_levels_ms = store.config.delay_levels_ms
         min_offset = self._read_offset = self.min_offset
         found = self._read_on()
         for offset, message in old.items():

@@ -94,7 +94,7 @@ function Progress({ state }) {
   if (state.cpu_seconds > 0) figures.push(t("lab.explorer.rate", { rate: Math.round(state.schedules / state.cpu_seconds) }));
   if (state.planned > 1) figures.push(t("lab.explorer.depth", { n: state.depth, done: state.done, planned: state.planned }));
   if (state.seconds) figures.push(span(state.seconds * 1_000_000));
-  const share = running && state.planned ? state.done / state.planned : 1;
+  const share = running ? (state.planned ? state.done / state.planned : 0) : 1;
   return html`<section class="explorer-progress" aria-live="polite"><div class="explorer-bar"><progress max="1" value=${share} aria-label=${t("lab.explorer.progress")}></progress>
     ${running && html`<button type="button" class="button" onClick=${cancel}>${t("lab.explorer.cancel")}</button>`}</div>
     <p class="number">${figures.join(" · ")}</p>

@@ -7,7 +7,7 @@ import pytest
 from engine.lab.condition import ConditionKind
 from engine.lab.errors import ScenarioError
 from engine.lab.scenario import FaultKind, ListenerResult, ListenerSpec, Role
-from engine.lab.scenario_files import load_scenario, scenario_names
+from engine.lab.scenario_files import load_scenario, preset_scenario_names, scenario_names
 from engine.lab.scenario_text import parse_scenario
 from tests.support.lab_scenarios import small, small_text
 
@@ -86,6 +86,26 @@ def test_every_scenario_that_comes_along_is_read_and_speaks_both_languages(name)
     for texts in (scenario.title, scenario.about):
         assert texts["en"].isascii()
         assert any("\u4e00" <= character <= "\u9fff" for character in texts["zh"])
+
+
+@pytest.mark.parametrize("name", preset_scenario_names())
+def test_every_preset_has_its_place_in_the_list_and_suggests_what_to_try(name):
+    scenario = load_scenario(name)
+    assert scenario.suggestion["en"]
+    assert any("\u4e00" <= character <= "\u9fff" for character in scenario.suggestion["zh"])
+    others = [load_scenario(other).order for other in preset_scenario_names() if other != name]
+    assert scenario.order not in others
+
+
+def test_a_scenario_needs_neither_a_place_nor_a_suggestion():
+    assert small().order == 1_000
+    assert small().suggestion == {}
+    assert small(extra="order: 7\ntry: {en: this, zh: 这个}\n").order == 7
+
+
+def test_no_space_of_a_folded_line_is_left_between_chinese_characters():
+    scenario = small(extra="try: {en: one two, zh: '一条， 两条 three 三 条'}\n")
+    assert scenario.suggestion == {"en": "one two", "zh": "一条，两条 three 三条"}
 
 
 # ------------------------------------------------------------------------------------------------ what is refused
@@ -176,6 +196,8 @@ EXTRA_MISTAKES = [
     ("script: [{at_ms: 1, kind: link-loss, target: 'P1->B1', ratio: 2}]", "script[0].kind", "from 0 to 1"),
     ("script: [{at_ms: 1, kind: heal, what: all}]", "script[0].kind", "'what'"),
     ("invariants: 5", "invariants", "list"),
+    ("order: first", "order", "whole number"),
+    ("try: {en: this}", "try.zh", "missing"),
     ("replication: {}", "replication", "not supported by this version"),
     ("seed: 2", "seed", "twice"),
 ]
