@@ -185,5 +185,15 @@ def test_the_defaults_that_the_lessons_tell_are_the_engine_s():
     assert client["rebalance_interval_ms"] == 20_000
     assert MessageStoreConfig().flush_disk_type is FlushDiskType.ASYNC_FLUSH
     assert ENTRY_SIZE_BYTES == 20
+    assert consumer.max_reconsume_times_orderly > 1_000_000
+    assert consumer.max_reconsume_times_or_default == 16
+    assert consumer.suspend_current_queue_time_ms == 1_000
+    assert consumer.max_time_consume_continuously_ms == 60_000
+    assert consumer.consume_lock_wait_ms == 1_000
+    assert consumer.unlock_delay_ms == consumer.rebalance_lock_interval_ms == 20_000
+    assert consumer.lock_max_live_time_ms == 30_000
+    assert consumer.pull_max_idle_time_ms == 120_000
+    (lock, *_) = rehearsal_of("05-leases-and-long-pauses").end["nodes"]["B1"]["locks"]
+    assert lock["lease_ms"] == 60_000
     settings = {entry["name"]: entry["value"] for entry in rehearsal_of("02-groups-and-rebalance").end["settings"]}
     assert settings == {name: client[name] for name in settings}

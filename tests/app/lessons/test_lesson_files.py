@@ -1,5 +1,6 @@
 """Reading a lesson: what is in it, and what is said about one that is wrong."""
 
+import dataclasses
 import os
 
 import pytest
@@ -48,6 +49,29 @@ def test_a_rehearsal_tells_what_a_learner_could_not_do(tmp_path):
     assert rehearse(read_lesson(late)).problems() == ["second: done_when is false after the action"]
 
 
+def test_an_invariant_is_broken_on_purpose_or_not_at_all(tmp_path):
+    twice = 'count: 3, every_ms: 1000, key: "k-{n}", body: "b", queue: 0'
+    place = write_lesson(
+        tmp_path,
+        ("scenario.yaml", "topic: T}", "topic: T, orderly: true, listener: {duration_ms: 900}}"),
+        ("scenario.yaml", twice, twice.replace("every_ms: 1000", "every_ms: 2000")),
+        (YAML, "command: pause-node, target: C1", "command: forced-unlock, target: C1, queue_id: 0"),
+        (YAML, "minutes: 5", "minutes: 6"),
+        (YAML, "{control: run-until, on: sent}", "{control: run-until, on: consume-begins}"),
+        (YAML, "on: sent, contains: k-1", "on: consume-begins, contains: k-0"),
+        (YAML, "history.sent) >= 2", "history.begun) >= 2"),
+    )
+    lesson = read_lesson(place)
+    assert rehearse(lesson).problems() == []
+    second = dataclasses.replace(lesson.steps[1], breaks=("order-per-queue",))
+    wanted = dataclasses.replace(lesson, steps=(lesson.steps[0], second))
+    assert rehearse(wanted).problems() == ["second: it breaks [], not ['order-per-queue']"]
+    switch = {"command": "lock-switch", "target": "C1", "lock": "message-queue-lock", "on": False}
+    broken = dataclasses.replace(lesson.steps[1], actions=(switch, *lesson.steps[1].actions))
+    unsaid = rehearse(dataclasses.replace(lesson, steps=(lesson.steps[0], broken))).problems()
+    assert unsaid == ["second: it breaks ['one-consumption-per-queue'], not []"]
+
+
 def test_an_unknown_lesson_is_refused_with_those_there_are():
     with pytest.raises(UnknownLesson, match="01-first-message"):
         load_lesson("../../etc")
@@ -72,6 +96,7 @@ MISTAKES = [
     (YAML, "  - id: third", "  - id: third\n    done_when: event > 1", "id: third", ["action", "missing"]),
     (YAML, "unit: {en: messages, zh: 条}", "unit: {en: messages}", "unit", ["zh", "missing"]),
     (YAML, "  - id: third", "  - id: third\n    pointat: [node B1]", "pointat", ["not allowed", "point_at"]),
+    (YAML, "  - id: third", "  - id: third\n    breaks: [order]", "breaks", ["'order'", "order-per-queue"]),
     (EN, "# Small", "Small", "Small", ["begins with '# '"]),
     (EN, "## first: One", "## First: One", "## First", ["<step id>: <heading>"]),
     (EN, "## second: Two", "## first: Two", "## first: Two", ["stands twice"]),

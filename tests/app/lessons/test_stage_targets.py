@@ -25,9 +25,13 @@ def scenario():
         "committed B1 Greetings 0 listeners",
         "held-pulls B1",
         "process-queue C1 Greetings@1",
+        "waiting-tree C1 Greetings@0",
+        "consuming-tree C1 Greetings@1",
+        "lock B1 listeners Greetings@0",
         "listener C1",
         "fault-menu B1",
         "panel timers",
+        "panel explorer",
         "control run-until",
     ],
 )
