@@ -1,4 +1,5 @@
-// The start page's demonstration: half a minute of a real world, drawn by the lab's own stage, with captions.
+// The start page's demonstration: two runs of one world, with a lock off and on, drawn by the lab's own stage, with
+// captions.
 
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
@@ -8,11 +9,11 @@ import { onPaint } from "../lab/clock.js";
 import { bilingual, virtualTime } from "../lab/format.js";
 import { Icon } from "../lab/panels/icons.js";
 import { Stage } from "../lab/panels/stage.js";
-import { receiveView } from "../lab/view.js";
+import { receiveView, violations, view } from "../lab/view.js";
 import { motion } from "../live/view.js";
 import { FilmPlayer } from "./film_player.js";
 
-const OFFERS = [["learn", "/tutorials"], ["break", "/lab"], ["connect_offer", "#connect"]];
+const LOCK = "broker-lock";
 
 export function Demonstration() {
   const answer = useSignal({});
@@ -41,16 +42,30 @@ function Film({ film, player }) {
   useEffect(() => player.playing.subscribe((playing) => (document.documentElement.dataset.playing = playing ? "yes" : "no")), []);
   const chapter = player.chapters[player.chapter.value];
   const isOver = useComputed(() => player.isOver);
-  return html`<div class="film" data-chapter=${chapter.name} data-playing=${player.playing.value ? "yes" : "no"} data-over=${isOver.value ? "yes" : "no"}>
+  return html`<div class="film" data-chapter=${chapter.name} data-take=${chapter.take} data-playing=${player.playing.value ? "yes" : "no"} data-over=${isOver.value ? "yes" : "no"}>
     <p class="film-caption" aria-live="polite">${bilingual(chapter.text)}</p>
-    <div class="film-stage"><div inert><${Stage} /></div>${isOver.value && html`<${Ways} player=${player} />`}</div>
+    <${Verdict} />
+    <div class="film-stage"><div inert><${Stage} /></div>${chapter.take > 0 && html`<span class="film-veil" aria-hidden="true"></span>`}${isOver.value && html`<${Ways} film=${film} player=${player} />`}</div>
     <${Controls} film=${film} player=${player} /></div>`;
 }
 
+/** Whether the lock is on, and what the checkers of the run have found: the newest violation, in their words. */
+function Verdict() {
+  const isOff = useComputed(() => Object.values(view.value.nodes).some((node) => node.role === "broker" && node.switched_off?.includes(LOCK)));
+  const holding = useComputed(() => view.value.invariants.filter((invariant) => invariant.ok).length);
+  const broken = useComputed(() => violations.value.at(-1));
+  const { invariant, anomaly, text } = broken.value ?? {};
+  return html`<div class=${`film-verdict ${invariant ? "is-broken" : ""}`} aria-live="polite">
+    <span class=${`film-lock ${isOff.value ? "is-off" : ""}`}><${Icon} name="lock" /> ${t(isOff.value ? "landing.demo.lock_off" : "landing.demo.lock_on")}</span>
+    ${invariant ? html`<span class="film-broken"><${Icon} name="cross" /> <strong>${bilingual(invariant.title)}</strong> <span class="badge badge-bad">${t(`lab.explorer.anomaly_${anomaly.replaceAll(" ", "_")}`)}</span> <span>${bilingual(text)}</span></span>`
+    : html`<span class="film-holds"><${Icon} name="check" /> ${t("landing.demo.all_hold", { n: holding.value })}</span>`}</div>`;
+}
+
 /** What one may do now; it lies over the last picture. */
-function Ways({ player }) {
+function Ways({ film, player }) {
+  const offers = [["learn", film.lesson], ["break", film.address], ["connect_offer", "#connect"]];
   return html`<div class="film-over" id="film-over"><p class="film-over-text">${t("landing.demo.over")}</p>
-    <p class="film-over-ways">${OFFERS.map(([name, address]) => html`<a key=${name} class="button button-primary button-large" href=${address}>${t(`landing.${name}`)}</a>`)}
+    <p class="film-over-ways">${offers.map(([name, address]) => html`<a key=${name} class="button button-primary button-large" href=${address}><span>${t(`landing.${name}`)}</span><span class="film-over-what">${t(`landing.demo.${name}`)}</span></a>`)}
       <button type="button" class="button button-large" onClick=${() => again(player)}>${t("landing.demo.replay")}</button></p></div>`;
 }
 
@@ -95,5 +110,6 @@ function Clock() {
 
 function speedOf({ begin_us: begin, end_us: end, play_ms: play }) {
   const factor = (play * 1000) / Math.max(1, end - begin);
+  if (factor < 0.67) return t("landing.demo.speed_fast", { factor: Math.round(1 / factor) });
   return factor < 1.5 ? t("landing.demo.speed_real") : t("landing.demo.speed_slow", { factor: factor < 10 ? Math.round(factor) : Number(factor.toPrecision(2)) });
 }

@@ -1,7 +1,8 @@
 // Plays a film of a lab world: which picture stands at which moment, and what the clock of the world says then.
 //
 // A film has chapters; each says from when to when its virtual time goes, how long it takes to watch that, and how long
-// its last picture stays. Between two pictures only the time moves on, so that frames fly.
+// its last picture stays. Between two pictures only the time moves on, so that frames fly. Time may go back from one
+// chapter to the next: then that one shows another run.
 
 import { signal } from "@preact/signals";
 import { applyPatch } from "../live/patch.js";
@@ -17,8 +18,8 @@ export class FilmPlayer {
   #show;
   #timer = null;
   #tickedAt = 0;
-  #trees = [];
-  #times = [];
+  /** Of each chapter its pictures, [{ time, tree }], and where it begins. */
+  #pictures = [];
   #starts = [];
 
   /** `show(view, isFirst)` gets every picture. */
@@ -26,14 +27,14 @@ export class FilmPlayer {
     this.chapters = film.chapters;
     this.#show = show;
     let tree = film.view;
-    const add = (time) => (this.#trees.push(tree), this.#times.push(time));
-    add(film.view.time_us);
-    for (const [time, operations] of film.pictures) {
-      tree = applyPatch(tree, operations);
-      add(time);
-    }
     let length = 0;
-    for (const { play_ms: play, rest_ms: rest } of film.chapters) {
+    for (const { begin_us: begin, play_ms: play, rest_ms: rest, pictures } of film.chapters) {
+      const shown = [{ time: begin, tree }];
+      for (const [time, operations] of pictures) {
+        tree = applyPatch(tree, operations);
+        shown.push({ time, tree });
+      }
+      this.#pictures.push(shown);
       this.#starts.push(length);
       length += play + rest;
     }
@@ -105,9 +106,8 @@ export class FilmPlayer {
     const { begin_us: begin, end_us: end, play_ms: play } = this.chapters[number];
     const share = Math.min(1, (this.position.peek() - this.#starts[number]) / play);
     const time = Math.round(begin + (end - begin) * share);
-    // The last of the pictures that have been taken by then; at the very end of a chapter several have the same time.
-    let index = this.#times.length - 1;
-    while (index > 0 && this.#times[index] > time) index -= 1;
-    this.#show({ ...this.#trees[index], time_us: time, playing: this.playing.peek() }, isFirst);
+    // The last of the pictures that have been taken by then; several may have the same time.
+    const { tree } = this.#pictures[number].findLast((picture) => picture.time <= time);
+    this.#show({ ...tree, time_us: time, playing: this.playing.peek() }, isFirst);
   }
 }

@@ -7,9 +7,12 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from app.lab.demonstration import TAKES
 from tests.e2e.scenes import empty_scene, small_scene
 
 pytestmark = pytest.mark.browser
+
+CHAPTERS = [chapter.name for take in TAKES for chapter in take.chapters]
 
 
 def film(page: Page) -> Page:
@@ -34,42 +37,79 @@ def test_it_says_what_this_is_and_leads_on(serve, open_page):
     expect(page).to_have_url(re.compile("/live$"))
 
 
+def go_to(page: Page, chapter: str) -> None:
+    """Press "next" until that chapter is shown."""
+    shown = page.locator(".film")
+    for _ in CHAPTERS:
+        if shown.get_attribute("data-chapter") == chapter:
+            return
+        page.locator("#film-next").click()
+    expect(shown).to_have_attribute("data-chapter", chapter)
+
+
 def test_the_demonstration_begins_by_itself_and_says_what_one_sees(serve, open_page):
     page = film(open_page(f"{serve(empty_scene())}/"))
     expect(page.locator("#film-play")).to_have_text("Pause")
-    expect(page.locator(".film-caption")).to_contain_text("Producer P1 wants to send an order")
-    expect(page.locator(".film")).to_have_attribute("data-chapter", "send")
     expect(page.locator(".film-caption")).to_contain_text("appends it to its commit log")
     expect(page.locator("[data-node=B1] [data-record]")).to_have_count(1)
-    expect(page.locator("[data-node=B1] .cell")).to_have_count(1)
+    expect(page.locator("[data-queue='Orders@1'] .cell")).to_have_count(1)
+    expect(page.locator(".film")).to_have_attribute("data-chapter", "consume")
 
 
-def test_its_scenes_show_what_their_captions_say(serve, open_page):
-    page = film(open_page(f"{serve(empty_scene())}/"))
-    page.locator("#film-play").click()
-    page.locator("#film-next").click()
-    for _ in range(4):
-        page.locator("#film-next").click()
-    expect(page.locator(".film")).to_have_attribute("data-chapter", "kill")
-    expect(page.locator("[data-node=C2]")).to_have_attribute("data-status", "crashed")
-    page.locator("#film-next").click()
-    expect(page.locator("[data-process-queue^='orders@']")).to_have_count(2)  # C1 has both
-    expect(page.locator(".film-caption")).to_contain_text(
-        re.compile(r"Therefore \d+ orders come a second time, order-\d+")
-    )
-    page.locator("#film-next").click()
-    expect(page.locator(".film-caption")).to_contain_text(re.compile(r"All \d+ orders are consumed: none is lost"))
+def test_it_shows_the_duplicate_that_the_missing_lock_lets_through(serve, open_page):
+    page = film(open_page(f"{serve(empty_scene())}/", reduced_motion="reduce"))
+    go_to(page, "order")
+    expect(page.locator(".film-verdict")).to_contain_text("Broker lock on")
+    expect(page.locator(".film-verdict")).to_contain_text(re.compile(r"\d+ invariants hold"))
+    go_to(page, "off")
+    expect(page.locator(".film-verdict")).to_contain_text("Broker lock off")
+    expect(page.get_by_role("heading", name="Queue locks off")).to_be_visible()
+    go_to(page, "duplicate")
+    expect(page.locator(".film-caption")).to_contain_text("ann4 is being handled twice at the same time")
+    expect(page.locator(".film-verdict.is-broken")).to_contain_text("One listener call per queue")
+    expect(page.locator(".film-verdict")).to_contain_text("duplicate")
+    for consumer in ("C1", "C2"):
+        expect(page.locator(f"[data-node={consumer}] .chip-call.is-accused")).to_have_text("ann4")
+        expect(page.locator(f"[data-node={consumer}] [data-process-queue='Orders@1']")).to_have_class(
+            re.compile("is-accused")
+        )
+    expect(page.locator("[data-queue='Orders@1']")).to_have_class(re.compile("is-accused"))
+
+
+def test_it_shows_the_same_moment_with_the_lock_on(serve, open_page):
+    page = film(open_page(f"{serve(empty_scene())}/", reduced_motion="reduce"))
+    go_to(page, "join")
+    expect(page.locator("[data-node=C2] [data-process-queue='Orders@1']")).to_have_count(1)
+    go_to(page, "refused")
+    expect(page.locator(".film-verdict")).to_contain_text("Broker lock on")
+    expect(page.locator("[data-node=C2] [data-process-queue]")).to_have_count(0)
+    expect(page.locator("[data-node=C1] [data-process-queue='Orders@1']")).to_have_count(1)
+    expect(page.locator(".film .is-accused")).to_have_count(0)
+    go_to(page, "handover")
+    expect(page.locator("[data-node=C2] [data-process-queue='Orders@1']")).to_have_count(1)
+    expect(page.locator("[data-node=C1] [data-process-queue='Orders@1']")).to_have_count(0)
+    go_to(page, "end")
+    expect(page.locator(".film-caption")).to_contain_text(re.compile(r"All \d+ orders are handled, each of them once"))
+    page.locator("#film-previous").click()
+    page.locator("#film-previous").click()
+    page.locator("#film-previous").click()
+    expect(page.locator(".film")).to_have_attribute("data-chapter", "twice")
+    expect(page.locator(".film-verdict")).to_contain_text("Broker lock off")
 
 
 def test_it_ends_with_the_ways_on_and_can_be_watched_again(serve, open_page):
     page = film(open_page(f"{serve(empty_scene())}/"))
-    for _ in range(7):
-        page.locator("#film-next").click()
+    go_to(page, "end")
     expect(page.locator("#film-over")).to_be_visible()
-    expect(page.locator("#film-over a")).to_have_text(["Learn", "Break things", "Connect your client"])
+    offers = page.locator("#film-over a")
+    expect(offers).to_contain_text(["Learn", "Break things", "Connect your client"])
+    targets = offers.evaluate_all("(links) => links.map((link) => link.getAttribute('href'))")
+    assert targets == ["/tutorials/04-three-locks", "/lab/start-page", "#connect"]
+    for target in targets[:2]:
+        assert page.request.get(page.url.rstrip("/") + target).status == 200
     page.locator("#film-over button").click()
     expect(page.locator("#film-over")).to_have_count(0)
-    expect(page.locator(".film")).to_have_attribute("data-chapter", "route")
+    expect(page.locator(".film")).to_have_attribute("data-chapter", "send")
     expect(page.locator("#film-play")).to_have_text("Pause")
 
 
@@ -78,6 +118,9 @@ def test_pause_stops_it(serve, open_page):
     page.locator("#film-play").click()
     expect(page.locator("#film-play")).to_have_text("Play")
     page.wait_for_function("() => document.getAnimations().length === 0")
+    # The clock glides to where the film has stopped.
+    stands = "() => window.lastClock === (window.lastClock = document.querySelector('.film-clock').innerText)"
+    page.wait_for_function(stands, polling=400)
     before = page.locator(".film-clock").inner_text()
     page.evaluate("new Promise((resolve) => setTimeout(resolve, 300))")
     assert page.locator(".film-clock").inner_text() == before
@@ -87,7 +130,7 @@ def test_nothing_moves_by_itself_when_motion_is_reduced(serve, open_page):
     page = film(open_page(f"{serve(empty_scene())}/", reduced_motion="reduce"))
     expect(page.locator("#film-play")).to_have_text("Play")
     expect(page.locator(".film")).to_have_attribute("data-playing", "no")
-    for chapter in ("send", "pull", "consume", "many", "kill", "again", "end"):
+    for chapter in CHAPTERS[1:]:
         page.locator("#film-next").click()
         expect(page.locator(".film")).to_have_attribute("data-chapter", chapter)
         expect(page.locator(".film")).to_have_attribute("data-playing", "no")
@@ -97,7 +140,8 @@ def test_nothing_moves_by_itself_when_motion_is_reduced(serve, open_page):
 
 def test_the_demonstration_speaks_chinese(serve, open_page):
     page = film(open_page(f"{serve(empty_scene())}/?lang=zh"))
-    expect(page.locator(".film-caption")).to_contain_text("生产者 P1 要发送一条订单")
+    expect(page.locator(".film-caption")).to_contain_text("生产者 P1 把它发出去")
+    expect(page.locator(".film-verdict")).to_contain_text("Broker 锁：开")
 
 
 def test_its_world_opens_in_the_lab(serve, open_page):

@@ -4,12 +4,17 @@ import copy
 import gzip
 import itertools
 import json
+from collections import Counter
 from concurrent.futures import Future
 
 import pytest
 
-from app.lab.demonstration import CHAPTERS, Demonstration, DemonstrationMaker
+from app.lab.demonstration import SCENARIO, TAKES, Demonstration, DemonstrationMaker
+from app.lessons.lesson_files import lesson_names
 from app.patch import apply_patch
+from engine.lab.command import parse_command
+from engine.lab.run import LabRun
+from engine.lab.scenario_files import load_scenario
 
 
 def made(maker):
@@ -24,58 +29,144 @@ def film():
     return made(DemonstrationMaker(Future()))
 
 
+@pytest.fixture(scope="module")
 def views(film):
     """Chapter -> the view at its end."""
     film = copy.deepcopy(film)  # applying a patch changes the tree, here and below
-    view, pictures = film["view"], iter(film["pictures"])
-    time_us, operations = next(pictures)
+    view = film["view"]
     ends = {}
     for chapter in film["chapters"]:
-        while time_us is not None and time_us <= chapter["end_us"]:
+        for _, operations in chapter["pictures"]:
             view = apply_patch(view, operations)
-            time_us, operations = next(pictures, (None, None))
         ends[chapter["name"]] = copy.deepcopy(view)
     return ends
 
 
-def test_it_takes_half_a_minute(film):
-    length_ms = sum(chapter["play_ms"] + chapter["rest_ms"] for chapter in film["chapters"])
-    assert 28_000 <= length_ms <= 34_000
+def being_handled(view, consumer):
+    return [key for call in view["nodes"][consumer]["listener_calls"] for key in call["keys"]]
 
 
-def test_its_chapters_follow_each_other_without_a_gap(film):
+def broken(view):
+    return [invariant["name"] for invariant in view["invariants"] if not invariant["ok"]]
+
+
+def locks(view):
+    """Queue -> the node that the broker has given it to."""
+    nodes = view["nodes"]
+    names = {nodes[name].get("client_id"): name for name in ("C1", "C2")}
+    return {
+        f"{lock['topic']}@{lock['queue_id']}": names.get(lock["client_id"])
+        for lock in nodes["B1"]["locks"]
+        if not lock["topic"].startswith("%")
+    }
+
+
+def test_it_takes_three_quarters_of_a_minute_and_the_duplicate_is_seen_within_half_a_minute(film):
+    length_ms = {chapter["name"]: chapter["play_ms"] + chapter["rest_ms"] for chapter in film["chapters"]}
+    assert 35_000 <= sum(length_ms.values()) <= 46_000
+    names = list(length_ms)
+    assert sum(length_ms[name] for name in names[: names.index("duplicate") + 1]) < 30_000
+
+
+def test_the_chapters_of_a_run_follow_each_other_without_a_gap(film):
     chapters = film["chapters"]
-    assert [chapter["name"] for chapter in chapters] == [chapter.name for chapter in CHAPTERS]
+    assert [chapter["name"] for chapter in chapters] == [chapter.name for take in TAKES for chapter in take.chapters]
     assert chapters[0]["begin_us"] == film["view"]["time_us"]
     for one, other in itertools.pairwise(chapters):
-        assert one["end_us"] == other["begin_us"]
         assert one["begin_us"] < one["end_us"]
+        if one["take"] == other["take"]:
+            assert one["end_us"] == other["begin_us"]
 
 
-def test_each_caption_is_true_at_the_end_of_its_chapter(film):
-    view = views(film)
-    assert view["route"]["nodes"]["B1"]["commit_log"]["records"] == []
-    (record,) = view["send"]["nodes"]["B1"]["commit_log"]["records"]
-    queue = view["send"]["nodes"]["B1"]["topics"]["orders"]["queues"][str(record["queue_id"])]
-    assert queue["entries"][0]["offset"] == record["offset"]
-    assert any(view["pull"]["nodes"][name]["listener_calls"] for name in ("C1", "C2"))
-    owned = [view["many"]["nodes"][name]["process_queues"] for name in ("C1", "C2")]
-    assert [sum(queue["topic"] == "orders" for queue in queues.values()) for queues in owned[:1]] == [1]
-    assert max(queue["message_count"] for queue in owned[0].values()) > 3
-    assert view["kill"]["nodes"]["C2"]["status"] == "crashed"
-    taken = view["kill"]["nodes"]["C1"]["process_queues"]
-    assert sum(queue["topic"] == "orders" for queue in taken.values()) == 2
-    left = view["end"]["nodes"]["C1"]["process_queues"]
-    assert all(queue["message_count"] == 0 for queue in left.values())
+def test_the_pictures_of_a_chapter_lie_within_it_in_order(film):
+    for chapter in film["chapters"]:
+        times = [time for time, _ in chapter["pictures"]]
+        assert times == sorted(times)
+        assert chapter["begin_us"] <= times[0]
+        assert times[-1] <= chapter["end_us"]
 
 
-def test_the_figures_of_the_captions_come_from_the_run(film):
+def test_the_second_run_begins_where_the_first_one_came_to_the_point(film):
+    chapters = {chapter["name"]: chapter for chapter in film["chapters"]}
+    assert chapters["refused"]["begin_us"] == chapters["join"]["begin_us"]
+    assert chapters["refused"]["pictures"][0][0] == chapters["join"]["begin_us"]
+
+
+def test_one_order_goes_into_the_log_the_queue_and_the_consumer(views):
+    broker = views["send"]["nodes"]["B1"]
+    (record,) = broker["commit_log"]["records"]
+    (entry,) = broker["topics"]["Orders"]["queues"]["1"]["entries"]
+    assert (entry["offset"], entry["key"]) == (record["offset"], record["key"])
+    assert being_handled(views["consume"], "C1") == [entry["key"]]
+
+
+def test_before_the_lock_is_off_each_queue_is_held_by_its_one_owner(views):
+    view = views["order"]
+    assert locks(view) == {"Orders@0": "C1", "Orders@1": "C1"}
+    assert view["nodes"]["B1"]["switched_off"] == []
+    calls = view["nodes"]["C1"]["listener_calls"]
+    assert sorted((call["queue_id"], len(call["keys"])) for call in calls) == [(0, 1), (1, 1)]
+    assert broken(view) == []
+
+
+def test_without_the_lock_both_handle_the_same_order_at_once_and_the_invariant_says_so(views):
+    assert views["off"]["nodes"]["B1"]["switched_off"] == ["broker-lock"]
+    assert broken(views["join"]) == []
+    view = views["duplicate"]
+    (key,) = set(being_handled(view, "C1")) & set(being_handled(view, "C2"))
+    assert broken(view) == ["one-consumption-per-queue"]
+    (violation,) = next(each for each in view["invariants"] if not each["ok"])["violations"]
+    assert violation["anomaly"] == "duplicate"
+    assert violation["messages"] == [key]
+
+
+def test_with_the_lock_the_newcomer_gets_the_queue_only_when_its_owner_gave_it_up(views):
+    refused = views["refused"]
+    assert refused["nodes"]["B1"]["switched_off"] == []
+    assert locks(refused)["Orders@1"] == "C1"
+    assert "Orders@1" not in refused["nodes"]["C2"]["process_queues"]
+    assert being_handled(refused, "C2") == []
+    assert locks(views["handover"])["Orders@1"] == "C2"
+    assert "Orders@1" not in views["handover"]["nodes"]["C1"]["process_queues"]
+
+
+def test_with_the_lock_everything_is_handled_once_and_all_invariants_hold(views):
+    view = views["end"]
+    assert broken(view) == []
+    queues = view["nodes"]["B1"]["topics"]["Orders"]["queues"]
+    assert [queue["committed"]["shop"] for queue in queues.values()] == [queue["max"] for queue in queues.values()]
+    assert sum(queue["max"] for queue in queues.values()) == view["nodes"]["P1"]["acknowledged"]
+
+
+def handled(*commands, at_us):
+    """Key -> how often it was handled, in a run of the film's scenario that knows nothing of the film."""
+    with LabRun(load_scenario(SCENARIO)) as run:
+        run.run_to_time(at_us)
+        for command in commands:
+            run.apply(parse_command(command))
+        run.run_to_time(run.world.end_us)
+        return Counter(ended.key for ended in run.world.history.consumes_ended)
+
+
+def test_the_figures_of_the_captions_come_from_the_runs(film, views):
     texts = {chapter["name"]: chapter["text"] for chapter in film["chapters"]}
-    sent = views(film)["end"]["nodes"]["P1"]["acknowledged"]
+    switched_us = next(chapter["begin_us"] for chapter in film["chapters"] if chapter["name"] == "off")
+    switch = {"kind": "lock-switch", "target": "B1", "lock": "broker-lock", "on": False}
+    without, once = handled(switch, at_us=switched_us), handled(at_us=switched_us)
+    assert set(once.values()) == {1}
+    assert len(once) == views["end"]["nodes"]["P1"]["acknowledged"]
+    twice = sum(times == 2 for times in without.values())
+    assert twice > 1
     for language in ("en", "zh"):
-        assert str(sent) in texts["end"][language]
-    assert "none is lost" in texts["end"]["en"]
+        assert being_handled(views["duplicate"], "C2")[0] in texts["duplicate"][language]
+        assert f" {twice} " in texts["twice"][language]
+        assert f" {len(once)} " in texts["end"][language]
     assert " 0 invariants" not in texts["end"]["en"]
+
+
+def test_it_leads_to_its_own_world_and_to_a_lesson(film):
+    assert film["address"] == f"/lab/{SCENARIO}"
+    assert film["lesson"].removeprefix("/tutorials/") in lesson_names()
 
 
 def test_it_is_the_same_film_every_time(film):
