@@ -75,10 +75,9 @@ def _compare_lists(
     head = _common_head(old, new)
     if head == len(old) == len(new):
         return
-    # A list that lost its beginning and grew at its end has no common head: the search is for that case.
-    overlap = head if head == len(old) else 0 if head else _overlap(old, new)
     tail = _common_tail(old, new, min(len(old), len(new)) - head)
-    if overlap >= head + tail and overlap:
+    overlap = _overlap(old, new, max(1, head + tail))
+    if overlap:
         operations.append(["append", path, new[overlap:], len(new)])
     elif head + tail:
         operations.append(["splice", path, head, len(old) - head - tail, new[head : len(new) - tail]])
@@ -106,9 +105,9 @@ def _common_tail(old: list[JsonValue], new: list[JsonValue], limit: int) -> int:
     return count
 
 
-def _overlap(old: list[JsonValue], new: list[JsonValue]) -> int:
-    """How many items at the end of ``old`` are the first items of ``new`` (the largest such number)."""
-    for length in range(min(len(old), len(new)), 0, -1):
+def _overlap(old: list[JsonValue], new: list[JsonValue], at_least: int) -> int:
+    """How many items at the end of ``old`` are the first items of ``new`` (the largest such number); 0: fewer."""
+    for length in range(min(len(old), len(new)), at_least - 1, -1):
         if _same(old[-length], new[0]) and _lists_equal(old[-length:], new[:length]):
             return length
     return 0

@@ -72,6 +72,11 @@ class Viewer:
         return True
 
     @property
+    def has_room(self) -> bool:
+        """Whether the next state, as a patch or as a snapshot, may go to this viewer."""
+        return self.waits_for_snapshot or (self.phase is Phase.FOLLOWS and len(self._unacknowledged) < WINDOW)
+
+    @property
     def waits_for_snapshot(self) -> bool:
         """Whether the next state may go to this viewer as a snapshot."""
         return self.phase is Phase.WANTS_SNAPSHOT and len(self._snapshots) < SNAPSHOT_WINDOW

@@ -226,11 +226,11 @@ def _tell(exploration: Exploration, request: ExplorationRequest, spent: TimeSpen
     finding = state.finding
     if finding is None:
         bound = f"all schedules with up to {plan.bounds.max_stalls} stalls were run"
-        click.echo(f"nothing found: {bound if bounded.is_complete else 'the search is not complete'}")
+        click.echo(f"nothing found: {bound if state.is_complete else 'the search is not complete'}")
         if state.unconfirmed:
             click.echo(f"{state.unconfirmed} schedules broke something in the rehearsal, none of them on the stage")
         why = explain_nothing(plan, request.without)
-        if why is not None and bounded.is_complete:
+        if why is not None and state.is_complete:
             click.echo(why["en"])
         return
     violation = finding.violation

@@ -81,6 +81,11 @@ class Audience:
         return list(self._viewers)
 
     @property
+    def has_room(self) -> bool:
+        """Whether anybody may get a view now. Who has not confirmed the last ones would only get further behind."""
+        return any(viewer.has_room for viewer, _ in self._viewers.values())
+
+    @property
     def wants_snapshot(self) -> bool:
         """Whether somebody waits for a whole view."""
         return any(viewer.waits_for_snapshot for viewer, _ in self._viewers.values())

@@ -3,11 +3,13 @@
 address, flush, switched_off (names of engine.lab.switches)
 commit_log    min, max, flushed, dispatched, records (the last ones: offset, size, topic, queue_id, queue_offset,
               key, tags, body, born_ms, store_ms, reconsume_times)
-topics        by name: kind ("normal" | "retry" | "dlq" | "system"), queues by id: min, max,
+topics        by name: kind ("normal" | "retry" | "dlq" | "half" | "op" | "system"), queues by id: min, max,
               committed (group -> offset), entries (the last ones: queue_offset, offset, key)
 groups        by name: members (client ids), lag, assignment (topic -> queue id -> client id)
 locks         group, topic, queue_id, client_id, since_ms, age_ms, lease_ms
 delay_levels  level, delay_ms, max, offset, waiting; only levels that were used
+transactions  null while there was no half message, else as in app.observation.transactions_view, but with virtual
+              times: next_round_us, and per message born_us, ask_from_us
 held_pulls    group, topic, queue_id, offset, since_ms, timeout_ms, client_id
 """
 
@@ -16,17 +18,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.json_types import JsonObject, JsonValue
-from app.lab.bounds import ENTRIES_SHOWN, RECORDS_SHOWN
+from app.lab.bounds import ENTRIES_SHOWN, HALF_MESSAGES_SHOWN, RECORDS_SHOWN
+from app.lab.client_view import world_us
 from app.observation.commit_log_tail import CommitLogTail
 from app.observation.groups_view import GroupsView
 from app.observation.topics_view import Committed, TopicsView, committed_offsets
-from engine.protocol.names import SCHEDULE_TOPIC
+from app.observation.transactions_view import TransactionsView
+from engine.protocol.names import SCHEDULE_TOPIC, TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
+from engine.runtime.lab_clock import WORLD_BEGIN_MS
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
     from engine.store.consume_queue import ConsumeQueue
 
 _NO_KEY = ""
+#: What to call the two topics of transactions; to the broker they are system topics.
+_TRANSACTION_KINDS = {TRANSACTION_HALF_TOPIC: "half", TRANSACTION_OP_HALF_TOPIC: "op"}
 
 
 class BrokerView:
@@ -37,6 +44,7 @@ class BrokerView:
         self._tail = CommitLogTail(broker.store)
         self._kinds = TopicsView(broker)
         self._groups = GroupsView(broker)
+        self._transactions = TransactionsView(broker, HALF_MESSAGES_SHOWN)
         #: Commit-log offset -> the record as shown. A broker's log only grows while it runs.
         self._records: dict[int, JsonObject] = {}
         #: (topic, queue id) -> (what it was made from, view).
@@ -46,6 +54,8 @@ class BrokerView:
         """A tree whose unchanged queues and records are the same objects as before."""
         committed, _ = committed_offsets(self.broker)
         groups, _ = self._groups.build(committed)
+        # First: the keys of op messages come from it.
+        transactions = self._transactions_view()
         return {
             "address": self.broker.address,
             "commit_log": self._commit_log(),
@@ -53,6 +63,7 @@ class BrokerView:
             "groups": {name: _group_view(group) for name, group in groups.items()},
             "locks": [],
             "delay_levels": self._delay_levels(),
+            "transactions": transactions,
             "held_pulls": _held_pulls(groups),
         }
 
@@ -113,7 +124,7 @@ class BrokerView:
                 queues = {str(queue_id): self._empty_queue(name, queue_id, committed) for queue_id in range(count)}
                 topics[name] = {"kind": kind, "queues": queues}
         for name, queue_id, queue in store.consume_queues():
-            kind = self._kinds.kind(name)
+            kind = _TRANSACTION_KINDS.get(name) or self._kinds.kind(name)
             topic = topics.setdefault(name, {"kind": kind, "queues": {}})
             topic["queues"][str(queue_id)] = self._queue(name, queue_id, queue, committed)
         return topics
@@ -132,14 +143,36 @@ class BrokerView:
             return known[1]
         first = max(minimum, maximum - ENTRIES_SHOWN)
         entries: list[JsonValue] = [
-            {"queue_offset": first + number, "offset": offset, "key": self._key(offset)}
+            {"queue_offset": first + number, "offset": offset, "key": self._key(topic, first + number, offset)}
             for number, (offset, _, _) in enumerate(queue.entries(first, maximum - first))
         ]
         view: JsonObject = {"min": minimum, "max": maximum, "committed": dict(offsets), "entries": entries}
         self._queues[(topic, queue_id)] = (made_from, view)
         return view
 
-    def _key(self, commit_log_offset: int) -> str:
+    def _transactions_view(self) -> JsonObject | None:
+        """In virtual time: then nothing of it changes while nothing happens."""
+        view = self._transactions.build()
+        if view is None:
+            return None
+        clock = self.broker.runtime.clock
+        skew_ms = clock.now_ms() - WORLD_BEGIN_MS - clock.monotonic_us() // 1_000
+        messages = [
+            {
+                **{name: value for name, value in message.items() if not name.endswith("_ms")},
+                "born_us": world_us(message["born_ms"], skew_ms),
+                "ask_from_us": world_us(message["ask_from_ms"], skew_ms),
+            }
+            for message in view["messages"]
+        ]
+        shown = {**view, "messages": messages, "next_round_us": world_us(view["next_round_ms"], skew_ms)}
+        del shown["next_round_ms"]
+        return shown
+
+    def _key(self, topic: str, queue_offset: int, commit_log_offset: int) -> str:
+        """An op message has the key of the half message that it decides."""
+        if topic == TRANSACTION_OP_HALF_TOPIC:
+            return self._transactions.key_decided_by(queue_offset)
         record = self._records.get(commit_log_offset)
         if record is not None:
             return str(record["key"])

@@ -1,6 +1,8 @@
 """What a lab client holds, for its lane on the stage.
 
 producer   group, client_id, sent, acknowledged, failed, unknown, in_flight (key, since_us)
+           transactions: null, or of one that sends in transactions: running (key, check, since_us), ended (the last
+           ones: key, check, result, time_us); check is 0 for the local transaction itself, n for the nth check-back
 consumer   group, topic, client_id, process_queues by "topic@queue id": topic, broker, queue_id, tree,
            consuming_tree (see app.lab.tree_view), message_count, cached_bytes, dropped, locked, consume_offset,
            next_pull_offset, last_pull_us, pull_in_flight, consume_lock (owner, waiters, on);
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from engine.client.message_queue_lock import MessageQueueLock
     from engine.client.process_queue import ProcessQueue
     from engine.lab.consumer_role import ConsumerRole
+    from engine.lab.local_transactions import LocalTransactions
     from engine.lab.producer_role import ProducerRole
     from engine.protocol.message_queue import MessageQueue
     from engine.runtime.engine_lock import EngineLock
@@ -48,7 +51,20 @@ def producer_view(role: ProducerRole) -> JsonObject:
         "failed": role.refused,
         "unknown": role.unknown,
         "in_flight": in_flight,
+        "transactions": None if role.local_transactions is None else _transactions_view(role.local_transactions),
     }
+
+
+def _transactions_view(transactions: LocalTransactions) -> JsonObject:
+    running: list[JsonValue] = [
+        {"key": call.key, "check": call.check, "since_us": call.since_us}
+        for call in islice(transactions.running.values(), IN_FLIGHT_SHOWN)
+    ]
+    ended: list[JsonValue] = [
+        {"key": call.key, "check": call.check, "result": call.result, "time_us": call.time_us}
+        for call in transactions.ended
+    ]
+    return {"running": running, "ended": ended}
 
 
 def consumer_view(role: ConsumerRole) -> JsonObject:
@@ -107,7 +123,7 @@ def _order(
     service = consumer.consume_service
     request = service.slices.get(queue) if isinstance(service, ConsumeMessageOrderlyService) else None
     return {
-        "locked_us": _world_us(process_queue.last_lock_timestamp, skew_ms),
+        "locked_us": world_us(process_queue.last_lock_timestamp, skew_ms),
         "lock_lease_ms": process_queue.lock_max_live_time_ms,
         "local_lock": _local_lock(queue, consumer.message_queue_lock),
         "consuming": process_queue.consuming,
@@ -135,7 +151,7 @@ def _lock(lock: EngineLock) -> JsonObject:
     return {"owner": lock.owner, "waiters": list(lock.waiters), "on": lock.enabled}
 
 
-def _world_us(timestamp_ms: int, skew_ms: int) -> int:
+def world_us(timestamp_ms: int, skew_ms: int) -> int:
     """Virtual time at which the node's wall clock showed ``timestamp_ms``."""
     return (timestamp_ms - skew_ms - WORLD_BEGIN_MS) * 1_000
 
@@ -161,7 +177,7 @@ def _process_queue(
         "locked": process_queue.locked,
         "consume_offset": consume_offset,
         "next_pull_offset": greatest + 1 if greatest or process_queue.msg_count else consume_offset,
-        "last_pull_us": _world_us(process_queue.last_pull_timestamp, skew_ms),
+        "last_pull_us": world_us(process_queue.last_pull_timestamp, skew_ms),
         "pull_in_flight": f"{queue.topic} {queue.broker_name} {queue.queue_id}" in pulls,
         "consume_lock": _lock(process_queue.consume_lock),
     }

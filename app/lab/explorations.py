@@ -177,6 +177,8 @@ def explore_in_process(sender: Connection, name: str, text: str, fields: dict[st
     try:
         for state in _states(exploration, request):
             sender.send(state)
+    except LabError as error:
+        sender.send({**exploration.state.to_dict(), "phase": "failed", "error": dict(error.text)})
     except BrokenPipeError:
         return
     finally:
@@ -194,6 +196,8 @@ def _states(exploration: Exploration, request: ExplorationRequest) -> Iterator[J
             **exploration.state.to_dict(),
             "world": exploration.plan.world.value,
             "max_stalls": exploration.plan.bounds.max_stalls,
+            "from_ms": exploration.plan.setting.begin_us // 1_000,
+            "to_ms": exploration.plan.setting.end_us // 1_000,
             "seconds": round(time.monotonic() - started, 3),
             "cpu_seconds": round(cpu_s, 3),
         }
@@ -204,6 +208,6 @@ def _states(exploration: Exploration, request: ExplorationRequest) -> Iterator[J
         if time.monotonic() - said_at >= SAY_EVERY_S:
             said_at = time.monotonic()
             yield state()
-    nothing = exploration.state.finding is None and exploration.state.bounded.is_complete
+    nothing = exploration.state.finding is None and exploration.state.is_complete
     why = explain_nothing(exploration.plan, request.without) if nothing else None
     yield {**state(), "why": None if why is None else dict(why)}

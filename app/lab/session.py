@@ -181,6 +181,9 @@ class WorldSession:
     def command(self, data: object) -> None:
         """Do something to the world. Raises :class:`LabRefused`."""
         self._require_ready()
+        if isinstance(self._job, ChangeSetting):
+            # The world in which it would be done is about to be replaced.
+            raise LabRefused("server_busy")
         try:
             command = parse_command(data)
         except LabError as error:
@@ -314,6 +317,8 @@ class WorldSession:
         """Whether viewers should get a view now."""
         if self.audience.wants_snapshot:
             return True
+        if self.audience.count and not self.audience.has_room:
+            return False
         return self.is_dirty and (self.is_urgent or now >= self._next_frame)
 
     def send_frame(self, now: float) -> None:

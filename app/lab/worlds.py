@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import secrets
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 
 from app.json_types import JsonObject
 from app.lab.audience import Audience, Transport
@@ -282,7 +283,9 @@ class LabWorlds:
         try:
             is_done = film.advance(lambda: self._clock() >= deadline)
         except Exception as error:
-            film.answer.set_exception(error)
+            # Whoever asked may have given up meanwhile: a film is then over as well.
+            with contextlib.suppress(InvalidStateError):
+                film.answer.set_exception(error)
             is_done = True
         if is_done:
             self._films.remove(film)

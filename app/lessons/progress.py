@@ -22,7 +22,7 @@ from app.json_types import JsonObject
 log = logging.getLogger("glassmq.http")
 
 FILE_NAME = "lessons.db"
-#: Rows of all browsers together: some 3,000 browsers that have done all steps of two lessons.
+#: Rows of all browsers together: some 1,000 browsers that have done all steps of all lessons.
 ROWS_MAX = 50_000
 _TABLE = "steps_done"
 _COLUMNS: dict[str, Any] = {

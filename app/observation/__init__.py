@@ -18,6 +18,7 @@ be cut. The state::
     commit_log   min_offset, max_offset, flushed_offset, dispatched_offset, file_count,
                  files (the last ones: name, size, start), tail (records, newest last)
     locks        by group: "topic@queue id" -> client_id, since_ms, age_ms, lease_ms
+    transactions null, or half and op messages: see app.observation.transactions_view
     rates        the last full second: second, in_messages, out_messages, in_bytes, out_bytes,
                  put_p50_us, put_p99_us, deliver_p50_ms, deliver_p99_ms
     log          the last lines: ms, level, part, text

@@ -17,6 +17,8 @@ SUBSCRIPTIONS_PER_GROUP_MAX = 100
 OFFSET_PAIRS_MAX = 2_000
 HELD_PULLS_MAX = 500
 LOCKS_MAX = 500
+#: Half messages.
+HALF_MESSAGES_MAX = 50
 #: Records of the commit log's tail.
 TAIL_RECORDS_MAX = 50
 #: Characters of a text that a client chose (client ids, expressions).

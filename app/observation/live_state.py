@@ -16,6 +16,7 @@ from app.observation.groups_view import GroupsView
 from app.observation.message_search import MessageSearch
 from app.observation.recent_log import RecentLog
 from app.observation.topics_view import TopicsView, committed_offsets
+from app.observation.transactions_view import TransactionsView
 from app.version import version
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class LiveState:
         self._groups = GroupsView(broker)
         self._connections = ConnectionsView(broker)
         self._tail = CommitLogTail(broker.store)
+        self._transactions = TransactionsView(broker)
         self.search = MessageSearch(broker)
 
     def build(self) -> JsonObject:
@@ -53,6 +55,7 @@ class LiveState:
             "groups": groups,
             "commit_log": self._commit_log(),
             "locks": self._groups.locks(now_ms),
+            "transactions": self._transactions.build(),
             "rates": asdict(self._broker.stats.last_second(now_ms)),
             "log": self._recent_log.lines(),
             "omitted": {

@@ -18,7 +18,8 @@ late END_TRANSACTION names the old place. The broker does not notice that both m
 consumers of transactional messages must expect duplicates, in RocketMQ as here.
 
 The two offsets are stored as those of consumer group CID_RMQ_SYS_TRANS. Simplified: one round handles one queue, as
-there is only one; op messages of messages that were put off are recognized in later rounds too.
+there is only one; op messages of messages that were put off are recognized in later rounds too; to be put off is not
+counted as a check (RocketMQ counts it, and gives up a message that wants more than 15 rounds without ever asking).
 """
 
 from __future__ import annotations
@@ -98,6 +99,7 @@ class TransactionalMessageService:
 
     :ivar checks_sent: how many times producers were asked.
     :ivar discarded_messages: how many half messages were given up.
+    :ivar next_round_ms: when the next round is due, by the broker's clock; 0 before ``start``.
     """
 
     def __init__(self, broker: Broker) -> None:
@@ -108,10 +110,21 @@ class TransactionalMessageService:
         self._turn = 0
         self.checks_sent = 0
         self.discarded_messages = 0
+        self.next_round_ms = 0
 
     def start(self, tasks: BackgroundTasks) -> None:
         """Check at every interval from now on."""
-        tasks.every(self._broker.config.transaction_check_interval_ms, self.check, "transaction check")
+        tasks.every(self._broker.config.transaction_check_interval_ms, self._check_and_wait, "transaction check")
+        self._note_next_round()
+
+    async def _check_and_wait(self) -> None:
+        try:
+            await self.check()
+        finally:
+            self._note_next_round()
+
+    def _note_next_round(self) -> None:
+        self.next_round_ms = self._clock.now_ms() + self._broker.config.transaction_check_interval_ms
 
     # ------------------------------------------------------------------------------ putting
 

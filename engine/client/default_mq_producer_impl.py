@@ -54,8 +54,12 @@ class DefaultMQProducerImpl:
         return self._group
 
     def publish_topics(self) -> Iterable[str]:
-        """Topics that this producer has sent to."""
+        """Topics that this producer has sent to, and those of :meth:`keep_route`."""
         return tuple(self._publish_infos)
+
+    def keep_route(self, topic: str) -> None:
+        """Know the brokers of ``topic`` before anything is sent to it."""
+        self._publish_infos.setdefault(topic, None)
 
     def route_changed(self, topic: str, route: TopicRouteData) -> None:
         """Take over the queues of ``route``."""

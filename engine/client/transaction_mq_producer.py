@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.client.client_settings import DEFAULT_NAME_SERVER_ADDRESS
+from engine.client.consume_workers import is_being_cancelled
 from engine.client.default_mq_producer import DefaultMQProducer
 from engine.client.errors import IllegalClientArgument, MQClientError
 from engine.client.send_result import SendResult, SendStatus
@@ -32,6 +33,7 @@ from engine.protocol.message_properties import (
     PROPERTY_PRODUCER_GROUP,
     PROPERTY_TRANSACTION_PREPARED,
 )
+from engine.protocol.names import AUTO_CREATE_TOPIC_KEY_TOPIC
 from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
 from engine.remoting.channel import Channel
@@ -91,6 +93,9 @@ class TransactionMQProducer(DefaultMQProducer):
         if self.transaction_listener is None:
             raise IllegalClientArgument("a TransactionMQProducer needs a transaction_listener")
         self.instance.remoting_client.register_processor(RequestCode.CHECK_TRANSACTION_STATE, self._check_received)
+        # A member that has sent nothing yet, after a restart for one, must be there to be asked: it heartbeats to the
+        # brokers whose address it knows. RocketMQ gives every producer this route, for the same effect.
+        self._impl.keep_route(AUTO_CREATE_TOPIC_KEY_TOPIC)
         await super().start()
         for number in range(CHECK_WORKERS):
             self.instance.background.spawn(self._answer_checks(), f"transaction check {number}")
@@ -128,7 +133,9 @@ class TransactionMQProducer(DefaultMQProducer):
         """What the listener says, and what went wrong in it."""
         try:
             answer = await self.instance.runtime.call_listener(function, *arguments)
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
+            if is_being_cancelled():
+                raise
             _log.exception("the transaction listener of group %s failed", self.group)
             return LocalTransactionState.UNKNOW, f"{type(error).__name__}: {error}"
         if answer is None:

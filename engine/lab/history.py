@@ -73,6 +73,22 @@ class ConsumeEnded(NamedTuple):
     result: str
 
 
+class LocalTransactionEnded(NamedTuple):
+    """A transaction listener has answered.
+
+    ``check``: 0: it executed the local transaction; n: it answered the nth check-back. ``result``: ``commit``,
+    ``rollback``, ``unknown`` or ``throws``; the broker may never hear of it.
+    """
+
+    event: int
+    time_us: int
+    node: str
+    group: str
+    key: str
+    check: int
+    result: str
+
+
 class CommandApplied(NamedTuple):
     """Somebody outside the world did something to it, right after event ``event``."""
 
@@ -89,4 +105,5 @@ class LabHistory:
         self.sends_returned: list[SendReturned] = []
         self.consumes_began: list[ConsumeBegan] = []
         self.consumes_ended: list[ConsumeEnded] = []
+        self.transactions_ended: list[LocalTransactionEnded] = []
         self.commands: list[CommandApplied] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from engine.client.default_mq_producer import DefaultMQProducer
 from engine.client.errors import MQClientError
@@ -13,7 +13,10 @@ from engine.client.message_queue_selector import (
     SelectMessageQueueByConsistentHash,
     select_message_queue_by_hash,
 )
+from engine.client.send_result import SendResult
+from engine.client.transaction_mq_producer import TransactionMQProducer
 from engine.lab.history import SendInvoked, SendReturned
+from engine.lab.local_transactions import LocalTransactions
 from engine.lab.node_role import LabNodeRole
 from engine.lab.scenario import NodeSpec, TrafficSpec
 from engine.protocol.message import Message
@@ -29,6 +32,7 @@ class ProducerRole(LabNodeRole):
     :ivar sent: how many messages it began to send; each ends in one of ``acknowledged``, ``refused`` (certainly not
         stored) and ``unknown`` (nobody can tell), unless the process crashes before.
     :ivar in_flight: key -> virtual time in us at which the send began.
+    :ivar local_transactions: None for a producer of ordinary messages.
     """
 
     producer: DefaultMQProducer | None = None
@@ -37,6 +41,7 @@ class ProducerRole(LabNodeRole):
         super().__init__(world, spec)
         self.sent = self.acknowledged = self.refused = self.unknown = 0
         self.in_flight: dict[str, int] = {}
+        self.local_transactions = LocalTransactions(self, spec.transaction) if spec.transaction is not None else None
         #: Next message of each traffic: after a crash the application goes on with the one after.
         self.next_numbers = [0] * len(spec.traffic)
         self._consistent_hash = SelectMessageQueueByConsistentHash()
@@ -51,16 +56,25 @@ class ProducerRole(LabNodeRole):
     def is_done(self) -> bool:
         """Whether all traffic was sent and every send has ended."""
         counts = [traffic.count for traffic in self.spec.traffic]
-        return not self.in_flight and all(done >= count for done, count in zip(self.next_numbers, counts, strict=True))
+        if self.in_flight or (self.local_transactions is not None and self.local_transactions.running):
+            return False
+        return all(done >= count for done, count in zip(self.next_numbers, counts, strict=True))
 
     async def _start(self) -> None:
-        producer = DefaultMQProducer(self.runtime, self.spec.group, self.world.name_server_address, **self.settings)
+        producer = self._make_producer()
         self.producer = producer
         await producer.start()
         self._traffic_tasks = [
             asyncio.create_task(self._send_all(producer, index, traffic), name=f"sends {traffic.topic}")
             for index, traffic in enumerate(self.spec.traffic)
         ]
+
+    def _make_producer(self) -> DefaultMQProducer:
+        settings = cast("dict[str, Any]", self.settings)
+        group, name_server = self.spec.group, self.world.name_server_address
+        if self.local_transactions is None:
+            return DefaultMQProducer(self.runtime, group, name_server, **settings)
+        return TransactionMQProducer(self.runtime, group, name_server, self.local_transactions, **settings)
 
     async def _send_all(self, producer: DefaultMQProducer, index: int, traffic: TrafficSpec) -> None:
         await self.until(traffic.start_ms)
@@ -85,11 +99,7 @@ class ProducerRole(LabNodeRole):
         self.in_flight[key] = world.now_us
         status, detail, queue, offset, message_id = "ok", "", MessageQueue(traffic.topic, "", -1), -1, ""
         try:
-            if traffic.queue is None:
-                result = await producer.send(message)
-            else:
-                selector, argument = self._selector(traffic, traffic.queue, number)
-                result = await producer.send(message, selector=selector, selector_argument=argument)
+            result = await self._send_message(producer, traffic, message, number)
         except MQClientError as error:
             status, detail = "refused" if error.outcome_is_known else "unknown", str(error)
             if error.outcome_is_known:
@@ -117,6 +127,20 @@ class ProducerRole(LabNodeRole):
             )
         )
 
+    async def _send_message(
+        self, producer: DefaultMQProducer, traffic: TrafficSpec, message: Message, number: int
+    ) -> SendResult:
+        if isinstance(producer, TransactionMQProducer):
+            return (await producer.send_message_in_transaction(message, number)).send_result
+        if traffic.queue is None:
+            return await producer.send(message)
+        selector, argument = self._selector(traffic, traffic.queue, number)
+        return await producer.send(message, selector=selector, selector_argument=argument)
+
+    def half_message_stored(self, key: str) -> None:
+        """The send has ended; the local transaction begins."""
+        self.in_flight.pop(key, None)
+
     def _selector(self, traffic: TrafficSpec, queue: int | str, number: int) -> tuple[MessageQueueSelector, object]:
         match queue:
             case "by-hash":
@@ -132,14 +156,19 @@ class ProducerRole(LabNodeRole):
         for task in self._traffic_tasks:
             task.cancel()
         await asyncio.gather(*self._traffic_tasks, return_exceptions=True)
-        self.in_flight.clear()
+        self._end_calls()
         if self.producer is not None:
             await self.producer.shutdown()
 
     def _forget(self) -> None:
         self.producer = None
         self._traffic_tasks = []
+        self._end_calls()
+
+    def _end_calls(self) -> None:
         self.in_flight.clear()
+        if self.local_transactions is not None:
+            self.local_transactions.forget_running()
 
 
 def _nth_queue(queues: Sequence[MessageQueue], message: Message, argument: object) -> MessageQueue:

@@ -52,6 +52,19 @@ class ListenerResult(StrEnum):
     ROLLBACK = "rollback"
 
 
+class TransactionWord(StrEnum):
+    """How a call of a producer's transaction listener ends."""
+
+    COMMIT = "commit"
+    ROLLBACK = "rollback"
+    #: UNKNOW: ask me later.
+    UNKNOWN = "unknown"
+    #: Counts as UNKNOWN.
+    THROWS = "throws"
+    #: A check only: what the database of the producer group says, see :mod:`engine.lab.local_transactions`.
+    LOOKED_UP = "looked-up"
+
+
 class FaultKind(StrEnum):
     """What random faults may do; see :mod:`engine.lab.sweep`."""
 
@@ -123,6 +136,22 @@ class TrafficSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class TransactionSpec:
+    """How a producer's transaction listener behaves. With it everything the producer sends is sent in a transaction.
+
+    :ivar executes: how local transactions end: message n takes word n, and round again.
+    :ivar duration_ms: how long one takes.
+    :ivar checks: how the check-backs of a message are answered: the nth takes word n, later ones the last word.
+    :ivar check_duration_ms: how long an answer takes.
+    """
+
+    executes: tuple[TransactionWord, ...] = (TransactionWord.COMMIT,)
+    duration_ms: int = 10
+    checks: tuple[TransactionWord, ...] = (TransactionWord.LOOKED_UP,)
+    check_duration_ms: int = 5
+
+
+@dataclass(frozen=True, slots=True)
 class ListenerSpec:
     """How a consumer's listener behaves.
 
@@ -167,6 +196,7 @@ class NodeSpec:
 
     :ivar group: producer and consumer.
     :ivar traffic: producer; empty for one that only exists.
+    :ivar transaction: producer; None: it sends ordinary messages.
     :ivar topic: consumer, as are all below but ``flush``, ``disk`` and ``settings``.
     :ivar model: ``clustering`` or ``broadcasting``.
     :ivar orderly: the listener gets the messages of a queue one after the other.
@@ -180,6 +210,7 @@ class NodeSpec:
     role: Role
     group: str = ""
     traffic: tuple[TrafficSpec, ...] = ()
+    transaction: TransactionSpec | None = None
     topic: str = ""
     expression: str = "*"
     model: str = "clustering"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Sequence
 
 from engine.lab.errors import SettingRefused
 from engine.lab.refusal_texts import SETTING_TWICE
@@ -15,6 +16,8 @@ from engine.lab.scenario import (
     Role,
     SettingValue,
     TrafficSpec,
+    TransactionSpec,
+    TransactionWord,
 )
 from engine.lab.scenario_yaml import Section
 from engine.lab.settings import check_settings, find_setting
@@ -36,7 +39,7 @@ DELAY_LEVEL_MAX = 18
 SELECTORS = ("by-hash", "by-consistent-hash")
 
 #: Features of RocketMQ that this version's nodes do not have.
-_NOT_YET = ("transaction", "transactions", "master", "slave_of", "replicas", "acl", "unit")
+_NOT_YET = ("master", "slave_of", "replicas", "acl", "unit")
 
 
 def parse_node(name: str, section: Section) -> NodeSpec:
@@ -65,15 +68,54 @@ def _broker(name: str, section: Section) -> NodeSpec:
 
 
 def _producer(name: str, section: Section) -> NodeSpec:
+    transaction = _transaction(section.section("transaction"))
+    parts = section.sections("traffic", max_count=20)
+    traffic = tuple(_traffic(part) for part in parts)
+    for part, spec in zip(parts, traffic, strict=True) if transaction is not None else ():
+        # The client refuses the one, and has no method for the other.
+        if spec.delay_level:
+            raise part.fail("delay_level", "is not allowed: a transactional message cannot be delayed")
+        if spec.queue is not None:
+            raise part.fail("queue", "is not allowed: a transactional message cannot choose its queue")
     return NodeSpec(
         name,
         Role.PRODUCER,
         group=_group(section),
-        traffic=tuple(_traffic(part) for part in section.sections("traffic", max_count=20)),
+        traffic=traffic,
+        transaction=transaction,
         start_ms=section.integer("start_ms", 0, TIME_MAX_MS, 0),
         stop_ms=section.optional_integer("stop_ms", 0, TIME_MAX_MS),
         settings=_settings(section, Role.PRODUCER),
     )
+
+
+#: What only a check can answer.
+_CHECK_WORDS = (TransactionWord.LOOKED_UP,)
+
+
+def _transaction(section: Section | None) -> TransactionSpec | None:
+    if section is None:
+        return None
+    usual = TransactionSpec()
+    spec = TransactionSpec(
+        executes=_transaction_words(section, "executes", [w for w in TransactionWord if w not in _CHECK_WORDS])
+        or usual.executes,
+        duration_ms=section.integer("duration_ms", 0, TIME_MAX_MS, usual.duration_ms),
+        checks=_transaction_words(section, "checks", list(TransactionWord)) or usual.checks,
+        check_duration_ms=section.integer("check_duration_ms", 0, TIME_MAX_MS, usual.check_duration_ms),
+    )
+    section.finish()
+    return spec
+
+
+def _transaction_words(section: Section, field: str, allowed: Sequence[TransactionWord]) -> tuple[TransactionWord, ...]:
+    """One word, or several separated by commas; empty where nothing stands."""
+    text = section.text(field, "", max_length=200)
+    words = [word.strip() for word in text.split(",")] if text else []
+    for word in words:
+        if word not in allowed:
+            raise section.fail(field, f"{word!r} is not allowed; allowed: {', '.join(allowed)}")
+    return tuple(TransactionWord(word) for word in words)
 
 
 def _consumer(name: str, section: Section) -> NodeSpec:

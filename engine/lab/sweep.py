@@ -47,6 +47,8 @@ _FRAMES = (
     "reply to QUERY_CONSUMER_OFFSET",
     "reply to SEND_MESSAGE_V2",
 )
+#: The same where messages are sent in transactions.
+_TRANSACTION_FRAMES = (*_FRAMES, "END_TRANSACTION", "CHECK_TRANSACTION_STATE")
 
 
 class PlannedCommand(NamedTuple):
@@ -97,7 +99,7 @@ def plan_faults(scenario: Scenario, seed: int) -> list[PlannedCommand]:
     if not model.kinds or not model.max_faults:
         return plan
     over_ms = round(scenario.duration_ms * FAULTS_OVER_AT)
-    begin_until_ms = min(over_ms, _traffic_end_ms(scenario) + _AFTER_TRAFFIC_MS)
+    begin_until_ms = min(over_ms, _traffic_end_ms(scenario, over_ms) + _AFTER_TRAFFIC_MS)
     for _ in range(chance.randint(1, model.max_faults)):
         begin_ms = chance.randint(1, max(1, begin_until_ms))
         end_ms = min(over_ms, begin_ms + round(_SHORTEST_MS * (_LONGEST_MS / _SHORTEST_MS) ** chance.random()))
@@ -109,11 +111,13 @@ def plan_faults(scenario: Scenario, seed: int) -> list[PlannedCommand]:
     return plan + [PlannedCommand(over_ms, command) for command in _put_right(scenario)]
 
 
-def _traffic_end_ms(scenario: Scenario) -> int:
+def _traffic_end_ms(scenario: Scenario, over_ms: int) -> int:
+    """When the last message is due; traffic that begins when the faults are over is there to see what they left."""
     ends = [
         traffic.start_ms + traffic.count * traffic.every_ms
         for spec in scenario.of_role(Role.PRODUCER)
         for traffic in spec.traffic
+        if traffic.start_ms < over_ms
     ]
     return max(ends, default=0)
 
@@ -156,6 +160,11 @@ def _link(chance: random.Random, scenario: Scenario) -> str:
     return chance.choice((f"{server}->{other}", f"{other}->{server}", f"{server}<->{other}"))
 
 
+def _frames(scenario: Scenario) -> tuple[str, ...]:
+    has_transactions = any(spec.transaction is not None for spec in scenario.of_role(Role.PRODUCER))
+    return _TRANSACTION_FRAMES if has_transactions else _FRAMES
+
+
 def _crash(chance: random.Random, scenario: Scenario) -> _Fault:
     node = _node(chance, scenario)
     return {"kind": "crash", "target": node}, {"kind": "restart", "target": node}
@@ -185,7 +194,7 @@ def _delay(chance: random.Random, scenario: Scenario) -> _Fault:
     delay_ms = round(10 * 500 ** chance.random())
     if chance.random() < 0.3:
         direction = link.replace("<->", "->")
-        frame = chance.choice(_FRAMES)
+        frame = chance.choice(_frames(scenario))
         return {"kind": "delay-next", "target": direction, "frame": frame, "ms": delay_ms}, None
     return {"kind": "link-delay", "target": link, "ms": delay_ms}, {"kind": "link-delay", "target": link, "ms": 0}
 
@@ -193,7 +202,7 @@ def _delay(chance: random.Random, scenario: Scenario) -> _Fault:
 def _share_or_next(chance: random.Random, scenario: Scenario, share: str, one: str) -> _Fault:
     """A share of all frames of a link, or the next frame of one kind."""
     if chance.random() < 0.5:
-        return {"kind": one, "frame": chance.choice(_FRAMES)}, None
+        return {"kind": one, "frame": chance.choice(_frames(scenario))}, None
     link = _link(chance, scenario)
     ratio = round(0.02 * 25 ** chance.random(), 3)
     return {"kind": share, "target": link, "ratio": ratio}, {"kind": share, "target": link, "ratio": 0.0}

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 
 from engine.runtime.background_tasks import BackgroundTasks
-from engine.runtime.port import Clock, DiskFault
+from engine.runtime.port import Clock, DiskFault, DiskFull
 from engine.store.commit_log import CommitLog
 from engine.store.commit_log_flush_service import PAGE_SIZE_BYTES, CommitLogFlushService
 from engine.store.config_file import ConfigFile
@@ -96,7 +96,12 @@ class FlushConsumeQueueService:
         await self._checkpoint.flush()
         # A topic deleted meanwhile must not come back as "missing" at the next start.
         point.queues = {key: end for key, end in point.queues.items() if self._consume_queues.get(*key) is not None}
-        save_recovery_point(self._recovery_point_file, point)
+        try:
+            save_recovery_point(self._recovery_point_file, point)
+        except DiskFull as fault:
+            # Nothing was lost: the file is replaced as a whole or not at all, and an older point only means that a
+            # start has more to do. There may be room the next time.
+            _log.warning("the recovery point stays where it was: %s", fault)
 
     def _point_now(self, *, is_clean: bool) -> RecoveryPoint:
         index_files = self._index.files if self._index is not None else []

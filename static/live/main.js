@@ -14,13 +14,14 @@ import { Plots } from "./panels/plots.js";
 import { Records } from "./panels/records.js";
 import { Search } from "./panels/search.js";
 import { Stage } from "./panels/stage.js";
+import { Transactions } from "./panels/transactions.js";
 import { openStream } from "./stream.js";
 import { receive } from "./view.js";
 
 const stream = openStream(receive);
 
 function Page() {
-  return html`<${Metrics} /><${Stage} /><${Records} /><${Search} /><${Groups} /><${Plots} /><${Log} />
+  return html`<${Metrics} /><${Stage} /><${Records} /><${Search} /><${Groups} /><${Transactions} /><${Plots} /><${Log} />
     <${QueueEntries} /><${Inspector} /><${KeyMap} />`;
 }
 

@@ -69,6 +69,7 @@ class Scene(RecordSearch):
                 "tail": [],
             },
             "locks": {},
+            "transactions": None,
             "rates": {},
             "log": [],
         }

@@ -88,6 +88,9 @@ def _story(run: LabRun) -> list[str]:
     for sent in history.sends_returned:
         place = f" at {sent.broker} {sent.topic}/{sent.queue_id}/{sent.queue_offset}" if sent.status == "ok" else ""
         lines.append((sent.event, sent.time_us, f"{sent.node} sent {sent.key}: {sent.status}{place}"))
+    for ended in history.transactions_ended:
+        deed = f"answered check {ended.check} of" if ended.check else "executed"
+        lines.append((ended.event, ended.time_us, f"{ended.node} {deed} {ended.key}: {ended.result}"))
     for done in history.consumes_ended:
         place = f"{done.broker} {done.topic}/{done.queue_id}/{done.queue_offset}"
         lines.append((done.event, done.time_us, f"{done.node} consumed {done.key} from {place}: {done.result}"))

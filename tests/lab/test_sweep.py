@@ -11,6 +11,9 @@ from click.testing import CliRunner
 from app.command_line import main
 from app.sweep_processes import sweep
 from engine.broker.consumer_offset_manager import ConsumerOffsetManager
+from engine.broker.schedule_message_service import ScheduleMessageService
+from engine.client.default_mq_push_consumer_impl import DefaultMQPushConsumerImpl
+from engine.client.message_back_sender import MessageBackSender
 from engine.client.process_queue import ProcessQueue
 from engine.lab.checkers import CHECKERS
 from engine.lab.command import COMMANDS, parse_command
@@ -90,6 +93,25 @@ def test_a_consumer_that_commits_what_it_has_pulled_is_found(monkeypatch):
 def test_a_broker_that_keeps_offsets_of_lost_messages_is_found(monkeypatch):
     monkeypatch.setattr(ConsumerOffsetManager, "cut_offsets", lambda self, max_offset_of: None)
     _assert_found("committed-offsets-within-queue", seeds=80, kinds=(FaultKind.CRASH_POWER,))
+
+
+def test_a_pull_that_is_forgotten_after_an_error_is_found(monkeypatch):
+    monkeypatch.setattr(DefaultMQPushConsumerImpl, "_pull_failed", lambda self, request, error: None)
+    _assert_found("consumed-in-the-end", seeds=20, kinds=(FaultKind.CRASH,))
+
+
+def test_a_delayed_message_whose_delivery_failed_and_is_forgotten_is_found(monkeypatch):
+    deliver = ScheduleMessageService._deliver
+    monkeypatch.setattr(ScheduleMessageService, "_deliver", lambda self, *place: deliver(self, *place) or True)
+    _assert_found("consumed-in-the-end", seeds=40, kinds=(FaultKind.DISK,))
+
+
+def test_a_message_that_could_not_be_given_back_and_is_forgotten_is_found(monkeypatch):
+    async def forget(self, message, reconsume_times):
+        return
+
+    monkeypatch.setattr(MessageBackSender, "_send_copy", forget)
+    _assert_found("consumed-in-the-end", seeds=60, kinds=(FaultKind.LOSS,))
 
 
 def _assert_found(checker: str, *, seeds: int, kinds: tuple[FaultKind, ...] | None = None) -> None:

@@ -12,14 +12,17 @@ from engine.lab.checkers.committed_offsets_within_queue import CommittedOffsetsW
 from engine.lab.checkers.consumed_in_the_end import ConsumedInTheEnd
 from engine.lab.checkers.consumed_was_sent import ConsumedWasSent
 from engine.lab.checkers.dead_letters_not_redelivered import DeadLettersNotRedelivered
+from engine.lab.checkers.half_messages_are_decided import HalfMessagesAreDecided
 from engine.lab.checkers.log_and_queues_agree import LogAndQueuesAgree
 from engine.lab.checkers.no_call_after_takeover import NoCallAfterTakeover
 from engine.lab.checkers.no_code_fails import NoCodeFails
+from engine.lab.checkers.no_half_message_consumed import NoHalfMessageConsumed
 from engine.lab.checkers.offsets_never_pass_unconsumed import OffsetsNeverPassUnconsumed
 from engine.lab.checkers.one_consumption_per_queue import OneConsumptionPerQueue
 from engine.lab.checkers.one_owner_per_queue import OneOwnerPerQueue
 from engine.lab.checkers.order_per_key import OrderPerKey
 from engine.lab.checkers.order_per_queue import OrderPerQueue
+from engine.lab.checkers.progress_is_stored import ProgressIsStored
 from engine.lab.checkers.retry_count_within_limit import RetryCountWithinLimit
 from engine.lab.checkers.violation import Violation
 
@@ -42,7 +45,10 @@ CHECKERS: dict[str, type[Checker]] = {
         OrderPerKey,
         RetryCountWithinLimit,
         DeadLettersNotRedelivered,
+        NoHalfMessageConsumed,
+        HalfMessagesAreDecided,
         ConsumedInTheEnd,
+        ProgressIsStored,
         NoCodeFails,
     )
 }

@@ -15,7 +15,7 @@ from engine.lab.checkers.group_watch import GroupWatch
 from engine.lab.checkers.logged_message import LoggedMessage
 from engine.lab.checkers.violation import Violation
 from engine.lab.consumer_role import ConsumerRole
-from engine.lab.scenario import Role
+from engine.lab.scenario import ListenerResult, Role
 from engine.protocol.names import group_of_retry_or_dlq_topic, is_dlq_topic
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ _SECOND_US = 1_000_000
 _POWER_CUTS = ("crash-power", "torn-write")
 #: A broker forgets a silent client after 120 s, and looks every 10 s (RocketMQ: ``CHANNEL_EXPIRED_TIMEOUT``).
 CHANNEL_EXPIRED_US = 130 * _SECOND_US
+#: After so long without any fault everything has to go its usual way again: heartbeat 30 s, rebalance 20 s, a pull
+#: whose answer was lost 30 s.
+CALM_US = 80 * _SECOND_US
 #: What may have been damaged long after it was written is looked at again bit by bit, every so many events.
 _EVENTS_PER_AUDIT = 16
 
@@ -60,7 +63,6 @@ class ClusterWatch:
     :ivar found: violations not yet fetched.
     :ivar calm_since_us: since when nothing has been wrong: no command, every broker and name server up, no node paused,
         links and disks good, every broker knows exactly the running members. Timers need a while from then on.
-    :ivar last_consume_us: when a listener was last called, or ended.
     """
 
     def __init__(self, world: ScenarioWorld) -> None:
@@ -71,7 +73,6 @@ class ClusterWatch:
         self.event_number = 0
         self.now_us = 0
         self.calm_since_us = 0
-        self.last_consume_us = 0
         self._last_command_us = 0
         self._loop = world.lab.loop
         self._history = world.history
@@ -132,13 +133,7 @@ class ClusterWatch:
         elif acting is not None:
             acting.look()
         if acting is None:
-            if len(history.sends_returned) != self._sends_returned:
-                self._sends_returned = _tell(history.sends_returned, self._sends_returned, self._returned)
-            if len(history.consumes_began) != self._consumes_began:
-                self.last_consume_us = now_us
-                self._consumes_began = _tell(history.consumes_began, self._consumes_began, self._began)
-            if len(history.consumes_ended) != self._consumes_ended:
-                self._read_consumes_ended()
+            self._read_what_clients_saw()
         failures = loop.failures.failures
         if failures and len(failures) != self._failures:
             self._failures = _tell(failures, self._failures, self._failed)
@@ -151,6 +146,15 @@ class ClusterWatch:
             return _NONE
         found, self.found = self.found, []
         return found
+
+    def _read_what_clients_saw(self) -> None:
+        history = self._history
+        if len(history.sends_returned) != self._sends_returned:
+            self._sends_returned = _tell(history.sends_returned, self._sends_returned, self._returned)
+        if len(history.consumes_began) != self._consumes_began:
+            self._consumes_began = _tell(history.consumes_began, self._consumes_began, self._began)
+        if len(history.consumes_ended) != self._consumes_ended:
+            self._read_consumes_ended()
 
     def end(self) -> Sequence[Violation]:
         """The run is over."""
@@ -186,6 +190,22 @@ class ClusterWatch:
             self.calm_since_us = self.now_us
         for listener in self._second:
             listener()
+
+    @property
+    def has_been_calm(self) -> bool:
+        """Whether nothing has been wrong for long enough to expect the cluster in order."""
+        return self.now_us - self.calm_since_us >= CALM_US
+
+    def is_idle(self, group: GroupWatch) -> bool:
+        """Whether a member of ``group`` runs, and no listener call is under way or would take for ever."""
+        roles = [role for role in self.world.nodes.values() if role.spec.group == group.name]
+        members = [role for role in roles if isinstance(role, ConsumerRole) and role.consumer is not None]
+        return bool(members) and not any(
+            role.listener_calls
+            or role.listener.result is ListenerResult.HANGS
+            or role.listener.duration_ms * 1_000 >= CALM_US
+            for role in members
+        )
 
     def _is_calm(self) -> bool:
         if self._is_a_link_faulty() or any(broker.is_disk_faulty for broker in self.brokers.values()):
@@ -229,7 +249,6 @@ class ClusterWatch:
 
     def _read_consumes_ended(self) -> None:
         history = self._history
-        self.last_consume_us = self.now_us
         for entry in history.consumes_ended[self._consumes_ended :]:
             group = self.groups.get(entry.group)
             if group is not None and entry.result == "success":

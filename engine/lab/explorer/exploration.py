@@ -144,6 +144,12 @@ class ExplorationState:
     finding: Finding | None = None
     bounded: SearchState = field(default_factory=SearchState)
 
+    @property
+    def is_complete(self) -> bool:
+        """Every schedule within the bounds was run. No stall is added to one that is broken already, so not when what
+        broke in it was not confirmed."""
+        return self.bounded.is_complete and not self.unconfirmed
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON, for whoever watches."""
         search = self.search
@@ -155,7 +161,7 @@ class ExplorationState:
             "done": search.done,
             "planned": search.planned,
             "by_depth": list(search.by_depth),
-            "is_complete": self.bounded.is_complete,
+            "is_complete": self.is_complete,
             "is_random": self.is_random,
             "tried_on_stage": self.tried_on_stage,
             "unconfirmed": self.unconfirmed,

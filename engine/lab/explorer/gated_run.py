@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 from engine.lab.checkers.violation import Violation
 from engine.lab.command import Command
+from engine.lab.errors import CommandRefused
 from engine.lab.explorer.stall import Stall, StepPoint
 from engine.lab.recording import TimedCommand
 from engine.runtime.lab_event import LabEvent
@@ -116,7 +117,10 @@ class GatedRun:
         self._violation: Violation | None = None
 
     def run(self, begin_us: int, end_us: int) -> Outcome:
-        """Run everything that is due by ``end_us``, or up to the first violation; stalls only from ``begin_us`` on."""
+        """Run everything that is due by ``end_us``, or up to the first violation; stalls only from ``begin_us`` on.
+
+        Raises :class:`CommandRefused` when something planned cannot be done although nobody stands still.
+        """
         first_event = self._loop.event_number
         if begin_us > 0:
             self._run_to(begin_us - 1)
@@ -189,8 +193,15 @@ class GatedRun:
             self._agenda.sort(key=lambda planned: planned.time_us)
 
     def _do(self, command: Command) -> None:
-        self._commands.append(TimedCommand(self._loop.event_number, self._loop.now_us, command))
         # The gate must not see what a command itself looks at.
         gate, self._loop.schedule.gate = self._loop.schedule.gate, None
-        self._apply(command)
-        self._loop.schedule.gate = gate
+        try:
+            self._apply(command)
+        except CommandRefused:
+            # Somebody who stands still may be the reason: this schedule goes without. Else it was asked for in vain.
+            if not self._begun:
+                raise
+        else:
+            self._commands.append(TimedCommand(self._loop.event_number, self._loop.now_us, command))
+        finally:
+            self._loop.schedule.gate = gate

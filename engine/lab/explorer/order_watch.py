@@ -1,7 +1,8 @@
 """What a search looks at after every event: is a queue consumed one call at a time, in order, by its owner?
 
-The claims of the checkers ``one-consumption-per-queue``, ``order-per-queue`` and ``no-call-after-takeover``, for worlds
-without crashes and filters, in a few comparisons per event. Whatever it finds is run again under the checkers.
+The claims of the checkers ``one-consumption-per-queue``, ``order-per-queue`` and ``no-call-after-takeover``, in a few
+comparisons per event, for worlds without crashes, filters and dead letters
+(:func:`engine.lab.explorer.stage.is_watched_lightly`). Whatever it finds is run again under the checkers.
 """
 
 from __future__ import annotations

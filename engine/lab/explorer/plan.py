@@ -66,6 +66,9 @@ def make_plan(request: ExplorationRequest) -> ExplorationPlan:
     for name in request.without:
         if name not in SWITCHES:
             raise ExplorationRefused(texts.NO_SWITCH, name=name, known=", ".join(SWITCHES))
+    for _, name, _ in request.forced_unlocks:
+        if all(spec.name != name for spec in consumers):
+            raise ExplorationRefused(texts.NO_NODE, name=name, known=", ".join(spec.name for spec in consumers))
     hold_ms = request.hold_ms or (() if request.pause_ms else (DEFAULT_HOLD_MS,))
     _within("max_stalls", request.max_stalls, 0, STALLS_MAX)
     for ms in (*hold_ms, *request.pause_ms):

@@ -19,7 +19,7 @@ from engine.lab.explorer.gated_run import GatedRun, Outcome
 from engine.lab.explorer.order_watch import OrderWatch
 from engine.lab.explorer.rehearsal_broker import RehearsalBroker
 from engine.lab.explorer.rehearsal_consumer import Configs, RehearsalConsumer
-from engine.lab.explorer.stage import ORDER_CHECKERS, StageSetting
+from engine.lab.explorer.stage import StageSetting, is_watched_lightly
 from engine.lab.explorer.stall import Stalls
 from engine.lab.faults import apply_command
 from engine.lab.history import LabHistory
@@ -46,12 +46,10 @@ FIRST_SEND_LATENCIES = 6
 def can_rehearse(setting: StageSetting) -> bool:
     """Whether the rehearsal knows everything that happens in the scenario."""
     scenario = setting.scenario
-    consumers = scenario.of_role(Role.CONSUMER)
     kinds = [planned.command.kind for planned in setting.commands] + [line.command.kind for line in scenario.script]
     return (
-        setting.wanted == ORDER_CHECKERS
+        is_watched_lightly(setting)
         and len(scenario.of_role(Role.BROKER)) == 1
-        and all(spec.model == "clustering" and spec.expression == "*" for spec in consumers)
         and all(kind in COMMANDS for kind in kinds)
     )
 

@@ -84,6 +84,8 @@ class StallSearch:
     def __init__(self, execute: Execute, bounds: SearchBounds) -> None:
         self._execute = execute
         self._bounds = bounds
+        #: Each point once: the branches of a depth have hundreds of them each, mostly the same.
+        self._points: dict[StepPoint, StepPoint] = {}
         self._kinds = [(ms, False) for ms in bounds.hold_ms] + [(ms, True) for ms in bounds.pause_ms]
         self.state = SearchState()
 
@@ -109,7 +111,8 @@ class StallSearch:
                 if depth < self._bounds.max_stalls:
                     if len(next_frontier) >= FRONTIER_MAX:
                         return
-                    next_frontier.append(_Branch(stalls, further_points(stalls, outcome)))
+                    points = further_points(stalls, outcome)
+                    next_frontier.append(_Branch(stalls, tuple(self._points.setdefault(one, one) for one in points)))
                 yield None
             frontier = next_frontier
         state.is_complete = True

@@ -69,9 +69,41 @@ def execute_on_stage(setting: StageSetting, stalls: Stalls) -> Outcome:
         return run.run(setting.begin_us, setting.end_us)
 
 
+#: Commands under which an end of a listener call says all that the light watch must know of it.
+_WATCHED_LIGHTLY = (
+    "hold",
+    "release",
+    "pause-node",
+    "resume-node",
+    "lock-switch",
+    "forced-unlock",
+    "listener",
+    "queue-count",
+)
+
+
+def is_watched_lightly(setting: StageSetting) -> bool:
+    """Whether :class:`OrderWatch` is enough: all consume in order, each queue has one owner, nobody dies with a message
+    in hand, no message is left out or put aside."""
+    scenario = setting.scenario
+    kinds = [planned.command.kind for planned in setting.commands] + [line.command.kind for line in scenario.script]
+    return (
+        setting.wanted == ORDER_CHECKERS
+        and all(kind in _WATCHED_LIGHTLY for kind in kinds)
+        and all(
+            spec.orderly
+            and spec.model == "clustering"
+            and spec.expression == "*"
+            and spec.stop_ms is None
+            and spec.settings.get("max_reconsume_times", -1) == -1
+            for spec in scenario.of_role(Role.CONSUMER)
+        )
+    )
+
+
 def _watch(setting: StageSetting, world: ScenarioWorld) -> Watch:
     """The light watch where it will do, else the checkers."""
-    if setting.wanted == ORDER_CHECKERS:
+    if is_watched_lightly(setting):
         return OrderWatch(world, setting.messages)
     return CheckerWatch(setting, world)
 

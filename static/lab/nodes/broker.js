@@ -13,11 +13,13 @@ import { SettingButton } from "../panels/settings.js";
 import { Roving } from "../roving.js";
 import { accused, compare, openRecord, pointedKey, view } from "../view.js";
 import { Bar, NodeCard } from "./node_card.js";
+import { Transactions } from "./transactions.js";
 
 export const Broker = memo(({ name, node }) => html`<${NodeCard} name=${name} node=${node}>
   ${node.commit_log && html`<${CommitLog} broker=${name} log=${node.commit_log} />`}
   <${Queues} broker=${name} topics=${node.topics ?? EMPTY} records=${node.commit_log?.records ?? NONE} />
-  <div class="broker-tables"><${Locks} broker=${name} locks=${node.locks ?? NONE} /><${DelayLevels} broker=${name} levels=${node.delay_levels ?? NONE} /><${HeldPulls} broker=${name} pulls=${node.held_pulls ?? NONE} /></div></${NodeCard}>`);
+  ${node.transactions && html`<${Transactions} broker=${name} part=${node.transactions} />`}
+  <div class="broker-tables"><${Locks} broker=${name} locks=${node.locks ?? NONE} isOff=${node.switched_off?.includes("broker-lock")} /><${DelayLevels} broker=${name} levels=${node.delay_levels ?? NONE} /><${HeldPulls} broker=${name} pulls=${node.held_pulls ?? NONE} /></div></${NodeCard}>`);
 
 const NONE = [];
 const EMPTY = {};
@@ -44,7 +46,7 @@ const RecordBlock = memo(({ broker, record, unflushed }) => {
   return html`<button type="button" class=${`block tone-${mark.tone} ${unflushed ? "is-unflushed" : ""} ${pointedKey.value && pointedKey.value === key ? "is-pointed" : ""}`} tabindex="-1" data-roving data-record=${record.offset}
     aria-label=${label} title=${`${label}${unflushed ? ` · ${t("lab.log.not_flushed")}` : ""}`} onClick=${() => (openRecord.value = { broker, record })}
     onPointerEnter=${() => (pointedKey.value = key || null)} onPointerLeave=${() => (pointedKey.value = null)}>
-    <span class="block-code">${mark.code}</span><span class="block-offset">${/^[%R]/.test(record.topic) ? `Q${record.queue_id}` : shortKey(key) || `Q${record.queue_id}`}</span></button>`;
+    <span class="block-code">${mark.code}</span><span class="block-offset">${record.topic.startsWith("%") ? `Q${record.queue_id}` : shortKey(key) || `Q${record.queue_id}`}</span></button>`;
 });
 
 /** "order-17" -> "17": what tells a block from its neighbours. */
@@ -102,7 +104,7 @@ const Cell = memo(({ tone, entry, done, onOpen }) => html`<button type="button" 
 /** The setting that rules a part of the card. */
 const Rule = ({ broker, part }) => html`<${SettingButton} node=${broker} name=${settingOfPart(broker, part)} />`;
 
-const Locks = memo(({ broker, locks }) => locks.length > 0 && html`<section class="broker-table" aria-label=${t("lab.locks.title")}><h3>${t("lab.locks.title")} <${Rule} broker=${broker} part="locks" /></h3>
+const Locks = memo(({ broker, locks, isOff }) => locks.length > 0 && html`<section class="broker-table" aria-label=${t("lab.locks.title")}><h3>${t("lab.locks.title")} ${isOff && html`<span class="badge badge-warning" title=${t("lab.locks.off")}>${t("lab.order.off")}</span>`}<${Rule} broker=${broker} part="locks" /></h3>
   <ul class="lock-rows">${locks.map((lock) => html`<li key=${`${lock.group} ${lock.topic}@${lock.queue_id}`} class="lock-row" data-lock=${`${lock.group} ${lock.topic}@${lock.queue_id}`}><${GroupMark} group=${lock.group} size=${1.05} />
     <span class="mono">${lock.topic}@${lock.queue_id}</span><span class="lock-owner ellipsis" title=${t("lab.locks.owner", { id: lock.client_id })}>${ownerName(lock.client_id)}</span>
     <${Bar} left=${lock.lease_ms - lock.age_ms} whole=${lock.lease_ms} kind="bar-lease" label=${t("lab.locks.left", { time: shortMs(Math.max(0, lock.lease_ms - lock.age_ms)) })} />

@@ -35,7 +35,7 @@ const EMPTY = [];
 const Calls = memo(({ calls, permits }) => html`<ul class="chips listener-calls" aria-label=${t("lab.consumer.calls")}>
   <li class="chips-title quiet">${t("lab.consumer.listener")}</li>
   ${calls.length === 0 && html`<li class="quiet">${t("lab.consumer.idle")}</li>`}
-  ${calls.map((call) => html`<li key=${`${call.topic}@${call.queue_id} ${call.offsets?.[0]}`} class="chip chip-call"
+  ${calls.map((call) => html`<li key=${`${call.topic}@${call.queue_id} ${call.offsets?.[0]}`} class=${`chip chip-call ${call.keys?.some((key) => accused.value.has(key)) ? "is-accused" : ""}`}
       onPointerEnter=${() => (pointedKey.value = call.keys?.[0] ?? null)} onPointerLeave=${() => (pointedKey.value = null)}
       title=${t("lab.consumer.since", { time: span(view.peek().time_us - call.since_us), queue: `${call.topic}@${call.queue_id}` })}>
     <span class="call-sign" aria-hidden="true"></span>${call.keys?.[0] || `${call.topic}@${call.queue_id}:${call.offsets?.[0]}`}${call.offsets?.length > 1 && html` <span class="attempt">+${call.offsets.length - 1}</span>`}</li>`)}

@@ -9,6 +9,7 @@ import { SettingButton } from "../panels/settings.js";
 import { settingOfPart } from "../settings.js";
 import { pointedKey, view } from "../view.js";
 import { NodeCard } from "./node_card.js";
+import { LocalTransactions } from "./transactions.js";
 
 const MOST = 8;
 
@@ -22,5 +23,6 @@ export const Producer = memo(({ name, node }) => {
     <ul class="chips" aria-label=${t("lab.producer.in_flight")}>${flying.slice(0, MOST).map((send) => html`<li key=${`${send.key}-${send.since_us}`} class="chip chip-flying"
       onPointerEnter=${() => (pointedKey.value = send.key)} onPointerLeave=${() => (pointedKey.value = null)}
       title=${t("lab.producer.since", { time: span(view.peek().time_us - send.since_us) })}>${send.key}${send.attempt > 1 && html` <span class="attempt">×${send.attempt}</span>`}</li>`)}
-      ${flying.length > MOST && html`<li class="quiet">+${flying.length - MOST}</li>`}</ul></${NodeCard}>`;
+      ${flying.length > MOST && html`<li class="quiet">+${flying.length - MOST}</li>`}</ul>
+    ${node.transactions && html`<${LocalTransactions} part=${node.transactions} />`}</${NodeCard}>`;
 });

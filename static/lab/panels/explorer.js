@@ -69,7 +69,7 @@ export function Explorer() {
   if (!hasOrderly.value) return html`<p class="panel-empty quiet explorer">${t("lab.explorer.no_orderly")}</p>`;
   const state = search.value;
   return html`<div class="explorer"><details class="explorer-request" open=${state === null || undefined} key=${state === null}>
-    <summary>${t("lab.explorer.request")}</summary><p class="quiet">${t("lab.explorer.hint")}</p><${Form} running=${isRunning(state)} /></details>
+    <summary>${t("lab.explorer.request")}</summary><p class="quiet">${t("lab.explorer.hint")} ${t("lab.explorer.own_story")}</p><${Form} running=${isRunning(state)} /></details>
     ${state !== null && html`<${Progress} state=${state} />`}
     ${state?.finding && html`<${Finding} finding=${state.finding} />`}
     ${state !== null && !isRunning(state) && !state.finding && html`<${Nothing} state=${state} />`}</div>`;
@@ -116,8 +116,10 @@ function Finding({ finding }) {
 }
 
 function Nothing({ state }) {
+  if (state.error) return html`<p class="panel-note">${bilingual(state.error)}</p>`;
   if (state.phase !== "done") return html`<p class="panel-note">${t(state.phase === "failed" ? "lab.explorer.failed" : "lab.explorer.was_cancelled")}</p>`;
+  const outcome = state.is_complete ? "lab.explorer.all_run" : state.unconfirmed ? "lab.explorer.unconfirmed" : "lab.explorer.incomplete";
   return html`<section class="explorer-finding"><h3>${t("lab.explorer.nothing")}</h3>
-    <p>${t(state.is_complete ? "lab.explorer.all_run" : "lab.explorer.incomplete", { n: state.schedules, stalls: state.max_stalls })}</p>
+    <p>${t(outcome, { n: state.schedules, stalls: state.max_stalls, from: state.from_ms / 1000, to: state.to_ms / 1000 })}</p>
     ${state.why && html`<p>${bilingual(state.why)}</p>`}</section>`;
 }

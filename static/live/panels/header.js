@@ -1,9 +1,10 @@
 // What stands in the page's header: the state of the connection, the sections, and the controls of the view.
 
 import { html } from "htm/preact";
+import { useComputed } from "@preact/signals";
 import { t } from "../../common/i18n.js";
 import { goTo, SECTIONS } from "../keys.js";
-import { keyMapOpen, missedUpdates, motionWanted, paused, setMotion, setPaused } from "../view.js";
+import { keyMapOpen, missedUpdates, motionWanted, paused, setMotion, setPaused, state } from "../view.js";
 
 /** The connection banner: what the numbers on this page are worth right now. */
 export function ConnectionState({ stream }) {
@@ -19,7 +20,9 @@ export function ConnectionState({ stream }) {
 }
 
 export function Sections() {
-  return html`${SECTIONS.map((section) => html`<a key=${section} href=${`#${section}`} onClick=${(event) => {
+  const hasTransactions = useComputed(() => Boolean(state.value.transactions));
+  const shown = SECTIONS.flatMap((section) => (section === "plots" && hasTransactions.value ? ["transactions", section] : [section]));
+  return html`${shown.map((section) => html`<a key=${section} href=${`#${section}`} onClick=${(event) => {
     event.preventDefault();
     goTo(section);
   }}>${t(`section.${section}`)}</a>`)}`;

@@ -70,6 +70,7 @@ def test_a_search_that_finds_nothing_says_why_where_it_knows(explorations):
     state = wait_until(explorations, identity, lambda state: state["phase"] in ENDS)
     assert state["finding"] is None
     assert state["is_complete"]
+    assert (state["from_ms"], state["to_ms"]) == (400, 5_400)
     assert "consuming" in state["why"]["zh"]
 
 
@@ -103,6 +104,27 @@ def test_a_search_that_nobody_asks_about_any_more_ends(explorations, clock):
     assert explorations.state("me", identity)["phase"] == "cancelled"
 
 
+def test_a_search_ends_after_its_time_even_when_it_is_asked_about(explorations, clock):
+    identity = explorations.start("me", LONG)
+    wait_until(explorations, identity, lambda state: state["schedules"] > 0)
+    for _ in range(15):
+        clock.now += 20
+        explorations.state("me", identity)
+    clock.now += 1
+    assert wait_until(explorations, identity, lambda state: state["phase"] in ENDS)["phase"] == "cancelled"
+
+
+def test_the_oldest_searches_that_have_ended_are_forgotten(explorations, monkeypatch):
+    monkeypatch.setattr("app.lab.explorations.KEPT_MAX", 2)
+    identities = []
+    for _ in range(3):
+        identities.append(explorations.start("me", QUICK))
+        explorations.cancel("me", identities[-1])
+    with pytest.raises(LabRefused):
+        explorations.state("me", identities[0])
+    assert explorations.state("me", identities[1])["phase"] in ENDS
+
+
 def test_a_search_belongs_to_its_browser(explorations):
     identity = explorations.start("me", QUICK)
     for deed in (explorations.state, explorations.cancel):
@@ -110,6 +132,14 @@ def test_a_search_belongs_to_its_browser(explorations):
             deed("somebody else", identity)
         assert caught.value.reason == "no_search"
     wait_until(explorations, identity, lambda state: state["phase"] in ENDS)
+
+
+def test_a_search_that_cannot_be_done_says_why_in_both_languages(explorations):
+    request = ExplorationRequest(SCENARIO, forced_unlocks=((418, "C2", 1),))
+    state = wait_until(explorations, explorations.start("me", request), lambda state: state["phase"] in ENDS)
+    assert state["phase"] == "failed"
+    assert state["error"]["en"] == "C2 does not own queue 1 of Orders now"
+    assert "不拥有" in state["error"]["zh"]
 
 
 def test_a_process_that_dies_is_a_failed_search(explorations):

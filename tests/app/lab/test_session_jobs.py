@@ -9,6 +9,7 @@ import pytest
 from app.lab import session as session_module
 from app.lab.garbage import AT_LATEST_AFTER, QUIET_AFTER, FullCollections
 from app.lab.pace import LAG_MAX_S, Pace
+from app.viewer import WINDOW
 from engine.lab.run import LabRun
 
 
@@ -75,6 +76,17 @@ def test_pause_gives_a_changed_setting_up(lab, browser, short_slices):
     assert not session.has_job
     assert session.run is old
     assert browser.view["commands"] == []
+
+
+def test_what_is_done_while_a_setting_changes_is_refused_and_not_silently_lost(lab, browser, short_slices):
+    session = begin(lab, browser, "command", SETTING)
+    for command in ({"kind": "crash", "target": "B1"}, {**SETTING, "name": "consumeThreadMin"}):
+        browser.emit("command", command)
+        lab.host.serve_once()
+    browser.receive()
+    assert [refused["reason"] for refused in browser.refused] == ["server_busy"] * 2
+    assert session.has_job
+    assert [command["kind"] for command in finish(lab, browser)["commands"]] == ["setting"]
 
 
 def test_a_setting_that_cannot_be_is_refused_at_once(lab, browser):
@@ -149,3 +161,27 @@ def test_full_collections_wait_for_a_quiet_moment():
         assert collections.collect_if_due(is_quiet=True)
         assert not collections.collect_if_due(is_quiet=True)
     assert gc.get_threshold() == before
+
+
+def test_a_page_that_confirms_late_goes_on_with_patches(lab):
+    browser = lab.browser()
+    browser.open(scenario="general")
+    received = []
+    take = browser._take
+
+    def note(name, payload):
+        received.append(name)
+        take(name, payload)
+
+    browser._take = note
+    browser.acknowledges = False
+    browser.control("play")
+    lab.pass_time(2)
+    assert 1 < received.count("patch") <= WINDOW
+    assert browser.view["time_us"] < session_of(lab, browser).run.now_us, "it is behind"
+    browser.acknowledges = True
+    browser.emit("acknowledge", {"sequence": browser.sequence})
+    lab.pass_time(0.5)
+    browser.control("pause")
+    assert "snapshot" not in received
+    assert browser.view["time_us"] == session_of(lab, browser).run.now_us

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -39,13 +40,13 @@ class Listener:
 
     def execute_local_transaction(self, message, argument):
         self.executions.append((message.body, argument))
-        if isinstance(self.executed, Exception):
+        if isinstance(self.executed, BaseException):
             raise self.executed
         return self.executed
 
     async def check_local_transaction(self, message):
         self.checks.append(message)
-        if isinstance(self.checked, Exception):
+        if isinstance(self.checked, BaseException):
             raise self.checked
         return self.checked
 
@@ -135,6 +136,15 @@ def test_a_check_may_roll_back_or_not_know_either(bank, listener):
     assert len(listener.checks) == 3
 
 
+def test_a_cancellation_that_a_check_brings_from_within_does_not_end_the_checks(bank, listener):
+    listener.executed, listener.checked = UNKNOW, asyncio.CancelledError()
+    bank.send()
+    bank.wait(130_000)
+    assert len(listener.checks) == 2
+    listener.checked = COMMIT
+    assert bank.wait(70_000) == [b"10000"]
+
+
 def test_a_half_message_that_may_not_be_durable_is_rolled_back_without_the_local_transaction(listener):
     store = MessageStoreConfig(mapped_file_size_commit_log=1 << 20, flush_disk_type=FlushDiskType.SYNC_FLUSH)
     with LabCluster(store_config=store) as cluster:
@@ -161,6 +171,15 @@ def test_another_member_of_the_group_answers_for_one_that_died(bank, listener):
     bank.cluster.world.crash("P")
     other = bank.new_producer("P2")
     bank.cluster.run(other, other.fetch_publish_message_queues("Transfers"))
+    assert bank.wait(125_000) == [b"10000"]
+    assert len(listener.checks) == 1
+
+
+def test_a_member_that_has_only_just_started_and_sent_nothing_is_asked_too(bank, listener):
+    listener.executed = UNKNOW
+    bank.send()
+    bank.cluster.world.crash("P")
+    bank.new_producer("P2")
     assert bank.wait(125_000) == [b"10000"]
     assert len(listener.checks) == 1
 

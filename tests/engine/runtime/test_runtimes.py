@@ -209,6 +209,30 @@ def test_a_journal_keeps_the_newest_entries_and_hashes_all():
     assert [entry.number for entry in whole.entries] == list(range(1, len(whole.entries) + 1))
 
 
+def test_entries_of_a_journal_are_read_like_a_list():
+    with LabWorld(seed=1) as world:
+        world.run(asyncio.sleep(0))
+        entries = world.journal.entries
+        before = len(entries)
+        world.run(asyncio.sleep(1))
+        assert len(entries) > before, "it grows with the journal"
+        assert entries[0].number == 1
+        assert entries[-1] == list(entries)[-1]
+        assert entries[1:3] == list(entries)[1:3]
+        assert entries == list(entries)
+        assert entries != list(entries)[1:]
+        assert repr(entries[0]).startswith("JournalEntry(number=1")
+
+
+def test_the_timers_that_run_out_next_come_first():
+    with LabWorld(seed=1) as world:
+        loop = world.loop
+        late, soon, never = loop.call_later(9, print), loop.call_later(1, print), loop.call_later(2, print)
+        never.cancel()
+        assert loop.schedule.next_timers(5) == [soon, late]
+        assert loop.schedule.next_timers(1) == [soon]
+
+
 def test_causes_lead_back_to_what_scheduled_an_event():
     with LabWorld(seed=1) as world:
 

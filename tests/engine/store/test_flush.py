@@ -158,3 +158,19 @@ def test_the_checkpoint_follows_every_ten_seconds():
     report = world.start_again()
     assert report.messages_dispatched == 0
     assert world.bodies() == [b"x"]
+
+
+def test_a_full_disk_that_has_room_again_takes_messages_again():
+    world = StoreWorld(small_config())
+    world.start()
+    world.put(b"x")
+    world.storage.occupied_bytes = world.storage.capacity_bytes
+    world.world.run_for(25_000)
+    assert not world.put(b"refused").is_ok
+    world.storage.occupied_bytes = 0
+    world.world.run_for(25_000)
+    assert world.put(b"accepted").is_ok
+    world.world.run_for(25_000)
+    world.cut_power()
+    assert world.start_again().messages_dispatched == 0, "the recovery point has followed"
+    assert world.bodies() == [b"x", b"accepted"]

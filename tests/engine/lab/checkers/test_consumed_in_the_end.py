@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from engine.client.consume_message_concurrently_service import ConsumeMessageConcurrentlyService
+from engine.client.default_mq_push_consumer_impl import DefaultMQPushConsumerImpl
 from engine.store.consume_queue_entry import FILLER_ENTRY
 from tests.support.checked_run import broker_of, checked_run, consumer_of, do, finish, names, of, run_to, run_until
 
@@ -56,9 +57,25 @@ def test_consumers_that_stop_working_are_stuck():
         run_to(run, 2_000)
         for name in ("C1", "C2"):
             consumer_of(run, name).suspend()
-        (violation,) = of(finish(run), NAME)
-        assert violation.anomaly == "stuck"
-        assert len(violation.messages) > 10
+        found = of(finish(run), NAME)
+        assert {violation.anomaly for violation in found} == {"stuck"}
+        orders = [violation.element["queue"] for violation in found if violation.element["topic"] == "Orders"]
+        assert sorted(orders) == [0, 1, 2, 3], "each is told once"
+        assert sum(len(violation.messages) for violation in found) > 10
+
+
+def test_a_queue_that_nobody_pulls_is_stuck_before_it_is_taken_anew(monkeypatch):
+    monkeypatch.setattr(
+        DefaultMQPushConsumerImpl, "_pull_failed", lambda self, request, error: setattr(request, "failures", 1)
+    )
+    with checked_run(duration_ms=300_000) as run:
+        run_to(run, 2_000)
+        do(run, "crash", "B1")
+        run_to(run, 3_000)
+        do(run, "restart", "B1")
+        found = of(finish(run), NAME)
+        assert {violation.anomaly for violation in found} == {"stuck"}
+        assert all(violation.time_us < 125_000_000 for violation in found)
 
 
 def test_nobody_is_stuck_while_the_broker_is_down():

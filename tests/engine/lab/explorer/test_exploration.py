@@ -7,43 +7,48 @@ from dataclasses import replace
 import pytest
 
 from engine.lab.checkers import Violation
-from engine.lab.errors import LabError
+from engine.lab.errors import CommandRefused, LabError
 from engine.lab.explorer.exploration import Exploration, Finding, Where
 from engine.lab.explorer.plan import ExplorationRefused, ExplorationRequest, explain_nothing, make_plan
-from engine.lab.explorer.stage import ORDER_CHECKERS
+from engine.lab.explorer.rehearsal import can_rehearse
+from engine.lab.explorer.stage import ORDER_CHECKERS, is_watched_lightly
 from engine.lab.recording import parse_link
 from engine.lab.run import LabRun
+from engine.lab.scenario import Scenario
 from engine.lab.scenario_files import load_scenario
 
 SCENARIO = load_scenario("two-consumers")
+THREE_LOCKS = load_scenario("three-locks")
 
 
-def explore(**wishes: object) -> Exploration:
-    exploration = Exploration(make_plan(ExplorationRequest(SCENARIO, **wishes)))  # type: ignore[arg-type]  # fields
+def explore(scenario: Scenario = SCENARIO, **wishes: object) -> Exploration:
+    exploration = Exploration(make_plan(ExplorationRequest(scenario, **wishes)))  # type: ignore[arg-type]  # fields
     for _ in exploration.steps():
         pass
     return exploration
 
 
-def found_by(**wishes: object) -> Finding:
-    finding = explore(**wishes).state.finding
+def found_by(scenario: Scenario = SCENARIO, **wishes: object) -> Finding:
+    finding = explore(scenario, **wishes).state.finding
     assert finding is not None
     return finding
 
 
 @pytest.mark.parametrize(
-    "wishes",
+    ("scenario", "wishes"),
     [
-        {"without": ("broker-lock",)},
-        {"without": ("process-queue-lock",)},
-        {"without": ("message-queue-lock", "consuming-flag")},
-        {"without": ("message-queue-lock",), "forced_unlocks": ((418, "C1", 1),)},
-        {"max_stalls": 1, "pause_ms": (90_000,)},
+        (SCENARIO, {"without": ("broker-lock",)}),
+        (SCENARIO, {"without": ("process-queue-lock",)}),
+        (SCENARIO, {"without": ("message-queue-lock", "consuming-flag")}),
+        (THREE_LOCKS, {"without": ("message-queue-lock",), "forced_unlocks": ((5_000, "C1", 0),), "max_stalls": 0}),
+        (SCENARIO, {"max_stalls": 1, "pause_ms": (90_000,)}),
     ],
     ids=["broker lock", "consume lock", "local lock, dispatch per pull", "local lock, forced unlock", "lease"],
 )
-def test_what_is_not_protected_is_broken_by_at_most_three_holds_that_a_link_repeats(wishes: dict[str, object]) -> None:
-    finding = found_by(**wishes)
+def test_what_is_not_protected_is_broken_by_at_most_three_holds_that_a_link_repeats(
+    scenario: Scenario, wishes: dict[str, object]
+) -> None:
+    finding = found_by(scenario, **wishes)
     assert len(finding.holds) <= 3
     assert finding.violation.checker in ORDER_CHECKERS
     assert finding.violation.anomaly in ("duplicate", "out of order")
@@ -80,6 +85,66 @@ def test_without_the_local_lock_alone_nothing_breaks_and_the_search_says_why() -
     assert "consuming" in why["zh"]
 
 
+@pytest.mark.parametrize(
+    ("scenario", "wishes"),
+    [
+        (SCENARIO, {"without": ("consuming-flag",), "max_stalls": 1}),
+        (THREE_LOCKS, {"forced_unlocks": ((5_000, "C1", 0),), "max_stalls": 0}),
+    ],
+    ids=["dispatch per pull", "forced unlock"],
+)
+def test_it_is_the_missing_local_lock_that_breaks_the_order_with_it_nothing_happens(
+    scenario: Scenario, wishes: dict[str, object]
+) -> None:
+    state = explore(scenario, **wishes).state
+    assert state.finding is None
+    assert state.unconfirmed == 0
+    assert state.bounded.is_complete
+
+
+def test_a_forced_unlock_that_a_stall_makes_impossible_is_left_out_of_that_schedule() -> None:
+    assert len(found_by(forced_unlocks=((424, "C1", 1),), max_stalls=1).holds) == 1
+    with pytest.raises(CommandRefused, match="C2 does not own queue 1"):
+        explore(forced_unlocks=((424, "C2", 1),), max_stalls=1)
+
+
+def test_what_the_light_watch_does_not_know_is_left_to_the_checkers() -> None:
+    # In this scenario a message becomes a dead letter, and the next one may begin.
+    state = explore(load_scenario("blocked-queue"), max_stalls=1, max_schedules=2).state
+    assert state.finding is None
+    assert state.unconfirmed == 0
+    assert state.bounded.by_depth == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_light"),
+    [
+        ({}, True),
+        ({"expression": "A"}, False),
+        ({"model": "broadcasting"}, False),
+        ({"orderly": False}, False),
+        ({"stop_ms": 900}, False),
+        ({"settings": {"max_reconsume_times": 3}}, False),
+    ],
+)
+def test_the_light_watch_is_for_orderly_consumers_that_get_and_finish_every_message(
+    changes: dict[str, object], is_light: bool
+) -> None:
+    plan = make_plan(ExplorationRequest(SCENARIO))
+    nodes = tuple(replace(node, **changes) if node.name == "C2" else node for node in SCENARIO.nodes)  # type: ignore[arg-type]  # fields
+    setting = replace(plan.setting, scenario=replace(SCENARIO, nodes=nodes))
+    assert is_watched_lightly(setting) is is_light
+    assert can_rehearse(setting) is is_light
+
+
+def test_a_search_is_not_complete_when_something_broke_that_the_stage_does_not_confirm() -> None:
+    state = explore(max_stalls=0).state
+    assert state.is_complete
+    state.unconfirmed = 1
+    assert not state.is_complete
+    assert state.to_dict()["is_complete"] is False
+
+
 def test_a_pause_shorter_than_the_lease_breaks_nothing() -> None:
     state = explore(max_stalls=1, pause_ms=(20_000,)).state
     assert state.finding is None
@@ -110,6 +175,11 @@ def test_random_schedules_follow_when_the_bounded_search_finds_nothing() -> None
     assert 1 <= len(state.finding.holds) <= 3
 
 
+def test_the_stall_of_a_finding_is_as_short_as_it_still_breaks_on_the_stage() -> None:
+    (hold,) = found_by(without=("process-queue-lock",)).holds
+    assert 1_000 < hold.stall.ms < 2_000, "longer than a rebalance waits, shorter than what was searched with"
+
+
 def test_a_finding_has_a_caption_in_both_languages_for_every_hold() -> None:
     for hold in found_by(without=("process-queue-lock",)).holds:
         for language in ("en", "zh"):
@@ -127,6 +197,7 @@ def test_a_finding_has_a_caption_in_both_languages_for_every_hold() -> None:
         ({"hold_ms": (1, 2, 3), "pause_ms": (4, 5)}, "durations is 5"),
         ({"from_ms": 200_000}, "the story lasts 150000 ms"),
         ({"max_schedules": 0}, "schedules is 0"),
+        ({"forced_unlocks": ((418, "C9", 1),)}, "there is no node 'C9'; there are: C1, C2"),
     ],
 )
 def test_what_cannot_be_searched_is_refused_by_name(wishes: dict[str, object], problem: str) -> None:

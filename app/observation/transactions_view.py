@@ -1,0 +1,152 @@
+"""Half messages and the op messages that decide them, as one broker holds them::
+
+    half_offset, half_end   where the next round of the check service begins, and the end of the half queue
+    op_offset, op_end       the same of the op queue (both offsets: those of CID_RMQ_SYS_TRANS)
+    checks_sent             how many times producers were asked since the broker started
+    discarded               how many half messages were given up since then
+    time_out_ms, check_interval_ms, check_max
+    next_round_ms           when the check service walks along the half queue again
+    messages                the newest half messages from ``half_offset`` on, oldest first: queue_offset, offset (in
+                            the commit log), key, topic, queue_id (where it is to go), group, check_times, born_ms,
+                            ask_from_ms (it is not asked about before), decided_by (offset of an op message, or null)
+
+Reads both queues forward, a few entries per look: nothing is hooked into the broker. Where a look falls further behind
+it jumps, and a decision from before the jump is not known any more.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.json_types import JsonObject
+from app.observation.bounds import HALF_MESSAGES_MAX, client_text
+from engine.broker.half_message import HALF_QUEUE_ID, check_times, decided_offset, producer_group, real_place
+from engine.broker.transactional_message_service import immunity_of
+from engine.protocol.errors import MalformedMessage
+from engine.protocol.message import MessageExt
+from engine.protocol.names import TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
+from engine.store.consume_queue_entry import FILLER_SIZE
+
+if TYPE_CHECKING:
+    from engine.broker.broker import Broker
+
+#: Op messages that one look reads.
+OPS_PER_LOOK_MAX = 200
+#: Decisions that are remembered.
+_DECISIONS_MAX = 4_000
+
+
+class TransactionsView:
+    """Builds the ``transactions`` part of a broker's state."""
+
+    def __init__(self, broker: Broker, messages_max: int = HALF_MESSAGES_MAX) -> None:
+        self._broker = broker
+        self._store = broker.store
+        self._messages_max = messages_max
+        self._next_op = -1
+        #: Half offset -> offset of the op message that names it.
+        self._decided_by: dict[int, int] = {}
+        #: Op offset -> half offset.
+        self._decides: dict[int, int] = {}
+        #: Half offset -> (commit-log offset, what never changes of its view).
+        self._known: dict[int, tuple[int, JsonObject]] = {}
+        self._last: JsonObject | None = None
+
+    def build(self) -> JsonObject | None:
+        """None while there was never a half message. The same object as before while nothing has changed."""
+        end = self._store.max_offset(TRANSACTION_HALF_TOPIC, HALF_QUEUE_ID)
+        if end == 0:
+            return None
+        self._read_ops()
+        service, config = self._broker.transactional_message_service, self._broker.config
+        view: JsonObject = {
+            "half_offset": service.half_offset,
+            "half_end": end,
+            "op_offset": service.op_offset,
+            "op_end": self._store.max_offset(TRANSACTION_OP_HALF_TOPIC, HALF_QUEUE_ID),
+            "checks_sent": service.checks_sent,
+            "discarded": service.discarded_messages,
+            "time_out_ms": config.transaction_time_out_ms,
+            "check_interval_ms": config.transaction_check_interval_ms,
+            "check_max": config.transaction_check_max,
+            "next_round_ms": service.next_round_ms,
+            "messages": self._messages(service.half_offset, end),
+        }
+        if view != self._last:
+            self._last = view
+        return self._last
+
+    def key_decided_by(self, op_offset: int) -> str:
+        """Key of the half message that the op message at ``op_offset`` decides; empty when that is not known."""
+        half_offset = self._decides.get(op_offset)
+        if half_offset is None:
+            return ""
+        entries = self._store.consume_queue_entries(TRANSACTION_HALF_TOPIC, HALF_QUEUE_ID, half_offset, 1)
+        fixed = self._fixed(half_offset, entries[0][0]) if entries else None
+        return str(fixed["key"]) if fixed is not None else ""
+
+    # ------------------------------------------------------------------------------ op queue
+
+    def _read_ops(self) -> None:
+        end = self._store.max_offset(TRANSACTION_OP_HALF_TOPIC, HALF_QUEUE_ID)
+        if end < self._next_op:
+            self._next_op, self._decided_by, self._decides = -1, {}, {}
+        first = max(self._next_op, self._store.min_offset(TRANSACTION_OP_HALF_TOPIC, HALF_QUEUE_ID))
+        position = max(first, end - OPS_PER_LOOK_MAX)
+        self._next_op = end
+        entries = self._store.consume_queue_entries(TRANSACTION_OP_HALF_TOPIC, HALF_QUEUE_ID, position, end - position)
+        for place, size, _ in entries:
+            op = None if size == FILLER_SIZE else self._store.message_at(place)
+            half_offset = decided_offset(op) if op is not None else None
+            if half_offset is not None:
+                # The first one counts; a second END_TRANSACTION leaves a second one.
+                self._decided_by.setdefault(half_offset, position)
+                self._decides[position] = half_offset
+            position += 1
+        for table in (self._decided_by, self._decides):
+            while len(table) > _DECISIONS_MAX:
+                table.pop(next(iter(table)))
+
+    # ------------------------------------------------------------------------------ half queue
+
+    def _messages(self, half_offset: int, end: int) -> list[JsonObject]:
+        first = max(half_offset, end - self._messages_max)
+        entries = self._store.consume_queue_entries(TRANSACTION_HALF_TOPIC, HALF_QUEUE_ID, first, end - first)
+        messages: list[JsonObject] = []
+        for queue_offset, (place, size, _) in enumerate(entries, first):
+            fixed = None if size == FILLER_SIZE else self._fixed(queue_offset, place)
+            if fixed is not None:
+                messages.append({**fixed, "decided_by": self._decided_by.get(queue_offset)})
+        for known in list(self._known)[: max(0, len(self._known) - _DECISIONS_MAX)]:
+            del self._known[known]
+        return messages
+
+    def _fixed(self, queue_offset: int, commit_log_offset: int) -> JsonObject | None:
+        known = self._known.get(queue_offset)
+        if known is not None and known[0] == commit_log_offset:
+            return known[1]
+        half = self._store.message_at(commit_log_offset)
+        if half is None:
+            return None
+        view = self._view_of(half)
+        self._known[queue_offset] = (commit_log_offset, view)
+        return view
+
+    def _view_of(self, half: MessageExt) -> JsonObject:
+        try:
+            topic, queue_id = real_place(half)
+        except MalformedMessage:
+            topic, queue_id = "", -1
+        immunity_ms = immunity_of(half)
+        patience_ms = self._broker.config.transaction_time_out_ms if immunity_ms is None else immunity_ms
+        return {
+            "queue_offset": half.queue_offset,
+            "offset": half.commit_log_offset,
+            "key": client_text(half.keys[0]) if half.keys else "",
+            "topic": client_text(topic),
+            "queue_id": queue_id,
+            "group": client_text(producer_group(half)),
+            "check_times": check_times(half),
+            "born_ms": half.born_timestamp,
+            "ask_from_ms": half.born_timestamp + patience_ms,
+        }

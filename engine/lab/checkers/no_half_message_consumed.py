@@ -1,0 +1,83 @@
+"""Checker: a consumer sees a transactional message only after its producer has said "commit".
+
+Anomaly: *ghost read*. A listener got a message before any call of the transaction listener had answered "commit" for
+it, or one for which only "rollback" was ever said.
+
+Fault model: any. The claim follows from cause and effect: what makes a half message visible is END_TRANSACTION, and the
+producer sends that after its listener has answered. RocketMQ promises no more than this. It does deliver a message
+twice when END_TRANSACTION arrives twice, or when a late one and the answer to a check-back both do; and a producer that
+says "rollback" first and "commit" when it is asked gets its message delivered after all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.violation import Anomaly
+from engine.lab.producer_role import ProducerRole
+from engine.lab.scenario import Role, Scenario, TransactionWord
+
+if TYPE_CHECKING:
+    from engine.lab.checkers.cluster_watch import ClusterWatch
+    from engine.lab.history import ConsumeBegan
+
+
+class NoHalfMessageConsumed(Checker):
+    """See the module."""
+
+    name = "no-half-message-consumed"
+    anomaly = Anomaly.GHOST_READ
+    title: ClassVar[Texts] = {"en": "No half message is consumed", "zh": "半消息不会被消费"}
+    why: ClassVar[Texts] = {
+        "en": "What a consumer does on a message must not be ahead of the local transaction that the message tells of.",
+        "zh": "消费者依据消息所做的事，不能先于消息所讲述的那个本地事务。",
+    }
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        super().__init__(watch)
+        #: Key of a message that was sent in a transaction -> what was said of it so far, the last words.
+        self._said: dict[str, str] = {}
+        self._sends_read = 0
+        self._answers_read = 0
+
+    @classmethod
+    def applies(cls, scenario: Scenario) -> bool:
+        """There is a producer that sends in transactions."""
+        return any(spec.transaction is not None for spec in scenario.of_role(Role.PRODUCER))
+
+    def consume_began(self, entry: ConsumeBegan) -> None:
+        """A listener gets a message."""
+        self._read_history()
+        said = self._said.get(entry.key)
+        if said is None or said == TransactionWord.COMMIT:
+            return
+        en = f"of which its producer has only said {said}" if said else "of which its producer has said nothing yet"
+        zh = f"，而生产者对它只说过 {said}" if said else "，而生产者还没有对它表态"
+        self.report(
+            {
+                "node": entry.node,
+                "topic": entry.topic,
+                "queue": entry.queue_id,
+                "offset": entry.queue_offset,
+                "message": entry.key,
+            },
+            (entry.key,),
+            f"{entry.node} got message {entry.key} at offset {entry.queue_offset} of queue {entry.queue_id} of "
+            f"{entry.topic} on {entry.broker}, {en}.",
+            f"{entry.node} 在 {entry.broker} 的 {entry.topic} 队列 {entry.queue_id} 偏移量 {entry.queue_offset} 处"
+            f"得到消息 {entry.key}{zh}。",
+        )
+
+    def _read_history(self) -> None:
+        history, nodes = self.watch.world.history, self.watch.world.nodes
+        for send in history.sends_invoked[self._sends_read :]:
+            role = nodes[send.node]
+            if isinstance(role, ProducerRole) and role.local_transactions is not None:
+                self._said.setdefault(send.key, "")
+        self._sends_read = len(history.sends_invoked)
+        for answer in history.transactions_ended[self._answers_read :]:
+            # Once "commit" was said, nothing takes it back.
+            if self._said.get(answer.key) != TransactionWord.COMMIT:
+                self._said[answer.key] = answer.result
+        self._answers_read = len(history.transactions_ended)

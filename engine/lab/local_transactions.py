@@ -1,0 +1,119 @@
+"""The local transactions of a producer, and the database of its group that they leave their traces in.
+
+A check-back must be answered by looking up what became of the local transaction, by any member of the group and after
+any crash. So the outcome is kept where a crash of the process does not reach it: with the role, not with the engine
+objects; and all members of a group look into the rows of all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.client.transaction_listener import LocalTransactionState
+from engine.lab.history import LocalTransactionEnded
+from engine.lab.scenario import TransactionSpec, TransactionWord
+from engine.protocol.message import Message, MessageExt
+
+if TYPE_CHECKING:
+    from engine.lab.producer_role import ProducerRole
+
+#: Ended calls of the listener that a role remembers for the picture.
+ENDED_KEPT = 12
+
+_STATES = {
+    TransactionWord.COMMIT: LocalTransactionState.COMMIT_MESSAGE,
+    TransactionWord.ROLLBACK: LocalTransactionState.ROLLBACK_MESSAGE,
+    TransactionWord.UNKNOWN: LocalTransactionState.UNKNOW,
+}
+#: What a database can say afterwards; of the others it has no row.
+_OUTCOMES = (TransactionWord.COMMIT, TransactionWord.ROLLBACK)
+
+
+class LocalTransactionFailed(Exception):
+    """What a transaction listener raises that the scenario lets fail."""
+
+
+class RunningCall(NamedTuple):
+    """A call of the transaction listener that has not ended. ``check``: 0: it executes; n: it answers the nth check."""
+
+    key: str
+    check: int
+    since_us: int
+
+
+class LocalTransactions:
+    """The transaction listener of one lab producer.
+
+    :ivar running: calls under way, by a number of their own; a crash ends them without a trace.
+    :ivar ended: the newest ones that ended, oldest first.
+    :ivar outcomes: the database: key -> ``COMMIT`` or ``ROLLBACK``. Survives crashes.
+    :ivar checks: key -> how many checks this member answered.
+    """
+
+    def __init__(self, role: ProducerRole, spec: TransactionSpec) -> None:
+        self._role = role
+        self._spec = spec
+        self._call_count = 0
+        self.running: dict[int, RunningCall] = {}
+        self.ended: deque[LocalTransactionEnded] = deque(maxlen=ENDED_KEPT)
+        self.outcomes: dict[str, TransactionWord] = {}
+        self.checks: dict[str, int] = {}
+
+    async def execute_local_transaction(self, message: Message, argument: object) -> LocalTransactionState:
+        """The half message is stored. ``argument``: the number of the message, from 0."""
+        assert isinstance(argument, int), "the role sends it along"
+        key, words = message.keys[0], self._spec.executes
+        self._role.half_message_stored(key)
+        return await self._call(key, 0, words[argument % len(words)], self._spec.duration_ms)
+
+    async def check_local_transaction(self, message: MessageExt) -> LocalTransactionState:
+        """The broker asks what became of it."""
+        key, words = message.keys[0], self._spec.checks
+        self.checks[key] = self.checks.get(key, 0) + 1
+        check = sum(member.checks.get(key, 0) for member in self._members())
+        return await self._call(key, check, words[min(check, len(words)) - 1], self._spec.check_duration_ms)
+
+    async def _call(self, key: str, check: int, word: TransactionWord, duration_ms: int) -> LocalTransactionState:
+        role, world = self._role, self._role.world
+        self._call_count += 1
+        number = self._call_count
+        self.running[number] = RunningCall(key, check, world.now_us)
+        try:
+            await asyncio.sleep(duration_ms / 1_000)
+            if word is TransactionWord.LOOKED_UP:
+                word = self._look_up(key)
+        finally:
+            self.running.pop(number, None)
+        if check == 0 and word in _OUTCOMES:
+            self.outcomes[key] = word
+        ended = LocalTransactionEnded(
+            world.event_number, world.now_us, role.name, role.spec.group, key, check, str(word.value)
+        )
+        self.ended.append(ended)
+        world.history.transactions_ended.append(ended)
+        if word is TransactionWord.THROWS:
+            raise LocalTransactionFailed(f"the scenario lets the local transaction of {key} fail")
+        return _STATES[word]
+
+    def _look_up(self, key: str) -> TransactionWord:
+        """What the database of the group says. A transaction without a row that nobody works on never happened."""
+        members = self._members()
+        for member in members:
+            if key in member.outcomes:
+                return member.outcomes[key]
+        works_on_it = any(call.key == key and call.check == 0 for member in members for call in member.running.values())
+        return TransactionWord.UNKNOWN if works_on_it else TransactionWord.ROLLBACK
+
+    def _members(self) -> list[LocalTransactions]:
+        group = self._role.spec.group
+        return [
+            role.local_transactions
+            for role in self._role.world.producers()
+            if role.spec.group == group and role.local_transactions is not None
+        ]
+
+    def forget_running(self) -> None:
+        """The process is gone."""
+        self.running.clear()

@@ -1,0 +1,78 @@
+// Transactions: the half messages of a broker, each with how long until it is asked about, and the local transactions
+// of a producer.
+
+import { html } from "htm/preact";
+import { count } from "../../common/format.js";
+import { t } from "../../common/i18n.js";
+import { TopicMark } from "../../live/panels/marks.js";
+import { shortMs, span } from "../format.js";
+import { memo } from "../memo.js";
+import { settingOfPart } from "../settings.js";
+import { SettingButton } from "../panels/settings.js";
+import { openRecord, pointedKey, view } from "../view.js";
+import { Bar } from "./node_card.js";
+
+/** Rows of a card; the others are counted. */
+const MOST_ROWS = 10;
+const MOST_ENDED = 6;
+
+/** `part` is the view's, null while there was never a half message. */
+export const Transactions = memo(({ broker, part }) => {
+  const waiting = part.messages.filter((message) => message.decided_by === null).length;
+  const rule = (name) => html`<${SettingButton} node=${broker} name=${settingOfPart(broker, name)} />`;
+  const figure = (key, value) => html`<span class="figure" title=${t(`lab.half.${key}_hint`)}><span class="quiet">${t(`lab.half.${key}`)}</span> <span class="number">${value}</span></span>`;
+  const rows = part.messages.slice(0, MOST_ROWS);
+  return html`<section class="half-messages" data-part="half-messages" aria-label=${t("lab.half.title")}>
+    <div class="part-head"><h3>${t("lab.half.title")} <span class="quiet number">${waiting}</span></h3>
+      ${figure("offset", `${count(part.half_offset)} / ${count(part.half_end)}`)}${figure("ops", `${count(part.op_offset)} / ${count(part.op_end)}`)}
+      ${part.checks_sent > 0 && figure("asked", count(part.checks_sent))}${part.discarded > 0 && figure("discarded", count(part.discarded))}</div>
+    <p class="half-rules"><span class="quiet">${t("lab.half.time_out")}</span>${rule("transactions")}<span class="quiet">${t("lab.half.interval")}</span>${rule("transaction_checks")}<span class="quiet">${t("lab.half.limit")}</span>${rule("transaction_limit")}</p>
+    ${rows.length > 0 && html`<ul class="half-rows">${rows.map((message) => html`<${Half} key=${message.queue_offset} broker=${broker} message=${message} part=${part} />`)}</ul>`}
+    ${part.messages.length > rows.length && html`<p class="quiet">${t("lab.half.more", { n: part.messages.length - rows.length })}</p>`}</section>`;
+});
+
+/** Reads the time, so it is drawn anew whenever that goes on. */
+function Half({ broker, message, part }) {
+  const { queue_offset: queueOffset, offset, key, topic, queue_id: queueId, check_times: checks, decided_by: op } = message;
+  const place = `${topic} Q${queueId}`;
+  const open = () => (openRecord.value = { broker, record: { offset, key, topic: "RMQ_SYS_TRANS_HALF_TOPIC", queue_id: 0, queue_offset: queueOffset } });
+  return html`<li class=${`half-row ${op === null ? "" : "is-decided"} ${pointedKey.value && pointedKey.value === key ? "is-pointed" : ""}`} data-half=${queueOffset}
+    onPointerEnter=${() => (pointedKey.value = key || null)} onPointerLeave=${() => (pointedKey.value = null)}>
+    <button type="button" class="half-key mono link-button ellipsis" title=${t("lab.half.message", { offset: queueOffset, key: key || "–", group: message.group })} onClick=${open}>${key || `#${queueOffset}`}</button>
+    <span class="half-place ellipsis" title=${t("lab.half.place", { place })}><span aria-hidden="true">→ </span><${TopicMark} topic=${topic} /><span class="sr-only">${topic}</span> Q${queueId}</span>
+    <span class=${`badge number ${checks > 0 ? "badge-warning" : ""}`} title=${t("lab.half.checks_hint", { n: checks, max: part.check_max })}>${t("lab.half.checks", { n: checks, max: part.check_max })}</span>
+    ${op === null ? html`<${Wait} message=${message} part=${part} />` : html`<span class="half-state half-decided" title=${t("lab.half.decided_hint", { op })}>✓ ${t("lab.half.decided", { op })}</span>`}</li>`;
+}
+
+/** Too young to be asked about, or waiting for the next round of the check service. */
+function Wait({ message, part }) {
+  const now = view.value.time_us;
+  const [young, round] = [message.ask_from_us - now, part.next_round_us - now];
+  const isYoung = young > 0;
+  const word = isYoung ? "young" : message.check_times >= part.check_max ? "given_up" : "asked_in";
+  const left = Math.max(0, isYoung ? young : round) / 1000;
+  const label = t(`lab.half.${word}`, { time: shortMs(left) });
+  return html`<span class="half-state" title=${`${t("lab.half.age", { time: span(now - message.born_us) })} · ${label}`}><${Bar} left=${left} whole=${isYoung ? part.time_out_ms : part.check_interval_ms} kind=${isYoung ? "bar-young" : "bar-due"} label=${label} /><span class="half-left">${label}</span></span>`;
+}
+
+// ------------------------------------------------------------------------------------------------- producer
+
+const SIGNS = { commit: "✓", rollback: "✕", unknown: "?", throws: "!" };
+
+/** `part`: calls of the transaction listener, under way and ended. */
+export const LocalTransactions = memo(({ part }) => {
+  const point = (key) => ({ onPointerEnter: () => (pointedKey.value = key), onPointerLeave: () => (pointedKey.value = null) });
+  const name = (call) => (call.check === 0 ? t("lab.local.executes") : t("lab.local.check", { n: call.check }));
+  return html`<section class="local-transactions" data-part="local-transactions" aria-label=${t("lab.local.title")}><h3>${t("lab.local.title")}</h3>
+    <ul class="local-calls">${part.running.length + part.ended.length === 0 && html`<li class="quiet">${t("lab.local.none")}</li>`}
+      ${part.running.map((call) => html`<${Running} key=${`${call.key} ${call.check} ${call.since_us}`} call=${call} name=${name(call)} point=${point} />`)}
+      ${part.ended.slice(-MOST_ENDED).reverse().map((call) => html`<li key=${`${call.key} ${call.check} ${call.time_us}`} class=${`local-call local-${call.result}`} ...${point(call.key)}
+        title=${`${call.key} · ${name(call)} · ${t(`lab.local.result_${call.result}`)}`}><span class="local-sign" aria-hidden="true">${SIGNS[call.result]}</span>
+        <span class="ellipsis">${call.key}</span><span class="local-check quiet">${call.check > 0 && `↻${call.check}`}</span><span class="local-result">${t(`lab.local.${call.result}`)}</span></li>`)}</ul></section>`;
+});
+
+function Running({ call, name, point }) {
+  const spent = span(view.value.time_us - call.since_us);
+  return html`<li class="local-call is-running" ...${point(call.key)} title=${`${call.key} · ${name} · ${spent}`}><span class="local-sign" aria-hidden="true"><span class="call-sign"></span></span>
+    <span class="ellipsis">${call.key}</span><span class="local-check quiet">${call.check > 0 && `↻${call.check}`}</span><span class="local-result number">${spent}</span></li>`;
+}
