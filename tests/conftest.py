@@ -14,34 +14,36 @@ from xdist.scheduler import LoadScopeScheduling
 from scripts.chromium import LAUNCH_ARGUMENTS, find_chromium, how_to_get, missing_packages
 
 IN_CI = bool(os.environ.get("CI"))
-FOLDERS_WITH_REAL_PROGRAMS = ("tests/e2e/", "tests/interop/")
+#: Tests that start browsers, and tests that start real clients.
+BROWSERS, CLIENTS = "tests/e2e/", "tests/interop/"
 
 # No deadline: a slow moment of the machine is no failing example. In CI the examples are the same every time.
 hypothesis.settings.register_profile("glassmq", deadline=None, derandomize=IN_CI, print_blob=True)
 hypothesis.settings.load_profile("glassmq")
 
 
-class RealProgramsInOneProcess(LoadScopeScheduling):
-    """Spreads test files over pytest's processes, those that start browsers and real clients over only one.
+class RealProgramsApart(LoadScopeScheduling):
+    """Spreads test files over pytest's processes: browsers all in one of them, and real clients all in one of them.
 
-    Such programs disturb each other on a machine with two cores.
+    Two browsers disturb each other on a machine with two cores. Real clients mostly wait.
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        if nodeid.startswith(FOLDERS_WITH_REAL_PROGRAMS):
-            return "real programs"
+        for folder in (BROWSERS, CLIENTS):
+            if nodeid.startswith(folder):
+                return folder
         return nodeid.partition("::")[0]
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> RealProgramsInOneProcess:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> RealProgramsApart:
     """Called by pytest-xdist under ``pytest -n 2``."""
-    return RealProgramsInOneProcess(config, log)
+    return RealProgramsApart(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the real programs: they take longest, and all else fills the other process meanwhile."""
-    items.sort(key=lambda item: not item.nodeid.startswith(FOLDERS_WITH_REAL_PROGRAMS))
+    """Browsers first: they take longest, and all else fills the other process meanwhile. Clients, which wait, last."""
+    items.sort(key=lambda item: (not item.nodeid.startswith(BROWSERS), item.nodeid.startswith(CLIENTS)))
 
 
 @pytest.fixture(scope="module")

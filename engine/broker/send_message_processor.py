@@ -93,6 +93,8 @@ class SendMessageProcessor:
         self._is_sync_flush = broker.store_config.flush_disk_type is FlushDiskType.SYNC_FLUSH
         self._region_id = config.region_id
         self._trace_on = "true" if config.trace_on else "false"
+        #: The properties of the last batch and what was read from them: a sender's batches have the same ones.
+        self._last_batch_properties: tuple[str | None, bytes, bool] | None = None
 
     # ------------------------------------------------------------------------------ one message
 
@@ -245,14 +247,11 @@ class SendMessageProcessor:
     ) -> StoreBatch:
         if header.topic.startswith(RETRY_GROUP_TOPIC_PREFIX):
             raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, f"a batch cannot go to retry topic {header.topic}")
-        common = decode_properties(header.properties) if header.properties else {}
-        if self._check_transaction(header, common):
-            raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, "a batch cannot be transactional")
-        if PROPERTY_DELAY_TIME_LEVEL in common:
-            raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, "a batch cannot be delayed")
-        wait_store_ok = common.get(PROPERTY_WAIT_STORE_MSG_OK, "true").lower() == "true"
-        common[PROPERTY_CLUSTER] = self._cluster_name
-        tail = encode_properties(common).encode()
+        known = self._last_batch_properties
+        if known is None or header.properties != known[0] or header.sys_flag & TRANSACTION_MASK:
+            known = (header.properties, *self._read_batch_properties(header))
+            self._last_batch_properties = known
+        _, tail, wait_store_ok = known
         try:
             batched = decode_batch(request.body)
             self._check_batch_size(len(request.body), len(batched), len(tail))
@@ -270,6 +269,20 @@ class SendMessageProcessor:
             header.reconsume_times or 0,
             wait_store_ok,
         )
+
+    def _read_batch_properties(self, header: SendMessageRequestHeader) -> tuple[bytes, bool]:
+        """What every message of the batch gets behind its own properties, and whether the sender waits for the flush.
+
+        Raises :class:`SendRefused`.
+        """
+        common = decode_properties(header.properties) if header.properties else {}
+        if self._check_transaction(header, common):
+            raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, "a batch cannot be transactional")
+        if PROPERTY_DELAY_TIME_LEVEL in common:
+            raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, "a batch cannot be delayed")
+        wait_store_ok = common.get(PROPERTY_WAIT_STORE_MSG_OK, "true").lower() == "true"
+        common[PROPERTY_CLUSTER] = self._cluster_name
+        return encode_properties(common).encode(), wait_store_ok
 
     def _check_batch_size(self, body_size: int, message_count: int, tail_size: int) -> None:
         """Raises :class:`SendRefused`. Every message gets a copy of the batch's properties, ``tail_size`` bytes: 90,000
