@@ -34,11 +34,12 @@ def batch_members(batched: Iterable[BatchedMessage], tail: bytes) -> list[BatchM
     known_around: tuple[str, str, str] | None = None
     tags_code, keys, joint_tail = 0, "", tail
     for flag, body, own in batched:
-        before, found, rest = own.decode().partition(_UNIQUE_KEY_ASSIGNED)
+        text = own.decode()
+        before, found, rest = text.partition(_UNIQUE_KEY_ASSIGNED)
         unique_key, separator, after = rest.partition(PROPERTY_SEPARATOR)
         around = (before, separator, after)
         if around != known_around or not unique_key or not found:
-            properties = decode_properties(own.decode())
+            properties = decode_properties(text)
             tags, keys = properties.get(PROPERTY_TAGS, ""), properties.get(PROPERTY_KEYS, "")
             tags_code = java_string_hash(tags) if tags else 0
             joint_tail = tail if not own or own.endswith(_SEPARATOR) else _SEPARATOR + tail

@@ -101,7 +101,7 @@ class EndTransactionProcessor:
                 f"there is no message of {TRANSACTION_CHECK_MAX_TIME_TOPIC} with offset id {header.msg_id[:40]}",
             )
         service = self._broker.transactional_message_service
-        result = service.put_half_message(resumed_message(discarded, self._broker.store_host))
+        result = service.put(resumed_message(discarded, self._broker.store_host))
         if result.status is not PutMessageStatus.PUT_OK:
             return request.reply(REPLY_CODES[result.status], result.remark)
         logger.info("%s has message %s checked again", channel.remote_address, header.msg_id)

@@ -60,10 +60,10 @@ def turn_into_half_message(message: StoreMessage) -> None:
 def real_place(half: MessageExt) -> tuple[str, int]:
     """Topic and queue that ``half`` is meant for. Raises :class:`MalformedMessage`."""
     topic = half.properties.get(PROPERTY_REAL_TOPIC, "")
-    queue_id = half.properties.get(PROPERTY_REAL_QUEUE_ID, "")
-    if not (topic and queue_id.isascii() and queue_id.isdigit() and len(queue_id) <= 10):
+    queue_id = whole_number(half, PROPERTY_REAL_QUEUE_ID, max_digits=10)
+    if not topic or queue_id is None:
         raise MalformedMessage(f"the half message at {half.commit_log_offset} does not say where it is to go")
-    return topic, int(queue_id)
+    return topic, queue_id
 
 
 def committed_message(half: MessageExt, store_host: bytes) -> StoreMessage:
@@ -100,8 +100,7 @@ def decided_offset(op: MessageExt) -> int | None:
 
 def check_times(half: MessageExt) -> int:
     """How often the sender was asked about ``half`` already."""
-    text = half.properties.get(PROPERTY_TRANSACTION_CHECK_TIMES, "0")
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else 0
+    return whole_number(half, PROPERTY_TRANSACTION_CHECK_TIMES, max_digits=9) or 0
 
 
 def checked_once_more(half: MessageExt, store_host: bytes) -> StoreMessage:
@@ -128,6 +127,12 @@ def resumed_message(discarded: MessageExt, store_host: bytes) -> StoreMessage:
     """A discarded message for the half topic once more, its counter at 0."""
     discarded.properties[PROPERTY_TRANSACTION_CHECK_TIMES] = "0"
     return message_again(discarded, TRANSACTION_HALF_TOPIC, HALF_QUEUE_ID, store_host)
+
+
+def whole_number(half: MessageExt, name: str, max_digits: int = 19) -> int | None:
+    """The property ``name`` as a number from 0 on; None where it is missing or none: senders write what they like."""
+    text = half.properties.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= max_digits else None
 
 
 def producer_group(half: MessageExt) -> str:

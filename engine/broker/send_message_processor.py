@@ -121,7 +121,7 @@ class SendMessageProcessor:
             delay_message(message)
         if message.is_prepared:
             turn_into_half_message(message)
-            result = self._broker.transactional_message_service.put_half_message(message)
+            result = self._broker.transactional_message_service.put(message)
         else:
             result = self._put_message(message)
         if result.status is not PutMessageStatus.PUT_OK:

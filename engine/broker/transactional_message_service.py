@@ -39,6 +39,7 @@ from engine.broker.half_message import (
     producer_group,
     put_off,
     real_place,
+    whole_number,
 )
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.headers import CheckTransactionStateRequestHeader
@@ -128,17 +129,14 @@ class TransactionalMessageService:
 
     # ------------------------------------------------------------------------------ putting
 
-    def put_half_message(self, message: StoreMessage) -> PutMessageResult:
-        """Store ``message``, which was turned into a half message."""
-        return self._put(message)
+    def put(self, message: StoreMessage) -> PutMessageResult:
+        """Store a half message or any other form of :mod:`engine.broker.half_message`; its topic is made if need be."""
+        self._broker.topic_config_manager.create_topic_in_send_message_back(message.topic, 1)
+        return self._store.put_message(message)
 
     def mark_decided(self, half: MessageExt) -> PutMessageResult:
         """Note that ``half`` was committed or rolled back (``deletePrepareMessage``)."""
-        return self._put(op_message(half.queue_offset, self._broker.store_host, self._clock.now_ms()))
-
-    def _put(self, message: StoreMessage) -> PutMessageResult:
-        self._broker.topic_config_manager.create_topic_in_send_message_back(message.topic, 1)
-        return self._store.put_message(message)
+        return self.put(op_message(half.queue_offset, self._broker.store_host, self._clock.now_ms()))
 
     # ------------------------------------------------------------------------------ where things stand
 
@@ -155,21 +153,6 @@ class TransactionalMessageService:
     def _offset(self, topic: str) -> int:
         stored = self._offsets.query_offset(TRANSACTION_CHECK_GROUP, topic, HALF_QUEUE_ID)
         return max(stored, self._store.min_offset(topic, HALF_QUEUE_ID))
-
-    def half_messages(self, max_count: int) -> list[tuple[MessageExt, bool]]:
-        """The newest half messages from the next round's beginning on, oldest first, and whether each is decided."""
-        end = self._store.max_offset(TRANSACTION_HALF_TOPIC, HALF_QUEUE_ID)
-        decided: dict[int, None] = {}
-        position = self.op_offset
-        while ops := self._messages(TRANSACTION_OP_HALF_TOPIC, position, OP_MESSAGES_PER_READ):
-            for op in ops:
-                offset = decided_offset(op) if op is not None else None
-                if offset is not None:
-                    decided[offset] = None
-            position += len(ops)
-        first = max(self.half_offset, end - max_count)
-        halves = self._messages(TRANSACTION_HALF_TOPIC, first, end - first)
-        return [(half, half.queue_offset in decided) for half in halves if half is not None]
 
     def _messages(self, topic: str, offset: int, count: int) -> list[MessageExt | None]:
         """The messages at ``offset`` and behind it; None for one that is gone."""
@@ -229,12 +212,11 @@ class TransactionalMessageService:
             return False
         if self._read_ops(walk):
             return True
-        prepared = half.properties.get(PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET, "")
-        if prepared.isdigit() and int(prepared) in walk.late:
+        if whole_number(half, PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET) in walk.late:
             walk.half_offset += 1
             return True
         if immunity_ms is not None and age_ms < immunity_ms:
-            return self._went_on(walk, self._put(put_off(half, self._broker.store_host)))
+            return self._went_on(walk, self.put(put_off(half, self._broker.store_host)))
         return self._went_on(walk, self._check(half))
 
     def _went_on(self, walk: _Round, result: PutMessageResult) -> bool:
@@ -266,7 +248,7 @@ class TransactionalMessageService:
     # ------------------------------------------------------------------------------ what becomes of a half message
 
     def _discard(self, half: MessageExt) -> PutMessageResult:
-        result = self._put(discarded_message(half, self._broker.store_host))
+        result = self.put(discarded_message(half, self._broker.store_host))
         if result.status is PutMessageStatus.PUT_OK:
             self.discarded_messages += 1
             logger.error(
@@ -280,7 +262,7 @@ class TransactionalMessageService:
 
     def _check(self, half: MessageExt) -> PutMessageResult:
         """Count the check, by storing the message again, and ask."""
-        result = self._put(checked_once_more(half, self._broker.store_host))
+        result = self.put(checked_once_more(half, self._broker.store_host))
         if result.status is PutMessageStatus.PUT_OK:
             half.queue_offset, half.commit_log_offset = result.queue_offset, result.offset
             self._ask_producer(half)
@@ -315,5 +297,5 @@ class TransactionalMessageService:
 
 def immunity_of(half: MessageExt) -> int | None:
     """How old ``half`` itself wants to be before its sender is asked, ms (CHECK_IMMUNITY_TIME_IN_SECONDS)."""
-    text = half.properties.get(PROPERTY_CHECK_IMMUNITY_TIME_IN_SECONDS, "")
-    return int(text) * 1_000 if text.isascii() and text.isdigit() and len(text) <= 9 else None
+    seconds = whole_number(half, PROPERTY_CHECK_IMMUNITY_TIME_IN_SECONDS, max_digits=9)
+    return None if seconds is None else seconds * 1_000

@@ -74,6 +74,15 @@ class TransactionLab:
         return self.stored(TRANSACTION_HALF_TOPIC)
 
     @property
+    def newest_half(self) -> MessageExt:
+        store = self.lab.broker.store
+        newest = store.max_offset(TRANSACTION_HALF_TOPIC, 0) - 1
+        ((place, _, _),) = store.consume_queue_entries(TRANSACTION_HALF_TOPIC, 0, newest, 1)
+        half = store.message_at(place)
+        assert half is not None
+        return half
+
+    @property
     def ops(self) -> list[bytes]:
         return [message.body for message in self.stored(TRANSACTION_OP_HALF_TOPIC)]
 
@@ -285,6 +294,15 @@ def test_an_answer_that_names_the_first_place_of_a_message_that_was_put_off_coun
         assert lab.offsets == (3, 1)
 
 
+def test_properties_that_are_no_numbers_do_not_stop_the_check():
+    with bank() as lab:
+        for name in ("TRAN_PREPARED_QUEUE_OFFSET", "TRANSACTION_CHECK_TIMES", "CHECK_IMMUNITY_TIME_IN_SECONDS"):
+            odd: dict[str, Any] = {name: "\u00b2"}  # a digit to str.isdigit, no number to int
+            lab.send(name, **odd)
+        lab.lab.run_for(10_500)
+        assert len(lab.checks) == 3
+
+
 def test_a_message_that_nobody_decides_is_given_up_after_the_last_check():
     with bank() as lab:
         lab.send()
@@ -349,15 +367,15 @@ def test_many_decided_messages_are_passed_without_a_question():
     with bank() as lab:
         for number in range(100):
             lab.send(str(number))
-            half = lab.lab.broker.transactional_message_service.half_messages(1)[-1][0]
+            half = lab.newest_half
             if number != 50:
                 lab.end(half, ROLLBACK if number % 2 else COMMIT)
         lab.lab.run_for(10_500)
         assert [shown.body for _, shown in lab.checks] == [b"50"]
-        lab.end(lab.lab.broker.transactional_message_service.half_messages(1)[0][0], COMMIT)
+        lab.end(lab.newest_half, COMMIT)
         lab.lab.run_for(20_000)
         assert lab.offsets == (101, 100)
-        assert lab.lab.broker.transactional_message_service.half_messages(10) == []
+        assert lab.lab.broker.store.consume_queue_entries(TRANSACTION_HALF_TOPIC, 0, lab.offsets[0], 10) == []
 
 
 # --- crashes ---------------------------------------------------------------------------------------------------------
