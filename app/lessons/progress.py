@@ -95,7 +95,7 @@ class Progress:
     def reset(self, browser: str, lesson: str) -> None:
         """Forget what a browser did in a lesson."""
         with self._lock, self._database.conn:
-            self._database[_TABLE].delete_where("browser = ? and lesson = ?", (browser, lesson))  # type: ignore[union-attr]
+            self._database[_TABLE].delete_where("browser = ? and lesson = ?", (browser, lesson))  # type: ignore[union-attr]  # table or view
 
     def close(self) -> None:
         """Close the file."""
@@ -124,7 +124,7 @@ def _database(place: Path | str) -> Database:
     connection = sqlite3.connect(place, check_same_thread=False)
     try:
         database = Database(connection)
-        database[_TABLE].create(_COLUMNS, pk=_KEY, if_not_exists=True)  # type: ignore[union-attr]
+        database[_TABLE].create(_COLUMNS, pk=_KEY, if_not_exists=True)  # type: ignore[union-attr]  # table or view
     except BaseException:
         connection.close()
         raise

@@ -17,8 +17,13 @@ from engine.client.consume_concurrently import (
     ConsumeConcurrentlyStatus,
     MessageListenerConcurrently,
 )
-from engine.client.consume_message_hook import ConsumeMessageContext, ConsumeMessageHooks, ConsumeReturnType
-from engine.client.consume_message_service import CMResult, ConsumeMessageDirectlyResult
+from engine.client.consume_message_hook import ConsumeMessageHooks, ConsumeReturnType
+from engine.client.consume_message_service import (
+    CMResult,
+    ConsumeMessageDirectlyResult,
+    call_directly,
+    show_to_listener,
+)
 from engine.client.consume_workers import ConsumeWorkers, is_being_cancelled
 from engine.client.consumer_config import PushConsumerConfig
 from engine.client.consumer_stats_manager import ConsumerStatsManager
@@ -29,7 +34,6 @@ from engine.client.process_queue import ProcessQueue
 from engine.client.rebalance_impl import RebalanceImpl
 from engine.protocol.enums import MessageModel
 from engine.protocol.message import MessageExt
-from engine.protocol.message_properties import PROPERTY_CONSUME_START_TIME, PROPERTY_RETRY_TOPIC
 from engine.protocol.message_queue import MessageQueue
 from engine.protocol.names import retry_topic
 from engine.runtime.port import Runtime
@@ -116,21 +120,19 @@ class ConsumeMessageConcurrentlyService:
             _log.info("group %s: %s is not ours any more, its messages are left", self._group, request.message_queue)
             return
         context = ConsumeConcurrentlyContext(request.message_queue)
-        self._prepare(request.messages)
-        hook_context = self._hooks_before(request)
+        show_to_listener(request.messages, self._retry_topic, self._runtime.clock.now_ms())
+        hook_context = self._hooks.before(self._group, request.message_queue, request.messages)
         started_us = self._runtime.clock.monotonic_us()
         status, return_type = await self._call_listener(request.messages, context)
         elapsed_ms = (self._runtime.clock.monotonic_us() - started_us) // 1000
         self._count(request, status, elapsed_ms)
-        if hook_context is not None:
-            if elapsed_ms >= self._config.consume_timeout_ms and return_type in _RETURNED_A_STATUS:
-                return_type = ConsumeReturnType.TIME_OUT
-            self._hooks.after(
-                hook_context,
-                status=status.value,
-                success=status is ConsumeConcurrentlyStatus.CONSUME_SUCCESS,
-                return_type=return_type,
-            )
+        self._hooks.after(
+            hook_context,
+            status=status.value,
+            success=status is ConsumeConcurrentlyStatus.CONSUME_SUCCESS,
+            return_type=return_type,
+            is_too_late=elapsed_ms >= self._config.consume_timeout_ms,
+        )
         await step("checks whether the queue was dropped after consuming")
         if request.process_queue.dropped:
             _log.warning(
@@ -140,22 +142,6 @@ class ConsumeMessageConcurrentlyService:
             )
             return
         await self._process_consume_result(status, context, request)
-
-    def _prepare(self, messages: Sequence[MessageExt]) -> None:
-        """Show retried messages under their own topic; note when the listener got them."""
-        now = str(self._runtime.clock.now_ms())
-        for message in messages:
-            real_topic = message.properties.get(PROPERTY_RETRY_TOPIC)
-            if real_topic is not None and message.topic == self._retry_topic:
-                message.topic = real_topic
-            message.properties[PROPERTY_CONSUME_START_TIME] = now
-
-    def _hooks_before(self, request: ConsumeRequest) -> ConsumeMessageContext | None:
-        if not len(self._hooks):
-            return None
-        context = ConsumeMessageContext(self._group, request.message_queue, tuple(request.messages))
-        self._hooks.before(context)
-        return context
 
     async def _call_listener(
         self, messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext
@@ -255,22 +241,10 @@ class ConsumeMessageConcurrentlyService:
     ) -> ConsumeMessageDirectlyResult:
         """See :class:`ConsumeMessageService`."""
         queue = MessageQueue(message.topic, broker_name or "", message.queue_id)
-        self._prepare((message,))
-        started_us = self._runtime.clock.monotonic_us()
-        remark = None
-        try:
-            returned = await self._runtime.call_listener(self._listener, (message,), ConsumeConcurrentlyContext(queue))
-        except Exception as error:
-            _log.exception("group %s: the listener failed with a message of a tool", self._group)
-            result, remark = CMResult.CR_THROW_EXCEPTION, f"{type(error).__name__}: {error}"
-        else:
-            result = _RESULT_OF_STATUS.get(returned, CMResult.CR_RETURN_NULL)
-        spent_ms = (self._runtime.clock.monotonic_us() - started_us) // 1000
-        return ConsumeMessageDirectlyResult(result, remark, spent_ms)
+        show_to_listener((message,), self._retry_topic, self._runtime.clock.now_ms())
+        context = ConsumeConcurrentlyContext(queue)
+        return await call_directly(self._runtime, self._group, self._listener, message, context, _RESULT_OF_STATUS)
 
-
-#: Endings that become TIME_OUT when the call took too long.
-_RETURNED_A_STATUS = (ConsumeReturnType.SUCCESS, ConsumeReturnType.FAILED)
 
 _RESULT_OF_STATUS: dict[object, CMResult] = {
     ConsumeConcurrentlyStatus.CONSUME_SUCCESS: CMResult.CR_SUCCESS,

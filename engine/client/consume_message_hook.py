@@ -33,6 +33,10 @@ class ConsumeReturnType(StrEnum):
     FAILED = "FAILED"
 
 
+#: Endings that become TIME_OUT when the call took too long.
+_RETURNED_A_STATUS = (ConsumeReturnType.SUCCESS, ConsumeReturnType.FAILED)
+
+
 @dataclass(slots=True)
 class ConsumeMessageContext:
     """One listener call. The same object goes to both methods of a hook.
@@ -73,30 +77,41 @@ class ConsumeMessageHooks:
     def __init__(self) -> None:
         self._hooks: list[ConsumeMessageHook] = []
 
-    def __len__(self) -> int:
-        return len(self._hooks)
-
     def add(self, hook: ConsumeMessageHook) -> None:
         """Call ``hook`` from now on."""
         self._hooks.append(hook)
 
-    def before(self, context: ConsumeMessageContext) -> None:
-        """Call all of them (``executeHookBefore``)."""
+    def before(
+        self, group: str, message_queue: MessageQueue, messages: Sequence[MessageExt]
+    ) -> ConsumeMessageContext | None:
+        """Call all of them (``executeHookBefore``). The context is for ``after``; None without hooks."""
+        if not self._hooks:
+            return None
+        context = ConsumeMessageContext(group, message_queue, tuple(messages))
         for hook in self._hooks:
             try:
                 hook.consume_message_before(context)
             except Exception:
                 _log.exception("hook %s failed before a listener call", hook.hook_name)
+        return context
 
     def after(
         self,
-        context: ConsumeMessageContext,
+        context: ConsumeMessageContext | None,
         *,
         status: str,
         success: bool,
         return_type: ConsumeReturnType,
+        is_too_late: bool,
     ) -> None:
-        """Note how the call ended and call all of them (``executeHookAfter``)."""
+        """Note how the call ended and call all of them (``executeHookAfter``).
+
+        ``is_too_late``: the call took ``consume_timeout_ms`` or longer; what it returned then counts as TIME_OUT.
+        """
+        if context is None:
+            return
+        if is_too_late and return_type in _RETURNED_A_STATUS:
+            return_type = ConsumeReturnType.TIME_OUT
         context.status, context.success = status, success
         context.props[CONSUME_CONTEXT_TYPE] = return_type.value
         for hook in self._hooks:

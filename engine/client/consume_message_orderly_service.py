@@ -17,11 +17,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.client.consume_message_hook import ConsumeMessageContext, ConsumeMessageHooks, ConsumeReturnType
-from engine.client.consume_message_service import CMResult, ConsumeMessageDirectlyResult
+from engine.client.consume_message_hook import ConsumeMessageHooks, ConsumeReturnType
+from engine.client.consume_message_service import (
+    CMResult,
+    ConsumeMessageDirectlyResult,
+    call_directly,
+    show_to_listener,
+)
 from engine.client.consume_orderly import (
     SUSPEND_AS_CONFIGURED,
     ConsumeOrderlyContext,
@@ -37,7 +42,6 @@ from engine.client.offset_store import OffsetStore
 from engine.client.process_queue import ProcessQueue
 from engine.client.rebalance_impl import RebalanceImpl
 from engine.protocol.message import MessageExt
-from engine.protocol.message_properties import PROPERTY_CONSUME_START_TIME, PROPERTY_RETRY_TOPIC
 from engine.protocol.message_queue import MessageQueue
 from engine.protocol.names import retry_topic
 from engine.runtime.port import Runtime
@@ -210,8 +214,8 @@ class ConsumeMessageOrderlyService:
     async def _consume(self, request: OrderlyConsumeRequest, messages: list[MessageExt]) -> bool:
         """One call of the listener and what follows from it. Returns whether to go on with the queue."""
         context = ConsumeOrderlyContext(request.message_queue)
-        self._prepare(messages)
-        hook_context = self._hooks_before(request.message_queue, messages)
+        show_to_listener(messages, self._retry_topic, self._runtime.clock.now_ms())
+        hook_context = self._hooks.before(self._group, request.message_queue, messages)
         started_us = self._runtime.clock.monotonic_us()
         async with request.process_queue.consume_lock:
             await step("checks whether the queue was dropped under the consume lock")
@@ -220,29 +224,15 @@ class ConsumeMessageOrderlyService:
                 return False
             status, return_type = await self._call_listener(messages, context)
         elapsed_ms = (self._runtime.clock.monotonic_us() - started_us) // 1000
-        if hook_context is not None:
-            if elapsed_ms >= self._config.consume_timeout_ms and return_type in _BECOME_TIME_OUT:
-                return_type = ConsumeReturnType.TIME_OUT
-            is_success = status in (ConsumeOrderlyStatus.SUCCESS, ConsumeOrderlyStatus.COMMIT)
-            self._hooks.after(hook_context, status=status.value, success=is_success, return_type=return_type)
+        self._hooks.after(
+            hook_context,
+            status=status.value,
+            success=status in (ConsumeOrderlyStatus.SUCCESS, ConsumeOrderlyStatus.COMMIT),
+            return_type=return_type,
+            is_too_late=elapsed_ms >= self._config.consume_timeout_ms,
+        )
         self._count(request.message_queue, len(messages), status, elapsed_ms)
         return await self._process_consume_result(messages, status, context, request)
-
-    def _prepare(self, messages: Sequence[MessageExt]) -> None:
-        """Show retried messages under their own topic; note when the listener got them."""
-        now = str(self._runtime.clock.now_ms())
-        for message in messages:
-            real_topic = message.properties.get(PROPERTY_RETRY_TOPIC)
-            if real_topic is not None and message.topic == self._retry_topic:
-                message.topic = real_topic
-            message.properties[PROPERTY_CONSUME_START_TIME] = now
-
-    def _hooks_before(self, queue: MessageQueue, messages: Sequence[MessageExt]) -> ConsumeMessageContext | None:
-        if not len(self._hooks):
-            return None
-        context = ConsumeMessageContext(self._group, queue, tuple(messages))
-        self._hooks.before(context)
-        return context
 
     async def _call_listener(
         self, messages: Sequence[MessageExt], context: ConsumeOrderlyContext
@@ -342,22 +332,10 @@ class ConsumeMessageOrderlyService:
     ) -> ConsumeMessageDirectlyResult:
         """See :class:`ConsumeMessageService`."""
         context = ConsumeOrderlyContext(MessageQueue(message.topic, broker_name or "", message.queue_id))
-        self._prepare((message,))
-        started_us = self._runtime.clock.monotonic_us()
-        remark = None
-        try:
-            returned = await self._runtime.call_listener(self._listener, (message,), context)
-        except Exception as error:
-            _log.exception("group %s: the listener failed with a message of a tool", self._group)
-            result, remark = CMResult.CR_THROW_EXCEPTION, f"{type(error).__name__}: {error}"
-        else:
-            result = _RESULT_OF_STATUS.get(returned, CMResult.CR_RETURN_NULL)
-        spent_ms = (self._runtime.clock.monotonic_us() - started_us) // 1000
-        return ConsumeMessageDirectlyResult(result, remark, spent_ms, order=True, auto_commit=context.auto_commit)
+        show_to_listener((message,), self._retry_topic, self._runtime.clock.now_ms())
+        result = await call_directly(self._runtime, self._group, self._listener, message, context, _RESULT_OF_STATUS)
+        return replace(result, order=True, auto_commit=context.auto_commit)
 
-
-#: Endings that become TIME_OUT when the call took too long.
-_BECOME_TIME_OUT = (ConsumeReturnType.SUCCESS, ConsumeReturnType.FAILED)
 
 _RESULT_OF_STATUS: dict[object, CMResult] = {
     ConsumeOrderlyStatus.SUCCESS: CMResult.CR_SUCCESS,

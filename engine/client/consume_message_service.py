@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 from engine.client.process_queue import ProcessQueue
 from engine.protocol.message import MessageExt
+from engine.protocol.message_properties import PROPERTY_CONSUME_START_TIME, PROPERTY_RETRY_TOPIC
 from engine.protocol.message_queue import MessageQueue
+from engine.runtime.port import Runtime
+
+_log = logging.getLogger("glassmq.client")
 
 
 class CMResult(StrEnum):
@@ -65,3 +70,35 @@ class ConsumeMessageService(Protocol):
     ) -> ConsumeMessageDirectlyResult:
         """Call the listener with one message, outside of everything else: a tool asked for it."""
         ...
+
+
+def show_to_listener(messages: Sequence[MessageExt], group_retry_topic: str, now_ms: int) -> None:
+    """Show retried messages under their own topic; note when the listener got them."""
+    now = str(now_ms)
+    for message in messages:
+        real_topic = message.properties.get(PROPERTY_RETRY_TOPIC)
+        if real_topic is not None and message.topic == group_retry_topic:
+            message.topic = real_topic
+        message.properties[PROPERTY_CONSUME_START_TIME] = now
+
+
+async def call_directly(
+    runtime: Runtime,
+    group: str,
+    listener: Callable[..., Any],
+    message: MessageExt,
+    context: object,
+    results: Mapping[object, CMResult],
+) -> ConsumeMessageDirectlyResult:
+    """Call ``listener`` for a tool. ``results`` says what each status means to the tool."""
+    started_us = runtime.clock.monotonic_us()
+    remark = None
+    try:
+        returned = await runtime.call_listener(listener, (message,), context)
+    except Exception as error:
+        _log.exception("group %s: the listener failed with a message of a tool", group)
+        result, remark = CMResult.CR_THROW_EXCEPTION, f"{type(error).__name__}: {error}"
+    else:
+        result = results.get(returned, CMResult.CR_RETURN_NULL)
+    spent_ms = (runtime.clock.monotonic_us() - started_us) // 1000
+    return ConsumeMessageDirectlyResult(result, remark, spent_ms)

@@ -15,6 +15,7 @@ from engine.lab.checkers.violation import Anomaly, Violation
 
 if TYPE_CHECKING:
     from engine.lab.checkers.cluster_watch import ClusterWatch
+    from engine.lab.history import ConsumeBegan
     from engine.lab.scenario import Scenario
 
 #: A text for people, per language ("en", "zh").
@@ -81,3 +82,32 @@ class Checker(ABC):
                 {"en": en, "zh": zh},
             )
         )
+
+    def report_read(self, entry: ConsumeBegan, en: str, zh: str) -> None:
+        """A listener got a message of which ``en`` and ``zh`` say what is wrong with it."""
+        self.report(
+            {
+                "node": entry.node,
+                "topic": entry.topic,
+                "queue": entry.queue_id,
+                "offset": entry.queue_offset,
+                "message": entry.key,
+            },
+            (entry.key,),
+            f"{entry.node} got message {entry.key} at offset {entry.queue_offset} of queue {entry.queue_id} of "
+            f"{entry.topic} on {entry.broker}, {en}.",
+            f"{entry.node} 在 {entry.broker} 的 {entry.topic} 队列 {entry.queue_id} 偏移量 {entry.queue_offset} 处"
+            f"得到消息 {entry.key}{zh}。",
+        )
+
+
+def consumption_element(entry: ConsumeBegan) -> dict[str, str | int]:
+    """What the claims about order are about: one message that one member of a group begins with."""
+    return {
+        "node": entry.node,
+        "group": entry.group,
+        "topic": entry.topic,
+        "queue": entry.queue_id,
+        "offset": entry.queue_offset,
+        "message": entry.key,
+    }

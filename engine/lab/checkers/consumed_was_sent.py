@@ -50,9 +50,11 @@ class ConsumedWasSent(Checker):
         self._sends_read = len(sends)
         times = self._sent.get(entry.key, 0)
         if times == 0:
-            self._report(entry, "which nobody sent", "，而没有人发送过它")
+            self.report_read(entry, "which nobody sent", "，而没有人发送过它")
         elif times == self._refused.get(entry.key):
-            self._report(entry, "although its producer was told that it was refused", "，但其生产者被告知它已被拒绝")
+            self.report_read(
+                entry, "although its producer was told that it was refused", "，但其生产者被告知它已被拒绝"
+            )
         else:
             self._compare_with_log(entry)
 
@@ -64,24 +66,8 @@ class ConsumedWasSent(Checker):
             return
         message = broker.by_place.get((entry.topic, entry.queue_id, entry.queue_offset))
         if message is None:
-            self._report(entry, "which the broker does not have there", "，而代理在该处没有消息")
+            self.report_read(entry, "which the broker does not have there", "，而代理在该处没有消息")
         elif message.first_key != entry.key:
-            self._report(
+            self.report_read(
                 entry, f"where the broker has {message.first_key}", f"，而代理在该处存的是 {message.first_key}"
             )
-
-    def _report(self, entry: ConsumeBegan, en: str, zh: str) -> None:
-        self.report(
-            {
-                "node": entry.node,
-                "topic": entry.topic,
-                "queue": entry.queue_id,
-                "offset": entry.queue_offset,
-                "message": entry.key,
-            },
-            (entry.key,),
-            f"{entry.node} got message {entry.key} at offset {entry.queue_offset} of queue {entry.queue_id} of "
-            f"{entry.topic} on {entry.broker}, {en}.",
-            f"{entry.node} 在 {entry.broker} 的 {entry.topic} 队列 {entry.queue_id} 偏移量 {entry.queue_offset} 处"
-            f"得到消息 {entry.key}{zh}。",
-        )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.checker import Checker, Texts, consumption_element
 from engine.lab.checkers.violation import Anomaly
 from engine.lab.consumer_role import ConsumerRole
 from engine.lab.scenario import Role, Scenario
@@ -70,14 +70,7 @@ class NoCallAfterTakeover(Checker):
 
     def _report(self, entry: ConsumeBegan, owner: str, furthest: int) -> None:
         self.report(
-            {
-                "node": entry.node,
-                "group": entry.group,
-                "topic": entry.topic,
-                "queue": entry.queue_id,
-                "offset": entry.queue_offset,
-                "message": entry.key,
-            },
+            consumption_element(entry),
             (entry.key,),
             f"{entry.node} begins with {entry.key} (queue {entry.queue_id} of {entry.topic}, offset "
             f"{entry.queue_offset}), although it has given the queue up and {owner} has taken it over, by now up to "

@@ -54,20 +54,7 @@ class NoHalfMessageConsumed(Checker):
             return
         en = f"of which its producer has only said {said}" if said else "of which its producer has said nothing yet"
         zh = f"，而生产者对它只说过 {said}" if said else "，而生产者还没有对它表态"
-        self.report(
-            {
-                "node": entry.node,
-                "topic": entry.topic,
-                "queue": entry.queue_id,
-                "offset": entry.queue_offset,
-                "message": entry.key,
-            },
-            (entry.key,),
-            f"{entry.node} got message {entry.key} at offset {entry.queue_offset} of queue {entry.queue_id} of "
-            f"{entry.topic} on {entry.broker}, {en}.",
-            f"{entry.node} 在 {entry.broker} 的 {entry.topic} 队列 {entry.queue_id} 偏移量 {entry.queue_offset} 处"
-            f"得到消息 {entry.key}{zh}。",
-        )
+        self.report_read(entry, en, zh)
 
     def _read_history(self) -> None:
         history, nodes = self.watch.world.history, self.watch.world.nodes

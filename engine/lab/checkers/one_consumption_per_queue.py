@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.checker import Checker, Texts, consumption_element
 from engine.lab.checkers.violation import Anomaly
 from engine.lab.consumer_role import ConsumerRole, ListenerCall
 from engine.lab.scenario import Role, Scenario
@@ -76,14 +76,7 @@ class OneConsumptionPerQueue(Checker):
         is_same = entry.queue_offset in call.offsets
         others = ", ".join(call.keys)
         self.report(
-            {
-                "node": entry.node,
-                "group": entry.group,
-                "topic": entry.topic,
-                "queue": entry.queue_id,
-                "offset": entry.queue_offset,
-                "message": entry.key,
-            },
+            consumption_element(entry),
             tuple(dict.fromkeys((entry.key, *call.keys))),
             f"{entry.node} begins with {entry.key} (queue {entry.queue_id} of {entry.topic}, offset "
             f"{entry.queue_offset}) while a listener call of {other} still has {others}.",

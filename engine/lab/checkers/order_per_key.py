@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.checker import Checker, Texts, consumption_element
 from engine.lab.checkers.logged_message import LoggedMessage
 from engine.lab.checkers.violation import Anomaly
 from engine.lab.scenario import Role, Scenario
@@ -101,14 +101,7 @@ class OrderPerKey(Checker):
 
     def _report(self, entry: ConsumeBegan, order: str, before: str) -> None:
         self.report(
-            {
-                "node": entry.node,
-                "group": entry.group,
-                "topic": entry.topic,
-                "queue": entry.queue_id,
-                "offset": entry.queue_offset,
-                "message": entry.key,
-            },
+            consumption_element(entry),
             (before, entry.key),
             f"{entry.node} begins with {entry.key} of {order}, but {before} of the same order is not done.",
             f"{entry.node} 开始处理 {order} 的 {entry.key}，但同一订单的 {before} 尚未处理完。",

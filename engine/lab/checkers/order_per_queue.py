@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.checker import Checker, Texts, consumption_element
 from engine.lab.checkers.group_watch import GroupWatch
 from engine.lab.checkers.logged_message import LoggedMessage
 from engine.lab.checkers.violation import Anomaly
@@ -58,14 +58,7 @@ class OrderPerQueue(Checker):
         if before is None or group.is_settled(before):
             return
         self.report(
-            {
-                "node": entry.node,
-                "group": entry.group,
-                "topic": entry.topic,
-                "queue": entry.queue_id,
-                "offset": entry.queue_offset,
-                "message": entry.key,
-            },
+            consumption_element(entry),
             (before.first_key, entry.key),
             f"{entry.node} begins with {entry.key} (queue {entry.queue_id} of {entry.topic}, offset "
             f"{entry.queue_offset}), but {before.first_key} at offset {before.queue_offset} is not done.",
