@@ -6,6 +6,7 @@ power away; here real processes die at real moments.
 """
 
 import asyncio
+import json
 import random
 
 import pytest
@@ -89,11 +90,10 @@ def test_no_acknowledged_message_is_lost_when_the_process_is_killed(tmp_path, fl
 
 
 def test_offsets_that_were_written_survive_a_kill(tmp_path):
-    written = tmp_path / "data" / "config" / "consumerOffset.json"
     with GlassProcess(tmp_path / "data", "--broker-setting", "flushConsumerOffsetInterval=50") as server:
         asyncio.run(send_some(server, 40))
         confirmed = asyncio.run(commit_everything((server.name_server,), TOPIC, "survivors"))
-        asyncio.run(wait_for_text(written, f"{TOPIC}@survivors"))
+        asyncio.run(wait_until_written(tmp_path, confirmed))
         server.kill()
     with GlassProcess(tmp_path / "data") as server:
         assert asyncio.run(stored_offsets((server.name_server,), TOPIC, "survivors")) == confirmed
@@ -104,7 +104,7 @@ def test_messages_that_a_dead_machine_took_along_are_counted_and_explained(tmp_p
     with GlassProcess(tmp_path / "data", "--broker-setting", "flushConsumerOffsetInterval=50") as server:
         results = asyncio.run(send_some(server, 20))
         confirmed = asyncio.run(commit_everything((server.name_server,), TOPIC, "survivors"))
-        asyncio.run(wait_for_text(tmp_path / "data" / "config" / "consumerOffset.json", "survivors"))
+        asyncio.run(wait_until_written(tmp_path, confirmed))
         server.kill()
     cut = decode_offset_message_id(results[12].offset_message_id)[1]
     log = tmp_path / "data" / "commitlog" / "00000000000000000000"
@@ -128,7 +128,10 @@ async def send_some(server, count):
         return [await producer.send(Message(TOPIC, str(number).encode())) for number in range(count)]
 
 
-async def wait_for_text(path, text):
+async def wait_until_written(tmp_path, confirmed):
+    """Until the file holds all of ``confirmed``: queues are confirmed one by one, and a write may fall between."""
+    file = tmp_path / "data" / "config" / "consumerOffset.json"
+    wanted = {str(queue_id): offset for queue_id, offset in confirmed.items()}
     async with asyncio.timeout(30):
-        while not (path.exists() and text in path.read_text()):
+        while not file.exists() or json.loads(file.read_text())["offsetTable"].get(f"{TOPIC}@survivors") != wanted:
             await asyncio.sleep(0.02)
