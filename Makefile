@@ -4,7 +4,7 @@
 # stamp file in .venv/stamps, so they run again only when what they depend on has changed.
 
 PYTHON  ?= python3
-WORKERS ?= 2
+WORKERS ?= 3
 SERVE   ?=
 TESTS   ?=
 BENCH   ?=

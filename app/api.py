@@ -1,4 +1,5 @@
-"""The HTTP API of the live page: JSON for the page and for scripts, read-only.
+"""The HTTP API of the live page: JSON for the page and for scripts; ``app/transaction_routes.py`` adds what changes
+something, all else only reads.
 
 Every error is JSON too: ``{"error": ...}``, for bad parameters with ``parameter``, ``problem`` and ``allowed``.
 """

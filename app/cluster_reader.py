@@ -162,6 +162,10 @@ class ClusterReader:
             return None
         return next((message for message in decode_messages(reply.body) if message.unique_id == unique_id), None)
 
+    async def exchange(self, address: str, command: RemotingCommand, what: str) -> RemotingCommand:
+        """The reply to any request, whatever its code; ``what`` is for the text of the error when there is none."""
+        return await self._api.exchange(address, command, what)
+
     async def _ask_name_server(self, code: RequestCode, what: str) -> RemotingCommand:
         """The reply of the first name server that answers: all know the same."""
         failures = []

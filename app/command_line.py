@@ -17,8 +17,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "topics": ("List topics with their queues.", "glassmq topics"),
     "groups": ("List consumer groups with their lag.", "glassmq groups"),
     "message": ("Show one message by its id.", "glassmq message 7F00000100002A9F0000000000000000"),
+    "transactions": ("List half messages and decide them by hand.", "glassmq transactions commit order-17"),
+    "bank": ("Move money between two SQLite files.", "glassmq bank --folder bank --transfers 5"),
     "explore": (
-        "Search for a schedule that breaks the order.",
+        "Search for a schedule that breaks an invariant.",
         "glassmq explore two-consumers --without process-queue-lock",
     ),
     "lab": ("Run scenarios in virtual time, with faults.", "glassmq lab run general --seeds 1000 --faults random"),

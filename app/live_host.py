@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.engine_thread import EngineThread
+from app.engine_thread import CALL_TIMEOUT_S, EngineThread
 from app.json_types import JsonObject
 from app.live_source import EngineUnavailable
 from app.observation.recent_log import RecentLog
@@ -21,6 +21,7 @@ from engine.store.store_config import MessageStoreConfig
 
 if TYPE_CHECKING:
     from app.observation.live_state import LiveState
+    from engine.broker.half_message_lookup import Deed
 
 log = logging.getLogger("glassmq.host")
 
@@ -163,6 +164,16 @@ class LiveHost:
         """See LiveSource."""
         thread, state = self._engine()
         return thread.call(lambda: state.search.queue_entries(topic, queue_id, start, count))
+
+    def act_on_half_message(self, deed: Deed, name: str) -> JsonObject:
+        """See LiveSource."""
+        from app.observation.transactions_view import common_view
+        from engine.broker.half_message_administrator import HalfMessageAdministrator
+
+        thread, _ = self._engine()
+        administrator = HalfMessageAdministrator(self._broker)
+        acted_on = common_view(thread.run(administrator.act(deed, name), CALL_TIMEOUT_S))
+        return {part: acted_on[part] for part in ("id", "key", "topic", "queue_id", "group")}
 
     def _engine(self) -> tuple[EngineThread, LiveState]:
         if self._thread is None or self._state is None:

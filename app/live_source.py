@@ -5,9 +5,12 @@ All methods may be called from any thread and return plain values that nobody ch
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from app.json_types import JsonObject
+
+if TYPE_CHECKING:
+    from engine.broker.half_message_lookup import Deed
 
 
 class EngineUnavailable(Exception):
@@ -39,4 +42,11 @@ class LiveSource(Protocol):
 
     def queue_entries(self, topic: str, queue_id: int, start: int, count: int) -> list[tuple[int, int, int]] | None:
         """Consume-queue entries (commit-log offset, size, tags code) from ``start``; None: no such queue."""
+        ...
+
+    def act_on_half_message(self, deed: Deed, name: str) -> JsonObject:
+        """Commit, roll back or take up again the message with that unique id, key or offset message id.
+
+        What was acted on: ``id``, ``key``, ``topic``, ``queue_id``, ``group``. Raises ``HalfMessageRefused``.
+        """
         ...

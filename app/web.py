@@ -31,6 +31,7 @@ from app.live_source import LiveSource
 from app.socket_namespace import LiveNamespace, SocketTransport, create_socketio, open_socket_sessions
 from app.start_page import create_start_page
 from app.stream import LiveStream
+from app.transaction_routes import add_transaction_routes
 from app.translator import LANGUAGES, choose_language, texts, translate
 
 log = logging.getLogger("glassmq.http")
@@ -103,7 +104,9 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     _add_language(app)
     _add_pages(app)
     _add_error_pages(app)
-    app.register_blueprint(create_api(source))
+    api = create_api(source)
+    add_transaction_routes(api, source)
+    app.register_blueprint(api)
     app.after_request(_add_security_headers)
 
     socketio = create_socketio(app)

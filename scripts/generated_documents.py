@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import json
 import re
+import statistics
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,6 +32,8 @@ from engine.broker.broker_config import BrokerConfig, java_name, java_value
 from engine.client.client_config import ClientConfig
 from engine.lab.checkers import CHECKERS
 from engine.lab.command import COMMANDS as LAB_COMMANDS
+from engine.lab.money_flow import MoneyFlow
+from engine.lab.run import LabRun
 from engine.lab.scenario_files import load_scenario, preset_scenario_names
 from engine.name_server.name_server import NameServer
 from engine.name_server.name_server_config import NameServerConfig
@@ -42,6 +46,7 @@ DOCUMENTS = (
     ROOT / "docs" / "configuration.md",
     ROOT / "docs" / "lab.md",
     ROOT / "docs" / "lessons.md",
+    ROOT / "docs" / "transactions.md",
     ROOT / "CONTRIBUTING.md",
 )
 _PART = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -190,6 +195,21 @@ def lab_invariants() -> str:
     return "\n".join(rows) + "\n"
 
 
+def bank_windows() -> str:
+    """How long the banks of a scenario disagree, as its own run measures it."""
+    rows = ["| scenario | transfers | A lost | B got | window: median | longest |", "|---|---|---|---|---|---|"]
+    for name in ("bank-naive", "bank-transaction"):
+        flow = MoneyFlow()
+        with LabRun(load_scenario(name), check=False) as run:
+            run.run_to_time(run.world.end_us)
+            for entry in run.world.history.bank_entries:
+                flow.take(entry)
+        windows = [transfer.window_us for transfer in flow.transfers.values() if transfer.window_us is not None]
+        median, longest = (f"{length_us / 1_000:,.0f} ms" for length_us in (statistics.median(windows), max(windows)))
+        rows.append(f"| `{name}` | {len(windows)} | {flow.debited:,} | {flow.credited:,} | {median} | {longest} |")
+    return "\n".join(rows) + "\n"
+
+
 def lessons() -> str:
     """The lessons that come along."""
     rows = ["| lesson | title | minutes | steps |", "|---|---|---|---|"]
@@ -208,7 +228,29 @@ def lesson_targets() -> str:
     return "\n".join(rows) + "\n"
 
 
+#: What the page shows, too; ``glassmq lab crash-points xa-two-phase --json ...`` writes it.
+CRASH_POINTS = ROOT / "static" / "lab" / "crash_points" / "xa-two-phase.json"
+
+
+def crash_points(way: str) -> str:
+    """What a crash right after each step of a transfer does. A test runs some of it again."""
+    rows = ["| dies | right after it | outcome | A or B locked | window |", "|---|---|---|---|---|"]
+    for point in json.loads(CRASH_POINTS.read_text(encoding="utf-8"))["points"]:
+        if point["way"] == way:
+            locked, window = (_seconds(point[name]) for name in ("locked_us", "window_us"))
+            outcome = point["outcome"].replace("-", " ")
+            rows.append(f"| {point['node']} | {point['step']['en']} | {outcome} | {locked} | {window} |")
+    return "\n".join(rows) + "\n"
+
+
+def _seconds(length_us: int | None) -> str:
+    return "–" if not length_us else f"{length_us / 1e6:.2f} s"
+
+
 PARTS = {
+    "bank-windows": bank_windows,
+    "crash-points-two-phase": lambda: crash_points("two-phase"),
+    "crash-points-message": lambda: crash_points("message"),
     "lessons": lessons,
     "lesson-targets": lesson_targets,
     "lab-scenarios": lab_scenarios,

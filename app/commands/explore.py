@@ -1,4 +1,4 @@
-"""``glassmq explore``: searches the schedules of a scenario for one that breaks the order."""
+"""``glassmq explore``: searches the schedules of a scenario for one that breaks an invariant."""
 
 from __future__ import annotations
 
@@ -76,16 +76,49 @@ class TimeSpent:
     metavar="SWITCH",
     help="Switch this off: broker-lock, message-queue-lock, process-queue-lock or consuming-flag. May be repeated.",
 )
-@click.option("--max-stalls", type=int, default=2, show_default=True, help="How many stalls one schedule has at most.")
+@click.option(
+    "--max-stalls",
+    type=int,
+    help="How many stalls one schedule has at most.  [default: 2; with banks and transactions: 1]",
+)
 @click.option(
     "--hold-ms", type=int, multiple=True, help="How long an actor stands still. May be repeated.  [default: 2000]"
 )
 @click.option(
     "--pause-ms", type=int, multiple=True, help="Let whole processes stand still for so long. May be repeated."
 )
+@click.option(
+    "--crashes",
+    "max_crashes",
+    type=int,
+    help="How many crashes one schedule has at most, besides the stalls.  "
+    "[default: 1 with banks, transactions or --crash, else 0]",
+)
+@click.option(
+    "--crash",
+    multiple=True,
+    metavar="NODE|producers|consumers",
+    help="Who may crash. May be repeated.  [default: producers and consumers]",
+)
+@click.option(
+    "--restart-ms",
+    type=int,
+    multiple=True,
+    help="How long after its crash a process starts again; 0: never. May be repeated.  [default: 2000]",
+)
 @click.option("--forced-unlock", type=ForcedUnlock(), multiple=True, help="The consumer gives a queue up at that time.")
-@click.option("--from-ms", type=int, help="Where in the story stalls begin.  [default: when the last consumer starts]")
-@click.option("--to-ms", type=int, help="Where the schedules end.  [default: when all stalls can be over]")
+@click.option(
+    "--from-ms",
+    type=int,
+    help="No stall before that virtual time.  [default: when the last consumer starts; with banks and transactions: "
+    "when the first message is sent]",
+)
+@click.option(
+    "--to-ms",
+    type=int,
+    help="No stall after that virtual time.  [default: when all stalls can be over; with banks and transactions: 1 s "
+    "after the last message is sent]",
+)
 @click.option("--seed", type=click.IntRange(0, 2**53 - 1), help="The world's seed.  [default: the scenario's own]")
 @click.option(
     "--world",
@@ -104,9 +137,12 @@ class TimeSpent:
 def command(
     scenario_name: str,
     without: tuple[str, ...],
-    max_stalls: int,
+    max_stalls: int | None,
     hold_ms: tuple[int, ...],
     pause_ms: tuple[int, ...],
+    max_crashes: int | None,
+    crash: tuple[str, ...],
+    restart_ms: tuple[int, ...],
     forced_unlock: tuple[tuple[int, str, int], ...],
     from_ms: int | None,
     to_ms: int | None,
@@ -117,11 +153,15 @@ def command(
     as_json: bool,
     address: str,
 ) -> None:
-    """Search the schedules of a scenario with orderly consumers for a duplicate or a message out of order.
+    """Search the schedules of a scenario for one that breaks an invariant.
 
-    A schedule is one run of the world in which some actors stand still at some of their steps. All schedules without a
-    stall are run first, then all with one, then all with two. What is found is run again on the whole cluster, made as
-    short as possible, and printed with a link that replays it. Exit code 1 when something was found.
+    With orderly consumers that is a duplicate or a message out of order; with banks, money that is lost or comes from
+    nowhere; with transactions, a half message that is consumed or forgotten.
+
+    A schedule is one run of the world in which some actors stand still at some of their steps, and some processes die
+    there. All schedules without a stall are run first, then all with one stall or crash, then all with two. What is
+    found is run again on the whole cluster, made as short as possible, and printed with a link that replays it. Exit
+    code 1 when something was found.
 
     FILE|NAME is a scenario file (.yaml), or the name of one that "glassmq lab list" shows.
 
@@ -130,6 +170,8 @@ def command(
       glassmq explore two-consumers --without process-queue-lock --max-stalls 2
       glassmq explore two-consumers --without message-queue-lock --without consuming-flag
       glassmq explore two-consumers --max-stalls 1 --pause-ms 90000
+      glassmq explore bank-naive --crashes 1
+      glassmq explore bank-transaction --crash producers --max-stalls 0
     """
     from app.commands.lab import load_scenario_argument
     from engine.lab.explorer.exploration import Where
@@ -143,6 +185,9 @@ def command(
         max_stalls=max_stalls,
         hold_ms=hold_ms,
         pause_ms=pause_ms,
+        max_crashes=max_crashes,
+        crash=tuple(dict.fromkeys(crash)),
+        restart_ms=tuple(dict.fromkeys(restart_ms)),
         forced_unlocks=forced_unlock,
         from_ms=from_ms,
         to_ms=to_ms,
@@ -204,7 +249,7 @@ def _run(exploration: Exploration, scenario: Scenario, spent: TimeSpent) -> None
 def progress_text(state: ExplorationState, spent: TimeSpent) -> str:
     """One line: how many, how fast, how deep, what was found."""
     search = state.search
-    kind = "random" if state.is_random else f"{search.depth} stall{'' if search.depth == 1 else 's'}"
+    kind = "random" if state.is_random else f"{search.depth} at a time"
     found = "found" if state.finding is not None else state.phase.value
     return (
         f"{search.schedules:,} schedules, {spent.rate:,.0f}/s, {kind} ({search.done:,} of {search.planned:,}), {found}"
@@ -217,15 +262,17 @@ def _tell(exploration: Exploration, request: ExplorationRequest, spent: TimeSpen
     state, plan = exploration.state, exploration.plan
     bounded = state.bounded
     depths = ", ".join(f"{count:,} with {depth}" for depth, count in enumerate(bounded.by_depth))
+    what = "stalls or crashes" if plan.bounds.max_crashes else "stalls"
     more = f"; {state.search.schedules:,} more" if state.search is not bounded else ""
     click.echo(
         f"{request.scenario.name}, without {', '.join(request.without) or 'nothing'}: {bounded.schedules:,} schedules "
-        f"({depths} stalls){more}, {plan.world.value}, {spent.rate:,.0f}/s of one core; "
+        f"({depths} {what}){more}, {plan.world.value}, {spent.rate:,.0f}/s of one core; "
         f"{state.tried_on_stage} on the stage; {spent.seconds:.2f} s in all"
     )
     finding = state.finding
     if finding is None:
-        bound = f"all schedules with up to {plan.bounds.max_stalls} stalls were run"
+        crashes = f" and {plan.bounds.max_crashes} crashes" if plan.bounds.max_crashes else ""
+        bound = f"all schedules with up to {plan.bounds.max_stalls} stalls{crashes} were run"
         click.echo(f"nothing found: {bound if state.is_complete else 'the search is not complete'}")
         if state.unconfirmed:
             click.echo(f"{state.unconfirmed} schedules broke something in the rehearsal, none of them on the stage")
@@ -240,5 +287,7 @@ def _tell(exploration: Exploration, request: ExplorationRequest, spent: TimeSpen
         if hold.meanwhile["en"]:
             click.echo(f"     {hold.meanwhile['en']}")
     if not finding.holds:
-        click.echo("  It needs no stall: it happens whenever this scenario runs.")
+        click.echo("  It needs no stall and no crash: it happens whenever this scenario runs.")
+    for later in finding.later:
+        click.echo(f"Then {later.checker} ({later.anomaly.value}): {later.text['en']}")
     click.echo(f"{address.rstrip('/')}/lab/{request.scenario.name}#{finding.link}")

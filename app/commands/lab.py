@@ -32,6 +32,7 @@ def command() -> None:
       glassmq lab run general --seed 7
       glassmq lab run general --seeds 1000 --faults random --processes 2
       glassmq lab run my-scenario.yaml --seeds 200
+      glassmq lab crash-points xa-two-phase
     """
 
 
@@ -85,6 +86,64 @@ def run(scenario_name: str, seed: int | None, seeds: int, faults: str, processes
     results = _run_all(scenario, wanted, count, random_faults=faults == "random")
     if not _tell(scenario, results, address):
         raise SystemExit(1)
+
+
+@command.command("crash-points")
+@click.argument("scenario_name", metavar="FILE|NAME")
+@click.option(
+    "--restart-after-ms",
+    type=click.IntRange(1, 3_600_000),
+    default=3_000,
+    show_default=True,
+    help="How long the killed node is away.",
+)
+@click.option(
+    "--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Write the table there, too."
+)
+@click.option(
+    "--address", default="http://127.0.0.1:8080", show_default=True, help="Where the links lead: your glassmq serve."
+)
+def crash_points(scenario_name: str, restart_after_ms: int, json_path: Path | None, address: str) -> None:
+    """Kill a node right after each step of a transfer, one run per step, and tell what became of the transfer.
+
+    For scenarios with a two-phase commit or a bank that sends in transactions. The last transfer of each kind is looked
+    at. LOCKED is how long an account was locked for it, WINDOW how long one bank had done its part and the other not.
+
+    \b
+    Examples:
+      glassmq lab crash-points xa-two-phase
+      glassmq lab crash-points bank-transaction --restart-after-ms 10000
+    """
+    import orjson
+
+    from app.commands.tool import print_table
+    from engine.lab.crash_points import NothingToCrash, crash_at, find_points
+
+    scenario = load_scenario_argument(scenario_name)
+    try:
+        points = find_points(scenario)
+    except NothingToCrash as error:
+        raise click.ClickException(str(error)) from None
+    with click.progressbar(points, label=scenario.name, show_pos=True, file=sys.stderr) as bar:
+        outcomes = [crash_at(scenario, point, restart_after_ms) for point in bar]
+    rows: list[tuple[object, ...]] = [
+        (
+            outcome.point.way,
+            outcome.point.node,
+            outcome.point.texts["en"],
+            outcome.outcome,
+            f"{outcome.locked_us / 1e6:.2f} s",
+            "-" if outcome.window_us is None else f"{outcome.window_us / 1e6:.2f} s",
+            "yes" if outcome.is_conserved else "NO",
+        )
+        for outcome in outcomes
+    ]
+    print_table(("TRANSFER", "CRASHES", "RIGHT AFTER IT", "OUTCOME", "LOCKED", "WINDOW", "MONEY CONSERVED"), rows)
+    longest = max(outcomes, key=lambda outcome: outcome.locked_us)
+    click.echo(f"the longest lock: {address.rstrip('/')}/lab/{scenario.name}#{longest.link}")
+    if json_path is not None:
+        table = {"restart_after_ms": restart_after_ms, "points": [outcome.to_dict() for outcome in outcomes]}
+        json_path.write_bytes(orjson.dumps(table, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
 
 
 def load_scenario_argument(name: str) -> Scenario:

@@ -36,7 +36,10 @@ The view (times are virtual microseconds, offsets are numbers, ``null`` is "not 
     stopped_by   null, or why play stopped: {kind, text {en, zh}}, kind "violation" (then with all of the violation),
                  "breakpoint", "limit", "over" or "failure"
     nodes        by name, see app.lab.broker_view and app.lab.client_view; all have role, status, incarnation,
-                 skew_ms, held (names of held tasks), failure, ip; a name server: brokers, routes
+                 skew_ms, held (names of held tasks), failure, ip, xa_roles; a name server: brokers, routes; for
+                 xa_roles see app.lab.xa_view, for the nodes of a two-phase commit app.lab.xa_nodes_view
+    money        null, or what has moved between the banks: see app.lab.bank_view
+    xa           null, or the two-phase commits of the world over time: see app.lab.xa_view
     frames       in flight, and the last that arrived: id, source, target, kind, code, name, oneway, reply_to, size,
                  sent_us, arrives_us, dropped, copies; the bytes: GET /api/lab/<world>/frames/<id>
     timers       node, actor, label, started_us, due_us; the next first

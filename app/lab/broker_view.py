@@ -9,7 +9,7 @@ groups        by name: members (client ids), lag, assignment (topic -> queue id 
 locks         group, topic, queue_id, client_id, since_ms, age_ms, lease_ms
 delay_levels  level, delay_ms, max, offset, waiting; only levels that were used
 transactions  null while there was no half message, else as in app.observation.transactions_view, but with virtual
-              times: next_round_us, and per message born_us, ask_from_us
+              times: next_round_us, and per message born_us, ask_from_us, given_up_us
 held_pulls    group, topic, queue_id, offset, since_ms, timeout_ms, client_id
 """
 
@@ -157,15 +157,9 @@ class BrokerView:
             return None
         clock = self.broker.runtime.clock
         skew_ms = clock.now_ms() - WORLD_BEGIN_MS - clock.monotonic_us() // 1_000
-        messages = [
-            {
-                **{name: value for name, value in message.items() if not name.endswith("_ms")},
-                "born_us": world_us(message["born_ms"], skew_ms),
-                "ask_from_us": world_us(message["ask_from_ms"], skew_ms),
-            }
-            for message in view["messages"]
-        ]
-        shown = {**view, "messages": messages, "next_round_us": world_us(view["next_round_ms"], skew_ms)}
+        shown = {**view, "next_round_us": world_us(view["next_round_ms"], skew_ms)}
+        for part in ("messages", "given_up"):
+            shown[part] = [_in_virtual_time(message, skew_ms) for message in view[part]]
         del shown["next_round_ms"]
         return shown
 
@@ -196,6 +190,16 @@ class BrokerView:
                 }
             )
         return levels
+
+
+def _in_virtual_time(message: JsonObject, skew_ms: int) -> JsonObject:
+    """``message`` with ``..._us`` of the world in place of ``..._ms`` of the broker's clock."""
+    return {
+        f"{name.removesuffix('_ms')}_us" if name.endswith("_ms") else name: world_us(value, skew_ms)
+        if name.endswith("_ms")
+        else value
+        for name, value in message.items()
+    }
 
 
 def _group_view(group: JsonObject) -> JsonObject:

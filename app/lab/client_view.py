@@ -13,6 +13,8 @@ consumer   group, topic, client_id, process_queues by "topic@queue id": topic, b
            it does not own any more but that a worker still holds;
            listener_calls (topic, broker, queue_id, offsets, keys, since_us), permits (threads, busy),
            listener (result, duration_ms)
+
+Both also have bank: see app.lab.bank_view. A producer has cash_machine: see app.lab.xa_nodes_view.
 """
 
 from __future__ import annotations
@@ -22,8 +24,10 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from app.json_types import JsonObject, JsonValue
+from app.lab.bank_view import bank_view
 from app.lab.bounds import IN_FLIGHT_SHOWN
 from app.lab.tree_view import tree_view
+from app.lab.xa_nodes_view import cash_machine_view
 from engine.client.consume_message_orderly_service import ConsumeMessageOrderlyService
 from engine.runtime.lab_clock import WORLD_BEGIN_MS
 
@@ -52,6 +56,8 @@ def producer_view(role: ProducerRole) -> JsonObject:
         "unknown": role.unknown,
         "in_flight": in_flight,
         "transactions": None if role.local_transactions is None else _transactions_view(role.local_transactions),
+        "bank": bank_view(role),
+        "cash_machine": cash_machine_view(role.cash_machine),
     }
 
 
@@ -92,6 +98,7 @@ def consumer_view(role: ConsumerRole) -> JsonObject:
         "listener_calls": listener_calls,
         "permits": {"threads": role.spec.threads, "busy": len(role.listener_calls)},
         "listener": {"result": role.listener.result.value, "duration_ms": role.listener.duration_ms},
+        "bank": bank_view(role),
     }
 
 

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import orjson
 from flask import Blueprint, Response, request
 
 from app.api import json_answer
-from app.json_types import JsonObject
+from app.json_types import JsonObject, JsonValue
 from app.lab.bounds import NAME_MAX
 from app.lab.browser_identity import browser_of_request
 from app.lab.explorations import Explorations
 from app.lab.host import LabHost
 from app.lab.refusal import LabRefused
-from engine.lab.explorer.plan import DURATIONS_MAX, HOLD_MS_MAX, STALLS_MAX, ExplorationRequest
+from engine.lab.explorer.plan import (
+    CRASHES_MAX,
+    DURATIONS_MAX,
+    HOLD_MS_MAX,
+    STALLS_MAX,
+    ExplorationRequest,
+)
 from engine.lab.run import LabRun
-from engine.lab.scenario import Scenario
+from engine.lab.scenario import SettingValue
+from engine.lab.scenario_nodes import NODES_MAX
 from engine.lab.scenario_text import DURATION_MAX_MS
+from engine.lab.settings import find_setting
 from engine.lab.switches import SWITCHES
+
+_T = TypeVar("_T")
 
 _STATUS = {"no_world": 404, "no_search": 404, "too_many_searches": 503, "server_busy": 503}
 #: Bytes of a request.
@@ -31,14 +42,23 @@ def create_exploration_routes(host: LabHost, explorations: Explorations) -> Blue
     """The blueprint with ``/api/lab/explorations``."""
     routes = Blueprint("explorations", __name__)
 
+    def of_world(fields: JsonObject, read: Callable[[JsonObject, LabRun], _T]) -> _T:
+        """What ``read`` makes of ``fields`` and the world that they name."""
+        owner, world = _owner(), _text(fields, "world")
+        return host.ask(lambda worlds: read(fields, worlds.session(world, owner).run))
+
     @routes.post("/api/lab/explorations")
     def begin() -> Response:
-        fields = _json_body()
-        owner = _owner()
-        world = _text(fields, "world")
-        scenario, seed = host.ask(lambda worlds: _scenario_of(worlds.session(world, owner).run))
-        identity = explorations.start(owner, read_exploration(fields, scenario, seed))
-        return json_answer({"id": identity}, 201)
+        request = of_world(_json_body(), read_exploration)
+        return json_answer({"id": explorations.start(_owner(), request)}, 201)
+
+    @routes.post("/api/lab/explorations/plan")
+    def plan() -> Response:
+        request, settings = of_world(
+            _json_body(), lambda fields, run: (read_exploration(fields, run), changed_settings(run))
+        )
+        changed: list[JsonValue] = [{"node": node, "name": name, "value": value} for node, name, value in settings]
+        return json_answer({**explorations.plan(request), "settings": changed})
 
     @routes.get("/api/lab/explorations/<identity>")
     def state(identity: str) -> Response:
@@ -53,10 +73,6 @@ def create_exploration_routes(host: LabHost, explorations: Explorations) -> Blue
         return json_answer({"reason": refusal.reason, "error": refusal.text}, _STATUS.get(refusal.reason, 400))
 
     return routes
-
-
-def _scenario_of(run: LabRun) -> tuple[Scenario, int]:
-    return run.scenario, run.seed
 
 
 def _owner() -> str:
@@ -74,27 +90,69 @@ def _json_body() -> JsonObject:
     except orjson.JSONDecodeError as error:
         raise LabRefused("bad_request", problem=f"JSON: {error}") from None
     if not isinstance(body, dict):
-        raise LabRefused("bad_request", problem="{world, without, max_stalls, hold_ms, pause_ms, forced_unlocks}")
+        raise LabRefused("bad_request", problem=f"{{{', '.join(_KNOWN)}}}")
     return body
 
 
-def read_exploration(fields: JsonObject, scenario: Scenario, seed: int) -> ExplorationRequest:
-    """What a page asks for, read strictly. Raises :class:`LabRefused`."""
-    known = ("world", "without", "max_stalls", "hold_ms", "pause_ms", "forced_unlocks", "from_ms", "to_ms")
+#: The fields of a request.
+_KNOWN = (
+    "world",
+    "without",
+    "max_stalls",
+    "hold_ms",
+    "pause_ms",
+    "max_crashes",
+    "crash",
+    "restart_ms",
+    "forced_unlocks",
+    "from_ms",
+    "to_ms",
+    "keeps_settings",
+)
+
+
+def read_exploration(fields: JsonObject, run: LabRun) -> ExplorationRequest:
+    """What a page asks for about the world of ``run``, read strictly. Raises :class:`LabRefused`.
+
+    ``keeps_settings``: settings that were changed on the page count, from the beginning; without it they do too.
+    """
     for name in fields:
-        if name not in known:
-            raise LabRefused("bad_request", problem=f"{name[:NAME_MAX]!r}: {' | '.join(known)}")
+        if name not in _KNOWN:
+            raise LabRefused("bad_request", problem=f"{name[:NAME_MAX]!r}: {' | '.join(_KNOWN)}")
+    keeps_settings = fields.get("keeps_settings", True)
+    if not isinstance(keeps_settings, bool):
+        raise LabRefused("bad_request", problem="keeps_settings: true | false")
     return ExplorationRequest(
-        scenario,
-        seed,
+        run.scenario,
+        run.seed,
         without=tuple(_name(name) for name in _list(fields, "without", len(SWITCHES))),
-        max_stalls=_integer(fields.get("max_stalls", 2), "max_stalls", STALLS_MAX),
-        hold_ms=tuple(_integer(ms, "hold_ms", HOLD_MS_MAX) for ms in _list(fields, "hold_ms", DURATIONS_MAX)),
-        pause_ms=tuple(_integer(ms, "pause_ms", HOLD_MS_MAX) for ms in _list(fields, "pause_ms", DURATIONS_MAX)),
+        max_stalls=_optional(fields, "max_stalls", STALLS_MAX),
+        hold_ms=_durations(fields, "hold_ms"),
+        pause_ms=_durations(fields, "pause_ms"),
+        max_crashes=_optional(fields, "max_crashes", CRASHES_MAX),
+        crash=tuple(_name(name) for name in _list(fields, "crash", NODES_MAX)),
+        restart_ms=_durations(fields, "restart_ms"),
         forced_unlocks=tuple(_forced_unlock(one) for one in _list(fields, "forced_unlocks", _FORCED_UNLOCKS_MAX)),
-        from_ms=_optional(fields, "from_ms"),
-        to_ms=_optional(fields, "to_ms"),
+        from_ms=_optional(fields, "from_ms", DURATION_MAX_MS),
+        to_ms=_optional(fields, "to_ms", DURATION_MAX_MS),
+        settings=changed_settings(run) if keeps_settings else (),
     )
+
+
+def changed_settings(run: LabRun) -> tuple[tuple[str, str, SettingValue], ...]:
+    """(node, name, value) of what was changed on the page, as it is now. Nodes that joined later are left out."""
+    changed: dict[tuple[str, str], SettingValue] = {}
+    roles = {spec.name: spec.role for spec in run.scenario.nodes}
+    for timed in run.commands:
+        node = timed.command.target
+        if timed.command.kind == "setting" and node in roles:
+            name = find_setting(roles[node], str(timed.command.value["name"])).name
+            changed[node, name] = run.world.nodes[node].settings[name]
+    return tuple((node, name, value) for (node, name), value in changed.items())
+
+
+def _durations(fields: JsonObject, name: str) -> tuple[int, ...]:
+    return tuple(_integer(ms, name, HOLD_MS_MAX) for ms in _list(fields, name, DURATIONS_MAX))
 
 
 def _forced_unlock(value: object) -> tuple[int, str, int]:
@@ -125,9 +183,9 @@ def _text(fields: JsonObject, name: str) -> str:
     return _name(fields.get(name, ""))
 
 
-def _optional(fields: JsonObject, name: str) -> int | None:
+def _optional(fields: JsonObject, name: str, maximum: int) -> int | None:
     value = fields.get(name)
-    return None if value is None else _integer(value, name, DURATION_MAX_MS)
+    return None if value is None else _integer(value, name, maximum)
 
 
 def _integer(value: object, name: str, maximum: int) -> int:

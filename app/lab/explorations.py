@@ -24,8 +24,9 @@ from app.json_types import JsonObject
 from app.lab.refusal import LabRefused, refusal_of
 from app.sweep_processes import be_quiet
 from engine.lab.errors import LabError
-from engine.lab.explorer.exploration import Exploration, Phase
-from engine.lab.explorer.plan import ExplorationRequest, explain_nothing, make_plan
+from engine.lab.explorer.exploration import Exploration, ExplorationPlan, Phase
+from engine.lab.explorer.plan import ExplorationRequest, crashable_nodes, explain_nothing, make_plan, useful_switches
+from engine.lab.explorer.stage import ORDER_CHECKERS
 from engine.lab.scenario_text import parse_scenario
 
 log = logging.getLogger("glassmq.lab.explorer")
@@ -45,8 +46,20 @@ SAY_EVERY_S = 0.2
 #: How long an ended process may take to go.
 _JOIN_S = 5.0
 
-#: The fields of a request that a page may send.
-_FIELDS = ("without", "max_stalls", "hold_ms", "pause_ms", "forced_unlocks", "from_ms", "to_ms")
+#: The fields of a request that a page has a say in.
+_FIELDS = (
+    "without",
+    "max_stalls",
+    "hold_ms",
+    "pause_ms",
+    "max_crashes",
+    "crash",
+    "restart_ms",
+    "forced_unlocks",
+    "from_ms",
+    "to_ms",
+    "settings",
+)
 
 
 @dataclass(slots=True)
@@ -96,6 +109,19 @@ class Explorations:
                 oldest = next(key for key, search in self._searches.items() if not search.is_running)
                 del self._searches[oldest]
         return identity
+
+    def plan(self, request: ExplorationRequest) -> JsonObject:
+        """What a search would do, without beginning it; or, as ``problem``, why it cannot be done."""
+        try:
+            plan = make_plan(request)
+        except LabError as error:
+            return {"problem": dict(error.text)}
+        return {
+            **_outline(plan),
+            "duration_ms": request.scenario.duration_ms,
+            "switches": list(useful_switches(request.scenario)),
+            "clients": list(crashable_nodes(request.scenario)),
+        }
 
     def _spawn(self, owner: str, request: ExplorationRequest) -> _Search:
         context = multiprocessing.get_context("spawn")
@@ -194,10 +220,7 @@ def _states(exploration: Exploration, request: ExplorationRequest) -> Iterator[J
         """``seconds`` by the clock; ``cpu_seconds``: processor time while it searched, without confirming a finding."""
         return {
             **exploration.state.to_dict(),
-            "world": exploration.plan.world.value,
-            "max_stalls": exploration.plan.bounds.max_stalls,
-            "from_ms": exploration.plan.setting.begin_us // 1_000,
-            "to_ms": exploration.plan.setting.end_us // 1_000,
+            **_outline(exploration.plan),
             "seconds": round(time.monotonic() - started, 3),
             "cpu_seconds": round(cpu_s, 3),
         }
@@ -211,3 +234,18 @@ def _states(exploration: Exploration, request: ExplorationRequest) -> Iterator[J
     nothing = exploration.state.finding is None and exploration.state.is_complete
     why = explain_nothing(exploration.plan, request.without) if nothing else None
     yield {**state(), "why": None if why is None else dict(why)}
+
+
+def _outline(plan: ExplorationPlan) -> JsonObject:
+    """What is searched, how much and when."""
+    bounds, setting = plan.bounds, plan.setting
+    return {
+        "world": plan.world.value,
+        "checkers": list(setting.wanted),
+        "is_order": setting.wanted == ORDER_CHECKERS,
+        "max_stalls": bounds.max_stalls,
+        "max_crashes": bounds.max_crashes,
+        "crash_nodes": list(bounds.crash_nodes),
+        "from_ms": setting.begin_us // 1_000,
+        "to_ms": setting.end_us // 1_000,
+    }

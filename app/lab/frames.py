@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from app.json_types import JsonObject, JsonValue
 from app.lab.bounds import ARRIVED_FRAMES_SHOWN, FRAMES_SHOWN
+from engine.lab.frame_names import request_name
 from engine.protocol.errors import ProtocolError
 from engine.protocol.remoting_command import RemotingCommand, decode_command
-from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.runtime.lab_link_fault import Parcel, ParcelKind
 
@@ -164,7 +164,7 @@ class FrameRecorder:
                 view["reply_to"], view["reply_to_name"] = request
             return
         view["kind"] = "request"
-        view["name"] = _request_name(command.code)
+        view["name"] = request_name(command.code)
         view["oneway"] = command.is_oneway
 
     def _request_of(self, reply: NotedParcel, opaque: int) -> tuple[int, str] | None:
@@ -181,15 +181,8 @@ class FrameRecorder:
             except ProtocolError:
                 continue
             if command.opaque == opaque and not command.is_response:
-                return number, _request_name(command.code)
+                return number, request_name(command.code)
         return None
-
-
-def _request_name(code: int) -> str:
-    try:
-        return RequestCode(code).name
-    except ValueError:
-        return f"request {code}"
 
 
 def _response_name(code: int) -> str:

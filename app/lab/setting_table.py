@@ -39,6 +39,8 @@ TIMER_SETTINGS: Mapping[Role, Mapping[str, str]] = {
         "rebalance service": "rebalance_interval_ms",
         "route poller": "poll_name_server_interval_ms",
     },
+    Role.TRANSACTION_COORDINATOR: {"timeout scan": "timeout_scan_interval_ms"},
+    Role.RESOURCE_MANAGER: {"asks about branches in doubt": "query_interval_ms"},
 }
 
 #: Role -> part of a node on the stage -> the setting that rules it.
@@ -54,6 +56,9 @@ STAGE_SETTINGS: Mapping[Role, Mapping[str, str]] = {
     },
     Role.CONSUMER: {"process_queues": "pull_threshold_for_queue", "rebalance": "rebalance_interval_ms"},
     Role.PRODUCER: {"in_flight": "send_msg_timeout_ms"},
+    Role.TRANSACTION_COORDINATOR: {"coordinator": "transaction_timeout_ms"},
+    Role.TRANSACTION_MANAGER: {"manager": "order_again_ms"},
+    Role.RESOURCE_MANAGER: {"resource": "lock_wait_timeout_ms"},
 }
 
 

@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING
 
 from app.json_types import JsonObject, JsonValue
 from app.lab.actors_view import ActorsView
+from app.lab.bank_view import MoneyView
 from app.lab.bounds import COMMANDS_SHOWN, JOURNAL_BATCH, ROUTES_SHOWN, VIOLATIONS_SHOWN
 from app.lab.broker_view import BrokerView
 from app.lab.client_view import consumer_view, producer_view
 from app.lab.faults_view import faults_view
 from app.lab.frames import FrameRecorder
+from app.lab.xa_nodes_view import coordinator_view, manager_view, resource_manager_view
+from app.lab.xa_view import XaView, roles_of
 from engine.lab.broker_role import BrokerRole
 from engine.lab.consumer_role import ConsumerRole
 from engine.lab.name_server_role import NameServerRole
 from engine.lab.next_step import next_step
 from engine.lab.producer_role import ProducerRole
 from engine.lab.settings import SETTINGS
+from engine.lab.xa_roles import CoordinatorRole, ManagerRole, ResourceManagerRole
 
 if TYPE_CHECKING:
     from engine.lab.checkers.violation import Violation
@@ -39,9 +43,12 @@ class WorldView:
         world = run.world
         self.frames = FrameRecorder(world.lab.network)
         self._actors = ActorsView(world.lab)
+        self._money = MoneyView(world)
         self._brokers: dict[str, BrokerView] = {}
         #: Node -> what it was made from besides its actors' deeds, and its view.
         self._nodes: dict[str, tuple[object, JsonObject]] = {}
+        self._xa = XaView(world)
+        self._xa_roles = roles_of(run.scenario)
         self._seen_event = 0
         self._seen_commands = -1
         self._fixed = _fixed_part(run)
@@ -61,6 +68,8 @@ class WorldView:
             "time_us": world.now_us,
             "is_over": world.is_over,
             "nodes": self._build_nodes(all_changed=has_new_commands),
+            "money": self._money.build(),
+            "xa": self._xa.build(),
             "frames": self.frames.view(world.now_us),
             "timers": self._actors.timers(),
             "actors": self._actors.actors(),
@@ -131,6 +140,7 @@ class WorldView:
             "held": list(held),
             "failure": role.failure or None,
             "ip": role.runtime.identity.host_ip,
+            "xa_roles": self._xa_roles.get(role.name),
         }
         if isinstance(role, BrokerRole):
             view.update(self._broker(role))
@@ -140,6 +150,12 @@ class WorldView:
             view.update(consumer_view(role))
         elif isinstance(role, NameServerRole):
             view.update(_name_server(role))
+        elif isinstance(role, CoordinatorRole):
+            view.update(coordinator_view(role))
+        elif isinstance(role, ManagerRole):
+            view.update(manager_view(role))
+        elif isinstance(role, ResourceManagerRole):
+            view.update(resource_manager_view(role))
         return view
 
     def _broker(self, role: BrokerRole) -> JsonObject:

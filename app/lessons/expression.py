@@ -325,4 +325,5 @@ def figure_text(value: Value) -> str:
         return f"{value:.3f}".rstrip("0").rstrip(".")
     if isinstance(value, list):
         return ", ".join(figure_text(entry) for entry in value) if value else "–"
-    return str(value)
+    # As on the stage: with the thousands apart.
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,11 +1,19 @@
 """What a lesson's expressions look at: the view of the stage, and with it what the clients have seen so far.
 
-history   sending    event, time_us, node, key, topic: a producer begins to send
-          sent       the same with status ("ok" | "refused" | "unknown"), queue_id, queue_offset, broker, detail
-          begun      event, time_us, node, group, topic, broker, queue_id, queue_offset, key, reconsume_times: a
-                     listener gets a message
-          consumed   the same with result ("success" | "later" | "throws"): it is done with it
-          commands   event, time_us, kind, target: what was done to the world, by the script too
+history   sending       event, time_us, node, key, topic: a producer begins to send
+          sent          the same with status ("ok" | "refused" | "unknown"), queue_id, queue_offset, broker, detail
+          begun         event, time_us, node, group, topic, broker, queue_id, queue_offset, key, reconsume_times: a
+                        listener gets a message
+          consumed      the same with result ("success" | "later" | "throws"): it is done with it
+          transactions  event, time_us, node, group, key, check (0: the local transaction; n: the nth check-back),
+                        result ("commit" | "rollback" | "unknown" | "throws"): a transaction listener has answered
+          bank          event, time_us, node, bank, account, doing ("debit" | "credit" | "check"), key, amount, outcome
+                        ("committed", "duplicate", or why not), balance: a bank has committed something, or could not
+          branches      event, time_us, node, xid, key, doing, state, reason: a branch of a two-phase commit moved
+          globals       event, time_us, node, xid, key, state, reason: a global transaction moved
+          transfers     event, time_us, node, key, xid, outcome, reason: a transaction manager knows how one ended
+          lookups       event, time_us, node, began_us, holder, balance: a cash machine got its answer
+          commands      event, time_us, kind, target: what was done to the world, by the script too
 
 A message that was consumed twice stands there twice. Times are virtual microseconds.
 """
@@ -29,6 +37,12 @@ def lesson_view(view: JsonObject, history: LabHistory) -> JsonObject:
             "sent": _until(event, history.sends_returned),
             "begun": _until(event, history.consumes_began),
             "consumed": _until(event, history.consumes_ended),
+            "transactions": _until(event, history.transactions_ended),
+            "bank": _until(event, history.bank_entries),
+            "branches": _until(event, history.branches_changed),
+            "globals": _until(event, history.globals_changed),
+            "transfers": _until(event, history.transfers_ended),
+            "lookups": _until(event, history.balance_lookups),
             "commands": [
                 {"event": done.event, "time_us": done.time_us, **done.command.to_dict()}
                 for done in history.commands

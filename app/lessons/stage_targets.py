@@ -9,6 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.lab.scenario import Role, Scenario
+from engine.protocol.names import (
+    TRANSACTION_CHECK_MAX_TIME_TOPIC,
+    TRANSACTION_HALF_TOPIC,
+    TRANSACTION_OP_HALF_TOPIC,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +44,16 @@ TARGETS: Mapping[str, TargetKind] = {
     ),
     "lock": TargetKind(("BROKER", "GROUP", "TOPIC@NUMBER"), "one line of the broker's lock table"),
     "listener": TargetKind(("CONSUMER",), "the calls of the listener that run"),
+    "half-messages": TargetKind(("BROKER",), "the half messages, each with how long until it is asked about"),
+    "local-transactions": TargetKind(("PRODUCER",), "the calls of the transaction listener"),
+    "bank": TargetKind(("NODE",), "the account of a node that is a bank, with its newest rows"),
+    "cash-machine": TargetKind(("NODE",), "somebody who looks up the balance at a bank"),
+    "global-transactions": TargetKind(("COORDINATOR",), "the global transactions that a coordinator has open"),
+    "branches": TargetKind(("RESOURCE_MANAGER",), "the branches of a resource manager"),
     "fault-menu": TargetKind(("NODE",), "the button behind which a node's faults are"),
-    "panel": TargetKind(("source|invariants|timers|actors|faults|settings|sequence|log|frames|explorer",), "a panel"),
+    "panel": TargetKind(
+        ("source|invariants|timers|actors|faults|settings|sequence|log|frames|explorer|money|xa",), "a panel"
+    ),
     "control": TargetKind(("restart|back|play|step|actor|run-until|speed|scrub|fork",), "a control of time"),
 }
 
@@ -49,6 +62,8 @@ _ROLES: Mapping[str, Role] = {
     "PRODUCER": Role.PRODUCER,
     "BROKER": Role.BROKER,
     "CONSUMER": Role.CONSUMER,
+    "COORDINATOR": Role.TRANSACTION_COORDINATOR,
+    "RESOURCE_MANAGER": Role.RESOURCE_MANAGER,
 }
 
 
@@ -95,9 +110,16 @@ def _allowed(sort: str, scenario: Scenario) -> list[str] | None:
         return names + [f"C{number}" for number in range(1, 10)] if sort == "CONSUMER" else names
     match sort:
         case "TOPIC":
-            return [topic.name for topic in scenario.topics]
+            return [topic.name for topic in scenario.topics] + _topics_of_transactions(scenario)
         case "TOPIC@NUMBER":
             return [f"{topic.name}@{number}" for topic in scenario.topics for number in range(topic.queues)]
         case "GROUP":
             return list(dict.fromkeys(node.group for node in scenario.of_role(Role.CONSUMER)))
     return sort.split("|") if "|" in sort else None
+
+
+def _topics_of_transactions(scenario: Scenario) -> list[str]:
+    """Those that a broker makes by itself when the first half message comes."""
+    if all(node.transaction is None for node in scenario.nodes):
+        return []
+    return [TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC, TRANSACTION_CHECK_MAX_TIME_TOPIC]

@@ -19,6 +19,8 @@ HELD_PULLS_MAX = 500
 LOCKS_MAX = 500
 #: Half messages.
 HALF_MESSAGES_MAX = 50
+#: Messages of TRANS_CHECK_MAX_TIME_TOPIC.
+GIVEN_UP_MAX = 20
 #: Records of the commit log's tail.
 TAIL_RECORDS_MAX = 50
 #: Characters of a text that a client chose (client ids, expressions).

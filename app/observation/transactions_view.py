@@ -7,8 +7,13 @@
     time_out_ms, check_interval_ms, check_max
     next_round_ms           when the check service walks along the half queue again
     messages                the newest half messages from ``half_offset`` on, oldest first: queue_offset, offset (in
-                            the commit log), key, topic, queue_id (where it is to go), group, check_times, born_ms,
-                            ask_from_ms (it is not asked about before), decided_by (offset of an op message, or null)
+                            the commit log), id (by which it is decided by hand), key, topic, queue_id (where it is to
+                            go), group, check_times, born_ms, ask_from_ms (it is not asked about before), decided_by
+                            (offset of an op message, or null)
+    given_up_end            how many messages TRANS_CHECK_MAX_TIME_TOPIC has had
+    given_up                the newest ones in there, oldest first: queue_offset, offset, id, key, topic, queue_id,
+                            group, check_times, born_ms, given_up_ms, checked_again (offset of the half message that it
+                            became again, or null)
 
 Reads both queues forward, a few entries per look: nothing is hooked into the broker. Where a look falls further behind
 it jumps, and a decision from before the jump is not known any more.
@@ -19,12 +24,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.json_types import JsonObject
-from app.observation.bounds import HALF_MESSAGES_MAX, client_text
+from app.observation.bounds import GIVEN_UP_MAX, HALF_MESSAGES_MAX, client_text
 from engine.broker.half_message import HALF_QUEUE_ID, check_times, decided_offset, producer_group, real_place
+from engine.broker.half_message_lookup import HalfMessageLookup, HalfMessageRefused, StoredHalfMessages
 from engine.broker.transactional_message_service import immunity_of
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.message import MessageExt
-from engine.protocol.names import TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
+from engine.protocol.names import (
+    TRANSACTION_CHECK_MAX_TIME_TOPIC,
+    TRANSACTION_HALF_TOPIC,
+    TRANSACTION_OP_HALF_TOPIC,
+)
 from engine.store.consume_queue_entry import FILLER_SIZE
 
 if TYPE_CHECKING:
@@ -50,6 +60,9 @@ class TransactionsView:
         self._decides: dict[int, int] = {}
         #: Half offset -> (commit-log offset, what never changes of its view).
         self._known: dict[int, tuple[int, JsonObject]] = {}
+        self._lookup = HalfMessageLookup(StoredHalfMessages(broker.store))
+        #: Ends of both queues, and the given-up messages as they were then.
+        self._given_up: tuple[tuple[int, int], list[JsonObject]] = ((0, 0), [])
         self._last: JsonObject | None = None
 
     def build(self) -> JsonObject | None:
@@ -71,6 +84,8 @@ class TransactionsView:
             "check_max": config.transaction_check_max,
             "next_round_ms": service.next_round_ms,
             "messages": self._messages(service.half_offset, end),
+            "given_up_end": (given_up_end := self._store.max_offset(TRANSACTION_CHECK_MAX_TIME_TOPIC, 0)),
+            "given_up": self._given_up_messages(given_up_end, end),
         }
         if view != self._last:
             self._last = view
@@ -121,6 +136,27 @@ class TransactionsView:
             del self._known[known]
         return messages
 
+    # ------------------------------------------------------------------------------ given up
+
+    def _given_up_messages(self, end: int, half_end: int) -> list[JsonObject]:
+        """Looked at anew only when one of the two queues has grown."""
+        if self._given_up[0] != (end, half_end):
+            first = max(self._store.min_offset(TRANSACTION_CHECK_MAX_TIME_TOPIC, 0), end - GIVEN_UP_MAX)
+            entries = self._store.consume_queue_entries(TRANSACTION_CHECK_MAX_TIME_TOPIC, 0, first, end - first)
+            found = [self._store.message_at(place) for place, size, _ in entries if size != FILLER_SIZE]
+            views = [self._given_up_view(message) for message in found if message is not None]
+            self._given_up = ((end, half_end), views)
+        return self._given_up[1]
+
+    def _given_up_view(self, message: MessageExt) -> JsonObject:
+        try:
+            again = self._lookup.half_after(message)
+        except HalfMessageRefused:  # there is no index
+            again = None
+        return {**common_view(message), "given_up_ms": message.store_timestamp, "checked_again": again}
+
+    # ------------------------------------------------------------------------------ both
+
     def _fixed(self, queue_offset: int, commit_log_offset: int) -> JsonObject | None:
         known = self._known.get(queue_offset)
         if known is not None and known[0] == commit_log_offset:
@@ -133,20 +169,25 @@ class TransactionsView:
         return view
 
     def _view_of(self, half: MessageExt) -> JsonObject:
-        try:
-            topic, queue_id = real_place(half)
-        except MalformedMessage:
-            topic, queue_id = "", -1
         immunity_ms = immunity_of(half)
         patience_ms = self._broker.config.transaction_time_out_ms if immunity_ms is None else immunity_ms
-        return {
-            "queue_offset": half.queue_offset,
-            "offset": half.commit_log_offset,
-            "key": client_text(half.keys[0]) if half.keys else "",
-            "topic": client_text(topic),
-            "queue_id": queue_id,
-            "group": client_text(producer_group(half)),
-            "check_times": check_times(half),
-            "born_ms": half.born_timestamp,
-            "ask_from_ms": half.born_timestamp + patience_ms,
-        }
+        return {**common_view(half), "ask_from_ms": half.born_timestamp + patience_ms}
+
+
+def common_view(message: MessageExt) -> JsonObject:
+    """What is said of a half message and of one that was given up alike."""
+    try:
+        topic, queue_id = real_place(message)
+    except MalformedMessage:
+        topic, queue_id = "", -1
+    return {
+        "queue_offset": message.queue_offset,
+        "offset": message.commit_log_offset,
+        "id": client_text(message.message_id),
+        "key": client_text(message.keys[0]) if message.keys else "",
+        "topic": client_text(topic),
+        "queue_id": queue_id,
+        "group": client_text(producer_group(message)),
+        "check_times": check_times(message),
+        "born_ms": message.born_timestamp,
+    }

@@ -238,10 +238,11 @@ class TransactionalMessageService:
             offset = decided_offset(op) if op is not None else None
             if offset is None:
                 walk.done_ops[walk.op_offset] = None
-            elif offset < walk.half_offset:
-                walk.late[offset] = walk.op_offset
             else:
-                walk.decided[offset] = walk.op_offset
+                marks = walk.late if offset < walk.half_offset else walk.decided
+                if offset in marks:
+                    walk.done_ops[marks[offset]] = None  # decided twice: one mark is enough
+                marks[offset] = walk.op_offset
             walk.op_offset += 1
         return bool(ops)
 

@@ -30,7 +30,10 @@ class ConsumerStatsManager:
 
     def of_topic(self, topic: str) -> TopicConsumeStats:
         """The counts of ``topic``, to be added to."""
-        return self.topics.setdefault(topic, TopicConsumeStats())
+        stats = self.topics.get(topic)
+        if stats is None:
+            stats = self.topics[topic] = TopicConsumeStats()
+        return stats
 
     def status_table(self, now_ms: int) -> dict[str, dict[str, float]]:
         """RocketMQ's ``ConsumeStatus`` by topic."""

@@ -40,7 +40,6 @@ class DefaultMQProducerImpl:
         self._group = group
         self._config = config
         self._kernel = SendKernel(instance, group, config)
-        self._first_indexes = instance.runtime.random_for("first queue of a topic")
         #: topic -> queues to send to; None until the route is known.
         self._publish_infos: dict[str, TopicPublishInfo | None] = {}
         #: Routes that are being asked for: sends that begin meanwhile wait for the same answer.
@@ -66,7 +65,7 @@ class DefaultMQProducerImpl:
         queues = publish_queues(topic, route)
         known = self._publish_infos.get(topic)
         if known is None or known.message_queues != queues:
-            first = self._first_indexes.randrange(1 << 16)
+            first = self._instance.runtime.random_for("first queue of a topic").randrange(1 << 16)
             self._publish_infos[topic] = TopicPublishInfo(queues, first) if queues else None
 
     # --- routes ----------------------------------------------------------------------------------------------------

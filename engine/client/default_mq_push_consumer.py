@@ -86,9 +86,7 @@ class DefaultMQPushConsumer(ServiceContext):
             keeps_files = self.config.message_model is MessageModel.BROADCASTING
             runtime = self._own_runtime = make_default_runtime(keeps_files=keeps_files)
         self.group = group
-        self.instance = MQClientInstance(
-            runtime, client_config, unique_client_id=self.config.message_model is MessageModel.CLUSTERING
-        )
+        self.instance = self._make_instance(runtime, client_config)
         self._impl = DefaultMQPushConsumerImpl(self.instance, group, self.config, self._make_offset_store(runtime))
         self._listener: _AnyListener | None = None
         self._hooks = ConsumeMessageHooks()
@@ -99,6 +97,10 @@ class DefaultMQPushConsumer(ServiceContext):
         self, name_server_addresses: str | tuple[str, ...] | list[str], settings: dict[str, Any]
     ) -> tuple[ClientConfig, PushConsumerConfig]:
         return build_configs(name_server_addresses, PushConsumerConfig, settings)
+
+    def _make_instance(self, runtime: Runtime, config: ClientConfig) -> MQClientInstance:
+        is_clustering = self.config.message_model is MessageModel.CLUSTERING
+        return MQClientInstance(runtime, config, unique_client_id=is_clustering)
 
     def _make_offset_store(self, runtime: Runtime) -> OffsetStore:
         if self.config.message_model is MessageModel.BROADCASTING:

@@ -28,6 +28,8 @@ _log = logging.getLogger("glassmq.client")
 
 #: The delay level of the first redelivery; each further one waits a level longer.
 FIRST_RETRY_DELAY_LEVEL = 3
+#: Of every inner producer.
+_PRODUCER_CONFIG = ProducerConfig()
 #: What this client alone has written into the message, and what must not be stored with the copy.
 _NOT_CARRIED_OVER = (
     PROPERTY_CONSUME_START_TIME,
@@ -47,9 +49,8 @@ class MessageBackSender:
         self._instance = instance
         self._group = group
         self._max_reconsume_times = max_reconsume_times
-        self._producer_config = ProducerConfig()
         #: Sends the copies (RocketMQ: the instance's ``defaultMQProducer``).
-        self.inner_producer = DefaultMQProducerImpl(instance, CLIENT_INNER_PRODUCER_GROUP, self._producer_config)
+        self.inner_producer = DefaultMQProducerImpl(instance, CLIENT_INNER_PRODUCER_GROUP, _PRODUCER_CONFIG)
 
     async def send_back(self, message: MessageExt, delay_level: int) -> None:
         """Raises :class:`MQClientError` when neither way succeeded.
@@ -73,8 +74,8 @@ class MessageBackSender:
         await self._send_copy(message, message.reconsume_times)
 
     async def _send_copy(self, message: MessageExt, reconsume_times: int) -> None:
-        outgoing = outgoing_message(self._copy_for_retry(message, reconsume_times), self._producer_config)
-        await self.inner_producer.send(outgoing, self._producer_config.send_msg_timeout_ms)
+        outgoing = outgoing_message(self._copy_for_retry(message, reconsume_times), _PRODUCER_CONFIG)
+        await self.inner_producer.send(outgoing, _PRODUCER_CONFIG.send_msg_timeout_ms)
 
     def _address(self, message: MessageExt) -> str:
         if message.broker_name is None:

@@ -258,12 +258,14 @@ class MQClientInstance:
     async def _rebalance_loop(self) -> None:
         consumer = self.consumer
         assert consumer is not None, "only consumers rebalance"
+        loop = asyncio.get_running_loop()
         while True:
-            try:
-                async with asyncio.timeout(self.config.rebalance_interval_ms / 1000):
+            if not self._rebalance_wanted.is_set():
+                timer = loop.call_later(self.config.rebalance_interval_ms / 1000, self._rebalance_wanted.set)
+                try:
                     await self._rebalance_wanted.wait()
-            except TimeoutError:
-                pass
+                finally:
+                    timer.cancel()
             self._rebalance_wanted.clear()
             try:
                 await consumer.do_rebalance()

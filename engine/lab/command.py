@@ -18,6 +18,7 @@ from engine.lab.frame_names import REPLY
 from engine.lab.scenario import ListenerResult, SettingValue
 from engine.lab.switches import SWITCHES
 from engine.protocol.request_code import RequestCode
+from engine.xa.request_codes import XaRequestCode
 
 CommandValue = SettingValue | tuple[str, ...]
 
@@ -26,7 +27,8 @@ MS_MAX = 86_400_000
 TEXT_MAX_LENGTH = 200
 
 #: What ``drop-next`` and its like can wait for.
-FRAME_NAMES = ("", REPLY, *(code.name for code in RequestCode), *(f"{REPLY} to {code.name}" for code in RequestCode))
+_REQUESTS = (*(code.name for code in RequestCode), *(code.name for code in XaRequestCode))
+FRAME_NAMES = ("", REPLY, *_REQUESTS, *(f"{REPLY} to {name}" for name in _REQUESTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class Target(StrEnum):
     NODE = "node"
     BROKER = "broker"
     CONSUMER = "consumer"
+    #: One that has something on a disk: a broker, a bank.
+    DISK = "broker or bank"
     #: A name that no node has yet.
     NEW_NODE = "new node"
     #: ``P1->B1`` for one direction, ``P1<->B1`` for both.
@@ -93,6 +97,8 @@ def _kind(target: Target, name: tuple[str, str], what: tuple[str, str], *fields:
 
 _FRAME = CommandField("frame", "choice", "", allowed=FRAME_NAMES)
 _RATIO = CommandField("ratio", "number", low=0, high=1)
+#: Unique id or key: what a half message keeps when it is stored again.
+_MESSAGE = CommandField("message", "text")
 
 COMMANDS: Mapping[str, CommandKind] = {
     "crash": _kind(
@@ -202,11 +208,11 @@ COMMANDS: Mapping[str, CommandKind] = {
         _FRAME,
     ),
     "disk-full": _kind(
-        Target.BROKER,
+        Target.DISK,
         ("Disk full", "磁盘写满"),
         ("Somebody else fills the disk to the last byte.", "别的程序把磁盘写到一个字节不剩。"),
     ),
-    "disk-free": _kind(Target.BROKER, ("Free the disk", "释放磁盘"), ("There is room again.", "磁盘重新有空间。")),
+    "disk-free": _kind(Target.DISK, ("Free the disk", "释放磁盘"), ("There is room again.", "磁盘重新有空间。")),
     "slow-fsync": _kind(
         Target.BROKER,
         ("Slow flush", "刷盘变慢"),
@@ -247,12 +253,41 @@ COMMANDS: Mapping[str, CommandKind] = {
         ("An administrator changes the topic on every broker.", "管理员在所有 Broker 上修改该主题。"),
         CommandField("n", "integer", low=1, high=64),
     ),
+    "commit-half": _kind(
+        Target.BROKER,
+        ("Commit a half message", "提交半消息"),
+        (
+            "An administrator commits it: consumers get the message, whatever the local transaction did.",
+            "管理员提交它：不管本地事务结果如何，消费者都会收到这条消息。",
+        ),
+        _MESSAGE,
+        CommandField("anyway", "switch", False),
+    ),
+    "rollback-half": _kind(
+        Target.BROKER,
+        ("Roll a half message back", "回滚半消息"),
+        (
+            "An administrator rolls it back: nobody gets the message, whatever the local transaction did.",
+            "管理员回滚它：不管本地事务结果如何，谁也不会收到这条消息。",
+        ),
+        _MESSAGE,
+        CommandField("anyway", "switch", False),
+    ),
+    "resume-half": _kind(
+        Target.BROKER,
+        ("Have a message checked again", "让消息重新接受回查"),
+        (
+            "A message that was given up becomes a half message again, with no checks counted.",
+            "被放弃的消息重新成为半消息，回查计数归零。",
+        ),
+        _MESSAGE,
+    ),
     "lock-switch": _kind(
         Target.ANY_NODE,
         ("Switch a lock", "开关锁"),
         (
-            "One of the locks of ordered consumption lets everybody in, or works again.",
-            "顺序消费的某一把锁不再阻拦任何人，或重新生效。",
+            "One of the locks of ordered consumption lets everybody in, or a bank credits again what it has credited.",
+            "顺序消费的某一把锁不再阻拦任何人，或银行对已入账的转账再次入账；也可以恢复。",
         ),
         CommandField("lock", "choice", next(iter(SWITCHES)), allowed=tuple(SWITCHES)),
         CommandField("on", "switch", False),

@@ -6,13 +6,15 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from engine.bank.errors import BankError
 from engine.client.consume_concurrently import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
 from engine.client.consume_orderly import ConsumeOrderlyContext, ConsumeOrderlyStatus
 from engine.client.default_mq_push_consumer import DefaultMQPushConsumer
 from engine.lab.history import ConsumeBegan, ConsumeEnded
+from engine.lab.node_banks import NodeReceivingBank
 from engine.lab.node_role import LabNodeRole
 from engine.lab.scenario import ListenerResult, ListenerSpec, NodeSpec
-from engine.lab.switches import apply_to_consumer
+from engine.lab.switches import IDEMPOTENT_CONSUMER, apply_to_consumer
 from engine.protocol.enums import ConsumeFromWhere, MessageModel
 from engine.protocol.message import MessageExt
 
@@ -46,6 +48,7 @@ class ConsumerRole(LabNodeRole):
 
     :ivar listener: how the listener behaves from the next call on.
     :ivar listener_calls: those under way, by a number of their own.
+    :ivar node_bank: None for one that is no bank.
     """
 
     consumer: DefaultMQPushConsumer | None = None
@@ -55,9 +58,14 @@ class ConsumerRole(LabNodeRole):
         self.listener: ListenerSpec = spec.listener
         self.listener_calls: dict[int, ListenerCall] = {}
         self._call_count = 0
+        self.node_bank = NodeReceivingBank(self, spec.bank) if spec.bank is not None else None
+        if spec.bank is not None and not spec.bank.idempotent:
+            self.switched_off[IDEMPOTENT_CONSUMER] = None
 
     async def _start(self) -> None:
         spec = self.spec
+        if self.node_bank is not None:
+            self.node_bank.start()
         settings: dict[str, Any] = {
             "message_model": _MODELS[spec.model],
             "consume_from_where": _BEGINNINGS[spec.consume_from],
@@ -114,8 +122,8 @@ class ConsumerRole(LabNodeRole):
         """What both kinds have in common. Raises :class:`ListenerFailed` where the scenario says so."""
         self._call_count += 1
         number, queue, world = self._call_count, context.message_queue, self.world
-        keys = tuple(_key_of(message) for message in messages)
-        offsets = tuple(message.queue_offset for message in messages)
+        keys = tuple([_key_of(message) for message in messages])
+        offsets = tuple([message.queue_offset for message in messages])
         call = ListenerCall(queue.topic, queue.broker_name, queue.queue_id, offsets, keys, world.now_us)
         self.listener_calls[number] = call
         for message, key in zip(messages, keys, strict=True):
@@ -127,17 +135,31 @@ class ConsumerRole(LabNodeRole):
         try:
             if ListenerResult.HANGS in results:
                 await asyncio.get_running_loop().create_future()
-            await asyncio.sleep(listener.duration_ms / 1_000)
-            result = _worst(results)
+            failure = await self._work(messages, listener)
+            result = _worst(results) if failure is None else ListenerResult.THROWS
             if result in _NEED_AUTO_COMMIT_OFF and getattr(context, "auto_commit", True):
                 result = ListenerResult.SUCCESS
             for message, key in zip(messages, keys, strict=True):
                 world.history.consumes_ended.append(ConsumeEnded(*self._seen(context, message, key), result.value))
         finally:
             self.listener_calls.pop(number, None)
+        if failure is not None:
+            raise failure
         if result is ListenerResult.THROWS:
             raise ListenerFailed(f"the scenario lets the listener fail with {', '.join(keys)}")
         return result
+
+    async def _work(self, messages: Sequence[MessageExt], listener: ListenerSpec) -> BankError | None:
+        """What a listener is there for; why it failed. The scenario's own failures come after it: the work is done."""
+        if self.node_bank is None:
+            await asyncio.sleep(listener.duration_ms / 1_000)
+            return None
+        try:
+            for message in messages:
+                await self.node_bank.ready(listener).receive(message)
+        except BankError as error:
+            return error
+        return None
 
     def _seen(
         self, context: ConsumeConcurrentlyContext | ConsumeOrderlyContext, message: MessageExt, key: str
@@ -162,6 +184,8 @@ class ConsumerRole(LabNodeRole):
 
     def _forget(self) -> None:
         self.consumer = None
+        if self.node_bank is not None:
+            self.node_bank.forget()
         self.listener_calls.clear()
 
 

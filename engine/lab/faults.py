@@ -15,17 +15,19 @@ from engine.lab.broker_role import BrokerRole
 from engine.lab.command import Command
 from engine.lab.consumer_role import ConsumerRole
 from engine.lab.errors import CommandRefused, SettingRefused
+from engine.lab.half_message_deeds import act_on_half_message
 from engine.lab.history import CommandApplied
 from engine.lab.link_faults import NextFrameFault
 from engine.lab.node_role import LabNodeRole
 from engine.lab.scenario import ListenerResult, Role
 from engine.lab.scenario_nodes import NODE_NAME, NODES_MAX
 from engine.lab.settings import check_settings, find_setting
-from engine.lab.switches import SWITCHES, apply_to_broker, apply_to_consumer
+from engine.lab.switches import IDEMPOTENT_CONSUMER, SWITCHES, apply_to_broker, apply_to_consumer
 from engine.protocol.errors import ProtocolError
 from engine.protocol.names import validate_topic
 from engine.runtime.lab_actor import LabActor
 from engine.runtime.lab_link_fault import Partition, PoorLink
+from engine.runtime.lab_storage import LabStorage
 
 if TYPE_CHECKING:
     from engine.lab.world import ScenarioWorld
@@ -174,6 +176,8 @@ def _add_consumer(world: ScenarioWorld, command: Command) -> None:
     name = command.target
     if not NODE_NAME.fullmatch(name):
         raise NoSuchTarget(texts.NO_NODE_NAME, name=name)
+    if like.spec.bank is not None:
+        raise NoSuchTarget(texts.ONE_BANK_ONLY, name=like.name)
     if len(world.nodes) >= NODES_MAX:
         raise TooManyFaults(texts.TOO_MANY_NODES, limit=NODES_MAX)
     world.add_node(dataclasses.replace(like.spec, name=name, start_ms=0, stop_ms=None))
@@ -192,7 +196,11 @@ def _lock_switch(world: ScenarioWorld, command: Command) -> None:
         roles = [_broker(world, command) if is_of_broker else _consumer(world, command.target, command.kind)]
     else:
         roles = [*world.brokers()] if is_of_broker else [*world.consumers()]
+        if name == IDEMPOTENT_CONSUMER:
+            roles = [role for role in roles if role.spec.bank is not None]
         _flip(world.switched_off, name, is_on)
+    if name == IDEMPOTENT_CONSUMER and not all(role.spec.bank for role in roles):
+        raise NoSuchTarget(texts.NO_BANK, name=command.target)
     for role in roles:
         _flip(role.switched_off, name, is_on)
         if isinstance(role, BrokerRole) and role.broker is not None:
@@ -243,6 +251,12 @@ def _queue_count(world: ScenarioWorld, command: Command) -> None:
         raise WrongNodeState(texts.NO_BROKER_RUNS)
     for role in running:
         role.spawn(role.change_queue_count(topic, _integer(command, "n")), "administrator")
+
+
+def _half_message(world: ScenarioWorld, command: Command) -> None:
+    role = _broker(world, command)
+    _need(role, ("running",), texts.DECIDE_HALF_MESSAGES)
+    act_on_half_message(role, command)
 
 
 # --- links ---------------------------------------------------------------------------------------------------------
@@ -323,13 +337,21 @@ def _duplicate_next(world: ScenarioWorld, command: Command) -> None:
 # --- disks and actors ----------------------------------------------------------------------------------------------
 
 
+def _storage(world: ScenarioWorld, command: Command) -> LabStorage:
+    role = find_node(world, command.target)
+    if not role.spec.has_disk:
+        names = ", ".join(other.name for other in world.nodes.values() if other.spec.has_disk)
+        raise NoSuchTarget(texts.NEEDS_DISK, kind=command.kind, name=role.name, role=role.role, known=names)
+    return world.lab.storages[role.name]
+
+
 def _disk_full(world: ScenarioWorld, command: Command) -> None:
-    storage = _broker(world, command).storage
+    storage = _storage(world, command)
     storage.occupied_bytes += storage.capacity_bytes - storage.used_bytes
 
 
 def _disk_free(world: ScenarioWorld, command: Command) -> None:
-    _broker(world, command).storage.occupied_bytes = 0
+    _storage(world, command).occupied_bytes = 0
 
 
 def _slow_fsync(world: ScenarioWorld, command: Command) -> None:
@@ -353,6 +375,7 @@ def _integer(command: Command, field: str) -> int:
 _ACTIONS: Mapping[str, Callable[[ScenarioWorld, Command], Any]] = {
     "add-consumer": _add_consumer,
     "clock-skew": _clock_skew,
+    "commit-half": _half_message,
     "crash": _crash,
     "crash-power": _crash_power,
     "delay-next": _delay_next,
@@ -375,7 +398,9 @@ _ACTIONS: Mapping[str, Callable[[ScenarioWorld, Command], Any]] = {
     "queue-count": _queue_count,
     "release": _release,
     "restart": _restart,
+    "resume-half": _half_message,
     "resume-node": _resume,
+    "rollback-half": _half_message,
     "setting": _setting,
     "slow-fsync": _slow_fsync,
     "start-consumer": _start_consumer,

@@ -12,6 +12,7 @@ from engine.protocol.errors import ProtocolError
 from engine.protocol.remoting_command import RemotingCommand, decode_command
 from engine.protocol.request_code import RequestCode
 from engine.runtime.lab_link_fault import Parcel, ParcelKind
+from engine.xa.request_codes import XaRequestCode
 
 #: How many frames back a request is searched for.
 FRAMES_REMEMBERED = 4_096
@@ -21,10 +22,12 @@ REPLY = "reply"
 
 def request_name(code: int) -> str:
     """``PULL_MESSAGE``, or the number of an unknown code."""
-    try:
-        return RequestCode(code).name
-    except ValueError:
-        return f"request {code}"
+    for codes in (RequestCode, XaRequestCode):
+        try:
+            return codes(code).name
+        except ValueError:
+            continue
+    return f"request {code}"
 
 
 class FrameNames:

@@ -89,6 +89,86 @@ class LocalTransactionEnded(NamedTuple):
     result: str
 
 
+class BankEntry(NamedTuple):
+    """A bank has done something, or could not: see :class:`~engine.bank.bank_deed.BankDeed`.
+
+    ``doing``: ``debit``, ``credit`` or ``check``. ``outcome``: ``committed`` (this is the moment of the commit);
+    ``duplicate``: a credit that had been made before; else why nothing was done, or what a check was answered.
+    ``balance``: committed, after it.
+    """
+
+    event: int
+    time_us: int
+    node: str
+    bank: str
+    account: str
+    doing: str
+    key: str
+    amount: int
+    outcome: str
+    balance: int
+
+
+class BranchChanged(NamedTuple):
+    """A resource manager's branch of the global transaction ``xid`` is in another state.
+
+    ``state``: see :class:`~engine.xa.states.BranchState`, or ``forgotten``: the process has ended before it promised
+    anything. ``reason``: why it is rolled back or voted no.
+    """
+
+    event: int
+    time_us: int
+    node: str
+    xid: str
+    key: str
+    doing: str
+    state: str
+    reason: str
+
+
+class GlobalChanged(NamedTuple):
+    """The coordinator ``node`` has begun a global transaction, or moved it to another state.
+
+    ``state``: see :class:`~engine.xa.states.GlobalState`; ``reason``: why it is rolled back.
+    """
+
+    event: int
+    time_us: int
+    node: str
+    xid: str
+    key: str
+    state: str
+    reason: str
+
+
+class TransferEnded(NamedTuple):
+    """A transaction manager knows what became of a transfer, or that it will not: ``committed``, ``rolled-back`` or
+    ``unknown``.
+    """
+
+    event: int
+    time_us: int
+    node: str
+    key: str
+    xid: str
+    outcome: str
+    reason: str
+
+
+class BalanceLookup(NamedTuple):
+    """A cash machine got its answer; ``balance`` is None when the account was locked for too long.
+
+    ``holder``: who had the lock when it began to wait: an xid, or the key of a local transaction; empty: nobody.
+    """
+
+    event: int
+    time_us: int
+    node: str
+    began_us: int
+    holder: str
+    balance: int | None
+
+
 class CommandApplied(NamedTuple):
     """Somebody outside the world did something to it, right after event ``event``."""
 
@@ -106,4 +186,9 @@ class LabHistory:
         self.consumes_began: list[ConsumeBegan] = []
         self.consumes_ended: list[ConsumeEnded] = []
         self.transactions_ended: list[LocalTransactionEnded] = []
+        self.bank_entries: list[BankEntry] = []
+        self.branches_changed: list[BranchChanged] = []
+        self.globals_changed: list[GlobalChanged] = []
+        self.transfers_ended: list[TransferEnded] = []
+        self.balance_lookups: list[BalanceLookup] = []
         self.commands: list[CommandApplied] = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.client.transaction_listener import LocalTransactionState
@@ -63,31 +64,41 @@ class LocalTransactions:
 
     async def execute_local_transaction(self, message: Message, argument: object) -> LocalTransactionState:
         """The half message is stored. ``argument``: the number of the message, from 0."""
-        assert isinstance(argument, int), "the role sends it along"
-        key, words = message.keys[0], self._spec.executes
+        key = message.keys[0]
         self._role.half_message_stored(key)
-        return await self._call(key, 0, words[argument % len(words)], self._spec.duration_ms)
+        return await self._call(key, 0, self._execute(message, argument))
+
+    async def _execute(self, message: Message, argument: object) -> TransactionWord:
+        assert isinstance(argument, int), "the role sends it along"
+        words = self._spec.executes
+        word = words[argument % len(words)]
+        await asyncio.sleep(self._spec.duration_ms / 1_000)
+        if word in _OUTCOMES:
+            self.outcomes[message.keys[0]] = word
+        return word
 
     async def check_local_transaction(self, message: MessageExt) -> LocalTransactionState:
         """The broker asks what became of it."""
-        key, words = message.keys[0], self._spec.checks
+        key = message.keys[0]
         self.checks[key] = self.checks.get(key, 0) + 1
         check = sum(member.checks.get(key, 0) for member in self._members())
-        return await self._call(key, check, words[min(check, len(words)) - 1], self._spec.check_duration_ms)
+        return await self._call(key, check, self._check(message, check))
 
-    async def _call(self, key: str, check: int, word: TransactionWord, duration_ms: int) -> LocalTransactionState:
+    async def _check(self, message: MessageExt, check: int) -> TransactionWord:
+        words = self._spec.checks
+        word = words[min(check, len(words)) - 1]
+        await asyncio.sleep(self._spec.check_duration_ms / 1_000)
+        return self._look_up(message.keys[0]) if word is TransactionWord.LOOKED_UP else word
+
+    async def _call(self, key: str, check: int, work: Awaitable[TransactionWord]) -> LocalTransactionState:
         role, world = self._role, self._role.world
         self._call_count += 1
         number = self._call_count
         self.running[number] = RunningCall(key, check, world.now_us)
         try:
-            await asyncio.sleep(duration_ms / 1_000)
-            if word is TransactionWord.LOOKED_UP:
-                word = self._look_up(key)
+            word = await work
         finally:
             self.running.pop(number, None)
-        if check == 0 and word in _OUTCOMES:
-            self.outcomes[key] = word
         ended = LocalTransactionEnded(
             world.event_number, world.now_us, role.name, role.spec.group, key, check, str(word.value)
         )

@@ -63,6 +63,10 @@ class LabNodeRole:
         """How often the process was started anew."""
         return self.runtime.node.incarnation
 
+    def is_moving(self, key: str) -> bool:
+        """Whether this node is at the transfer of that key, so that nobody can say yet what will become of it."""
+        return False
+
     # --- life ------------------------------------------------------------------------------------------------------
 
     def boot(self) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from engine.bank.bank_deed import Doing
 from engine.client.default_mq_producer import DefaultMQProducer
 from engine.client.errors import MQClientError
 from engine.client.message_queue_selector import (
@@ -15,8 +16,11 @@ from engine.client.message_queue_selector import (
 )
 from engine.client.send_result import SendResult
 from engine.client.transaction_mq_producer import TransactionMQProducer
+from engine.lab.bank_transactions import BankTransactions
+from engine.lab.cash_machine import CUSTOMER, CashMachine
 from engine.lab.history import SendInvoked, SendReturned
 from engine.lab.local_transactions import LocalTransactions
+from engine.lab.node_banks import NodePayingBank
 from engine.lab.node_role import LabNodeRole
 from engine.lab.scenario import NodeSpec, TrafficSpec
 from engine.protocol.message import Message
@@ -32,7 +36,9 @@ class ProducerRole(LabNodeRole):
     :ivar sent: how many messages it began to send; each ends in one of ``acknowledged``, ``refused`` (certainly not
         stored) and ``unknown`` (nobody can tell), unless the process crashes before.
     :ivar in_flight: key -> virtual time in us at which the send began.
+    :ivar node_bank: None for one that is no bank.
     :ivar local_transactions: None for a producer of ordinary messages.
+    :ivar cash_machine: None where nobody looks up the balance of its bank.
     """
 
     producer: DefaultMQProducer | None = None
@@ -41,7 +47,12 @@ class ProducerRole(LabNodeRole):
         super().__init__(world, spec)
         self.sent = self.acknowledged = self.refused = self.unknown = 0
         self.in_flight: dict[str, int] = {}
-        self.local_transactions = LocalTransactions(self, spec.transaction) if spec.transaction is not None else None
+        self.node_bank = NodePayingBank(self, spec.bank) if spec.bank is not None else None
+        self.local_transactions = self._make_local_transactions()
+        machine = spec.cash_machine
+        self.cash_machine = (
+            CashMachine(self, machine, self._look_up_balance, self._who_debits) if machine is not None else None
+        )
         #: Next message of each traffic: after a crash the application goes on with the one after.
         self.next_numbers = [0] * len(spec.traffic)
         self._consistent_hash = SelectMessageQueueByConsistentHash()
@@ -60,7 +71,20 @@ class ProducerRole(LabNodeRole):
             return False
         return all(done >= count for done, count in zip(self.next_numbers, counts, strict=True))
 
+    def _make_local_transactions(self) -> LocalTransactions | None:
+        spec = self.spec.transaction
+        if spec is None:
+            return None
+        return LocalTransactions(self, spec) if self.node_bank is None else BankTransactions(self, spec, self.node_bank)
+
+    def is_moving(self, key: str) -> bool:
+        """See :class:`LabNodeRole`."""
+        bank = self.node_bank.bank if self.node_bank is not None else None
+        return bank is not None and key in bank.paying
+
     async def _start(self) -> None:
+        if self.node_bank is not None:
+            self.node_bank.start()
         producer = self._make_producer()
         self.producer = producer
         await producer.start()
@@ -68,6 +92,22 @@ class ProducerRole(LabNodeRole):
             asyncio.create_task(self._send_all(producer, index, traffic), name=f"sends {traffic.topic}")
             for index, traffic in enumerate(self.spec.traffic)
         ]
+        if self.cash_machine is not None:
+            self._traffic_tasks.append(asyncio.create_task(self.cash_machine.run(), name=CUSTOMER))
+
+    def _who_debits(self) -> str:
+        """The key of the open local transaction; empty: there is none."""
+        bank = self.node_bank.bank if self.node_bank is not None else None
+        deeds = bank.open.values() if bank is not None else ()
+        return next((deed.key for deed in deeds if deed.doing is Doing.DEBIT), "")
+
+    async def _look_up_balance(self) -> int | None:
+        """As a withdrawal would: after whatever local transaction has the database now."""
+        node_bank = self.node_bank
+        assert node_bank is not None and node_bank.bank is not None, "a cash machine is part of a bank's process"
+        accounts = node_bank.bank.accounts
+        async with accounts.database.lock:
+            return accounts.committed_balance(node_bank.spec.account)
 
     def _make_producer(self) -> DefaultMQProducer:
         settings = cast("dict[str, Any]", self.settings)
@@ -82,22 +122,34 @@ class ProducerRole(LabNodeRole):
             begun_us = self.world.now_us
             number = self.next_numbers[index]
             self.next_numbers[index] = number + 1
-            await self._send(producer, traffic, number)
+            await self._pay_or_send(producer, traffic, number)
             remaining_us = begun_us + traffic.every_ms * 1_000 - self.world.now_us
             if remaining_us > 0 and self.next_numbers[index] < traffic.count:
                 await asyncio.sleep(remaining_us / 1_000_000)
 
-    async def _send(self, producer: DefaultMQProducer, traffic: TrafficSpec, number: int) -> None:
+    async def _pay_or_send(self, producer: DefaultMQProducer, traffic: TrafficSpec, number: int) -> None:
         key = traffic.fill_in(traffic.key, self.name, number)
+        if self.node_bank is None:
+            body = traffic.fill_in(traffic.body, self.name, number).encode()
+            await self._send(producer, traffic, number, key, body)
+            return
+        transfer, bank = self.node_bank.transfer(key), self.node_bank.bank
+        assert bank is not None, "it sends while its process runs"
+        await bank.pay(transfer, lambda: self._send(producer, traffic, number, key, transfer.body))
+
+    async def _send(
+        self, producer: DefaultMQProducer, traffic: TrafficSpec, number: int, key: str, body: bytes
+    ) -> SendResult | None:
+        """The result; None where it was not acknowledged."""
         tags = traffic.tags
         tag = traffic.fill_in(tags[number % len(tags)], self.name, number) if tags else None
-        body = traffic.fill_in(traffic.body, self.name, number).encode()
         message = Message(traffic.topic, body, tags=tag, keys=key, delay_level=traffic.delay_level)
         world = self.world
         world.history.sends_invoked.append(SendInvoked(world.event_number, world.now_us, self.name, key, traffic.topic))
         self.sent += 1
         self.in_flight[key] = world.now_us
         status, detail, queue, offset, message_id = "ok", "", MessageQueue(traffic.topic, "", -1), -1, ""
+        result: SendResult | None = None
         try:
             result = await self._send_message(producer, traffic, message, number)
         except MQClientError as error:
@@ -126,6 +178,7 @@ class ProducerRole(LabNodeRole):
                 detail,
             )
         )
+        return result
 
     async def _send_message(
         self, producer: DefaultMQProducer, traffic: TrafficSpec, message: Message, number: int
@@ -164,9 +217,13 @@ class ProducerRole(LabNodeRole):
         self.producer = None
         self._traffic_tasks = []
         self._end_calls()
+        if self.node_bank is not None:
+            self.node_bank.forget()
 
     def _end_calls(self) -> None:
         self.in_flight.clear()
+        if self.cash_machine is not None:
+            self.cash_machine.forget()
         if self.local_transactions is not None:
             self.local_transactions.forget_running()
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from engine.broker.half_message_lookup import Refusal
+
 #: Words or a sentence, by language.
 Words = Mapping[str, str]
 
@@ -51,6 +53,17 @@ NEEDS_CONSUMER = RefusalText(
     "{kind} needs a consumer, {name} is a {role}; consumers: {known}",
     "{kind} 只能用于消费者，而 {name} 是 {role}；现有消费者：{known}",
 )
+NEEDS_DISK = RefusalText(
+    "{kind} needs a node with a disk, {name} is a {role} without; with one: {known}",
+    "{kind} 只能用于有磁盘的节点，而 {name} 是没有磁盘的 {role}；有磁盘的节点：{known}",
+)
+NO_BANK = RefusalText(
+    "{name} is no bank: there is nothing that it could credit twice", "{name} 不是银行：没有什么可以重复入账"
+)
+ONE_BANK_ONLY = RefusalText(
+    "{name} is a bank with its database on its own disk: another member of its group would not know what is in it",
+    "{name} 是一家银行，数据库在它自己的磁盘上：消费组里的其他成员看不到其中的内容",
+)
 NO_LINK = RefusalText(
     "{link!r} is no link; write P1->B1 for one direction, P1<->B1 for both",
     "{link!r} 不是链路；单向写成 P1->B1，双向写成 P1<->B1",
@@ -83,6 +96,7 @@ LOSE_POWER: Words = {"en": "lose its power", "zh": "断电"}
 BE_STARTED: Words = {"en": "be started", "zh": "启动"}
 BE_PAUSED: Words = {"en": "be paused", "zh": "暂停"}
 GO_ON: Words = {"en": "go on", "zh": "恢复"}
+DECIDE_HALF_MESSAGES: Words = {"en": "decide half messages", "zh": "处理半消息"}
 BE_STOPPED: Words = {"en": "be stopped", "zh": "停止"}
 GIVE_UP_A_QUEUE: Words = {"en": "give up a queue", "zh": "放弃队列"}
 NOT_ITS_QUEUE = RefusalText(
@@ -101,6 +115,31 @@ TOO_MANY_FRAME_FAULTS = RefusalText(
 ONE_FRAME_ONLY = RefusalText(
     "{kind} waits for one frame: write P1->B1, not P1<->B1", "{kind} 只等待一帧：请写 P1->B1，而不是 P1<->B1"
 )
+
+# --- half messages -------------------------------------------------------------------------------------------------
+
+#: What the broker's side says in English stands in :class:`Refusal` already.
+HALF_MESSAGE_REFUSED: Mapping[Refusal, RefusalText] = {
+    Refusal.NO_SUCH: RefusalText("{problem}", "没有唯一 ID 或 key 为 {name!r:.80} 的半消息"),
+    Refusal.AMBIGUOUS: RefusalText(
+        "{problem}", "有 {count} 条半消息的 key 是 {name!r:.80}；请用唯一 ID 指明其中一条：{ids}"
+    ),
+    Refusal.DECIDED: RefusalText(
+        "{problem}",
+        "{name!r:.80} 已有结论：op 消息 {op} 标记了它；Broker 本身仍会照办，再提交一次消费者就会再收到一次",
+    ),
+    Refusal.GIVEN_UP: RefusalText("{problem}", "{name!r:.80} 在回查 {checks} 次之后已被放弃；请先让它重新接受回查"),
+    Refusal.NOT_GIVEN_UP: RefusalText("{problem}", "没有唯一 ID 或 key 为 {name!r:.80} 的已放弃消息"),
+    Refusal.RESUMED: RefusalText("{problem}", "{name!r:.80} 已在重新接受回查：它是半消息 {offset}"),
+    Refusal.TOO_FAR_BACK: RefusalText(
+        "{problem}", "在 {name!r:.80} 之后已有超过 {limit} 条消息有了结论：无法得知它是否在其中"
+    ),
+    Refusal.OPS_UNREADABLE: RefusalText(
+        "{problem}", "这个 Broker 不允许读取 op 队列：无法得知 {name!r:.80} 是否已有结论"
+    ),
+    Refusal.NO_INDEX: RefusalText("{problem}", "半消息要靠索引查找，而 messageIndexEnable 为 false"),
+    Refusal.BY_BROKER: RefusalText("{problem}", "Broker 拒绝了请求：{remark}"),
+}
 
 # --- commands ------------------------------------------------------------------------------------------------------
 
@@ -214,9 +253,14 @@ TOO_MANY_COMMANDS = RefusalText("a run has at most {limit} commands", "一次运
 
 # --- the explorer --------------------------------------------------------------------------------------------------
 
-NOTHING_ORDERLY = RefusalText(
-    "{scenario} has no orderly consumers: the search looks for broken order",
-    "{scenario} 没有顺序消费者：搜索寻找的是顺序被破坏",
+NOTHING_TO_SEARCH = RefusalText(
+    "{scenario} has no orderly consumers, no transactions and no banks: the search looks for broken order, forgotten "
+    "half messages, and money that is lost or comes from nowhere",
+    "{scenario} 没有顺序消费者，没有事务，也没有银行：搜索寻找的是顺序被破坏、半消息被遗忘、钱丢失或凭空出现",
+)
+CANNOT_REHEARSE = RefusalText(
+    "the rehearsal does not know everything that happens in {scenario}; search it on the stage",
+    "排练不了解 {scenario} 中发生的一切；请在舞台上搜索",
 )
 NO_SWITCH = RefusalText(
     "there is no lock {name!r:.60} to switch off; there are: {known}", "没有可关闭的锁 {name!r:.60}；现有：{known}"

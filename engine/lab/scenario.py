@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from engine.bank.paying_bank import Way
 from engine.lab.condition import Condition
+from engine.lab.xa_spec import CashMachineSpec, TransfersSpec
 
 if TYPE_CHECKING:
     from engine.lab.command import Command
@@ -33,6 +35,9 @@ class Role(StrEnum):
     BROKER = "broker"
     PRODUCER = "producer"
     CONSUMER = "consumer"
+    TRANSACTION_COORDINATOR = "transaction_coordinator"
+    TRANSACTION_MANAGER = "transaction_manager"
+    RESOURCE_MANAGER = "resource_manager"
 
 
 class ListenerResult(StrEnum):
@@ -63,6 +68,17 @@ class TransactionWord(StrEnum):
     THROWS = "throws"
     #: A check only: what the database of the producer group says, see :mod:`engine.lab.local_transactions`.
     LOOKED_UP = "looked-up"
+
+
+class BankAnswer(StrEnum):
+    """What a paying bank's transaction listener answers when its local transaction has ended."""
+
+    #: COMMIT when the debit is committed, else ROLLBACK.
+    OUTCOME = "outcome"
+    #: UNKNOW all the same; the broker will ask.
+    UNKNOWN = "unknown"
+    #: It fails after its work is done. Counts as UNKNOWN.
+    THROWS = "throws"
 
 
 class FaultKind(StrEnum):
@@ -152,6 +168,30 @@ class TransactionSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class BankSpec:
+    """The bank that a producer or a consumer is, see :mod:`engine.bank`. Its database lies on the node's disk.
+
+    :ivar account: the one account of it that this is about, with ``opening`` at the beginning.
+    :ivar amount, to, way: producer: what each of its messages moves, to which account, and in which way.
+    :ivar duration_ms: producer: how long a local transaction stays open. That of a consumer is its listener's.
+    :ivar check_duration_ms: producer: how long answering a check-back takes.
+    :ivar answers: producer: what its listener answers: transfer n takes word n, and round again.
+    :ivar idempotent: consumer: whether it ignores a transfer that it has credited before.
+    """
+
+    name: str
+    account: str
+    opening: int
+    amount: int = 0
+    to: str = ""
+    way: Way = Way.TRANSACTION
+    duration_ms: int = 20
+    check_duration_ms: int = 5
+    answers: tuple[BankAnswer, ...] = (BankAnswer.OUTCOME,)
+    idempotent: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class ListenerSpec:
     """How a consumer's listener behaves.
 
@@ -197,6 +237,9 @@ class NodeSpec:
     :ivar group: producer and consumer.
     :ivar traffic: producer; empty for one that only exists.
     :ivar transaction: producer; None: it sends ordinary messages.
+    :ivar bank: producer, consumer and resource manager; None: it moves no money.
+    :ivar transfers: transaction manager; None: it makes none.
+    :ivar cash_machine: resource manager and a producer with a bank; None: nobody looks the balance up.
     :ivar topic: consumer, as are all below but ``flush``, ``disk`` and ``settings``.
     :ivar model: ``clustering`` or ``broadcasting``.
     :ivar orderly: the listener gets the messages of a queue one after the other.
@@ -211,6 +254,9 @@ class NodeSpec:
     group: str = ""
     traffic: tuple[TrafficSpec, ...] = ()
     transaction: TransactionSpec | None = None
+    bank: BankSpec | None = None
+    transfers: TransfersSpec | None = None
+    cash_machine: CashMachineSpec | None = None
     topic: str = ""
     expression: str = "*"
     model: str = "clustering"
@@ -223,6 +269,11 @@ class NodeSpec:
     flush: str = "async"
     disk: DiskSpec = DiskSpec()
     settings: Mapping[str, SettingValue] = field(default_factory=dict)
+
+    @property
+    def has_disk(self) -> bool:
+        """Whether anything of it lies on a disk: a broker's store, a bank's database."""
+        return self.role is Role.BROKER or self.bank is not None
 
 
 @dataclass(frozen=True, slots=True)

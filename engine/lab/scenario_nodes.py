@@ -19,8 +19,10 @@ from engine.lab.scenario import (
     TransactionSpec,
     TransactionWord,
 )
+from engine.lab.scenario_banks import parse_paying_bank, parse_receiving_bank, transaction_of
 from engine.lab.scenario_yaml import Section
 from engine.lab.settings import check_settings, find_setting
+from engine.lab.xa_scenario import parse_cash_machine, parse_resource_bank, parse_transfers
 from engine.protocol.errors import ProtocolError
 from engine.protocol.names import validate_group, validate_topic
 from engine.protocol.subscription_data import build_subscription_data
@@ -51,6 +53,14 @@ def parse_node(name: str, section: Section) -> NodeSpec:
         node = _consumer(name, section)
     elif role is Role.BROKER:
         node = _broker(name, section)
+    elif role is Role.TRANSACTION_COORDINATOR:
+        node = NodeSpec(name, role, disk=_disk(section), settings=_settings(section, role))
+    elif role is Role.TRANSACTION_MANAGER:
+        transfers = parse_transfers(section.section("transfers"), name)
+        node = NodeSpec(name, role, transfers=transfers, settings=_settings(section, role))
+    elif role is Role.RESOURCE_MANAGER:
+        bank, machine = parse_resource_bank(section), parse_cash_machine(section.section("cash_machine"))
+        node = NodeSpec(name, role, bank=bank, cash_machine=machine, settings=_settings(section, role))
     else:
         node = NodeSpec(name, role, settings=_settings(section, role))
     section.finish(_NOT_YET)
@@ -59,16 +69,24 @@ def parse_node(name: str, section: Section) -> NodeSpec:
 
 def _broker(name: str, section: Section) -> NodeSpec:
     flush = section.choice("flush", ["async", "sync"], "async")
-    disk_section = section.section("disk")
-    disk = DiskSpec()
-    if disk_section is not None:
-        disk = DiskSpec(disk_section.integer("fsync_ms", 0, 60_000, disk.fsync_ms))
-        disk_section.finish()
-    return NodeSpec(name, Role.BROKER, flush=flush, disk=disk, settings=_settings(section, Role.BROKER))
+    return NodeSpec(name, Role.BROKER, flush=flush, disk=_disk(section), settings=_settings(section, Role.BROKER))
+
+
+def _disk(section: Section) -> DiskSpec:
+    fields, disk = section.section("disk"), DiskSpec()
+    if fields is not None:
+        disk = DiskSpec(fields.integer("fsync_ms", 0, 60_000, disk.fsync_ms))
+        fields.finish()
+    return disk
 
 
 def _producer(name: str, section: Section) -> NodeSpec:
     transaction = _transaction(section.section("transaction"))
+    bank = parse_paying_bank(section.section("bank"))
+    if bank is not None:
+        if transaction is not None:
+            raise section.fail("transaction", "is not allowed beside bank: the bank's database says how it ended")
+        transaction = transaction_of(bank)
     parts = section.sections("traffic", max_count=20)
     traffic = tuple(_traffic(part) for part in parts)
     for part, spec in zip(parts, traffic, strict=True) if transaction is not None else ():
@@ -77,12 +95,17 @@ def _producer(name: str, section: Section) -> NodeSpec:
             raise part.fail("delay_level", "is not allowed: a transactional message cannot be delayed")
         if spec.queue is not None:
             raise part.fail("queue", "is not allowed: a transactional message cannot choose its queue")
+    for part in parts if bank is not None else ():
+        if part.has("body"):
+            raise part.fail("body", "is not allowed: the bank writes it")
     return NodeSpec(
         name,
         Role.PRODUCER,
         group=_group(section),
         traffic=traffic,
         transaction=transaction,
+        bank=bank,
+        cash_machine=parse_cash_machine(section.section("cash_machine")) if bank is not None else None,
         start_ms=section.integer("start_ms", 0, TIME_MAX_MS, 0),
         stop_ms=section.optional_integer("stop_ms", 0, TIME_MAX_MS),
         settings=_settings(section, Role.PRODUCER),
@@ -126,13 +149,18 @@ def _consumer(name: str, section: Section) -> NodeSpec:
     except ProtocolError as error:
         raise section.fail("expression", str(error)) from error
     orderly = section.choice("orderly", ["true", "false"], "false") == "true"
+    bank = parse_receiving_bank(section.section("bank"))
+    model = section.choice("model", ["clustering", "broadcasting"], "clustering")
+    if bank is not None and model != "clustering":
+        raise section.fail("model", "must be clustering: a bank has one database, and its progress is the group's")
     return NodeSpec(
         name,
         Role.CONSUMER,
         group=_group(section),
         topic=topic,
         expression=expression,
-        model=section.choice("model", ["clustering", "broadcasting"], "clustering"),
+        bank=bank,
+        model=model,
         orderly=orderly,
         consume_from=section.choice("from", ["first", "last"], "first"),
         threads=section.integer("threads", 1, THREADS_MAX, 2),

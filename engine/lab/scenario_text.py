@@ -22,9 +22,11 @@ from engine.lab.scenario import (
     ScriptLine,
     TopicSpec,
 )
+from engine.lab.scenario_banks import check_banks
 from engine.lab.scenario_nodes import NODE_NAME, NODES_MAX, parse_node
 from engine.lab.scenario_yaml import Section, read_yaml
 from engine.lab.switches import SWITCHES
+from engine.lab.xa_scenario import check_xa
 from engine.protocol.errors import ProtocolError
 from engine.protocol.names import validate_group, validate_topic
 
@@ -37,6 +39,9 @@ DEFAULT_DURATION_MS = 60_000
 INVARIANTS_MAX = 50
 SCRIPT_MAX = 100
 ORDER_MAX = 10_000
+
+#: What can only mean a node of the scenario.
+_NODE_TARGETS = (Target.NODE, Target.BROKER, Target.CONSUMER, Target.DISK)
 
 #: A space between two Chinese characters or their punctuation.
 _FOLD_IN_CHINESE = re.compile(r"(?<=[\u3001-\u9fff\uff01-\uffee]) (?=[\u3001-\u9fff\uff01-\uffee])")
@@ -174,7 +179,7 @@ def _script(root: Section, nodes: tuple[NodeSpec, ...]) -> tuple[ScriptLine, ...
         except CommandRefused as error:
             raise section.fail("kind", str(error)) from error
         target = COMMANDS[command.kind].target
-        if target in (Target.NODE, Target.BROKER, Target.CONSUMER) or (target is Target.ANY_NODE and command.target):
+        if target in _NODE_TARGETS or (target is Target.ANY_NODE and command.target):
             # Nodes that the script itself adds are known from then on.
             section.choice("target", known)
         if target is Target.NEW_NODE:
@@ -246,3 +251,5 @@ def _check_whole(root: Section, scenario: Scenario) -> None:
                     "because the checkers know messages by them: put {node} into it",
                 )
             keys[first] = node.name
+    check_banks(nodes, scenario)
+    check_xa(nodes, scenario)

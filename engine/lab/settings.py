@@ -20,6 +20,7 @@ from engine.lab.errors import SettingRefused
 from engine.lab.scenario import Role, SettingValue
 from engine.name_server.name_server_config import NameServerConfig
 from engine.store.store_config import MessageStoreConfig
+from engine.xa.config import CoordinatorConfig, ManagerConfig, ResourceManagerConfig
 
 #: Small files: a lab world has many, and reads them whole.
 LAB_COMMIT_LOG_FILE_BYTES = 1 << 20
@@ -34,6 +35,9 @@ _CONFIGS: Mapping[Role, tuple[type, ...]] = {
     Role.BROKER: (BrokerConfig, MessageStoreConfig),
     Role.PRODUCER: (ProducerConfig, ClientConfig),
     Role.CONSUMER: (PushConsumerConfig, ClientConfig),
+    Role.TRANSACTION_COORDINATOR: (CoordinatorConfig,),
+    Role.TRANSACTION_MANAGER: (ManagerConfig,),
+    Role.RESOURCE_MANAGER: (ResourceManagerConfig,),
 }
 
 #: Decided by the scenario or by the lab.

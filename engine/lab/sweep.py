@@ -23,6 +23,7 @@ from engine.lab.errors import CommandRefused
 from engine.lab.recording import link_of
 from engine.lab.run import LabRun
 from engine.lab.scenario import FaultKind, Role, Scenario
+from engine.xa.request_codes import XaRequestCode
 
 #: Share of the story after which nothing is broken any more.
 FAULTS_OVER_AT = 0.3
@@ -49,6 +50,12 @@ _FRAMES = (
 )
 #: The same where messages are sent in transactions.
 _TRANSACTION_FRAMES = (*_FRAMES, "END_TRANSACTION", "CHECK_TRANSACTION_STATE")
+#: Those of a two-phase commit, and their answers.
+_XA_FRAMES = tuple(name for code in XaRequestCode for name in (code.name, f"reply to {code.name}"))
+
+
+#: Who is called by others, in the order in which chance counts them.
+_SERVERS = (Role.BROKER, Role.NAME_SERVER, Role.TRANSACTION_COORDINATOR, Role.RESOURCE_MANAGER)
 
 
 class PlannedCommand(NamedTuple):
@@ -119,6 +126,11 @@ def _traffic_end_ms(scenario: Scenario, over_ms: int) -> int:
         for traffic in spec.traffic
         if traffic.start_ms < over_ms
     ]
+    ends += [
+        spec.transfers.start_ms + spec.transfers.count * spec.transfers.every_ms
+        for spec in scenario.nodes
+        if spec.transfers is not None and spec.transfers.start_ms < over_ms
+    ]
     return max(ends, default=0)
 
 
@@ -127,8 +139,9 @@ def _put_right(scenario: Scenario) -> list[dict[str, Any]]:
     commands: list[dict[str, Any]] = [{"kind": "heal"}]
     for spec in scenario.nodes:
         commands.append({"kind": "resume-node", "target": spec.name})
-        if spec.role is Role.BROKER:
+        if spec.has_disk:
             commands.append({"kind": "disk-free", "target": spec.name})
+        if spec.role is Role.BROKER:
             commands.append({"kind": "slow-fsync", "target": spec.name, "ms": spec.disk.fsync_ms})
         if spec.role is Role.CONSUMER:
             usual = {"result": "success", "duration_ms": spec.listener.duration_ms}
@@ -153,8 +166,8 @@ def _broker(chance: random.Random, scenario: Scenario) -> str:
 
 
 def _link(chance: random.Random, scenario: Scenario) -> str:
-    """One direction or both of a link that is used: one of its ends is a broker or a name server."""
-    servers = [*scenario.of_role(Role.BROKER), *scenario.of_role(Role.NAME_SERVER)]
+    """One direction or both of a link that is used: one of its ends is a server."""
+    servers = [spec for role in _SERVERS for spec in scenario.of_role(role)]
     server = chance.choice(servers).name
     other = chance.choice([spec.name for spec in scenario.nodes if spec.name != server])
     return chance.choice((f"{server}->{other}", f"{other}->{server}", f"{server}<->{other}"))
@@ -162,7 +175,8 @@ def _link(chance: random.Random, scenario: Scenario) -> str:
 
 def _frames(scenario: Scenario) -> tuple[str, ...]:
     has_transactions = any(spec.transaction is not None for spec in scenario.of_role(Role.PRODUCER))
-    return _TRANSACTION_FRAMES if has_transactions else _FRAMES
+    has_branches = bool(scenario.of_role(Role.RESOURCE_MANAGER))
+    return (_TRANSACTION_FRAMES if has_transactions else _FRAMES) + (_XA_FRAMES if has_branches else ())
 
 
 def _crash(chance: random.Random, scenario: Scenario) -> _Fault:
@@ -231,9 +245,10 @@ def _clock_skew(chance: random.Random, scenario: Scenario) -> _Fault:
 
 
 def _disk(chance: random.Random, scenario: Scenario) -> _Fault:
-    broker = _broker(chance, scenario)
+    node = chance.choice([spec for spec in scenario.nodes if spec.has_disk])
     if chance.random() < 0.5:
-        return {"kind": "disk-full", "target": broker}, {"kind": "disk-free", "target": broker}
+        return {"kind": "disk-full", "target": node.name}, {"kind": "disk-free", "target": node.name}
+    broker = node.name if node.role is Role.BROKER else _broker(chance, scenario)
     usual_ms = scenario.node(broker).disk.fsync_ms
     return (
         {"kind": "slow-fsync", "target": broker, "ms": chance.randint(100, 8_000)},

@@ -1,4 +1,4 @@
-"""What can be switched off in a world: each of the three locks of ordered consumption, and the ``consuming`` flag.
+"""What can be switched off in a world: the three locks of ordered consumption, the ``consuming`` flag, idempotence.
 
 A switch is a matter of the machine, as its settings are: it outlives the process and counts at once.
 """
@@ -19,6 +19,7 @@ BROKER_LOCK = "broker-lock"
 MESSAGE_QUEUE_LOCK = "message-queue-lock"
 PROCESS_QUEUE_LOCK = "process-queue-lock"
 CONSUMING_FLAG = "consuming-flag"
+IDEMPOTENT_CONSUMER = "idempotent-consumer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,15 @@ SWITCHES: Mapping[str, Switch] = {
         (
             "A queue has one chain of consume requests. Off: every pull that brings messages starts a further one.",
             "每个队列只有一条消费请求链。关闭后：每次拉到消息都会再启动一条。",
+        ),
+    ),
+    # Read at each call, see engine.lab.node_banks: nothing needs to be set.
+    IDEMPOTENT_CONSUMER: _switch(
+        Role.CONSUMER,
+        ("idempotent bank", "银行幂等"),
+        (
+            "A receiving bank ignores a transfer that it has credited already. Off: it credits as often as it is told.",
+            "收款银行忽略已经入账的转账。关闭后：消息来几次就入账几次。",
         ),
     ),
 }

@@ -22,6 +22,7 @@ from engine.lab.node_role import LabNodeRole
 from engine.lab.producer_role import ProducerRole
 from engine.lab.refusal_texts import NODE_EXISTS
 from engine.lab.scenario import NodeSpec, Role, Scenario, ScriptLine
+from engine.lab.xa_roles import CoordinatorRole, ManagerRole, ResourceManagerRole
 from engine.runtime.lab_runtime import LabWorld
 
 _log = logging.getLogger("glassmq.lab")
@@ -34,6 +35,9 @@ _ROLES: dict[Role, type[LabNodeRole]] = {
     Role.BROKER: BrokerRole,
     Role.PRODUCER: ProducerRole,
     Role.CONSUMER: ConsumerRole,
+    Role.TRANSACTION_COORDINATOR: CoordinatorRole,
+    Role.TRANSACTION_MANAGER: ManagerRole,
+    Role.RESOURCE_MANAGER: ResourceManagerRole,
 }
 
 
@@ -140,6 +144,9 @@ class ScenarioWorld:
     def close(self) -> None:
         """Free the world."""
         self.lab.close()
+        for role in self.nodes.values():
+            # A bank's connection to its database does not end by itself.
+            role.crashed()
         self.nodes.clear()
 
     def __enter__(self) -> Self:

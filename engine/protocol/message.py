@@ -30,7 +30,7 @@ class _HasProperties:
     @property
     def keys(self) -> tuple[str, ...]:
         """The words under which the message can be found in the index."""
-        return tuple(word for word in self.properties.get(PROPERTY_KEYS, "").split(KEY_SEPARATOR) if word)
+        return tuple([word for word in self.properties.get(PROPERTY_KEYS, "").split(KEY_SEPARATOR) if word])
 
     @property
     def delay_level(self) -> int:

@@ -120,13 +120,19 @@ class RemotingClient:
         if task is None:
             task = asyncio.get_running_loop().create_task(self._connect(address, min(timeout_ms, CONNECT_TIMEOUT_MS)))
             self._connecting[address] = task
-            task.add_done_callback(lambda _: self._connecting.pop(address, None))
+            task.add_done_callback(lambda done: self._connection_tried(address, done))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             if task.cancelled() and self._shut_down:
                 raise RemotingShutDown(f"{self._name} was shut down") from None
             raise
+
+    def _connection_tried(self, address: str, task: asyncio.Task[Channel]) -> None:
+        self._connecting.pop(address, None)
+        if not task.cancelled():
+            # Its callers may all be gone: then nobody else takes note of a failure, and asyncio would complain.
+            task.exception()
 
     async def _connect(self, address: str, timeout_ms: int) -> Channel:
         def closed(channel: Channel) -> None:

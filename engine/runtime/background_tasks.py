@@ -34,7 +34,7 @@ class BackgroundTasks:
         if self._is_stopped:
             coroutine.close()
             raise RuntimeError(f"{self.name} is stopped: task {name} cannot start")
-        task = asyncio.create_task(coroutine, name=name)
+        task = asyncio.get_running_loop().create_task(coroutine, name=name)
         self._tasks[task] = None
         task.add_done_callback(self._ended)
         return task

@@ -19,12 +19,15 @@ _Party = asyncio.Task[object] | LabActor | None
 
 
 def _current_party() -> _Party:
-    """Who acts: the task, or in the lab also a link that calls a handler; ``None``: a live callback."""
+    """Who acts: in the lab the actor (a task is one, and so is a link that calls a handler), live the task; ``None``: a
+    live callback."""
+    actor = current_actor.get()
+    if actor is not None:
+        return actor
     try:
-        task = asyncio.current_task()
+        return asyncio.current_task()
     except RuntimeError:
-        task = None
-    return task if task is not None else current_actor.get()
+        return None
 
 
 def _name_of(party: _Party) -> str:

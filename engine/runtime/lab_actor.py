@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from engine.runtime.lab_task import LabTask
@@ -78,16 +78,21 @@ class LabActor:
 current_actor: ContextVar[LabActor | None] = ContextVar("current_actor", default=None)
 
 
+#: Yields once, as a bare ``yield`` does to the task.
+_ONCE = (None,)
+
+
 class _Yield:
     """Awaiting it gives the scheduler one chance to run somebody else first."""
 
     __slots__ = ()
 
     def __await__(self) -> Generator[None, None, None]:
-        yield
+        # As a generator with one yield would do, which takes twice as long.
+        return cast("Generator[None, None, None]", iter(_ONCE))
 
 
-_YIELD = _Yield()
+YIELD = _Yield()
 
 
 def lab_step(label: str) -> _Yield:
@@ -95,4 +100,4 @@ def lab_step(label: str) -> _Yield:
     actor = current_actor.get()
     assert actor is not None, "a lab step outside of an actor"
     actor.next_label = label
-    return _YIELD
+    return YIELD

@@ -12,14 +12,14 @@ class LabClock:
     """The port's ``Clock`` of one node."""
 
     def __init__(self, loop: LabLoop) -> None:
-        self._loop = loop
+        self._schedule = loop.schedule
         #: How far this node's wall clock is ahead of the world's, in milliseconds.
         self.skew_ms = 0
 
     def now_ms(self) -> int:
         """See the port."""
-        return WORLD_BEGIN_MS + self._loop.now_us // 1_000 + self.skew_ms
+        return WORLD_BEGIN_MS + self._schedule.now_us // 1_000 + self.skew_ms
 
     def monotonic_us(self) -> int:
         """See the port."""
-        return self._loop.now_us
+        return self._schedule.now_us

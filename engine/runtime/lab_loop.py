@@ -27,13 +27,19 @@ from engine.runtime.lab_event import LabEvent
 from engine.runtime.lab_failures import LabFailures
 from engine.runtime.lab_schedule import LabSchedule
 from engine.runtime.lab_task import LabTask
-from engine.runtime.step import step_hook
+from engine.runtime.step import StepHook, step_hook
 
 if TYPE_CHECKING:
     from engine.runtime.lab_failures import ExceptionHandler
 
+_FOREVER_US = 1 << 62
 _EMPTY_CONTEXT = contextvars.Context()
 _log = logging.getLogger("glassmq.lab")
+
+
+def _never() -> bool:
+    """What ends a run that nothing ends early."""
+    return False
 
 
 class LabDeadlock(Exception):
@@ -60,6 +66,9 @@ class LabLoop(asyncio.AbstractEventLoop):
         self._actor_count = 0
         self._closed = False
         self._stopping = False
+        #: What :meth:`run_events` was asked for.
+        self.last_event_number = self.until_us = 0
+        self.stop_asked: Callable[[], object] = _never
         # Empty at first: nothing of the thread that steps this world may leak into it.
         self._base_context = contextvars.Context()
         self._base_context.run(step_hook.set, lab_step)
@@ -68,6 +77,10 @@ class LabLoop(asyncio.AbstractEventLoop):
         self._base_context.run(current_actor.set, self.root)
         #: Whose event runs now, or ran last.
         self.last_actor = self.root
+
+    def use_step_hook(self, hook: StepHook) -> None:
+        """Have ``hook`` called at every step, in place of ``lab_step``. Counts for tasks made from now on."""
+        self._base_context.run(step_hook.set, hook)
 
     @classmethod
     def new(cls, schedule: LabSchedule | None = None) -> Self:
@@ -164,7 +177,11 @@ class LabLoop(asyncio.AbstractEventLoop):
         context: contextvars.Context | None = None,
     ) -> LabEvent:
         """Run ``callback(*args)`` after ``delay`` seconds of virtual time."""
-        return self.call_at(self.schedule.now_us / 1_000_000 + delay, callback, *args, context=context)
+        if context is None:
+            context = self._inherited_context()
+        actor = context.get(current_actor) or self.root
+        due_us = self.schedule.now_us + round(delay * 1_000_000)
+        return self._add_timer(due_us, callback, args, context, actor, "timer")
 
     def call_at(  # type: ignore[override]  # as call_soon
         self,
@@ -285,41 +302,40 @@ class LabLoop(asyncio.AbstractEventLoop):
             raise RuntimeError("another event loop runs in this thread")
         schedule = self.schedule
         schedule.stopped_by_gate = False
-        done = 0
+        next_event = schedule.next_event
+        first = self.event_number
+        self.last_event_number = last = first + limit
+        self.until_us = _FOREVER_US if until_us is None else until_us
+        self.stop_asked = stop or _never
         events._set_running_loop(self)
         try:
-            while done < limit:
-                event = schedule.next_event(until_us)
+            while self.event_number < last:
+                self.current = event = next_event(until_us)
                 if event is None:
                     break
-                self._execute(event)
-                done += 1
+                self.event_number += 1
+                self.last_actor = actor = event.actor
+                actor.steps += 1
+                try:
+                    event.context.run(event.callback, *event.arguments)
+                except (SystemExit, KeyboardInterrupt):
+                    self.current = None
+                    raise
+                except BaseException as exception:
+                    # As asyncio does: one failing callback does not end the loop.
+                    self.call_exception_handler({"message": "exception in a callback", "exception": exception})
+                self.current = None
+                if self.on_event is not None:
+                    self.on_event(event)
                 if stop is not None and stop():
-                    return done
+                    return self.event_number - first
             else:
-                return done
+                return limit
             if until_us is not None and not schedule.stopped_by_gate:
                 schedule.now_us = max(schedule.now_us, until_us)
-            return done
+            return self.event_number - first
         finally:
             events._set_running_loop(None)
-
-    def _execute(self, event: LabEvent) -> None:
-        self.event_number += 1
-        actor = self.last_actor = event.actor
-        actor.steps += 1
-        self.current = event
-        try:
-            event.context.run(event.callback, *event.arguments)
-        except (SystemExit, KeyboardInterrupt):
-            raise
-        except BaseException as exception:
-            # As asyncio does: one failing callback does not end the loop.
-            self.call_exception_handler({"message": "exception in a callback", "exception": exception})
-        finally:
-            self.current = None
-        if self.on_event is not None:
-            self.on_event(event)
 
     def run_until_complete(self, future: Any) -> Any:
         """Run until ``future`` (or the task of a coroutine) is done; its result. Raises :class:`LabDeadlock`."""
@@ -405,4 +421,6 @@ class LabLoop(asyncio.AbstractEventLoop):
                 _log.debug("%s while a world was freed: %r", task.get_name(), exception)
             # Frees the cycle of task and awaited future; nothing runs any more.
             task.cancel()
+            # It is not forgotten while it waits: its world is over. (asyncio's own way to say so.)
+            task._log_destroy_pending = False  # type: ignore[attr-defined]  # asyncio.gather sets it too
         self._base_context = _EMPTY_CONTEXT.copy()

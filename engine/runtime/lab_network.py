@@ -84,7 +84,8 @@ class LabNetwork:
         #: Each is told about every parcel that is handed to a link, and after how many microseconds its
         #: copies arrive (none: it is dropped).
         self.parcel_watchers: list[Callable[[Parcel, tuple[int, ...]], None]] = []
-        self._random = random.Random(f"{seed}:network")
+        self._seed = seed
+        self._random: random.Random | None = None
         self._hosts: dict[str, _Host] = {}
         self._connection_counts: dict[tuple[str, str], int] = {}
         self._actor = loop.new_actor("network", loop.root.node)
@@ -171,6 +172,8 @@ class LabNetwork:
         default_us = LOOPBACK_LATENCY_US if source == target else self.latency_us
         latency_us = self.latencies_us.get((source, target), default_us)
         if self.jitter_us:
+            if self._random is None:
+                self._random = random.Random(f"{self._seed}:network")
             latency_us += self._random.randrange(self.jitter_us + 1)
         return latency_us
 

@@ -14,6 +14,7 @@ import asyncio
 import inspect
 import random
 from collections.abc import Callable, Coroutine
+from functools import lru_cache
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -153,8 +154,8 @@ class LabWorld:
         ip = self.network.attach(node)
         storage = self.storages.setdefault(name, LabStorage())
         number = list(self.storages).index(name) + 1
-        instance = random.Random(f"{self.seed}:{name}:{node.incarnation}:instance")
-        identity = NodeIdentity(ip, 1_000 * number + node.incarnation, instance.getrandbits(31))
+        instance_hash = _instance_hash(self.seed, name, node.incarnation)
+        identity = NodeIdentity(ip, 1_000 * number + node.incarnation, instance_hash)
         runtime = self._runtimes[name] = LabRuntime(self, node, storage, identity)
         return runtime
 
@@ -240,6 +241,12 @@ class LabWorld:
 
     def _hash_parcel(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
         self.journal.mix(parcel.data)
+
+
+@lru_cache(maxsize=1_000)
+def _instance_hash(seed: int, name: str, incarnation: int) -> int:
+    """Kept, because a random generator is slow to seed and searches make the same world thousands of times."""
+    return random.Random(f"{seed}:{name}:{incarnation}:instance").getrandbits(31)
 
 
 def _failure_of(task: asyncio.Task[Any]) -> BaseException | None:

@@ -37,9 +37,9 @@ class LabSchedule:
     def __init__(self, scheduler: Scheduler | None = None, *, time_is_a_choice: bool = False) -> None:
         self.scheduler = scheduler
         self.time_is_a_choice = time_is_a_choice
-        #: Asked before each event; False: not now. The event stays first in line. When the gate has held
-        #: its actor or paused or crashed its node the run goes on with others, else it stops there (a
-        #: breakpoint).
+        #: Asked before each event that has a label; False: not now. The event stays first in line. When the
+        #: gate has held its actor or paused or crashed its node the run goes on with others, else it stops
+        #: there (a breakpoint).
         self.gate: Callable[[LabEvent], bool] | None = None
         #: Whether the last run ended at the gate.
         self.stopped_by_gate = False
@@ -83,7 +83,7 @@ class LabSchedule:
             if actor.held_until_us or actor.node.paused:
                 self._parked.append(event)
                 continue
-            if self.gate is None or self.gate(event):
+            if not event.label or self.gate is None or self.gate(event):
                 if actor.node.alive:
                     return event
             elif actor.blocked:
@@ -160,7 +160,7 @@ class LabSchedule:
         if not options:
             # Only cancelled and blocked events are left; the caller sorts them out one by one.
             return self.ready.popleft() if self.ready else None
-        next_due_us = self._next_due_us() if self.time_is_a_choice else None
+        next_due_us = self.next_due_us() if self.time_is_a_choice else None
         time_may_pass = next_due_us is not None and (until_us is None or next_due_us <= until_us)
         if len(options) == 1 and not time_may_pass:
             event = options[0]
@@ -173,7 +173,8 @@ class LabSchedule:
         self.ready.remove(event)
         return event
 
-    def _next_due_us(self) -> int | None:
+    def next_due_us(self) -> int | None:
+        """When the next timer ends; None: none runs."""
         timers = self._timers
         while timers and timers[0][2].is_cancelled:
             heapq.heappop(timers)
@@ -181,7 +182,7 @@ class LabSchedule:
 
     def _advance(self, until_us: int | None) -> bool:
         """Move the clock to the next timer and make all that are due then ready. False: none, or beyond."""
-        due_us = self._next_due_us()
+        due_us = self.next_due_us()
         if due_us is None or (until_us is not None and due_us > until_us):
             return False
         self.now_us = max(self.now_us, due_us)

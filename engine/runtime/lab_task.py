@@ -34,7 +34,7 @@ class LabTask(asyncio.Task[_T]):
     ) -> None:
         self._number = number
         self.actor = actor
-        super().__init__(coroutine, loop=loop, name=name, context=context)
+        asyncio.Task.__init__(self, coroutine, loop=loop, name=name, context=context)
 
     def __hash__(self) -> int:
         return self._number

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
 from contextvars import ContextVar
+from typing import cast
 
 StepHook = Callable[[str], Awaitable[None]]
 
 #: Set by the lab in the context of every actor; ``None`` in live mode.
 step_hook: ContextVar[StepHook | None] = ContextVar("step_hook", default=None)
+
+#: Ends at once, every time, so it can be shared: a generator would have to be made for each step.
+_NOTHING = cast("Generator[None, None, None]", iter(()))
 
 
 class _NoWait:
@@ -23,10 +27,11 @@ class _NoWait:
     __slots__ = ()
 
     def __await__(self) -> Generator[None, None, None]:
-        yield from ()
+        return _NOTHING
 
 
-_NO_WAIT = _NoWait()
+#: For awaiting nothing.
+NO_WAIT = _NoWait()
 
 
 def step(label: str) -> Awaitable[None]:
@@ -36,4 +41,4 @@ def step(label: str) -> Awaitable[None]:
     found by the explorer can be written down as "hold C1/worker-0 before «takes messages»".
     """
     hook = step_hook.get()
-    return _NO_WAIT if hook is None else hook(label)
+    return NO_WAIT if hook is None else hook(label)

@@ -23,14 +23,15 @@ const STATES = {
   restart: ["running", "paused", "crashed", "off"], "start-consumer": ["off", "crashed"], "resume-node": ["paused"],
   "pause-node": ["running"], "clock-skew": ["running", "paused", "crashed"],
 };
-const ROLES = { broker: ["broker"], consumer: ["consumer"], node: ["broker", "consumer", "producer", "name_server"] };
-/** Said better by another one of the list, or has a panel of its own. */
-const ELSEWHERE = ["setting"];
+const ROLES = { broker: ["broker"], "broker or bank": ["broker"], consumer: ["consumer"], node: ["broker", "consumer", "producer", "name_server", "transaction_coordinator", "transaction_manager", "resource_manager"] };
+/** Said better by another one of the list, or has a place of its own: the half messages of a broker's card. */
+const ELSEWHERE = ["setting", "commit-half", "rollback-half", "resume-half"];
 
 /** Kinds for the menu of one node. */
 export function kindsForNode(name) {
-  const { role, status } = view.value.nodes[name] ?? {};
-  return Object.keys(COMMANDS).filter((kind) => !ELSEWHERE.includes(kind) && (ROLES[COMMANDS[kind].target] ?? []).includes(role)
+  const { role, status, bank } = view.value.nodes[name] ?? {};
+  const suits = (target) => (ROLES[target] ?? []).includes(role) || (target === "broker or bank" && Boolean(bank));
+  return Object.keys(COMMANDS).filter((kind) => !ELSEWHERE.includes(kind) && suits(COMMANDS[kind].target)
     && (STATES[kind] ?? ["running", "paused"]).includes(status)).sort(byOrder);
 }
 

@@ -1,6 +1,6 @@
 // Figures of the lab: virtual time to the microsecond, and texts that exist in two languages.
 
-import { language } from "../common/i18n.js";
+import { language, t } from "../common/i18n.js";
 
 /** 12345678 -> "12.345 678": seconds, with a thin gap after the milliseconds. */
 export function virtualTime(timeUs) {
@@ -21,6 +21,9 @@ const trim = (value) => String(value >= 100 ? Math.round(value) : Math.round(val
 
 /** A text that the server sent in both languages, or in one. */
 export const bilingual = (text) => (text === null || typeof text !== "object" ? text ?? "" : text[language] ?? text.en ?? "");
+
+/** What a broken invariant is called in the field: "ghost read" in the page's language. */
+export const anomalyName = (anomaly) => t(`lab.anomaly.${anomaly.replaceAll(" ", "_")}`);
 
 /** 0.01 -> "0.01×", 1000 -> "1000×" */
 export const speedText = (speed) => `${speed >= 1 ? Math.round(speed * 10) / 10 : Number(speed.toPrecision(1))}×`;

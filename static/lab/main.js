@@ -14,23 +14,26 @@ import { Explorer } from "./panels/explorer.js";
 import { Faults, NodeFaults } from "./panels/faults.js";
 import { FrameDialog } from "./panels/frame_dialog.js";
 import { Frames } from "./panels/frames.js";
+import { HalfDialog } from "./panels/half_dialog.js";
 import { Choices, Connection, Title } from "./panels/header.js";
 import { Invariants } from "./panels/invariants.js";
 import { KeyMap } from "./panels/key_map.js";
 import { Log } from "./panels/log.js";
+import { Money } from "./panels/money.js";
 import { RecordDialog } from "./panels/record_dialog.js";
 import { Sequence } from "./panels/sequence.js";
 import { SettingDialog, Settings } from "./panels/settings.js";
 import { SourceView } from "./panels/source_view.js";
 import { Stage } from "./panels/stage.js";
 import { Timers } from "./panels/timers.js";
+import { TwoPhaseCommit } from "./panels/xa.js";
 import { keepAddressInStep, requestOfAddress } from "./permalink.js";
 import { useSource } from "./session.js";
 import { openRecording } from "./source_recording.js";
 import { openSocket } from "./source_socket.js";
 import { loaded, view } from "./view.js";
 
-const PANELS = { source: SourceView, invariants: Invariants, timers: Timers, actors: Actors, faults: Faults, settings: Settings, sequence: Sequence, log: Log, frames: Frames, explorer: Explorer };
+const PANELS = { source: SourceView, invariants: Invariants, timers: Timers, actors: Actors, faults: Faults, settings: Settings, sequence: Sequence, log: Log, frames: Frames, explorer: Explorer, money: Money, xa: TwoPhaseCommit };
 
 function Page() {
   useEffect(() => void (document.documentElement.dataset.labShape = shape.value), [shape.value]);
@@ -38,7 +41,7 @@ function Page() {
   return html`<div class="lab" data-shape=${shape.value}><${Controls} /><${Banner} />
     ${loaded.value ? html`<${Stage} />` : html`<p class="loading">${t("live.waiting")}</p>`}
     <${Dock} place="bottom" panels=${PANELS} />${shape.value !== "narrow" && html`<${Dock} place="side" panels=${PANELS} />`}</div>
-    <${NodeFaults} /><${FrameDialog} /><${RecordDialog} /><${SettingDialog} /><${KeyMap} /><${Notice} />`;
+    <${NodeFaults} /><${HalfDialog} /><${FrameDialog} /><${RecordDialog} /><${SettingDialog} /><${KeyMap} /><${Notice} />`;
 }
 
 if (labData.recording) useSource(openRecording(labData.recording));

@@ -9,7 +9,7 @@ import { groupMark, topicMark } from "../common/palette.js";
 const EMPTY_VIEW = {
   world: {}, scenario: "", title: "", about: "", duration_us: 0, busy: null, stopped_by: null, commands: [], failures: [], forked_from: null, time_total_us: 0,
   seed: 0, event: 0, events_total: 0, time_us: 0, playing: false, speed: 1, in_past: false, is_over: false,
-  nodes: {}, frames: [], timers: [], actors: [], next: null, invariants: [], faults: [], settings: [], link: "",
+  nodes: {}, frames: [], timers: [], actors: [], next: null, invariants: [], faults: [], settings: [], link: "", money: null, xa: null,
 };
 
 /** The last entries of the journal that this page keeps; the run itself keeps them all. */
@@ -31,7 +31,7 @@ export const journalVersion = signal(0);
 /** The last time that entries behind `number` became others: a fork, a restart, another world. */
 export const journalCut = signal({ number: 0 });
 
-/** The same for panels that nobody can read twenty times a second: at once while the world rests, calmly while it plays. */
+/** The same for panels that nobody can read twenty times a second: at once while the world rests, calmly while it moves. */
 export const calmView = signal(EMPTY_VIEW);
 /** The same for the nodes: their cards are the dearest part of the page. */
 export const nodes = signal({});
@@ -46,11 +46,14 @@ export function receiveView(next, isSnapshot) {
   batch(() => {
     view.value = whole;
     loaded.value = true;
-    if (!whole.playing || isSnapshot) calmDown();
+    if (!isMoving(whole) || isSnapshot) calmDown();
     else if (performance.now() - nodesShownAt >= NODES_MS) showNodes();
   });
   calmTimer ||= setTimeout(calmDown, CALM_MS);
 }
+
+/** It plays, or runs to where somebody wants it: more is to come in a moment. */
+const isMoving = ({ playing, busy }) => playing || busy !== null;
 
 function showNodes() {
   nodesShownAt = performance.now();
@@ -63,6 +66,7 @@ function calmDown() {
   batch(() => {
     calmView.value = view.peek();
     showNodes();
+    if (journalTimer) tellOfJournal();
   });
 }
 
@@ -85,13 +89,14 @@ export function receiveJournal({ from, entries }) {
   for (const entry of fresh) journal.push(entry);
   // A tenth at a time: dropping one by one would move the whole list for each batch.
   if (journal.length > JOURNAL_KEPT) journal.splice(0, journal.length - 0.9 * JOURNAL_KEPT);
-  if (!view.peek().playing) journalVersion.value += 1;
+  if (!isMoving(view.peek())) journalVersion.value += 1;
   else journalTimer ||= setTimeout(tellOfJournal, CALM_MS);
 }
 
 let journalTimer = 0;
 
 function tellOfJournal() {
+  clearTimeout(journalTimer);
   journalTimer = 0;
   journalVersion.value += 1;
 }
@@ -129,7 +134,7 @@ export function entryAt(number) {
 
 // ------------------------------------------------------------------------------------------------ selections
 
-const ROLE_ORDER = ["producer", "name_server", "broker", "consumer"];
+const ROLE_ORDER = ["producer", "name_server", "broker", "consumer", "transaction_manager", "transaction_coordinator", "resource_manager"];
 
 /** Names of all nodes: producers, name servers, brokers, consumers. Keeps its identity while they stay the same. */
 export const nodeNames = steadyList(() => {
@@ -193,6 +198,8 @@ export const openRecord = signal(null);
 export const openSetting = signal(null);
 /** Node whose menu of faults is open, or null. */
 export const openFaults = signal(null);
+/** { broker, message } of the half message that is decided by hand, or null. */
+export const openHalf = signal(null);
 /** A message that the pointer or the focus is on (its key), to mark it everywhere; or null. */
 export const pointedKey = signal(null);
 export const notice = signal(null);

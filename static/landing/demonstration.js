@@ -6,7 +6,7 @@ import { useEffect } from "preact/hooks";
 import { useComputed, useSignal } from "@preact/signals";
 import { t } from "../common/i18n.js";
 import { onPaint } from "../lab/clock.js";
-import { bilingual, virtualTime } from "../lab/format.js";
+import { anomalyName, bilingual, virtualTime } from "../lab/format.js";
 import { Icon } from "../lab/panels/icons.js";
 import { Stage } from "../lab/panels/stage.js";
 import { receiveView, violations, view } from "../lab/view.js";
@@ -57,7 +57,7 @@ function Verdict() {
   const { invariant, anomaly, text } = broken.value ?? {};
   return html`<div class=${`film-verdict ${invariant ? "is-broken" : ""}`} aria-live="polite">
     <span class=${`film-lock ${isOff.value ? "is-off" : ""}`}><${Icon} name="lock" /> ${t(isOff.value ? "landing.demo.lock_off" : "landing.demo.lock_on")}</span>
-    ${invariant ? html`<span class="film-broken"><${Icon} name="cross" /> <strong>${bilingual(invariant.title)}</strong> <span class="badge badge-bad">${t(`lab.explorer.anomaly_${anomaly.replaceAll(" ", "_")}`)}</span> <span>${bilingual(text)}</span></span>`
+    ${invariant ? html`<span class="film-broken"><${Icon} name="cross" /> <strong>${bilingual(invariant.title)}</strong> <span class="badge badge-bad">${anomalyName(anomaly)}</span> <span>${bilingual(text)}</span></span>`
     : html`<span class="film-holds"><${Icon} name="check" /> ${t("landing.demo.all_hold", { n: holding.value })}</span>`}</div>`;
 }
 

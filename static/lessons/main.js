@@ -13,10 +13,12 @@ import { Explorer } from "../lab/panels/explorer.js";
 import { Faults, NodeFaults } from "../lab/panels/faults.js";
 import { FrameDialog } from "../lab/panels/frame_dialog.js";
 import { Frames } from "../lab/panels/frames.js";
+import { HalfDialog } from "../lab/panels/half_dialog.js";
 import { Connection } from "../lab/panels/header.js";
 import { Invariants } from "../lab/panels/invariants.js";
 import { KeyMap } from "../lab/panels/key_map.js";
 import { Log } from "../lab/panels/log.js";
+import { Money } from "../lab/panels/money.js";
 import { RecordDialog } from "../lab/panels/record_dialog.js";
 import { SettingDialog } from "../lab/panels/settings.js";
 import { Sequence } from "../lab/panels/sequence.js";
@@ -24,6 +26,7 @@ import { Settings } from "../lab/panels/settings.js";
 import { SourceView } from "../lab/panels/source_view.js";
 import { Stage } from "../lab/panels/stage.js";
 import { Timers } from "../lab/panels/timers.js";
+import { TwoPhaseCommit } from "../lab/panels/xa.js";
 import { loaded, view } from "../lab/view.js";
 import { Choices } from "./choices.js";
 import { followTheWorld } from "./flow.js";
@@ -32,7 +35,7 @@ import { LessonPanel } from "./panel.js";
 import { replaying } from "./replay.js";
 import { openWorld } from "./world.js";
 
-const PANELS = { sequence: Sequence, source: SourceView, log: Log, frames: Frames, timers: Timers, invariants: Invariants, actors: Actors, faults: Faults, settings: Settings, explorer: Explorer };
+const PANELS = { sequence: Sequence, money: Money, xa: TwoPhaseCommit, source: SourceView, log: Log, frames: Frames, timers: Timers, invariants: Invariants, actors: Actors, faults: Faults, settings: Settings, explorer: Explorer };
 
 function Page() {
   useEffect(() => view.subscribe(({ playing }) => (document.documentElement.dataset.playing = playing ? "yes" : "no")), []);
@@ -41,7 +44,7 @@ function Page() {
     <div class="lab lesson-lab"><${Controls} /><${Banner} />
     ${loaded.value ? html`<${Stage} />` : html`<p class="loading">${t("live.waiting")}</p>`}
     <${Dock} place="bottom" groups=${[Object.keys(PANELS)]} panels=${PANELS} /></div></div>
-    <${NodeFaults} /><${FrameDialog} /><${RecordDialog} /><${SettingDialog} /><${KeyMap} /><${Notice} />`;
+    <${NodeFaults} /><${HalfDialog} /><${FrameDialog} /><${RecordDialog} /><${SettingDialog} /><${KeyMap} /><${Notice} />`;
 }
 
 openWorld();

@@ -5,6 +5,7 @@ import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { Icon } from "../lab/panels/icons.js";
+import { count } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { bilingual } from "../lab/format.js";
 import { loaded, view } from "../lab/view.js";
@@ -43,10 +44,13 @@ export function Prediction({ step }) {
       <button type="button" class="link-button" id="skip-prediction" onClick=${() => decide({ prediction: undefined, isSkipped: true })}>${t("lesson.predict.skip")}</button></div></form>`;
 }
 
+/** As the figures of the texts are written. */
+const figure = (number) => (Number.isInteger(number) ? count(number) : number);
+
 /** An answer in words: what the learner gave, or what the engine says. */
 export function answerText(predict, answer) {
   if (predict.kind === "choice") return html`<${Prose} as="span" text=${predict.choices.find(({ id }) => id === answer)?.text} />`;
-  if (predict.kind === "number") return `${answer}${predict.unit ? ` ${bilingual(predict.unit)}` : ""}`;
+  if (predict.kind === "number") return `${figure(answer)}${predict.unit ? ` ${bilingual(predict.unit)}` : ""}`;
   return targetName(answer);
 }
 

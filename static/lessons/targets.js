@@ -26,6 +26,12 @@ export const TARGETS = {
   "consuming-tree": (consumer, queue) => treeOf(consumer, queue, "consumingMsgOrderlyTreeMap"),
   lock: (broker, group, queue) => inNode(broker, `[data-lock="${CSS.escape(`${group} ${queue}`)}"]`),
   listener: (consumer) => inNode(consumer, ".listener-calls"),
+  "half-messages": (broker) => inNode(broker, "[data-part=half-messages]"),
+  "local-transactions": (producer) => inNode(producer, "[data-part=local-transactions]"),
+  bank: (node) => inNode(node, "[data-part=bank]"),
+  "cash-machine": (node) => inNode(node, "[data-part=cash-machine]"),
+  "global-transactions": (coordinator) => inNode(coordinator, "[data-part=global-transactions]"),
+  branches: (resourceManager) => inNode(resourceManager, "[data-part=branches]"),
   "fault-menu": (node) => inNode(node, ".fault-button"),
   panel: (name) => document.getElementById(`tab-${name}`)?.closest(".tab-group") ?? null,
   control: (name) => CONTROLS[name]?.() ?? document.getElementById(`control-${name}`),
@@ -71,15 +77,15 @@ export function targetName(target) {
   const { kind, words } = parseTarget(target);
   const [first = "", second = "", third = "", fourth = ""] = words;
   if (kind === "panel") return t("lesson.target.panel", { name: t(`lab.panel.${first}`) });
-  if (kind === "control") return t(`lesson.control.${first.replace("-", "_")}`);
+  if (kind === "control") return t(`lesson.control.${first.replaceAll("-", "_")}`);
   if (kind === "node") return t("lesson.target.node", { first, role: t(`lab.role.${roleOf(first)}`) });
-  return t(`lesson.target.${kind.replace("-", "_")}`, { first, second, third, fourth });
+  return t(`lesson.target.${kind.replaceAll("-", "_")}`, { first, second, third, fourth });
 }
 
 /** One sentence that says what one sees there. */
 export function targetText(target) {
   const { kind, words } = parseTarget(target);
-  return kind === "node" ? t(`lesson.about.node_${roleOf(words[0])}`) : t(`lesson.about.${kind.replace("-", "_")}`);
+  return kind === "node" ? t(`lesson.about.node_${roleOf(words[0])}`) : t(`lesson.about.${kind.replaceAll("-", "_")}`);
 }
 
 /** A member that joins in the course of a lesson is a consumer. */

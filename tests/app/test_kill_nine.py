@@ -35,7 +35,7 @@ class Load:
         """Kill ``server`` once so many messages are acknowledged, in the middle of everything."""
         self.wanted = acknowledgements
         async with DefaultMQProducer(
-            None, "killers", (server.name_server,), retry_times_when_send_failed=0, send_msg_timeout_ms=2_000
+            None, "killers", (server.name_server,), retry_times_when_send_failed=0, send_msg_timeout_ms=60_000
         ) as producer:
             senders = [asyncio.create_task(self._send(producer, sender)) for sender in range(SENDERS)]
             await self._enough.wait()
@@ -132,6 +132,6 @@ async def wait_until_written(tmp_path, confirmed):
     """Until the file holds all of ``confirmed``: queues are confirmed one by one, and a write may fall between."""
     file = tmp_path / "data" / "config" / "consumerOffset.json"
     wanted = {str(queue_id): offset for queue_id, offset in confirmed.items()}
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not file.exists() or json.loads(file.read_text())["offsetTable"].get(f"{TOPIC}@survivors") != wanted:
             await asyncio.sleep(0.02)

@@ -7,6 +7,7 @@ from string import Formatter
 import pytest
 
 from app.translator import LANGUAGES, texts, translate
+from engine.lab.checkers import Anomaly
 
 ROOT = Path(__file__).parents[2]
 #: A quoted key: in t("key") of pages and modules, in translate(language, "key"), in tables of keys.
@@ -79,6 +80,11 @@ def test_every_key_that_exists_is_used():
         and not any(key.startswith(prefix) for prefix in prefixes)
     ]
     assert unused == []
+
+
+def test_every_anomaly_has_a_name():
+    names = {f"lab.anomaly.{anomaly.value.replace(' ', '_')}" for anomaly in Anomaly}
+    assert {key for key in texts("en") if key.startswith("lab.anomaly.")} == names
 
 
 def test_placeholders_are_filled():

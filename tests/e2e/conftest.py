@@ -1,20 +1,43 @@
-"""A page server over a made-up broker, and a browser page that fails its test when the console shows an error."""
+"""A browser, page servers over made-up brokers, and pages that fail their test when their console shows an error."""
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
+from scripts.chromium import LAUNCH_ARGUMENTS, find_chromium, how_to_get, missing_packages
+from tests.conftest import IN_CI
 from tests.e2e.scenes import Scene, serve_scene
 from tests.interop.harness.cluster import Cluster
 
-#: Playwright waits this long for what a test expects before it fails.
-PATIENCE_MS = 15_000
+#: Playwright waits this long for what a test does or expects before it fails. It is for a machine on which many things
+#: run at once: where all is well nobody waits so long.
+PATIENCE_MS = 60_000
+expect.set_options(timeout=PATIENCE_MS)
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium. Without one the test is skipped, or fails where a browser is required (in CI).
+
+    One for all tests of this folder, not per session: while Playwright's synchronous interface is open, its event loop
+    counts as running in this thread, and ``asyncio.run`` of a test elsewhere would refuse.
+    """
+    if missing := missing_packages():
+        reason = f"browser tests cannot run here: {how_to_get(missing)}"
+        if IN_CI or os.environ.get("GLASSMQ_REQUIRE_BROWSER") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=find_chromium(), args=list(LAUNCH_ARGUMENTS))
+        yield chromium
+        chromium.close()
 
 
 @contextmanager
@@ -66,6 +89,12 @@ class OpenPage:
         page.goto(address)
         return page
 
+    def close(self) -> None:
+        """Close all pages; none may have complained in its console."""
+        for context in self.contexts:
+            context.close()
+        assert self.complaints == []
+
     def _note_console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
             self.complaints.append(f"{message.text} ({message.location})")
@@ -76,9 +105,7 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
     """Opens a page at an address; at the end of the test no page may have complained in its console."""
     opener = OpenPage(browser)
     yield opener
-    for context in opener.contexts:
-        context.close()
-    assert opener.complaints == []
+    opener.close()
 
 
 def page_address(cluster: Cluster) -> str:
@@ -88,8 +115,9 @@ def page_address(cluster: Cluster) -> str:
 
 
 def live(page: Page) -> Page:
-    """Wait until the page has its first snapshot."""
+    """Wait until the page shows its first snapshot."""
     page.wait_for_selector("#connection[data-status=live], #connection[data-status=resynced]")
+    page.evaluate("() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))")
     return page
 
 

@@ -31,10 +31,7 @@ def run_until(page: Page, kind: str, contains: str = "", node: str = "") -> None
         page.locator("#run-until-dialog select[name=node]").select_option(node)
     page.locator("#run-until-dialog input[name=contains]").fill(contains)
     page.locator("#run-until-dialog button[type=submit]").click()
-    page.wait_for_function(
-        "before => Number(document.querySelector('#event-number').dataset.event) > before", arg=before
-    )
-    expect(page.locator(".banner progress")).to_have_count(0)
+    wait_until_it_stands(page, after=before)
 
 
 def run_to_ms(page: Page, time_ms: int) -> None:
@@ -44,10 +41,19 @@ def run_to_ms(page: Page, time_ms: int) -> None:
     page.locator("#run-until-dialog select[name=on]").select_option("time")
     page.locator("#run-until-dialog input[name=time_ms]").fill(str(time_ms))
     page.locator("#run-until-dialog button[type=submit]").click()
+    wait_until_it_stands(page, after=before)
+
+
+def wait_until_it_stands(page: Page, after: int) -> None:
+    """Wait until the world has run further than event ``after``, rests where it shall go, and the page shows that."""
+    page.evaluate("async () => { window.labView = (await import('/static/lab/view.js')).view; }")
     page.wait_for_function(
-        "before => Number(document.querySelector('#event-number').dataset.event) > before", arg=before
+        """(before) => {
+             const { busy, event } = window.labView.peek();
+             return busy === null && event > before && document.querySelector('#event-number').dataset.event == event;
+           }""",
+        arg=after,
     )
-    expect(page.locator(".banner progress")).to_have_count(0)
 
 
 def scrub_to(page: Page, number: int) -> None:

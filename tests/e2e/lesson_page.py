@@ -6,9 +6,6 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.lab_page import opened
 
-#: Longest way to where a step begins: all steps before it.
-STAGE_PATIENCE_MS = 30_000
-
 
 def lesson(page: Page) -> Page:
     """Wait until the lesson and its world are there."""
@@ -24,8 +21,9 @@ def lesson_data(page: Page) -> dict:
 
 def go_to(page: Page, number: int) -> None:
     """Open step ``number``, counted from 1."""
-    page.locator(".dots button").nth(number).click()
-    expect(page.locator(".dots [aria-current=step]")).to_have_text(str(number))
+    dot = page.locator(".dots button").nth(number)
+    dot.click()
+    expect(dot).to_have_attribute("aria-current", "step")
 
 
 def found_targets(page: Page, targets: list[str]) -> list[str]:
@@ -53,8 +51,8 @@ def predict(page: Page, question: dict) -> None:
 
 def do_it(page: Page) -> Locator:
     """Press the step's button and wait for the result."""
-    page.locator("#do-it").click(timeout=STAGE_PATIENCE_MS)
-    expect(page.locator("#result")).to_be_visible(timeout=STAGE_PATIENCE_MS)
+    page.locator("#do-it").click()
+    expect(page.locator("#result")).to_be_visible()
     return page.locator("#result")
 
 
@@ -72,3 +70,31 @@ def take_step(page: Page, step: dict) -> None:
 def link_of_world(page: Page) -> str:
     """The link to the world as it stands: the same link is the same world."""
     return page.evaluate("async () => (await import('/static/lab/view.js')).view.peek().link")
+
+
+def read_finished_lesson(page: Page, language: str) -> None:
+    """Open every page of a lesson that is done: what it asked, said and explained shows in this language."""
+    data = lesson_data(page)
+    expect(page.locator(".finished")).to_be_visible()
+    expect(page.locator("#lesson .lesson-text")).to_have_text(plain_text(page, data["summary_html"][language]))
+    for number, step in enumerate(data["steps"], 1):
+        go_to(page, number)
+        expect(page.locator("#lesson-heading")).to_have_text(step["heading"][language])
+        expect(page.locator(".lesson-text").first).to_have_text(plain_text(page, step["html"][language]))
+        if step["after_html"]:
+            expect(page.locator("#result .lesson-text")).to_have_text(plain_text(page, step["after_html"][language]))
+        if step["action"]:
+            page.locator("#do-again").click()
+            expect(page.locator("#do-it")).to_contain_text(step["action_name"][language])
+        if step["action"] and step["predict"]:
+            expect(page.locator(".lesson-question")).to_have_text(
+                plain_text(page, step["predict"]["question"][language])
+            )
+        assert "{{" not in page.locator("#lesson").inner_text()
+
+
+def plain_text(page: Page, html: str) -> str:
+    """What a reader sees of a lesson's HTML."""
+    return page.evaluate(
+        "html => { const box = document.createElement('div'); box.innerHTML = html; return box.textContent }", html
+    )

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import live
+from tests.e2e.conftest import OpenPage, live, running
 from tests.e2e.scenes import small_scene
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def inspector(serve, open_page) -> Page:
+@pytest.fixture(scope="module")
+def inspector(browser) -> Iterator[Page]:
+    """One for all tests: they only look and point."""
     scene = small_scene(lively=False)
     scene.send("orders", "three bears", 1, keys="goldilocks", tags="Tale")
-    page = live(open_page(f"{serve(scene)}/live"))
-    page.locator(".strip .block").last.click()
-    expect(page.locator(".field-row")).to_have_count(20)
-    return page
+    with running(scene) as address:
+        opener = OpenPage(browser)
+        page = live(opener(f"{address}/live"))
+        page.locator(".strip .block").last.click()
+        expect(page.locator(".field-row")).to_have_count(20)
+        yield page
+        opener.close()
 
 
 def chosen_bytes(page: Page) -> str:

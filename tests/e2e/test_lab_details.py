@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.conftest import OpenPage, running
 from tests.e2e.lab_page import event_number, expect_event, opened, run_to_ms, run_until, scrub_to
 from tests.e2e.scenes import empty_scene
 
@@ -31,7 +35,7 @@ def expect_whole_record(page: Page, body: str) -> None:
     expect(dialog.locator("[data-field=BODY] .field-value")).to_have_text(body)
     expect(dialog.locator(".hex-row").first).to_contain_text("da")
     dialog.locator("[data-field=BODY]").hover()
-    assert dialog.locator(".hex-bytes .byte.is-chosen").count() == len(body)
+    expect(dialog.locator(".hex-bytes .byte.is-chosen")).to_have_count(len(body))
     page.keyboard.press("Escape")
     expect(dialog).not_to_be_visible()
 
@@ -88,22 +92,27 @@ def test_a_replayed_page_has_the_bytes_and_the_whole_journal(page, open_page, tm
 # --- journal -------------------------------------------------------------------------------------------------------
 
 
-def long_run(page: Page) -> int:
-    """Run so fast and far that the stream leaves a gap; the number of the last event."""
-    run_to_ms(page, 6000)
-    assert event_number(page) > 4_000
-    return event_number(page)
+@pytest.fixture(scope="module")
+def long_run(browser) -> Iterator[Page]:
+    """A world that has run so fast and far that the stream left a gap."""
+    with running(empty_scene()) as address:
+        opener = OpenPage(browser)
+        page = opened(opener(f"{address}/lab/big-stage"))
+        run_to_ms(page, 6000)
+        assert event_number(page) > 4_000
+        yield page
+        opener.close()
 
 
 @pytest.fixture
-def long_page(address, open_page):
-    return opened(open_page(f"{address}/lab/big-stage"))
+def long_page(long_run) -> Page:
+    """The same world; its page has only the newest entries of the journal."""
+    long_run.reload()
+    return opened(long_run)
 
 
 def test_a_gap_of_the_event_log_is_filled_when_it_comes_in_sight(long_page):
-    last = long_run(long_page)
-    long_page.reload()  # now the page has only the newest entries
-    opened(long_page)
+    last = event_number(long_page)
     expect(long_page.locator(".event-log [role=status]")).to_have_text(f"{last:,} events")
     long_page.locator(".log-rows").evaluate("(box) => { box.scrollTop = 0 }")
     first = long_page.locator(".log-row").first
@@ -113,9 +122,6 @@ def test_a_gap_of_the_event_log_is_filled_when_it_comes_in_sight(long_page):
 
 
 def test_the_filter_of_the_event_log_finds_what_the_page_never_got(long_page):
-    long_run(long_page)
-    long_page.reload()
-    opened(long_page)
     long_page.locator("#log-filter").fill("P1/boot")
     expect(long_page.locator(".event-log [role=status]")).to_have_text(re.compile(r"^\d+ events? found$"))
     expect(long_page.locator(".log-row").first).to_contain_text("P1/boot")
@@ -124,9 +130,6 @@ def test_the_filter_of_the_event_log_finds_what_the_page_never_got(long_page):
 
 
 def test_the_sequence_diagram_asks_for_what_it_shows(long_page):
-    long_run(long_page)
-    long_page.reload()
-    opened(long_page)
     with long_page.expect_response(re.compile("/window\\?")) as answer:
         for _ in range(6):
             long_page.get_by_role("button", name="Longer time span").click()
@@ -136,9 +139,6 @@ def test_the_sequence_diagram_asks_for_what_it_shows(long_page):
 
 
 def test_an_event_is_explained_back_to_its_first_cause_across_a_gap(long_page):
-    long_run(long_page)
-    long_page.reload()
-    opened(long_page)
     long_page.locator(".log-rows").evaluate("(box) => { box.scrollTop = 0 }")
     expect(long_page.locator(".log-row").first).to_have_attribute("data-known", "yes")
     long_page.locator(".log-row").nth(4).locator("span").last.click()
@@ -215,35 +215,49 @@ def test_what_the_engine_refuses_is_said_in_chinese(address, open_page):
 # --- files ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def exported(page, tmp_path):
-    """A run that was broken on the way, as a file."""
-    run_to_ms(page, 1200)
-    page.evaluate("""() => import('/static/lab/session.js').then((lab) => lab.command('pause-node', 'C1'))""")
-    expect(page.locator("[data-node=C1]")).to_have_attribute("data-status", "paused")
-    run_to_ms(page, 1900)
-    with page.expect_download() as download:
-        page.locator("#export-json").click()
-    download.value.save_as(tmp_path / "run.json")
-    return tmp_path / "run.json"
+class ExportedRun(NamedTuple):
+    """A run as a file, and what its page showed."""
+
+    file: Path
+    event: int
+    stage: str
 
 
-def test_an_exported_run_is_imported_from_the_list_in_another_browser(page, address, open_page, exported):
+@pytest.fixture(scope="module")
+def exported(browser, tmp_path_factory) -> ExportedRun:
+    """A run that was broken on the way."""
+    with running(empty_scene()) as address:
+        opener = OpenPage(browser)
+        page = opened(opener(f"{address}/lab/hello"))
+        run_to_ms(page, 1200)
+        page.evaluate("""() => import('/static/lab/session.js').then((lab) => lab.command('pause-node', 'C1'))""")
+        expect(page.locator("[data-node=C1]")).to_have_attribute("data-status", "paused")
+        run_to_ms(page, 1900)
+        file = tmp_path_factory.mktemp("exported") / "run.json"
+        with page.expect_download() as download:
+            page.locator("#export-json").click()
+        download.value.save_as(file)
+        run = ExportedRun(file, event_number(page), page.locator("#stage").inner_text())
+        opener.close()
+    return run
+
+
+def test_an_exported_run_is_imported_from_the_list_in_another_browser(address, open_page, exported):
     other = open_page(f"{address}/lab")
-    other.locator("#import-file").set_input_files(exported)
+    other.locator("#import-file").set_input_files(exported.file)
     opened(other)
-    expect_event(other, event_number(page))
+    expect_event(other, exported.event)
     expect(other.locator("[data-node=C1]")).to_have_attribute("data-status", "paused")
-    assert other.locator("#stage").inner_text() == page.locator("#stage").inner_text()
+    expect(other.locator("#stage")).to_have_text(exported.stage, use_inner_text=True)
     other.locator("#control-step").click()
-    expect_event(other, event_number(page) + 1)
+    expect_event(other, exported.event + 1)
 
 
-def test_an_exported_run_is_imported_from_the_stage(page, address, open_page, exported):
+def test_an_exported_run_is_imported_from_the_stage(address, open_page, exported):
     other = opened(open_page(f"{address}/lab/general"))
-    other.locator("#import-file").set_input_files(exported)
+    other.locator("#import-file").set_input_files(exported.file)
     expect(other.locator("h1")).to_have_text("The first message")
-    expect_event(other, event_number(page))
+    expect_event(other, exported.event)
 
 
 def drop(page: Page, name: str, content: str) -> None:
@@ -260,14 +274,14 @@ def drop(page: Page, name: str, content: str) -> None:
     )
 
 
-def test_a_file_can_be_dropped_onto_the_list_and_onto_the_stage(page, address, open_page, exported):
+def test_a_file_can_be_dropped_onto_the_list_and_onto_the_stage(address, open_page, exported):
     for start in ("/lab", "/lab/general"):
         other = open_page(f"{address}{start}")
         if start != "/lab":
             opened(other)
-        drop(other, "run.json", exported.read_text())
+        drop(other, "run.json", exported.file.read_text())
         expect(other.locator("h1")).to_have_text("The first message")
-        expect_event(other, event_number(page))
+        expect_event(other, exported.event)
 
 
 @pytest.mark.parametrize(("language", "said"), [("en", "This file cannot be imported"), ("zh", "无法导入该文件")])

@@ -1,4 +1,4 @@
-"""The lessons in Chromium: every step of every lesson in both languages, and what happens when things go wrong."""
+"""Lessons in Chromium: predicting, doing, being shown, by hand and by keyboard, and when things go wrong."""
 
 from __future__ import annotations
 
@@ -10,31 +10,28 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 import app.lab.host
 import app.lab.worlds
 from app.lessons.lesson_files import lesson_names
 from app.lessons.stage_targets import TARGETS
+from app.translator import LANGUAGES
+from tests.e2e.accessibility import choose_theme, findings_in_every_theme
 from tests.e2e.lab_page import event_number, expect_event, opened, run_until
 from tests.e2e.lesson_page import (
-    STAGE_PATIENCE_MS,
     do_it,
-    found_targets,
     go_to,
     lesson,
     lesson_data,
     link_of_world,
-    take_step,
 )
 from tests.e2e.scenes import empty_scene
-from tests.e2e.test_accessibility import findings
 
 pytestmark = pytest.mark.browser
 
 PROJECT = Path(__file__).parents[2]
 FIRST = lesson_names()[0]
-THEMES = ["light", "dark", "projector"]
 
 
 @pytest.fixture
@@ -46,24 +43,6 @@ def address(serve) -> str:
 def page(address, open_page) -> Page:
     """The first lesson, without motion: nothing is shown twice."""
     return lesson(open_page(f"{address}/tutorials/{FIRST}", reduced_motion="reduce"))
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("name", lesson_names())
-def test_a_learner_goes_through_every_step(address, open_page, name, language):
-    page = lesson(open_page(f"{address}/tutorials/{name}?lang={language}", reduced_motion="reduce"))
-    data = lesson_data(page)
-    page.locator("#lesson-next").click()
-    for step in data["steps"]:
-        expect(page.locator("#lesson-heading")).to_have_text(step["heading"][language])
-        assert link_of_world(page) == step["start_link"], "the page's world is the one that the lesson was tried with"
-        begin = found_targets(page, step["point_at"])
-        take_step(page, step)
-        assert {*begin, *found_targets(page, step["point_at"])} == set(step["point_at"])
-        page.locator("#lesson-next").click()
-    expect(page.locator(".finished")).to_be_visible()
-    expect(page.locator(".dot-done")).to_have_count(len(data["steps"]))
-    assert "{{" not in page.locator("#lesson").inner_text()
 
 
 def test_a_finished_lesson_stays_finished(address, page):
@@ -113,8 +92,8 @@ def test_a_prediction_comes_first_and_is_compared_with_the_engine(page):
     page.locator("#predict").click()
     result = do_it(page)
     expect(result).to_contain_text("The engine did something else")
-    expect(result.locator("dd").first).to_contain_text("987654")
-    right = result.locator("dd").nth(1).inner_text().split()[0]
+    expect(result.locator("dd").first).to_contain_text("987,654")
+    right = result.locator("dd").nth(1).inner_text().split()[0].replace(",", "")
     page.locator("#do-again").click()
     page.locator("#predict-number").fill(right)
     page.locator("#predict").click()
@@ -195,8 +174,14 @@ def test_what_happened_is_shown_again_in_slow_motion(address, open_page):
     page.locator("#do-it").click()
     expect(page.locator("#replay progress")).to_be_visible()
     total = page.locator("#scrub").get_attribute("max")
-    page.wait_for_function("() => Number(document.querySelector('#event-number').dataset.event) > 20")
-    page.locator("#skip-replay").click()
+    # In the page itself, so that it comes in time on a machine that is slow to click.
+    page.wait_for_function(
+        """() => {
+             const isUnderWay = Number(document.querySelector('#event-number').dataset.event) > 20;
+             if (isUnderWay) document.querySelector('#skip-replay').click();
+             return isUnderWay;
+           }"""
+    )
     expect(page.locator("#result")).to_be_visible()
     expect(page.locator("#event-number")).to_have_attribute("data-event", str(total))
     expect(page.locator("#past-banner")).to_have_count(0)
@@ -311,7 +296,7 @@ def test_a_lesson_goes_on_after_the_server_was_gone(open_page):
         process.kill()
         expect(page.locator("#connection-lost")).to_be_visible()
     with _served(int(address.rpartition(":")[2])):
-        expect(page.locator("#connection-lost")).to_have_count(0, timeout=STAGE_PATIENCE_MS)
+        expect(page.locator("#connection-lost")).to_have_count(0)
         expect_event(page, before)
         page.locator("#skip-prediction").click()
         do_it(page)
@@ -344,32 +329,30 @@ def test_a_whole_lesson_works_by_keyboard_alone(page):
     expect(page.locator(".finished")).to_be_visible()
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("theme", THEMES)
-def test_axe_finds_nothing_in_a_lesson(address, open_page, theme, language):
-    page = lesson(open_page(f"{address}/tutorials/{FIRST}?theme={theme}&lang={language}", reduced_motion="reduce"))
-    assert findings(page) == []
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_axe_finds_nothing_in_a_lesson(address, open_page, language):
+    page = lesson(open_page(f"{address}/tutorials/{FIRST}?lang={language}", reduced_motion="reduce"))
+    assert findings_in_every_theme(page) == []
     go_to(page, _step_with(page, "choice"))
     expect(page.locator(".predict-card")).to_be_visible()
-    assert findings(page) == []
+    assert findings_in_every_theme(page, "#lesson") == []
     page.locator("#show-me").click()
     expect(page.locator(".driver-popover")).to_be_visible()
-    assert findings(page) == []
+    assert findings_in_every_theme(page, ".driver-popover") == []
     page.keyboard.press("Escape")
     page.locator(".predict-card .choice-row").last.click()
     page.locator("#predict").click()
     do_it(page)
-    assert findings(page) == []
+    assert findings_in_every_theme(page) == []
     page.locator(".dots button").last.click()
-    assert findings(page) == []
+    assert findings_in_every_theme(page, "#lesson") == []
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("theme", THEMES)
-def test_axe_finds_nothing_in_the_list(address, open_page, theme, language):
-    page = open_page(f"{address}/tutorials?theme={theme}&lang={language}")
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_axe_finds_nothing_in_the_list(address, open_page, language):
+    page = open_page(f"{address}/tutorials?lang={language}")
     expect(page.locator(".lesson-item").first).to_be_visible()
-    assert findings(page) == []
+    assert findings_in_every_theme(page) == []
 
 
 def test_nothing_moves_by_itself_when_motion_is_reduced(page):
@@ -383,16 +366,16 @@ def test_nothing_moves_by_itself_when_motion_is_reduced(page):
     assert page.evaluate("document.getAnimations().length") == 0
 
 
-@pytest.mark.parametrize(
-    ("theme", "width", "height"), [("light", 1024, 768), ("projector", 1024, 768), ("dark", 1920, 1080)]
-)
-def test_lesson_and_stage_are_side_by_side(address, open_page, theme, width, height):
-    viewport = {"width": width, "height": height}
-    page = lesson(open_page(f"{address}/tutorials/{FIRST}?theme={theme}", viewport=viewport, reduced_motion="reduce"))
+def test_lesson_and_stage_are_side_by_side(address, open_page):
+    small, large = ViewportSize(width=1024, height=768), ViewportSize(width=1920, height=1080)
+    page = lesson(open_page(f"{address}/tutorials/{FIRST}?theme=projector", viewport=small, reduced_motion="reduce"))
     go_to(page, 1)
-    for selector in ("#lesson-heading", "#lesson-next", "#control-play", "#node-P1", "#node-B1"):
-        expect(page.locator(selector)).to_be_in_viewport()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for theme, size in (("projector", small), ("light", small), ("dark", large)):
+        page.set_viewport_size(size)
+        choose_theme(page, theme)
+        for selector in ("#lesson-heading", "#lesson-next", "#control-play", "#node-P1", "#node-B1"):
+            expect(page.locator(selector)).to_be_in_viewport()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 # ------------------------------------------------------------------------------------------------ helpers

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.accessibility import THEMES, choose_theme
 from tests.e2e.conftest import live, sequence, wait_for_update
 from tests.e2e.scenes import empty_scene, heavy_scene, small_scene
 
@@ -15,15 +17,13 @@ pytestmark = pytest.mark.browser
 
 @pytest.mark.parametrize(("language", "title"), [("en", "Commit log"), ("zh", "提交日志")])
 @pytest.mark.parametrize("scene", [empty_scene, small_scene], ids=["empty", "small"])
-def test_the_page_loads_without_console_errors_in_both_languages(serve, open_page, scene, language, title):
+def test_the_page_loads_without_console_errors_and_shows_no_text_key_for_a_text(
+    serve, open_page, scene, language, title
+):
     page = live(open_page(f"{serve(scene())}/live?lang={language}"))
     expect(page.locator("#commit-log-title")).to_have_text(title)
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_no_text_key_shows_instead_of_its_text(serve, open_page, language):
-    page = live(open_page(f"{serve(small_scene())}/live?lang={language}"))
     page.keyboard.press("?")
+    expect(page.locator("#key-map")).to_be_visible()
     keys = page.evaluate(
         r"""() => [...document.querySelectorAll('*')].flatMap((element) =>
               [...element.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data)
@@ -49,7 +49,7 @@ def test_messages_of_senders_that_have_left_are_not_called_none(serve, open_page
     address = serve(scene)
     producers = live(open_page(f"{address}/live")).locator(".producers")
     expect(producers).to_contain_text("No producer is connected now")
-    expect(producers).to_contain_text("The last message came in 0 s ago")
+    expect(producers).to_contain_text(re.compile(r"The last message came in \d+ s ago"))
     expect(producers.locator(".recent-senders")).to_contain_text("127.0.0.1:40001")
     expect(producers).not_to_contain_text("first message")
     expect(open_page(f"{address}/").locator(".mini-side").first).to_contain_text("No producer is connected now")
@@ -182,8 +182,9 @@ def test_one_message_read_late_does_not_flatten_the_latency_plot(serve, open_pag
     scene.seconds[len(scene.seconds) // 2]["deliver_p99_ms"] = 400_000
     page = live(open_page(f"{serve(scene)}/live?theme=light"))
     page.locator("#plots").scroll_into_view_if_needed()
-    heights = page.locator("#plots canvas").last.evaluate(
-        """(canvas) => {
+    page.wait_for_function(
+        """() => {
+             const canvas = [...document.querySelectorAll('#plots canvas')].at(-1);
              const { width, height } = canvas;
              const from = Math.round(width * 0.6);
              const { data } = canvas.getContext('2d').getImageData(from, 0, width - from, height);
@@ -192,10 +193,9 @@ def test_one_message_read_late_does_not_flatten_the_latency_plot(serve, open_pag
                const isOrange = data[at + 3] > 200 && data[at] > 170 && data[at + 1] < 110 && data[at + 2] < 40;
                if (isOrange) rows.add(Math.floor(at / 4 / (width - from)));
              }
-             return [Math.min(...rows), Math.max(...rows)];
+             return Math.max(...rows) - Math.min(...rows) >= 6;
            }"""
     )
-    assert heights[1] - heights[0] >= 6
 
 
 def test_a_narrow_page_cuts_no_heading_and_leaves_no_figure_out(serve, open_page):
@@ -300,10 +300,11 @@ def test_a_heavy_broker_keeps_the_document_small(serve, open_page):
 
 
 @pytest.mark.parametrize("size", [(1024, 768), (1440, 900), (1920, 1080)])
-@pytest.mark.parametrize("theme", ["light", "dark", "projector"])
-def test_the_page_never_scrolls_sideways(serve, open_page, theme, size):
-    page = live(open_page(f"{serve(small_scene())}/live?theme={theme}", viewport={"width": size[0], "height": size[1]}))
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+def test_the_page_never_scrolls_sideways(serve, open_page, size):
+    page = live(open_page(f"{serve(small_scene())}/live", viewport={"width": size[0], "height": size[1]}))
+    for theme in THEMES:
+        choose_theme(page, theme)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), theme
 
 
 def test_projector_text_is_sixteen_points(serve, open_page):

@@ -91,6 +91,9 @@ def _story(run: LabRun) -> list[str]:
     for ended in history.transactions_ended:
         deed = f"answered check {ended.check} of" if ended.check else "executed"
         lines.append((ended.event, ended.time_us, f"{ended.node} {deed} {ended.key}: {ended.result}"))
+    for entry in history.bank_entries:
+        deed = f"{entry.doing} of {entry.key}: {entry.outcome}, {entry.account} has {entry.balance}"
+        lines.append((entry.event, entry.time_us, f"{entry.node} {entry.bank} {deed}"))
     for done in history.consumes_ended:
         place = f"{done.broker} {done.topic}/{done.queue_id}/{done.queue_offset}"
         lines.append((done.event, done.time_us, f"{done.node} consumed {done.key} from {place}: {done.result}"))

@@ -17,6 +17,8 @@ ALLOWED_IMPORTS: dict[str, frozenset[str] | None] = {
     "name_server": frozenset({"protocol", "runtime", "remoting"}),
     "broker": frozenset({"protocol", "runtime", "remoting", "store"}),
     "client": frozenset({"protocol", "runtime", "remoting"}),
+    "bank": frozenset({"protocol", "runtime", "client"}),
+    "xa": frozenset({"protocol", "runtime", "remoting", "bank"}),
     "idempotence": frozenset({"protocol", "client"}),
     "pipeline": frozenset({"protocol", "client"}),
     "lab": None,

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import time
 import urllib.error
 import urllib.request
 
@@ -57,7 +58,7 @@ class LiveServer:
     def get(self, path):
         """``(status, parsed JSON)`` of a request to the page server."""
         try:
-            with urllib.request.urlopen(f"http://{self.server.page_address}{path}", timeout=10) as answer:
+            with urllib.request.urlopen(f"http://{self.server.page_address}{path}", timeout=60) as answer:
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as error:
             with error:
@@ -78,11 +79,10 @@ class LiveServer:
         thread, _ = self.host._engine()
         return thread.call(lambda: broker.rebalance_lock_manager.try_lock_batch(group, [queue], client_id))
 
-    def state_when(self, condition, tries=200):
-        """The first state for which ``condition`` holds; fails after some ten seconds."""
-        import time
-
-        for _ in range(tries):
+    def state_when(self, condition):
+        """The first state for which ``condition`` holds; fails after two minutes."""
+        ends_at = time.monotonic() + 120
+        while time.monotonic() < ends_at:
             state = self.host.state()
             with contextlib.suppress(KeyError, IndexError, TypeError):
                 if condition(state):

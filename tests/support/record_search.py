@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from app.json_types import JsonObject
 from app.record_view import record_summary
+from engine.broker.half_message_lookup import Deed, HalfMessageRefused, Refusal
 
 
 class RecordSearch:
-    """The searching half of ``LiveSource`` over ``records``: commit-log offset -> stored bytes."""
+    """The part of ``LiveSource`` that looks for messages in ``records``: commit-log offset -> stored bytes."""
 
     records: dict[int, bytes]
 
@@ -22,6 +23,9 @@ class RecordSearch:
 
     def find_by_unique_id(self, unique_id: str, topic: str | None, limit: int):
         return self._matching(lambda one: one["unique_id"] == unique_id and topic in (None, one["topic"]), limit)
+
+    def act_on_half_message(self, deed: Deed, name: str):
+        raise HalfMessageRefused(Refusal.NO_SUCH, name=name)
 
     def record_at(self, offset: int) -> bytes | None:
         return self.records.get(offset)

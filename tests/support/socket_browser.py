@@ -9,6 +9,8 @@ from collections import deque
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, CloseConnection, RejectConnection, Request, TextMessage
 
+from app.patch import apply_patch
+
 
 class Refused(Exception):
     """The server did not accept the WebSocket; ``args[0]`` is the HTTP status."""
@@ -17,7 +19,7 @@ class Refused(Exception):
 class SocketBrowser:
     """Connects to a namespace of a page server at ``"host:port"``. Every wait ends after ``timeout_s`` with None."""
 
-    def __init__(self, address, *, headers=None, join=True, timeout_s=10, namespace="/live"):
+    def __init__(self, address, *, headers=None, join=True, timeout_s=60, namespace="/live"):
         self._namespace = namespace
         host, _, port = address.rpartition(":")
         self._socket = socket.create_connection((host, int(port)), timeout=timeout_s)
@@ -25,6 +27,7 @@ class SocketBrowser:
         self._connection = WSConnection(ConnectionType.CLIENT)
         self._texts: deque[str] = deque()
         self._partial = ""
+        self._state = None
         self._is_accepted = self._is_closed = False
         extra = [(name.encode(), value.encode()) for name, value in (headers or {}).items()]
         target = "/socket.io/?EIO=4&transport=websocket"
@@ -78,6 +81,25 @@ class SocketBrowser:
                 name, payload = json.loads(text.removeprefix(f"42{self._namespace},"))
                 return name, payload
         return None
+
+    def state_when(self, condition):
+        """Follow the live stream as the page does until ``condition(state)`` holds; that state."""
+        while (event := self.receive()) is not None:
+            name, payload = event
+            if name == "snapshot":
+                self._state = payload["state"]
+            elif name == "patch":
+                self._state = apply_patch(self._state, payload["operations"])
+            else:
+                break
+            self.send("acknowledge", {"sequence": payload["sequence"]})
+            if condition(self._state):
+                return self._state
+        raise AssertionError(f"the stream ended with {event} before it came to that: {str(self._state)[:2000]}")
+
+    def patience(self, timeout_s):
+        """From now on a wait ends after so many seconds."""
+        self._socket.settimeout(timeout_s)
 
     def send(self, event, *arguments):
         self.send_raw(f"42{self._namespace}," + json.dumps([event, *arguments]))

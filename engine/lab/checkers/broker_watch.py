@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from engine.lab.checkers.logged_message import LoggedMessage, Place, read_logged_message
 from engine.protocol.message_codec import BLANK_MAGIC
+from engine.protocol.names import SCHEDULE_TOPIC
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
@@ -96,6 +97,14 @@ class BrokerWatch:
             self.dispatched_count += 1
         if self.dispatched_count > first:
             self._watch.tell_dispatched(self, self.messages[first : self.dispatched_count])
+
+    def is_to_come(self, group: str, message: LoggedMessage) -> bool:
+        """Whether the group, or the delay level that the message lies at, is not past it. The broker is up."""
+        if message.topic == SCHEDULE_TOPIC:
+            offsets = self.broker.schedule_message_service.offset_table
+            return message.queue_offset >= offsets.get(message.queue_id + 1, 0)
+        offset = self.broker.consumer_offset_manager.query_offset(group, message.topic, message.queue_id)
+        return message.queue_offset >= offset
 
     # --- log ---------------------------------------------------------------------------------------------------------
 

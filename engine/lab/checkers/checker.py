@@ -30,8 +30,8 @@ class Checker(ABC):
 
     Subclasses take what they need of the news by defining these methods; see ``ClusterWatch`` for when each comes:
     ``message_stored``, ``message_lost``, ``messages_dispatched``, ``broker_loaded``, ``offset_committed``,
-    ``send_returned``, ``consume_began``, ``consume_ended``, ``code_failed``, ``audit``, ``second_passed``,
-    ``run_ended``.
+    ``send_returned``, ``consume_began``, ``consume_ended``, ``bank_entered``, ``branch_changed``, ``code_failed``,
+    ``audit``, ``second_passed``, ``run_ended``.
 
     :cvar name: as in a scenario's ``invariants``.
     :cvar title, why: for people, per language: what holds, and why one wants it.

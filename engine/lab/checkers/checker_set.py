@@ -14,9 +14,11 @@ from engine.lab.checkers.consumed_was_sent import ConsumedWasSent
 from engine.lab.checkers.dead_letters_not_redelivered import DeadLettersNotRedelivered
 from engine.lab.checkers.half_messages_are_decided import HalfMessagesAreDecided
 from engine.lab.checkers.log_and_queues_agree import LogAndQueuesAgree
+from engine.lab.checkers.money_is_conserved import MoneyIsConserved
 from engine.lab.checkers.no_call_after_takeover import NoCallAfterTakeover
 from engine.lab.checkers.no_code_fails import NoCodeFails
 from engine.lab.checkers.no_half_message_consumed import NoHalfMessageConsumed
+from engine.lab.checkers.no_money_from_nowhere import NoMoneyFromNowhere
 from engine.lab.checkers.offsets_never_pass_unconsumed import OffsetsNeverPassUnconsumed
 from engine.lab.checkers.one_consumption_per_queue import OneConsumptionPerQueue
 from engine.lab.checkers.one_owner_per_queue import OneOwnerPerQueue
@@ -25,6 +27,7 @@ from engine.lab.checkers.order_per_queue import OrderPerQueue
 from engine.lab.checkers.progress_is_stored import ProgressIsStored
 from engine.lab.checkers.retry_count_within_limit import RetryCountWithinLimit
 from engine.lab.checkers.violation import Violation
+from engine.lab.checkers.xa_branches_agree import XaBranchesAgree
 
 if TYPE_CHECKING:
     from engine.lab.world import ScenarioWorld
@@ -47,6 +50,9 @@ CHECKERS: dict[str, type[Checker]] = {
         DeadLettersNotRedelivered,
         NoHalfMessageConsumed,
         HalfMessagesAreDecided,
+        NoMoneyFromNowhere,
+        MoneyIsConserved,
+        XaBranchesAgree,
         ConsumedInTheEnd,
         ProgressIsStored,
         NoCodeFails,

@@ -20,7 +20,7 @@ from engine.protocol.names import group_of_retry_or_dlq_topic, is_dlq_topic
 
 if TYPE_CHECKING:
     from engine.lab.checkers.checker import Checker
-    from engine.lab.history import ConsumeBegan, ConsumeEnded, SendReturned
+    from engine.lab.history import BankEntry, BranchChanged, ConsumeBegan, ConsumeEnded, SendReturned
     from engine.lab.world import ScenarioWorld
     from engine.runtime.lab_failures import LabFailure
 
@@ -53,6 +53,7 @@ class ClusterWatch:
     * ``offset_committed(broker, group, topic, queue_id, before, offset)``: a broker has another offset stored for the
       group; ``before`` is -1 when it had none.
     * ``send_returned(entry)``, ``consume_began(entry)``, ``consume_ended(entry)``: see the history.
+    * ``bank_entered(entry)``, ``branch_changed(entry)``: a bank has done something; see the history.
     * ``code_failed(failure)``: an exception that nobody caught.
     * ``audit()``: every few events: time to look at one old thing again.
     * ``second_passed()``: a second of virtual time went by, or more.
@@ -79,6 +80,7 @@ class ClusterWatch:
         self._next_second_us = 0
         self._node_count = 0
         self._sends_returned = self._consumes_began = self._consumes_ended = self._commands = self._failures = 0
+        self._bank_entries = self._branches_changed = 0
         self._power_cuts: dict[str, None] = {}
         self._stored: list[Callable[[LoggedMessage], None]] = []
         self._lost: list[Callable[[LoggedMessage, bool], None]] = []
@@ -89,6 +91,8 @@ class ClusterWatch:
         self._returned: list[Callable[[SendReturned], None]] = []
         self._began: list[Callable[[ConsumeBegan], None]] = []
         self._ended: list[Callable[[ConsumeEnded], None]] = []
+        self._entered: list[Callable[[BankEntry], None]] = []
+        self._changed: list[Callable[[BranchChanged], None]] = []
         self._failed: list[Callable[[LabFailure], None]] = []
         self._audit: list[Callable[[], None]] = []
         self._second: list[Callable[[], None]] = []
@@ -107,6 +111,8 @@ class ClusterWatch:
             ("send_returned", self._returned),
             ("consume_began", self._began),
             ("consume_ended", self._ended),
+            ("bank_entered", self._entered),
+            ("branch_changed", self._changed),
             ("code_failed", self._failed),
             ("audit", self._audit),
             ("second_passed", self._second),
@@ -155,6 +161,10 @@ class ClusterWatch:
             self._consumes_began = _tell(history.consumes_began, self._consumes_began, self._began)
         if len(history.consumes_ended) != self._consumes_ended:
             self._read_consumes_ended()
+        if len(history.bank_entries) != self._bank_entries:
+            self._bank_entries = _tell(history.bank_entries, self._bank_entries, self._entered)
+        if len(history.branches_changed) != self._branches_changed:
+            self._branches_changed = _tell(history.branches_changed, self._branches_changed, self._changed)
 
     def end(self) -> Sequence[Violation]:
         """The run is over."""
@@ -210,7 +220,10 @@ class ClusterWatch:
     def _is_calm(self) -> bool:
         if self._is_a_link_faulty() or any(broker.is_disk_faulty for broker in self.brokers.values()):
             return False
+        storages = self.world.lab.storages
         for role in self.world.nodes.values():
+            if role.spec.bank is not None and storages[role.name].occupied_bytes:
+                return False
             status = role.status
             if status == "paused" or (status != "running" and role.role in (Role.BROKER, Role.NAME_SERVER)):
                 return False

@@ -103,7 +103,7 @@ class ConsumedInTheEnd(Checker):
         to_come: dict[str, bool] = {}
         for broker in brokers:
             for message in broker.messages:
-                if group.wants(message) and self._is_to_come(broker, group, message):
+                if group.wants(message) and broker.is_to_come(group.name, message):
                     key = message.unique_key
                     to_come[key] = to_come.get(key, False) or message.topic != SCHEDULE_TOPIC
         waiting: dict[_Queue, list[LoggedMessage]] = {}
@@ -146,14 +146,6 @@ class ConsumedInTheEnd(Checker):
             return False
         first = self._first_offsets.get((message.broker, group.name, message.topic, message.queue_id))
         return first is None or message.queue_offset < first
-
-    def _is_to_come(self, broker: BrokerWatch, group: GroupWatch, message: LoggedMessage) -> bool:
-        """Whether the group or the delay level that the message lies at is not past it."""
-        if message.topic == SCHEDULE_TOPIC:
-            offsets = broker.broker.schedule_message_service.offset_table
-            return message.queue_offset >= offsets.get(message.queue_id + 1, 0)
-        offset = broker.broker.consumer_offset_manager.query_offset(group.name, message.topic, message.queue_id)
-        return message.queue_offset >= offset
 
     def _report_skipped(self, group: GroupWatch, message: LoggedMessage) -> None:
         self.report(

@@ -81,6 +81,8 @@ class LogAndQueuesAgree(Checker):
 
     def broker_loaded(self, broker: BrokerWatch) -> None:
         """Recovery must leave both in agreement."""
+        # A queue that has lost every message may be gone altogether.
+        self._next_offsets = {key: offset for key, offset in self._next_offsets.items() if key[0] != broker.name}
         for topic, queue_id, queue in broker.broker.store.consume_queues():
             self._next_offsets[broker.name, topic, queue_id] = queue.next_offset
         for message in broker.messages:

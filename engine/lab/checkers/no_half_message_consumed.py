@@ -3,10 +3,11 @@
 Anomaly: *ghost read*. A listener got a message before any call of the transaction listener had answered "commit" for
 it, or one for which only "rollback" was ever said.
 
-Fault model: any. The claim follows from cause and effect: what makes a half message visible is END_TRANSACTION, and the
-producer sends that after its listener has answered. RocketMQ promises no more than this. It does deliver a message
-twice when END_TRANSACTION arrives twice, or when a late one and the answer to a check-back both do; and a producer that
-says "rollback" first and "commit" when it is asked gets its message delivered after all.
+Fault model: any; but an administrator who commits by hand (``commit-half``) what no producer has committed breaks it,
+and is shown to: that is what the deed risks. The claim follows from cause and effect: what makes a half message visible
+is END_TRANSACTION, and the producer sends that after its listener has answered. RocketMQ promises no more than this. It
+does deliver a message twice when END_TRANSACTION arrives twice, or when a late one and the answer to a check-back both
+do; and a producer that says "rollback" first and "commit" when it is asked gets its message delivered after all.
 """
 
 from __future__ import annotations

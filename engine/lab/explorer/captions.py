@@ -1,15 +1,16 @@
 """What a stall does and why it matters, for people.
 
-Each step of the engine that ordered consumption passes has a line in :data:`STEPS`. What happened while the actor stood
-still is read from the run itself.
+Each step of the engine has a line in :data:`~engine.lab.explorer.step_texts.STEPS`. What happened while the actor stood
+still, or the process was dead, is read from the run itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from engine.lab.explorer.stall import Stall
+from engine.lab.explorer.stall import FOR_EVER_MS, Stall, StallKind
+from engine.lab.explorer.step_texts import STEPS
 
 if TYPE_CHECKING:
     from engine.lab.run import LabRun
@@ -21,102 +22,26 @@ Texts = Mapping[str, str]
 MEANWHILE_MAX = 8
 
 
-class StepText(NamedTuple):
-    """One label. ``zh``: the label in Chinese. ``why``: why standing still just there matters."""
-
-    zh: str
-    why_en: str
-    why_zh: str
-
-
-_HAS_CHECKED = (
-    "It believes what it last looked at; nobody tells it when that stops being true.",
-    "它相信刚才看到的状态；状态变了没有人通知它。",
-)
-_IN_HAND = (
-    "The messages are in its hand already: whoever gets the queue now does not see them there.",
-    "消息已经在它手里：此刻得到该队列的一方看不到这一点。",
-)
-_GIVING_UP = (
-    "The queue is between two owners: one has not let go, the other may already ask for it.",
-    "队列正处在两个拥有者之间：一方还没有放手，另一方可能已经来要。",
-)
-
-#: Label of a step -> what to say about it.
-STEPS: Mapping[str, StepText] = {
-    "checks whether the queue was dropped before consuming": StepText(
-        "检查队列是否已被放弃（消费前）",
-        "A consume request is under way, but no lock is held yet.",
-        "消费请求已经开始处理，但还没有持有任何锁。",
-    ),
-    "acquires lock message queue lock": StepText(
-        "获取 MessageQueue 本地锁",
-        "The local lock is what keeps a second worker of the process away from the queue.",
-        "本地锁阻止同一进程的另一个线程处理这个队列。",
-    ),
-    "checks the broker lock": StepText("检查 Broker 锁", *_HAS_CHECKED),
-    "checks whether to go on with the queue": StepText("检查是否继续处理该队列", *_HAS_CHECKED),
-    "takes messages": StepText(
-        "取出消息",
-        "All checks are behind it; the next messages of the tree will be its own.",
-        "所有检查都已通过；树里接下来的消息将归它。",
-    ),
-    "acquires lock process queue consume lock": StepText(
-        "获取 ProcessQueue 消费锁",
-        "The messages are taken out, but the consume lock, which a rebalance waits for, is not held.",
-        "消息已经取出，但重平衡要等待的消费锁还没有持有。",
-    ),
-    "checks whether the queue was dropped under the consume lock": StepText(
-        "持有消费锁时检查队列是否已被放弃",
-        "With the consume lock on, nobody can give the queue away now; without it, this check is all there is.",
-        "消费锁开启时此刻没有人能交出队列；没有它，这次检查就是全部保护。",
-    ),
-    "calls the listener": StepText(
-        "调用监听器",
-        "The last check is behind it: whatever becomes of the queue now, the listener will be called.",
-        "最后一次检查已过：无论队列之后怎样，监听器都会被调用。",
-    ),
-    "commits consumed messages": StepText("提交已消费的消息", *_IN_HAND),
-    "updates the offset": StepText(
-        "更新消费进度",
-        "The messages are consumed, but the progress does not say so yet: the next owner would begin with them again.",
-        "消息已经消费，但进度还没有更新：下一个拥有者会从它们重新开始。",
-    ),
-    "marks the process queue dropped": StepText("把 ProcessQueue 标记为已放弃", *_GIVING_UP),
-    "reads the offset to persist": StepText("读取要保存的进度", *_GIVING_UP),
-    "looks for cached messages before unlocking": StepText("解锁前查看是否还有缓存消息", *_GIVING_UP),
-    "unlocks the queue at the broker": StepText("在 Broker 上解锁队列", *_GIVING_UP),
-    "removes the process queue": StepText("移除 ProcessQueue", *_GIVING_UP),
-    "locks the queue at the broker": StepText("在 Broker 上锁定队列", *_GIVING_UP),
-    "notes the broker's answer in the process queues": StepText("把 Broker 的答复记入 ProcessQueue", *_HAS_CHECKED),
-    "adds the process queue": StepText("加入 ProcessQueue", *_GIVING_UP),
-    "raises the version of the subscription": StepText(
-        "提高订阅的版本号", "The other members learn later who is here.", "其他成员更晚才知道谁在这里。"
-    ),
-    "takes a pull request": StepText("取出拉取请求", "Nobody pulls the queue meanwhile.", "这段时间没有人拉取该队列。"),
-    "checks whether the queue was dropped before pulling": StepText("检查队列是否已被放弃（拉取前）", *_HAS_CHECKED),
-    "reads the offset to commit with the pull": StepText("读取随拉取提交的进度", *_HAS_CHECKED),
-    "puts messages into the process queue": StepText(
-        "把消息放入 ProcessQueue",
-        "Pulled messages arrive late: the queue may have another owner, or a second consume request.",
-        "拉到的消息晚到：队列可能已换了拥有者，或有了第二个消费请求。",
-    ),
-    "reads which queues to lock": StepText(
-        "读取要续期的队列", "Locks are not renewed meanwhile; leases go on running.", "这段时间锁不续期，租约照样流逝。"
-    ),
-    "checks whether messages wait": StepText("检查是否有消息在等待", *_HAS_CHECKED),
-    "checks whether the queue is ours again": StepText("检查队列是否又归自己（延迟解锁前）", *_GIVING_UP),
-    "checks whether the queue was dropped before locking": StepText("检查队列是否已被放弃（加锁前）", *_HAS_CHECKED),
-    "puts failed messages back": StepText("把失败的消息放回", *_IN_HAND),
-    "puts the messages in hand back": StepText("把手里的消息放回", *_IN_HAND),
-    "reads which queues to unlock": StepText("读取要解锁的队列", *_GIVING_UP),
-}
-
 #: Steps of other actors that are told when they happen during a stall, with what to say.
 _MILESTONES: Mapping[str, tuple[str, str]] = {
     "marks the process queue dropped": ("{actor} gives the queue up", "{actor} 放弃队列"),
     "unlocks the queue at the broker": ("{actor} unlocks it at the broker", "{actor} 在 Broker 上解锁"),
     "adds the process queue": ("{actor} takes a queue over", "{actor} 接管队列"),
+}
+
+#: (doing, outcome) of a bank's deed -> what to say about it.
+_BANK_DEEDS: Mapping[tuple[str, str], tuple[str, str]] = {
+    ("debit", "committed"): (
+        "{entry.bank} has debited {entry.account} with {entry.amount} ({entry.key})",
+        "{entry.bank} 已从 {entry.account} 扣款 {entry.amount}（{entry.key}）",
+    ),
+    ("credit", "committed"): (
+        "{entry.bank} has credited {entry.account} with {entry.amount} ({entry.key})",
+        "{entry.bank} 已给 {entry.account} 入账 {entry.amount}（{entry.key}）",
+    ),
+    ("credit", "duplicate"): ("{entry.bank} ignores {entry.key}, which it has", "{entry.bank} 忽略重复的 {entry.key}"),
+    ("check", "commit"): ("{entry.node} answers commit for {entry.key}", "{entry.node} 对 {entry.key} 回答提交"),
+    ("check", "rollback"): ("{entry.node} answers rollback for {entry.key}", "{entry.node} 对 {entry.key} 回答回滚"),
 }
 
 #: Of no interest on the node that stands still: it takes over its retry queues at that time.
@@ -130,20 +55,40 @@ def step_name(label: str) -> Texts:
 
 
 def caption_of(stall: Stall) -> Texts:
-    """Who stands still, where, for how long, and why that matters."""
-    who, label = stall.point.actor, stall.point.label
-    name = step_name(label)
-    if stall.whole_node:
-        node = stall.point.node
-        en = f"The whole process {node} stands still for {_duration(stall.ms)}, just before {who} «{name['en']}»."
-        zh = f"整个进程 {node} 停顿 {_duration(stall.ms)}，就在 {who}「{name['zh']}」之前。"
-    else:
-        en = f"{who} stands still for {_duration(stall.ms)}, just before it «{name['en']}»."
-        zh = f"{who} 停顿 {_duration(stall.ms)}，就在「{name['zh']}」之前。"
-    text = STEPS.get(label)
+    """Who stands still or dies, where, for how long, and why that matters."""
+    deed = _deed(stall)
+    text = STEPS.get(stall.point.label)
     if text is None:
-        return {"en": en, "zh": zh}
-    return {"en": f"{en} {text.why_en}", "zh": f"{zh}{text.why_zh}"}
+        return deed
+    if stall.kind is StallKind.CRASH:
+        return {"en": f"{deed['en']} {text.crash_en}".strip(), "zh": f"{deed['zh']}{text.crash_zh}"}
+    return {"en": f"{deed['en']} {text.why_en}", "zh": f"{deed['zh']}{text.why_zh}"}
+
+
+def _deed(stall: Stall) -> Texts:
+    who, node = stall.point.actor, stall.point.node
+    name, duration = step_name(stall.point.label), _duration(stall.ms)
+    match stall.kind:
+        case StallKind.HOLD:
+            return {
+                "en": f"{who} stands still for {duration}, just before it «{name['en']}».",
+                "zh": f"{who} 停顿 {duration}，就在「{name['zh']}」之前。",
+            }
+        case StallKind.PAUSE:
+            return {
+                "en": f"The whole process {node} stands still for {duration}, just before {who} «{name['en']}».",
+                "zh": f"整个进程 {node} 停顿 {duration}，就在 {who}「{name['zh']}」之前。",
+            }
+        case StallKind.CRASH:
+            again = _NEVER_AGAIN if stall.ms == FOR_EVER_MS else _AGAIN
+            return {
+                "en": f"{node} dies here, just before {who} «{name['en']}»{again['en'].format(duration)}.",
+                "zh": f"{node} 在这里被杀死，就在 {who}「{name['zh']}」之前{again['zh'].format(duration)}。",
+            }
+
+
+_AGAIN: Texts = {"en": ", and starts again {} later", "zh": "，{} 后重新启动"}
+_NEVER_AGAIN: Texts = {"en": ", and never starts again", "zh": "，再也没有启动"}
 
 
 def _duration(ms: int) -> str:
@@ -151,7 +96,10 @@ def _duration(ms: int) -> str:
 
 
 def meanwhile(run: LabRun, stall: Stall, begin_us: int) -> Texts:
-    """What the others did while it stood still, in a few words; empty when they did nothing worth telling."""
+    """What the others did while it stood still, in a few words; empty when they did nothing worth telling.
+
+    After a crash: what happened from then on, up to where ``run`` is; the next process knows nothing of the work.
+    """
     told_en: list[str] = []
     told_zh: list[str] = []
     for en, zh in _happened(run, stall, begin_us):
@@ -160,12 +108,17 @@ def meanwhile(run: LabRun, stall: Stall, begin_us: int) -> Texts:
             told_zh.append(zh)
     if not told_en:
         return {"en": "", "zh": ""}
-    return {"en": f"Meanwhile {', '.join(told_en)}.", "zh": f"其间 {'，'.join(told_zh)}。"}
+    begin = _AFTERWARDS if stall.kind is StallKind.CRASH else _MEANWHILE
+    return {"en": f"{begin['en']} {', '.join(told_en)}.", "zh": f"{begin['zh']} {'，'.join(told_zh)}。"}
+
+
+_MEANWHILE: Texts = {"en": "Meanwhile", "zh": "其间"}
+_AFTERWARDS: Texts = {"en": "Afterwards", "zh": "此后"}
 
 
 def _happened(run: LabRun, stall: Stall, begin_us: int) -> Iterator[tuple[str, str]]:
     """In the order of time."""
-    end_us = begin_us + stall.ms * 1_000
+    end_us = run.now_us if stall.kind is StallKind.CRASH else begin_us + stall.ms * 1_000
     history = run.world.history
     found: list[tuple[int, str, str]] = []
     for entry in run.world.lab.journal.entries:
@@ -183,6 +136,10 @@ def _happened(run: LabRun, stall: Stall, begin_us: int) -> Iterator[tuple[str, s
         for ended in history.consumes_ended
         if begin_us <= ended.time_us <= end_us
     ]
+    for deed in history.bank_entries:
+        texts = _BANK_DEEDS.get((deed.doing, deed.outcome))
+        if texts is not None and begin_us <= deed.time_us <= end_us:
+            found.append((deed.event, texts[0].format(entry=deed), texts[1].format(entry=deed)))
     found.sort(key=lambda one: one[0])
     for _, en, zh in found:
         yield en, zh

@@ -35,6 +35,8 @@ LIFTS_MAX = 60
 LIFT_REACH = 3
 #: Schedules of the search on the stage that follows when the stage does not do what the rehearsal did.
 STAGE_SCHEDULES_MAX = 3_000
+#: What else is broken in the end, at most.
+LATER_MAX = 3
 #: Virtual time between the place to which a finding's link leads and its first hold.
 LEAD_US = 100_000
 
@@ -95,7 +97,7 @@ class Hold(NamedTuple):
             "label": step_name(point.label),
             "occurrence": point.occurrence,
             "ms": self.stall.ms,
-            "whole_node": self.stall.whole_node,
+            "kind": self.stall.kind.value,
             "event": self.event,
             "time_us": self.time_us,
             "caption": dict(self.caption),
@@ -109,12 +111,14 @@ class Finding:
 
     :ivar link: leads to the run just before its first hold; played on, it does the holds and stops at the violation.
     :ivar end_link: leads to the violation.
+    :ivar later: what else is broken when the story is played to its end; only where the search looks that far.
     """
 
     holds: tuple[Hold, ...]
     violation: Violation
     link: str
     end_link: str
+    later: tuple[Violation, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
@@ -123,6 +127,7 @@ class Finding:
             "violation": self.violation.to_dict(),
             "link": self.link,
             "end_link": self.end_link,
+            "later": [violation.to_dict() for violation in self.later],
         }
 
 
@@ -259,9 +264,20 @@ class Exploration:
                     )
                     for begun in outcome.begun
                 )
-                return Finding(holds, violation, self._link_before(run, outcome), link_of(run))
+                link, end_link = self._link_before(run, outcome), link_of(run)
+                return Finding(holds, violation, link, end_link, self._broken_later(run, violation))
         except LabError:
             return None
+
+    def _broken_later(self, run: LabRun, first: Violation) -> tuple[Violation, ...]:
+        """Play ``run`` to the end of the story."""
+        setting = self.plan.setting
+        if setting.look_until_us is None:
+            return ()
+        run.stops_at_violations = False
+        run.run_to_time(setting.look_until_us)
+        counted = [one for one in run.violations if one.checker in setting.wanted and one != first]
+        return tuple(counted[:LATER_MAX])
 
     def _link_before(self, run: LabRun, outcome: Outcome) -> str:
         """To a moment before the first hold, or to the beginning of the window."""

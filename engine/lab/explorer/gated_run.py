@@ -20,7 +20,7 @@ from engine.runtime.lab_event import LabEvent
 from engine.runtime.lab_loop import LabLoop
 
 #: Labels of a task's events that announce no access to shared state.
-_NO_STEPS = frozenset({"", "starts", "timer"})
+_NO_STEPS = frozenset({"starts", "timer"})
 #: Virtual time that passes after the story is told, for what may still be on its way.
 GRACE_US = 200_000
 NEVER_US = 1 << 60
@@ -47,7 +47,7 @@ class PlannedCommand(NamedTuple):
 class Outcome:
     """What one schedule led to.
 
-    :ivar points: the step points that were passed, in order.
+    :ivar steps: actor and label of the step points that were passed, in order.
     :ivar later: index of the first point that was passed after the last stall had begun; 0 without stalls.
     :ivar begun: the stalls that took effect. One whose point never came did not.
     :ivar commands: all that was done to the world, to be repeated.
@@ -55,12 +55,22 @@ class Outcome:
     :ivar events: how many events ran.
     """
 
-    points: tuple[StepPoint, ...]
+    steps: tuple[tuple[str, str], ...]
     later: int
     begun: tuple[BegunStall, ...]
     commands: tuple[TimedCommand, ...]
     violation: Violation | None
     events: int
+
+    @property
+    def points(self) -> tuple[StepPoint, ...]:
+        """The step points that were passed, in order."""
+        counts: dict[tuple[str, str], int] = {}
+        points: list[StepPoint] = []
+        for step in self.steps:
+            counts[step] = occurrence = counts.get(step, 0) + 1
+            points.append(StepPoint(*step, occurrence))
+        return tuple(points)
 
 
 class Watch(Protocol):
@@ -108,16 +118,19 @@ class GatedRun:
         self._agenda = list(plan)
         self._waiting: dict[tuple[str, str, int], Stall] = {stall.point: stall for stall in stalls}
         assert len(self._waiting) == len(stalls), "two stalls at one point"
-        self._counts: dict[tuple[str, str], int] = {}
-        self._points: list[StepPoint] = []
+        #: Actors and labels of the stalls that have not begun: steps that are to be counted.
+        self._counted = [point[:2] for point in self._waiting]
+        self._steps: list[tuple[str, str]] = []
         self._later = 0
         self._begun: list[BegunStall] = []
         self._commands: list[TimedCommand] = []
         self._next: Stall | None = None
         self._violation: Violation | None = None
 
-    def run(self, begin_us: int, end_us: int) -> Outcome:
-        """Run everything that is due by ``end_us``, or up to the first violation; stalls only from ``begin_us`` on.
+    def run(self, begin_us: int, end_us: int, last_us: int = 0) -> Outcome:
+        """Run everything that is due by ``end_us`` (by ``last_us``, where that is later), or up to the first violation.
+
+        Stalls begin only between ``begin_us`` and ``end_us``.
 
         Raises :class:`CommandRefused` when something planned cannot be done although nobody stands still.
         """
@@ -129,8 +142,10 @@ class GatedRun:
             self._run_to(end_us)
         finally:
             self._loop.schedule.gate = None
+        if last_us > end_us and self._violation is None:
+            self._run_to(last_us)
         return Outcome(
-            tuple(self._points),
+            tuple(self._steps),
             self._later,
             tuple(self._begun),
             tuple(self._commands),
@@ -168,21 +183,22 @@ class GatedRun:
         actor = event.actor
         if label in _NO_STEPS or actor.node.name not in self._nodes or "->" in actor.name:
             return True
-        key = (actor.name, label)
-        occurrence = self._counts.get(key, 0) + 1
-        stall = self._waiting.pop((*key, occurrence), None) if self._waiting else None
-        if stall is not None:
-            self._next = stall
-            return False
-        self._counts[key] = occurrence
-        self._points.append(StepPoint(*key, occurrence))
+        step = (actor.name, label)
+        if step in self._counted:
+            stall = self._waiting.get((*step, self._steps.count(step) + 1))
+            if stall is not None:
+                self._next = stall
+                return False
+        self._steps.append(step)
         return True
 
     def _begin_stall(self) -> None:
         stall, self._next = self._next, None
         assert stall is not None, "only a stall stops the run"
+        del self._waiting[stall.point]
+        self._counted.remove(stall.point[:2])
         now_us = self._loop.now_us
-        self._later = len(self._points)
+        self._later = len(self._steps)
         self._grace_end_us = NEVER_US
         self._stalled_until_us = max(self._stalled_until_us, now_us + stall.ms * 1_000)
         self._begun.append(BegunStall(stall, self._loop.event_number, now_us))

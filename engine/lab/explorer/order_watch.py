@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from engine.lab.checkers.no_call_after_takeover import holds_queue
 from engine.lab.checkers.violation import Anomaly, Violation
+from engine.lab.history import ConsumeBegan, ConsumeEnded
 from engine.protocol.message_queue import MessageQueue
 
 if TYPE_CHECKING:
-    from engine.lab.history import ConsumeBegan
     from engine.lab.world import ScenarioWorld
 
-_Entry = TypeVar("_Entry")
+_Entry = TypeVar("_Entry", bound="ConsumeBegan | ConsumeEnded")
 
 #: (group, broker, topic, queue id)
 _Queue = tuple[str, str, str, int]
@@ -27,16 +27,16 @@ _DONE = ("success", "commit")
 
 
 class _Noticed(list[_Entry]):
-    """A list that says when something was appended."""
+    """A list that also appends to ``news``."""
 
-    def __init__(self, news: list[None], entries: Iterable[_Entry]) -> None:
+    def __init__(self, news: list[ConsumeBegan | ConsumeEnded], entries: Iterable[_Entry]) -> None:
         super().__init__(entries)
         self._news = news
 
     def append(self, entry: _Entry) -> None:
         """See ``list``."""
         super().append(entry)
-        self._news.append(None)
+        self._news.append(entry)
 
 
 class OrderWatch:
@@ -49,15 +49,12 @@ class OrderWatch:
     def __init__(self, world: ScenarioWorld, expected: int = 0, first_offset: int = 0) -> None:
         history = world.history
         self._world = world
-        news: list[None] = []
+        news: list[ConsumeBegan | ConsumeEnded] = []
         history.consumes_began = _Noticed(news, history.consumes_began)
         history.consumes_ended = _Noticed(news, history.consumes_ended)
         self._news = news
         #: The length of a list, asked for in C: this is called after every event.
         self.has_news: Callable[[], object] = news.__len__
-        self._history = history
-        self._began = len(history.consumes_began)
-        self._ended = len(history.consumes_ended)
         self._first_offset = first_offset
         self._missing = expected
         self._in_hand_count = 0
@@ -74,24 +71,22 @@ class OrderWatch:
 
     def look(self) -> Violation | None:
         """What the last events broke."""
+        violation = None
+        for entry in self._news:
+            if isinstance(entry, ConsumeEnded):
+                self._end(entry)
+            else:
+                violation = violation or self._begin(entry)
         self._news.clear()
-        history = self._history
-        while self._ended < len(history.consumes_ended):
-            entry = history.consumes_ended[self._ended]
-            self._ended += 1
-            queue = (entry.group, entry.broker, entry.topic, entry.queue_id)
-            if self._in_hand.get(queue, {}).pop(entry.queue_offset, None) is not None:
-                self._in_hand_count -= 1
-            if entry.result in _DONE and entry.queue_offset == self._next.get(queue, self._first_offset):
-                self._next[queue] = entry.queue_offset + 1
-                self._missing -= 1
-        while self._began < len(history.consumes_began):
-            began = history.consumes_began[self._began]
-            self._began += 1
-            violation = self._begin(began)
-            if violation is not None:
-                return violation
-        return None
+        return violation
+
+    def _end(self, entry: ConsumeEnded) -> None:
+        queue = (entry.group, entry.broker, entry.topic, entry.queue_id)
+        if self._in_hand.get(queue, {}).pop(entry.queue_offset, None) is not None:
+            self._in_hand_count -= 1
+        if entry.result in _DONE and entry.queue_offset == self._next.get(queue, self._first_offset):
+            self._next[queue] = entry.queue_offset + 1
+            self._missing -= 1
 
     def _begin(self, entry: ConsumeBegan) -> Violation | None:
         queue = (entry.group, entry.broker, entry.topic, entry.queue_id)
@@ -107,7 +102,7 @@ class OrderWatch:
                     f"{entry.node} begins {entry.key} while {other[0]} still has offset {offset} in hand.",
                     f"{entry.node} 开始消费 {entry.key}，而 {other[0]} 手里还有偏移量 {offset} 的消息。",
                 )
-        following = max([self._next.get(queue, self._first_offset), *(offset + 1 for offset in in_hand)])
+        following = max([self._next.get(queue, self._first_offset), *[offset + 1 for offset in in_hand]])
         in_hand[entry.queue_offset] = call
         self._in_hand_count += 1
         if entry.queue_offset > following:

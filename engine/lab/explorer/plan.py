@@ -1,30 +1,43 @@
-"""Makes a plan of what a person asks for: which locks are off, how many stalls, which part of the story."""
+"""Makes a plan of what a person asks for: which locks are off, how many stalls and crashes, which part of the story."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.lab import refusal_texts as texts
+from engine.lab.checkers import CHECKERS
 from engine.lab.command import Command, parse_command
 from engine.lab.errors import LabError
 from engine.lab.explorer.exploration import ExplorationPlan, Where
 from engine.lab.explorer.gated_run import PlannedCommand
 from engine.lab.explorer.search import SearchBounds
-from engine.lab.explorer.stage import ORDER_CHECKERS, StageSetting
-from engine.lab.scenario import Role, Scenario
-from engine.lab.switches import SWITCHES
+from engine.lab.explorer.stage import ORDER_CHECKERS, SERVERS, TRANSFER_CHECKERS, StageSetting
+from engine.lab.explorer.stall import FOR_EVER_MS
+from engine.lab.scenario import Role, Scenario, SettingValue
+from engine.lab.switches import IDEMPOTENT_CONSUMER, SWITCHES
 
 #: Bounds of what may be asked for.
 STALLS_MAX = 3
+CRASHES_MAX = 2
 DURATIONS_MAX = 4
 HOLD_MS_MAX = 600_000
 SCHEDULES_MAX = 5_000_000
 #: How long a stall lasts unless something else is asked for: longer than the second for which a rebalance waits for
 #: the consume lock, and than the timers of a scenario made for the search.
 DEFAULT_HOLD_MS = 2_000
+#: How many stalls one schedule has where order is searched for; and where money is, besides one crash.
+DEFAULT_ORDER_STALLS = 2
+DEFAULT_MONEY_STALLS = 1
+#: How long after its crash a process starts again.
+DEFAULT_RESTART_MS = 2_000
 #: How long the window is at least, besides the stalls: for whoever acts late.
 _TAIL_MS = 5_000
+#: Where money is searched for, stalls begin until so long after the last transfer was sent, and all that they delay.
+_MONEY_TAIL_MS = 1_000
+#: Roles by the words with which several nodes are asked for.
+_SEVERAL = {"producers": Role.PRODUCER, "consumers": Role.CONSUMER}
 
 
 class ExplorationRefused(LabError):
@@ -33,70 +46,185 @@ class ExplorationRefused(LabError):
 
 @dataclass(frozen=True, slots=True)
 class ExplorationRequest:
-    """What to search.
+    """What to search. None means: as is usual for this scenario.
 
     :ivar seed: None: the scenario's.
     :ivar without: names of :data:`~engine.lab.switches.SWITCHES` that are off.
+    :ivar max_stalls: how many holds and pauses one schedule has at most; None: two where order is searched for, one
+        where money is.
     :ivar hold_ms: durations of stalls of single actors; empty with ``pause_ms``: none; empty without: 2 s.
     :ivar pause_ms: durations of stalls of whole nodes.
+    :ivar max_crashes: how many crashes one schedule has at most, besides the stalls; None: one where money is searched
+        for or ``crash`` names somebody, else none.
+    :ivar crash: who may crash: names of nodes, ``producers``, ``consumers``; empty: producers and consumers.
+    :ivar restart_ms: how long after its crash a process starts again; 0: never; empty: 2 s.
     :ivar forced_unlocks: (virtual ms, consumer, queue id).
-    :ivar from_ms, to_ms: the window; None: from the start of the last consumer on, until all stalls can be over.
+    :ivar from_ms, to_ms: the window in which stalls begin; None: from the start of the last consumer on, until all
+        stalls can be over; where money is searched for: from the first message on, until a while after the last one.
+    :ivar settings: (node, name, value): settings that count from the beginning, checked already.
     """
 
     scenario: Scenario
     seed: int | None = None
     without: tuple[str, ...] = ()
-    max_stalls: int = 2
+    max_stalls: int | None = None
     hold_ms: tuple[int, ...] = ()
     pause_ms: tuple[int, ...] = ()
+    max_crashes: int | None = None
+    crash: tuple[str, ...] = ()
+    restart_ms: tuple[int, ...] = ()
     forced_unlocks: tuple[tuple[int, str, int], ...] = ()
     from_ms: int | None = None
     to_ms: int | None = None
+    settings: tuple[tuple[str, str, SettingValue], ...] = ()
     where: Where | None = None
     random_schedules: int = 0
     max_schedules: int = 1_000_000
 
 
+def searched_checkers(scenario: Scenario) -> tuple[str, ...]:
+    """What a search of ``scenario`` looks for; empty: there is nothing to look for."""
+    found = tuple(name for name in TRANSFER_CHECKERS if CHECKERS[name].applies(scenario))
+    if found:
+        return found
+    return ORDER_CHECKERS if any(spec.orderly for spec in scenario.of_role(Role.CONSUMER)) else ()
+
+
+def useful_switches(scenario: Scenario) -> tuple[str, ...]:
+    """Names of the switches that make a difference to what a search of ``scenario`` looks for."""
+    if searched_checkers(scenario) == ORDER_CHECKERS:
+        return tuple(name for name in SWITCHES if name != IDEMPOTENT_CONSUMER)
+    return (IDEMPOTENT_CONSUMER,) if any(spec.bank for spec in scenario.of_role(Role.CONSUMER)) else ()
+
+
 def make_plan(request: ExplorationRequest) -> ExplorationPlan:
     """Raises :class:`ExplorationRefused`, ``CommandRefused``."""
     scenario = request.scenario
-    consumers = scenario.of_role(Role.CONSUMER)
-    if not any(spec.orderly for spec in consumers):
-        raise ExplorationRefused(texts.NOTHING_ORDERLY, scenario=scenario.name)
+    wanted = searched_checkers(scenario)
+    if not wanted:
+        raise ExplorationRefused(texts.NOTHING_TO_SEARCH, scenario=scenario.name)
+    _check_names(request)
+    bounds = _bounds(request, wanted)
+    begin_us, end_us = _window(request, bounds, wanted)
+    is_order = wanted == ORDER_CHECKERS
+    setting = StageSetting(
+        scenario=_with_settings(scenario, request.settings),
+        seed=scenario.seed if request.seed is None else request.seed,
+        commands=tuple(_commands(request)),
+        begin_us=begin_us,
+        end_us=end_us,
+        wanted=wanted,
+        # What is missing in the end shows only there.
+        look_until_us=None if is_order else scenario.duration_ms * 1_000,
+        crash_nodes=bounds.crash_nodes,
+        settings=tuple(_setting(*one) for one in request.settings),
+        source=scenario,
+    )
+    return ExplorationPlan(setting, bounds, request.where, request.random_schedules)
+
+
+def _check_names(request: ExplorationRequest) -> None:
     for name in request.without:
         if name not in SWITCHES:
             raise ExplorationRefused(texts.NO_SWITCH, name=name, known=", ".join(SWITCHES))
+    consumers = request.scenario.of_role(Role.CONSUMER)
     for _, name, _ in request.forced_unlocks:
         if all(spec.name != name for spec in consumers):
             raise ExplorationRefused(texts.NO_NODE, name=name, known=", ".join(spec.name for spec in consumers))
+
+
+# --- how much ------------------------------------------------------------------------------------------------------
+
+
+def _bounds(request: ExplorationRequest, wanted: tuple[str, ...]) -> SearchBounds:
+    is_order = wanted == ORDER_CHECKERS
     hold_ms = request.hold_ms or (() if request.pause_ms else (DEFAULT_HOLD_MS,))
-    _within("max_stalls", request.max_stalls, 0, STALLS_MAX)
+    max_stalls, max_crashes = request.max_stalls, request.max_crashes
+    if max_stalls is None:
+        max_stalls = DEFAULT_ORDER_STALLS if is_order else DEFAULT_MONEY_STALLS
+    if max_crashes is None:
+        max_crashes = 0 if is_order and not request.crash else 1
+    _within("max_stalls", max_stalls, 0, STALLS_MAX)
+    _within("max_crashes", max_crashes, 0, CRASHES_MAX)
     for ms in (*hold_ms, *request.pause_ms):
         _within("ms", ms, 1, HOLD_MS_MAX)
+    for ms in request.restart_ms:
+        _within("restart_ms", ms, FOR_EVER_MS, HOLD_MS_MAX)
     _within("durations", len(hold_ms) + len(request.pause_ms), 1, DURATIONS_MAX)
+    _within("restart durations", len(request.restart_ms), 0, DURATIONS_MAX)
     _within("schedules", request.max_schedules, 1, SCHEDULES_MAX)
     _within("random schedules", request.random_schedules, 0, SCHEDULES_MAX)
-    begin_ms = request.from_ms if request.from_ms is not None else max(spec.start_ms for spec in consumers)
-    stalled_ms = request.max_stalls * max(*hold_ms, *request.pause_ms, 0)
-    end_ms = request.to_ms if request.to_ms is not None else begin_ms + stalled_ms + _TAIL_MS
+    return SearchBounds(
+        max_stalls,
+        hold_ms,
+        request.pause_ms,
+        request.max_schedules,
+        max_crashes,
+        _crash_nodes(request) if max_crashes else (),
+        (request.restart_ms or (DEFAULT_RESTART_MS,)) if max_crashes else (),
+    )
+
+
+def crashable_nodes(scenario: Scenario) -> tuple[str, ...]:
+    """Whose processes a search may kill: only clients have steps."""
+    return tuple(spec.name for spec in scenario.nodes if spec.role not in SERVERS)
+
+
+def _crash_nodes(request: ExplorationRequest) -> tuple[str, ...]:
+    known = crashable_nodes(request.scenario)
+    names: dict[str, None] = {}
+    for name in request.crash or known:
+        if name in _SEVERAL:
+            names |= dict.fromkeys(spec.name for spec in request.scenario.of_role(_SEVERAL[name]))
+        elif name in known:
+            names[name] = None
+        else:
+            raise ExplorationRefused(texts.NO_NODE, name=name, known=", ".join((*known, *_SEVERAL)))
+    return tuple(names)
+
+
+# --- when ----------------------------------------------------------------------------------------------------------
+
+
+def _window(request: ExplorationRequest, bounds: SearchBounds, wanted: tuple[str, ...]) -> tuple[int, int]:
+    """Begin and end in microseconds."""
+    scenario = request.scenario
+    stalled_ms = bounds.max_stalls * max(*bounds.hold_ms, *bounds.pause_ms, 0)
+    stalled_ms += bounds.max_crashes * max(bounds.restart_ms, default=0)
+    if wanted == ORDER_CHECKERS:
+        begin_ms = max(spec.start_ms for spec in scenario.of_role(Role.CONSUMER))
+        end_ms = (begin_ms if request.from_ms is None else request.from_ms) + stalled_ms + _TAIL_MS
+    else:
+        begin_ms, end_ms = _traffic_window(scenario)
+        end_ms += stalled_ms
+    if request.from_ms is not None:
+        begin_ms = request.from_ms
+    if request.to_ms is not None:
+        end_ms = request.to_ms
     end_ms = min(end_ms, scenario.duration_ms)
     if not 0 <= begin_ms < end_ms:
         raise ExplorationRefused(texts.EMPTY_WINDOW, begin=begin_ms, end=end_ms, duration=scenario.duration_ms)
-    setting = StageSetting(
-        scenario=scenario,
-        seed=scenario.seed if request.seed is None else request.seed,
-        commands=tuple(_commands(request)),
-        begin_us=begin_ms * 1_000,
-        end_us=end_ms * 1_000,
-        wanted=ORDER_CHECKERS,
-    )
-    bounds = SearchBounds(request.max_stalls, hold_ms, request.pause_ms, request.max_schedules)
-    return ExplorationPlan(setting, bounds, request.where, request.random_schedules)
+    return begin_ms * 1_000, end_ms * 1_000
+
+
+def _traffic_window(scenario: Scenario) -> tuple[int, int]:
+    """From the first message on, until a while after the last, in milliseconds."""
+    begin_ms, end_ms = scenario.duration_ms, 0
+    for spec in scenario.of_role(Role.PRODUCER):
+        for traffic in spec.traffic:
+            if traffic.count:
+                first_ms = max(spec.start_ms, traffic.start_ms)
+                begin_ms = min(begin_ms, first_ms)
+                end_ms = max(end_ms, first_ms + (traffic.count - 1) * traffic.every_ms + _MONEY_TAIL_MS)
+    return (begin_ms, end_ms) if begin_ms < end_ms else (0, scenario.duration_ms)
 
 
 def _within(name: str, value: int, low: int, high: int) -> None:
     if not low <= value <= high:
         raise ExplorationRefused(texts.OUT_OF_BOUNDS, name=name, value=value, low=low, high=high)
+
+
+# --- what is done in every schedule --------------------------------------------------------------------------------
 
 
 def _commands(request: ExplorationRequest) -> list[PlannedCommand]:
@@ -109,6 +237,21 @@ def _commands(request: ExplorationRequest) -> list[PlannedCommand]:
 
 def _lock_switch(name: str) -> Command:
     return parse_command({"kind": "lock-switch", "lock": name, "on": False})
+
+
+def _setting(node: str, name: str, value: SettingValue) -> Command:
+    return parse_command({"kind": "setting", "target": node, "name": name, "value": value})
+
+
+def _with_settings(scenario: Scenario, settings: Sequence[tuple[str, str, SettingValue]]) -> Scenario:
+    """The scenario as if ``settings`` stood in it."""
+    changed: dict[str, dict[str, SettingValue]] = {}
+    for node, name, value in settings:
+        changed.setdefault(node, {})[name] = value
+    nodes = tuple(
+        dataclasses.replace(spec, settings={**spec.settings, **changed.get(spec.name, {})}) for spec in scenario.nodes
+    )
+    return dataclasses.replace(scenario, nodes=nodes)
 
 
 def explain_nothing(plan: ExplorationPlan, without: Sequence[str]) -> Mapping[str, str] | None:

@@ -8,16 +8,18 @@ them. What is found here is tried on the stage (:mod:`engine.lab.explorer.stage`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.client.default_mq_push_consumer import DefaultMQPushConsumer
 from engine.client.message_queue_selector import SelectMessageQueueByConsistentHash, select_message_queue_by_hash
+from engine.lab import refusal_texts as texts
 from engine.lab.command import Command
 from engine.lab.consumer_role import ConsumerRole
+from engine.lab.errors import LabError
 from engine.lab.explorer.gated_run import GatedRun, Outcome
 from engine.lab.explorer.order_watch import OrderWatch
-from engine.lab.explorer.rehearsal_broker import RehearsalBroker
+from engine.lab.explorer.rehearsal_broker import QueueArrivals, RehearsalBroker
 from engine.lab.explorer.rehearsal_consumer import Configs, RehearsalConsumer
 from engine.lab.explorer.stage import StageSetting, is_watched_lightly
 from engine.lab.explorer.stall import Stalls
@@ -28,19 +30,21 @@ from engine.lab.switches import BROKER_LOCK
 from engine.lab.world import ScenarioWorld
 from engine.protocol.message import Message
 from engine.protocol.message_queue import MessageQueue
-from engine.protocol.names import retry_topic
-from engine.protocol.permission import PERM_READ_WRITE
-from engine.protocol.topic_route_data import MASTER_ID, BrokerData, QueueData, TopicRouteData
+from engine.runtime.lab_actor import LabActor
 from engine.runtime.lab_runtime import LabWorld
+from engine.runtime.lab_short_cuts import LabShortCuts
 
 if TYPE_CHECKING:
     from engine.lab.node_role import LabNodeRole
 
 #: Commands that mean the same here as on the stage.
 COMMANDS = ("hold", "release", "pause-node", "resume-node", "lock-switch", "forced-unlock")
-_CLUSTER = "DefaultCluster"
 #: A producer's first message comes so many latencies later: it asks for the route and connects, each there and back.
 FIRST_SEND_LATENCIES = 6
+
+
+class CannotRehearse(LabError):
+    """A schedule of the rehearsal would say nothing about the stage."""
 
 
 def can_rehearse(setting: StageSetting) -> bool:
@@ -61,7 +65,7 @@ class RehearsalConsumerRole(ConsumerRole):
 
     def _make_consumer(self, settings: dict[str, Any]) -> DefaultMQPushConsumer:
         world = self.world
-        return RehearsalConsumer(self.runtime, self.spec.group, world.broker, world.routes, settings, world.configs)
+        return RehearsalConsumer(self.runtime, self.spec.group, world.broker, settings, world.configs)
 
 
 class Arrival(NamedTuple):
@@ -88,14 +92,18 @@ class RehearsalWorld(ScenarioWorld):
         # Nobody reads a journal here.
         self.lab.loop.on_event = None
         self.nodes: dict[str, LabNodeRole] = {}
-        broker_node = self.lab.loop.start_node(rehearsal.broker_name)
-        self.broker = RehearsalBroker(self.lab.loop, broker_node, rehearsal.latency_us, rehearsal.setting.end_us)
+        self.broker = RehearsalBroker(
+            self.lab.loop,
+            LabShortCuts(self.lab.loop),
+            rehearsal.broker_name,
+            rehearsal.latency_us,
+            rehearsal.setting.end_us,
+            rehearsal.queues,
+            rehearsal.arrivals,
+        )
         self.broker.lock_manager.enabled = BROKER_LOCK not in self.switched_off
         self.name_server_address = self.broker.name_server
-        self.routes = rehearsal.routes
         self.configs = rehearsal.configs
-        for arrival in rehearsal.arrivals:
-            self.broker.store_at(*arrival)
         for spec in scenario.of_role(Role.CONSUMER):
             self.nodes[spec.name] = RehearsalConsumerRole(self, spec)
         for role in self.nodes.values():
@@ -104,37 +112,50 @@ class RehearsalWorld(ScenarioWorld):
 
     def apply(self, command: Command) -> None:
         """Do it, as on the stage."""
-        if command.kind == "lock-switch" and command.value["lock"] == BROKER_LOCK:
+        actor = self._find_actor(command.target) if command.kind == "hold" else None
+        if actor is not None:
+            # As the stage does it, without noting it for pictures: this happens in every schedule.
+            duration_ms = command.value["ms"]
+            assert isinstance(duration_ms, int)
+            self.lab.loop.hold(actor, duration_ms * 1_000)
+        elif command.kind == "lock-switch" and command.value["lock"] == BROKER_LOCK:
             self.broker.lock_manager.enabled = bool(command.value["on"])
         else:
             apply_command(self, command)
 
+    def _find_actor(self, name: str) -> LabActor | None:
+        node = self.lab.loop.nodes[name.partition("/")[0]]
+        return next((task.actor for task in node.tasks if task.actor.name == name and not task.done()), None)
+
 
 class Rehearsal:
     """:ivar setting: what all schedules have in common.
+
+    Raises :class:`CannotRehearse`.
 
     :ivar arrivals: the messages of the scenario's producers.
     """
 
     def __init__(self, setting: StageSetting) -> None:
         scenario = setting.scenario
+        if not can_rehearse(setting):
+            raise CannotRehearse(texts.CANNOT_REHEARSE, scenario=scenario.name)
         self.setting = setting
         self.latency_us = round(scenario.latency_ms * 1_000)
         self.broker_name = scenario.of_role(Role.BROKER)[0].name
-        self.routes = {topic.name: _route(self.broker_name, topic.queues) for topic in scenario.topics}
-        for spec in scenario.of_role(Role.CONSUMER):
-            # Nothing is ever given back here, so retry topics have no queues.
-            self.routes[retry_topic(spec.group)] = _route(self.broker_name, 0)
-        self.arrivals = tuple(self._arrivals())
+        self.queues = {
+            topic.name: tuple(MessageQueue(topic.name, self.broker_name, number) for number in range(topic.queues))
+            for topic in scenario.topics
+        }
+        self.arrivals = _by_queue(self._arrivals())
         #: What schedules share of their consumers.
         self.configs: dict[str, Configs] = {}
 
     def _arrivals(self) -> Iterator[Arrival]:
         """A producer sends one message after the other, each when the one before is acknowledged."""
-        topics = {topic.name: topic.queues for topic in self.setting.scenario.topics}
         for spec in self.setting.scenario.of_role(Role.PRODUCER):
             for traffic in spec.traffic:
-                queues = [MessageQueue(traffic.topic, self.broker_name, n) for n in range(topics[traffic.topic])]
+                queues = self.queues[traffic.topic]
                 free_us = traffic.start_ms * 1_000 + FIRST_SEND_LATENCIES * self.latency_us
                 for number in range(traffic.count):
                     planned_us = (traffic.start_ms + number * traffic.every_ms) * 1_000
@@ -158,7 +179,17 @@ class Rehearsal:
             return run.run(setting.begin_us, setting.end_us)
 
 
-def _queue_of(traffic: TrafficSpec, queues: list[MessageQueue], number: int) -> MessageQueue:
+def _by_queue(arrivals: Iterable[Arrival]) -> dict[MessageQueue, QueueArrivals]:
+    queues: dict[MessageQueue, list[Arrival]] = {}
+    for arrival in sorted(arrivals, key=lambda arrival: arrival.time_us):
+        queues.setdefault(arrival.queue, []).append(arrival)
+    return {
+        queue: QueueArrivals(tuple(one.time_us for one in found), tuple(one.key for one in found))
+        for queue, found in queues.items()
+    }
+
+
+def _queue_of(traffic: TrafficSpec, queues: Sequence[MessageQueue], number: int) -> MessageQueue:
     message = Message(traffic.topic, b"")
     match traffic.queue:
         case "by-hash":
@@ -169,10 +200,3 @@ def _queue_of(traffic: TrafficSpec, queues: list[MessageQueue], number: int) -> 
             return queues[number % len(queues)]
         case _:
             return queues[int(traffic.queue) % len(queues)]
-
-
-def _route(broker_name: str, queues: int) -> TopicRouteData:
-    return TopicRouteData(
-        queue_datas=[QueueData(broker_name, queues, queues, PERM_READ_WRITE)] if queues else [],
-        broker_datas=[BrokerData(_CLUSTER, broker_name, {MASTER_ID: "10.0.0.1:10911"})],
-    )

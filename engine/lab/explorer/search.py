@@ -1,4 +1,5 @@
-"""Stall-bounded search: all schedules with no stall, then all with one, then all with two ...
+"""Stall-bounded search: all schedules with no stall, then all with one, then all with two ... Crashes count as stalls
+here, with a bound of their own.
 
 A bug that needs few untimely pauses is found soon, and what is found is short. The idea is that of context-bounded
 search (Musuvathi and Qadeer, CHESS); bounding stalls instead of preemptions fits a world in which time passes only when
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from engine.lab.explorer.gated_run import Outcome
-from engine.lab.explorer.stall import Stall, Stalls, StepPoint
+from engine.lab.explorer.stall import Stall, StallKind, Stalls, StepPoint
 
 #: Runs one schedule from the beginning.
 Execute = Callable[[Stalls], Outcome]
@@ -29,16 +30,28 @@ FOUND_MAX = 100
 class SearchBounds:
     """What a search covers.
 
-    :ivar max_stalls: how many stalls one schedule has at most.
+    :ivar max_stalls: how many holds and pauses one schedule has at most.
     :ivar hold_ms: for how long an actor stands still; each of them is tried at each point.
     :ivar pause_ms: the same for whole nodes.
     :ivar max_schedules: how many schedules are run at most.
+    :ivar max_crashes: how many crashes one schedule has at most, besides the stalls.
+    :ivar crash_nodes: which nodes may crash.
+    :ivar restart_ms: how long after its crash a process starts again;
+        :data:`~engine.lab.explorer.stall.FOR_EVER_MS`: never. Each of them is tried.
     """
 
     max_stalls: int = 2
     hold_ms: tuple[int, ...] = (2_000,)
     pause_ms: tuple[int, ...] = ()
     max_schedules: int = 1_000_000
+    max_crashes: int = 0
+    crash_nodes: tuple[str, ...] = ()
+    restart_ms: tuple[int, ...] = ()
+
+    @property
+    def max_depth(self) -> int:
+        """How many stalls and crashes one schedule has at most."""
+        return self.max_stalls + self.max_crashes
 
 
 class Found(NamedTuple):
@@ -78,6 +91,10 @@ class _Branch(NamedTuple):
     points: tuple[StepPoint, ...]
 
 
+#: Duration in milliseconds, and what lasts so long.
+_Kind = tuple[int, StallKind]
+
+
 class StallSearch:
     """:ivar state: see :class:`SearchState`."""
 
@@ -86,16 +103,19 @@ class StallSearch:
         self._bounds = bounds
         #: Each point once: the branches of a depth have hundreds of them each, mostly the same.
         self._points: dict[StepPoint, StepPoint] = {}
-        self._kinds = [(ms, False) for ms in bounds.hold_ms] + [(ms, True) for ms in bounds.pause_ms]
+        self._stalls = [(ms, StallKind.HOLD) for ms in bounds.hold_ms] + [
+            (ms, StallKind.PAUSE) for ms in bounds.pause_ms
+        ]
+        self._crashes = [(ms, StallKind.CRASH) for ms in bounds.restart_ms]
         self.state = SearchState()
 
     def run(self) -> Iterator[Found | None]:
         """Run schedules one by one; yields after each, what it violated or None. Stop asking to end the search."""
         state = self.state
         frontier: list[_Branch] = []
-        for depth in range(self._bounds.max_stalls + 1):
+        for depth in range(self._bounds.max_depth + 1):
             state.depth, state.done = depth, 0
-            state.planned = 1 if depth == 0 else sum(len(branch.points) for branch in frontier) * len(self._kinds)
+            state.planned = 1 if depth == 0 else sum(self._count_further(branch) for branch in frontier)
             state.by_depth.append(0)
             next_frontier: list[_Branch] = []
             for stalls in self._schedules(depth, frontier):
@@ -108,7 +128,7 @@ class StallSearch:
                         state.found.append(found)
                     yield found
                     continue
-                if depth < self._bounds.max_stalls:
+                if depth < self._bounds.max_depth:
                     if len(next_frontier) >= FRONTIER_MAX:
                         return
                     points = further_points(stalls, outcome)
@@ -121,9 +141,30 @@ class StallSearch:
         if depth == 0:
             yield ()
         for branch in frontier:
+            stalls, crashes = self._kinds_after(branch)
             for point in branch.points:
-                for ms, whole_node in self._kinds:
-                    yield (*branch.stalls, Stall(point, ms, whole_node))
+                # What dies has done less than what stands still: it tells more when both break something.
+                if crashes and point.node in self._bounds.crash_nodes:
+                    for ms, kind in crashes:
+                        yield (*branch.stalls, Stall(point, ms, kind))
+                for ms, kind in stalls:
+                    yield (*branch.stalls, Stall(point, ms, kind))
+
+    def _kinds_after(self, branch: _Branch) -> tuple[list[_Kind], list[_Kind]]:
+        """Stalls and crashes that one more may be, at each point that allows it."""
+        crashed = sum(stall.kind is StallKind.CRASH for stall in branch.stalls)
+        stalled = len(branch.stalls) - crashed
+        return (
+            self._stalls if stalled < self._bounds.max_stalls else [],
+            self._crashes if crashed < self._bounds.max_crashes else [],
+        )
+
+    def _count_further(self, branch: _Branch) -> int:
+        stalls, crashes = self._kinds_after(branch)
+        count = len(branch.points) * len(stalls)
+        if crashes:
+            count += sum(point.node in self._bounds.crash_nodes for point in branch.points) * len(crashes)
+        return count
 
     def _run_one(self, stalls: Stalls) -> Outcome:
         state = self.state

@@ -20,8 +20,18 @@ from engine.lab.run import LabRun
 from engine.lab.scenario import Role, Scenario
 from engine.lab.world import ScenarioWorld
 
-#: What is searched for unless something else is asked for.
+#: What is searched for where messages are consumed in order.
 ORDER_CHECKERS = ("one-consumption-per-queue", "order-per-queue", "no-call-after-takeover")
+#: What is searched for where banks send each other money, or messages are sent in transactions.
+TRANSFER_CHECKERS = (
+    "no-money-from-nowhere",
+    "money-is-conserved",
+    "no-half-message-consumed",
+    "half-messages-are-decided",
+    "xa-branches-agree",
+)
+#: Nodes without steps.
+SERVERS = (Role.NAME_SERVER, Role.BROKER)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -29,8 +39,12 @@ class StageSetting:
     """What all schedules of a search have in common.
 
     :ivar commands: what is done to the world in every schedule, in the order of time.
-    :ivar begin_us, end_us: the window: no stall before it, nothing looked at after it.
+    :ivar begin_us, end_us: the window: no stall begins before or after it.
     :ivar wanted: names of the checkers whose violations count.
+    :ivar look_until_us: until when a run is looked at; None: to the end of the window.
+    :ivar crash_nodes: those that the search may crash.
+    :ivar settings: ``setting`` commands, already written into ``scenario``.
+    :ivar source: the scenario without ``settings``: what a link names.
     """
 
     scenario: Scenario
@@ -39,11 +53,22 @@ class StageSetting:
     begin_us: int
     end_us: int
     wanted: tuple[str, ...] = ORDER_CHECKERS
+    look_until_us: int | None = None
+    crash_nodes: tuple[str, ...] = ()
+    settings: tuple[Command, ...] = ()
+    source: Scenario | None = None
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """Whose steps are watched: the consumers'."""
-        return tuple(spec.name for spec in self.scenario.of_role(Role.CONSUMER))
+        """Whose steps are watched: where order is searched for, the consumers'; else those of all clients."""
+        if self.wanted == ORDER_CHECKERS:
+            return tuple(spec.name for spec in self.scenario.of_role(Role.CONSUMER))
+        return tuple(spec.name for spec in self.scenario.nodes if spec.role not in SERVERS)
+
+    @property
+    def last_us(self) -> int:
+        """When a run is over."""
+        return self.end_us if self.look_until_us is None else self.look_until_us
 
     @property
     def messages(self) -> int:
@@ -58,15 +83,19 @@ def execute_on_stage(setting: StageSetting, stalls: Stalls) -> Outcome:
         def apply(command: Command) -> None:
             apply_command(world, command)
 
+        watch = _watch(setting, world)
         run = GatedRun(
             world.lab.loop,
             setting.nodes,
             stalls,
             apply=apply,
-            watch=_watch(setting, world),
+            watch=watch,
             plan=setting.commands,
         )
-        return run.run(setting.begin_us, setting.end_us)
+        outcome = run.run(setting.begin_us, setting.end_us, setting.last_us)
+        if outcome.violation is None and isinstance(watch, CheckerWatch) and world.is_over:
+            return dataclasses.replace(outcome, violation=watch.at_end())
+        return outcome
 
 
 #: Commands under which an end of a listener call says all that the light watch must know of it.
@@ -89,6 +118,7 @@ def is_watched_lightly(setting: StageSetting) -> bool:
     kinds = [planned.command.kind for planned in setting.commands] + [line.command.kind for line in scenario.script]
     return (
         setting.wanted == ORDER_CHECKERS
+        and not setting.crash_nodes
         and all(kind in _WATCHED_LIGHTLY for kind in kinds)
         and all(
             spec.orderly
@@ -132,13 +162,19 @@ class CheckerWatch:
         """Never."""
         return False
 
+    def at_end(self) -> Violation | None:
+        """What is missing when the story is over."""
+        found = self._checkers.at_end()
+        return found[0] if found else None
+
 
 def replay(setting: StageSetting, commands: Sequence[TimedCommand]) -> LabRun:
     """The run of these commands under all checkers, stopped at the first violation that counts, or at the end."""
-    run = LabRun(setting.scenario, setting.seed, commands)
+    settings = [TimedCommand(0, 0, command) for command in setting.settings]
+    run = LabRun(setting.source or setting.scenario, setting.seed, [*settings, *commands])
     run.stops_at_violations = True
     while True:
-        ran = run.run_to_time(setting.end_us)
+        ran = run.run_to_time(setting.last_us)
         violation = run.stopped_by
         if ran == 0 or not isinstance(violation, Violation) or violation.checker in setting.wanted:
             return run

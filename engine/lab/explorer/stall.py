@@ -1,4 +1,4 @@
-"""What the explorer varies: where one actor stands still, and for how long.
+"""What the explorer varies: where one actor stands still, or its whole process dies, and for how long.
 
 A schedule is a set of stalls; everything else follows from scenario and seed. A stall is addressed by what an actor is
 about to do ("C1/worker-0 is about to call the listener for the third time"), not by an event number: event numbers
@@ -7,9 +7,13 @@ shift as soon as anything before them does.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import NamedTuple
 
 from engine.lab.command import Command
+
+#: Instead of a duration: for ever.
+FOR_EVER_MS = 0
 
 
 class StepPoint(NamedTuple):
@@ -28,22 +32,41 @@ class StepPoint(NamedTuple):
         return self.actor.partition("/")[0]
 
 
+class StallKind(StrEnum):
+    """Who does nothing meanwhile, and what is left of it."""
+
+    #: The actor stands still.
+    HOLD = "hold"
+    #: Its whole node stands still, as in a long garbage collection.
+    PAUSE = "pause"
+    #: Its process is killed. What it had in hand is gone; it is started anew afterwards, or never.
+    CRASH = "crash"
+
+
 class Stall(NamedTuple):
-    """At ``point`` the actor (or its ``whole_node``, as in a long garbage collection) stands still for ``ms``."""
+    """At ``point``, before the actor goes on, ``kind`` happens and lasts ``ms``; a crash may last for ever."""
 
     point: StepPoint
     ms: int
-    whole_node: bool = False
+    kind: StallKind = StallKind.HOLD
 
     def begin(self) -> Command:
         """The lab command that does it."""
-        if self.whole_node:
-            return Command("pause-node", self.point.node)
-        return Command("hold", self.point.actor, {"ms": self.ms})
+        match self.kind:
+            case StallKind.HOLD:
+                return Command("hold", self.point.actor, {"ms": self.ms})
+            case StallKind.PAUSE:
+                return Command("pause-node", self.point.node)
+            case StallKind.CRASH:
+                return Command("crash", self.point.node)
 
     def end(self) -> Command | None:
-        """The lab command that ends it; None: it ends by itself."""
-        return Command("resume-node", self.point.node) if self.whole_node else None
+        """The lab command that ends it; None: it ends by itself, or never."""
+        if self.kind is StallKind.PAUSE:
+            return Command("resume-node", self.point.node)
+        if self.kind is StallKind.CRASH and self.ms != FOR_EVER_MS:
+            return Command("restart", self.point.node)
+        return None
 
 
 #: Several stalls, in the order in which they take effect.

@@ -10,6 +10,7 @@ import { settingOfPart } from "../settings.js";
 import { accused, compare, openRecord, pointedKey, view } from "../view.js";
 import { Icon } from "../panels/icons.js";
 import { SettingButton } from "../panels/settings.js";
+import { Bank } from "./bank.js";
 import { NodeCard } from "./node_card.js";
 import { OrderLocks } from "./order_locks.js";
 import { Tree } from "./tree.js";
@@ -23,7 +24,7 @@ const MANY_QUEUES = 3;
 export const Consumer = memo(({ name, node }) => {
   const queues = Object.keys(node.process_queues ?? {}).sort(compare);
   const isMany = queues.length >= MANY_QUEUES;
-  return html`<${NodeCard} name=${name} node=${node} titleExtra=${html`<span class="node-group">${node.group && html`<${GroupMark} group=${node.group} size=${1.25} />`}<span class="ellipsis">${node.group}</span></span>`}>
+  return html`<${NodeCard} name=${name} node=${node} titleExtra=${html`<span class="node-group">${node.group && html`<${GroupMark} group=${node.group} size=${1.25} />`}<span class="ellipsis">${node.group}</span></span>`} lasting=${node.bank && html`<${Bank} part=${node.bank} />`}>
     <${Calls} calls=${node.listener_calls ?? EMPTY} permits=${node.permits} />
     <p class="node-line rule-line"><span class="quiet">${t("lab.consumer.limit")}</span><${SettingButton} node=${name} name=${settingOfPart(name, "process_queues")} /><span class="quiet">${t("lab.consumer.rebalance")}</span><${SettingButton} node=${name} name=${settingOfPart(name, "rebalance")} /></p>
     ${queues.length === 0 && html`<p class="node-line quiet">${t("lab.consumer.no_queues")}</p>`}

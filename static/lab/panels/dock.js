@@ -7,10 +7,14 @@ import { t } from "../../common/i18n.js";
 import { calmView, framesUnderWay, runningTimers, violations } from "../view.js";
 
 const SHAPES = {
-  large: { side: [["source"], ["invariants"], ["timers", "actors", "faults", "settings"]], bottom: [["sequence"], ["log", "frames", "explorer"]] },
-  wide: { side: [["source"], ["invariants", "timers", "actors", "faults", "settings"]], bottom: [["sequence"], ["log", "frames", "explorer"]] },
-  narrow: { side: [], bottom: [["sequence", "source", "invariants", "log", "frames", "timers", "actors", "faults", "settings", "explorer"]] },
+  large: { side: [["source"], ["invariants"], ["timers", "actors", "faults", "settings"]], bottom: [["sequence"], ["xa", "money", "log", "frames", "explorer"]] },
+  wide: { side: [["source"], ["invariants", "timers", "actors", "faults", "settings"]], bottom: [["sequence"], ["xa", "money", "log", "frames", "explorer"]] },
+  narrow: { side: [], bottom: [["sequence", "xa", "money", "source", "invariants", "log", "frames", "timers", "actors", "faults", "settings", "explorer"]] },
 };
+
+/** Panels that only some worlds have. */
+const OPTIONAL = { money: computed(() => calmView.value.money !== null), xa: computed(() => calmView.value.xa !== null) };
+const isThere = (name) => OPTIONAL[name]?.value ?? true;
 
 const isWide = matchMedia("(min-width: 1240px)");
 const isTall = matchMedia("(min-height: 840px)");
@@ -51,7 +55,7 @@ export function focusPanel(name, selector) {
 /** `groups`: lists of panels that share one place; without it as many as fit the window. */
 export function Dock({ place, panels, groups = SHAPES[shape.value][place] }) {
   return html`<div class=${`dock dock-${place}`}>
-    ${groups.map((names) => html`<${TabGroup} key=${names.join(" ")} names=${names} panels=${panels} />`)}</div>`;
+    ${groups.map((names) => names.filter(isThere)).map((names) => html`<${TabGroup} key=${names.join(" ")} names=${names} panels=${panels} />`)}</div>`;
 }
 
 function TabGroup({ names, panels }) {

@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { t } from "../../common/i18n.js";
-import { bilingual, virtualTime } from "../format.js";
+import { anomalyName, bilingual, virtualTime } from "../format.js";
 import { memo } from "../memo.js";
 import { scrub } from "../session.js";
 import { chosenEvent, view } from "../view.js";
@@ -17,9 +17,12 @@ export function Invariants() {
   return html`<ul class="invariants" aria-live="polite">${[...broken, ...sound].map((one) => html`<${Invariant} key=${one.name} invariant=${one} />`)}</ul>`;
 }
 
+/** One invariant can be broken in more than one way: money from nowhere is a ghost read, or a duplicate. */
+const anomaliesOf = ({ violations = [] }) => [...new Set(violations.map(({ anomaly }) => anomaly))];
+
 const Invariant = memo(({ invariant }) => html`<li class=${`invariant ${invariant.ok ? "is-ok" : "is-broken"}`} data-invariant=${invariant.name} data-ok=${invariant.ok}>
   <details open=${!invariant.ok}><summary><span class=${`verdict ${invariant.ok ? "" : "verdict-bad"}`}><${Icon} name=${invariant.ok ? "check" : "cross"} /><span class="sr-only">${t(invariant.ok ? "lab.invariants.holds" : "lab.invariants.broken")}</span></span>
-    <span class=${invariant.ok ? "invariant-title" : "invariant-title-bad"}>${bilingual(invariant.title)}</span>${!invariant.ok && invariant.anomaly && html`<span class="badge badge-bad">${bilingual(invariant.anomaly)}</span>`}</summary>
+    <span class=${invariant.ok ? "invariant-title" : "invariant-title-bad"}>${bilingual(invariant.title)}</span>${anomaliesOf(invariant).map((anomaly) => html` <span key=${anomaly} class="badge badge-bad">${anomalyName(anomaly)}</span>`)}</summary>
     <p class="invariant-why quiet">${bilingual(invariant.why)}</p></details>
   ${(invariant.violations ?? []).map((violation, index) => html`<button type="button" key=${index} class="violation" onClick=${() => jump(violation)} title=${t("lab.invariants.jump")}>
     <span class="violation-place"><span class="number">#${violation.event}</span> <span class="number quiet">${virtualTime(violation.time_us)} s</span> ${Object.values(violation.element ?? {}).map((name) => html`<span key=${name} class="chip">${name}</span>`)}</span>

@@ -11,7 +11,7 @@ import { commandName } from "../commands.js";
 import { span, virtualTime } from "../format.js";
 import { knownEntry, pagesVersion, wantEntries } from "../journal_pages.js";
 import { scrub } from "../session.js";
-import { chosenEvent, journalVersion, nodeNames, openFrame, view } from "../view.js";
+import { chosenEvent, journalVersion, nodeNames, nodes, openFrame, view } from "../view.js";
 import { windowOf, windowVersion } from "../window_store.js";
 import { frameName } from "./flights.js";
 import { paintSequence } from "./sequence_paint.js";
@@ -95,10 +95,13 @@ function sceneAt(time, spanUs, pan) {
   const [left, right] = [time + pan - spanUs * 0.94, time + pan + spanUs * 0.06];
   const { entries, frames } = windowOf(left, right);
   return {
-    now: time, left, right, unit: remPx.peek() / 14, lanes: nodeNames.peek(), journal: entries, frames,
+    now: time, left, right, unit: remPx.peek() / 14, lanes: nodeNames.peek(), parts: partsOf(nodes.peek()), journal: entries, frames,
     lastEvent: view.peek().event, commands: commandsOf(view.peek()), chain: chainOf(chosenEvent.peek()), frameName,
   };
 }
+
+/** Node -> "TM RM": the parts that nodes play in a transaction over several nodes. */
+const partsOf = (known) => new Map(Object.entries(known).flatMap(([name, { xa_roles: parts }]) => (parts ? [[name, parts.join(" ")]] : [])));
 
 const commandsOf = ({ commands }) => commands.map((command) => ({ ...command, name: `${commandName(command.kind)} ${command.target}` }));
 

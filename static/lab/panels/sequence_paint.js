@@ -1,6 +1,8 @@
 // Paints the sequence diagram and remembers where everything clickable is.
 
 const LABEL_WIDTH = 76;
+/** More where lanes say which part their node plays. */
+const PARTS_WIDTH = 44;
 const AXIS_HEIGHT = 18;
 
 /** Paints `scene` and returns { spots: [{x, y, entry | frame}] }. */
@@ -42,7 +44,7 @@ function coloursOf(element) {
 class Painter {
   constructor(context, width, height, scene, colours) {
     Object.assign(this, { context, width, height, scene, colours, spots: [] });
-    this.labels = LABEL_WIDTH * scene.unit;
+    this.labels = (LABEL_WIDTH + (scene.parts.size > 0 ? PARTS_WIDTH : 0)) * scene.unit;
     this.top = AXIS_HEIGHT * scene.unit;
     this.row = Math.min(46 * scene.unit, (height - this.top) / Math.max(1, scene.lanes.length));
     this.size = Math.max(2.5, Math.min(4.5, this.row / 6)) * Math.min(1.4, scene.unit);
@@ -79,11 +81,25 @@ class Painter {
       this.line(colours.strong, 1, [[Math.max(this.labels, this.x(0)), y], [Math.min(this.width, this.x(scene.now)), y]], 0.55);
       context.fillStyle = colours.text;
       context.fillText(name.length > 10 ? `${name.slice(0, 9)}…` : name, 8, y);
+      this.part(name, y);
     }
     context.save();
     context.beginPath();
     context.rect(this.labels, 0, this.width, this.height);
     context.clip();
+  }
+
+  /** The parts that the node plays in a transaction over several nodes, right-aligned before the lane begins. */
+  part(name, y) {
+    const { context, scene, colours } = this;
+    const text = scene.parts.get(name);
+    if (text === undefined || text === name) return;
+    context.save();
+    context.font = `650 ${Math.round(10.5 * scene.unit)}px ${colours.font}`;
+    context.textAlign = "right";
+    context.fillStyle = colours.quiet;
+    context.fillText(text, this.labels - 8, y);
+    context.restore();
   }
 
   frames() {

@@ -7,9 +7,12 @@ import time
 
 import pytest
 
+from app.lab.exploration_routes import read_exploration
 from app.lab.explorations import Explorations
 from app.lab.refusal import LabRefused
+from engine.lab.command import Command
 from engine.lab.explorer.plan import ExplorationRequest
+from engine.lab.run import LabRun
 from engine.lab.scenario_files import load_scenario
 
 SCENARIO = load_scenario("two-consumers")
@@ -42,7 +45,7 @@ def explorations(clock):
 
 def wait_until(explorations, identity, condition, owner="me"):
     """The state that fulfils ``condition``; asked again and again, as a page does."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while time.monotonic() < deadline:
         state = explorations.state(owner, identity)
         if condition(state):
@@ -170,7 +173,7 @@ def test_a_page_searches_its_own_world(lab, browser):
     answer = begin(lab, browser, without=["broker-lock"], max_stalls=0, hold_ms=[2000])
     assert answer.status_code == 201
     address = f"/api/lab/explorations/{answer.get_json()['id']}"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while (state := browser.http.get(address).get_json())["phase"] not in ENDS:
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -192,12 +195,64 @@ def test_a_page_searches_its_own_world(lab, browser):
         ({"hold_ms": "2000"}, "hold_ms"),
         ({"forced_unlocks": [[1, "C1"]]}, "forced_unlocks"),
         ({"nonsense": 1}, "nonsense"),
+        ({"max_crashes": 3}, "max_crashes"),
+        ({"crash": ["B9"]}, "B9"),
+        ({"restart_ms": [-1]}, "restart_ms"),
+        ({"from_ms": 5_000, "to_ms": 4_000}, "begin at 5000 ms"),
+        ({"keeps_settings": 1}, "keeps_settings"),
     ],
 )
 def test_what_a_page_cannot_ask_for_is_refused_by_name(lab, browser, fields, problem):
     answer = begin(lab, browser, **fields)
     assert answer.status_code == 400
     assert problem in answer.get_json()["error"]["en"]
+
+
+def plan_of(lab, browser, **fields):
+    lab.host.ask = lambda work: work(lab.host.worlds)
+    return browser.http.post("/api/lab/explorations/plan", json={"world": browser.world, **fields}).get_json()
+
+
+def test_a_page_is_told_what_a_search_would_do_before_it_begins(lab, browser):
+    plan = plan_of(lab, browser)
+    assert plan["is_order"]
+    assert (plan["from_ms"], plan["to_ms"]) == (400, 9_400)
+    assert (plan["max_stalls"], plan["max_crashes"]) == (2, 0)
+    assert plan["clients"] == ["P1", "C1", "C2"]
+    assert "broker-lock" in plan["switches"]
+    assert plan_of(lab, browser, from_ms=1_000, max_stalls=1)["to_ms"] == 8_000
+    assert "no lock 'x'" in plan_of(lab, browser, without=["x"])["problem"]["en"]
+
+
+def test_a_search_has_the_settings_that_were_changed_on_the_page_unless_it_is_told_not_to(lab, browser):
+    assert plan_of(lab, browser)["settings"] == []
+    browser.command("setting", "C1", name="pullBatchSize", value=7)
+    for keeps_settings in (True, False):
+        plan = plan_of(lab, browser, keeps_settings=keeps_settings)
+        assert plan["settings"] == [{"node": "C1", "name": "pull_batch_size", "value": 7}]
+    with LabRun(SCENARIO) as run:
+        run.apply(Command("setting", "C1", {"name": "pullBatchSize", "value": 7}))
+        assert read_exploration({}, run).settings == (("C1", "pull_batch_size", 7),)
+        assert read_exploration({"keeps_settings": False}, run).settings == ()
+
+
+def test_a_search_for_money_says_who_died(lab):
+    browser = lab.browser()
+    browser.open(scenario="bank-naive")
+    plan = plan_of(lab, browser)
+    assert not plan["is_order"]
+    assert plan["checkers"] == ["no-money-from-nowhere", "money-is-conserved"]
+    assert plan["switches"] == ["idempotent-consumer"]
+    answer = begin(lab, browser, max_stalls=0, crash=["producers"], restart_ms=[0])
+    address = f"/api/lab/explorations/{answer.get_json()['id']}"
+    deadline = time.monotonic() + 240
+    while (state := browser.http.get(address).get_json())["phase"] not in ENDS:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    lab.server.explorations.close()
+    (crash,) = state["finding"]["holds"]
+    assert (crash["kind"], crash["ms"]) == ("crash", 0)
+    assert "P1 dies here" in crash["caption"]["en"]
 
 
 def test_a_stranger_and_a_world_that_is_gone_are_refused(lab, browser):

@@ -10,6 +10,7 @@ from app.lessons.lesson import ChoicePrediction, ClickPrediction
 from app.lessons.lesson_files import lesson_names, load_lesson
 from app.lessons.lesson_view import lesson_view
 from app.lessons.rehearsal import perform, rehearse
+from engine.broker.broker_config import BrokerConfig
 from engine.client.client_config import ClientConfig
 from engine.client.consumer_config import PushConsumerConfig
 from engine.lab.condition import Condition, ConditionKind
@@ -197,3 +198,14 @@ def test_the_defaults_that_the_lessons_tell_are_the_engine_s():
     assert lock["lease_ms"] == 60_000
     settings = {entry["name"]: entry["value"] for entry in rehearsal_of("02-groups-and-rebalance").end["settings"]}
     assert settings == {name: client[name] for name in settings}
+
+
+def test_what_the_lessons_tell_of_transactions_are_the_engine_s_defaults():
+    broker = BrokerConfig()
+    assert broker.transaction_time_out_ms == 6_000
+    assert broker.transaction_check_interval_ms == 60_000
+    assert broker.transaction_check_max == 15
+    assert MessageStoreConfig().file_reserved_time_hours == 72
+    assert MessageStoreConfig().clean_resource_interval_ms == 10_000
+    checks = rehearsal_of("09-check-back").end["nodes"]["B1"]["transactions"]
+    assert (checks["time_out_ms"], checks["check_interval_ms"], checks["check_max"]) == (20_000, 10_000, 5)

@@ -29,9 +29,13 @@ def scenario():
         "consuming-tree C1 Greetings@1",
         "lock B1 listeners Greetings@0",
         "listener C1",
+        "half-messages B1",
+        "local-transactions P1",
+        "bank P1",
         "fault-menu B1",
         "panel timers",
         "panel explorer",
+        "panel money",
         "control run-until",
     ],
 )
@@ -65,3 +69,10 @@ def test_what_is_not_on_the_stage_is_refused_with_what_is(scenario, text, words)
         parse_target(text, scenario)
     for word in words:
         assert word in str(refused.value)
+
+
+def test_the_queues_of_half_messages_are_there_where_something_is_sent_in_transactions(scenario):
+    with pytest.raises(WrongTarget):
+        parse_target("queue B1 RMQ_SYS_TRANS_HALF_TOPIC 0", scenario)
+    lesson = load_scenario("07-half-messages")
+    assert parse_target("queue B1 RMQ_SYS_TRANS_HALF_TOPIC 0", lesson).words[1] == "RMQ_SYS_TRANS_HALF_TOPIC"

@@ -16,6 +16,7 @@ from tests.support.lab_scenarios import small
 EXAMPLES: dict[str, dict[str, object]] = {
     "add-consumer": {"target": "C2", "like": "C1"},
     "clock-skew": {"target": "B1", "ms": -500},
+    "commit-half": {"target": "B1", "message": "k-1", "anyway": True},
     "crash": {"target": "B1"},
     "crash-power": {"target": "B1", "torn": True},
     "delay-next": {"target": "", "frame": "PULL_MESSAGE", "ms": 5},
@@ -38,7 +39,9 @@ EXAMPLES: dict[str, dict[str, object]] = {
     "queue-count": {"target": "T", "n": 8},
     "release": {"target": "P1/sends T"},
     "restart": {"target": "B1"},
+    "resume-half": {"target": "B1", "message": "k-1"},
     "resume-node": {"target": "B1"},
+    "rollback-half": {"target": "B1", "message": "k-1"},
     "setting": {"target": "B1", "name": "long_polling_enable", "value": False},
     "slow-fsync": {"target": "B1", "ms": 100},
     "start-consumer": {"target": "C1"},

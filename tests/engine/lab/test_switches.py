@@ -12,18 +12,26 @@ from engine.lab.switches import SWITCHES
 from tests.support.lab_scenarios import SECOND_CONSUMER, apply, run_to_ms, small
 
 ORDERLY = ("    start_ms: 100\n", "    orderly: true\n    start_ms: 100\n")
+#: A bank has no second member in its group.
+BANK = ("    start_ms: 100\n", "    start_ms: 100\n    bank: {name: CCB, account: B}\n")
 ORDERLY_SECOND = (SECOND_CONSUMER[0], SECOND_CONSUMER[1].replace("start_ms", "orderly: true, start_ms"))
 #: Where each switch is seen.
 READERS = {
     "broker-lock": lambda run: run.world.nodes["B1"].broker.rebalance_lock_manager.enabled,
     "message-queue-lock": lambda run: run.world.nodes["C1"].consumer.orderly_switches.message_queue_lock,
     "process-queue-lock": lambda run: run.world.nodes["C1"].consumer.orderly_switches.consume_lock,
+    "idempotent-consumer": lambda run: "idempotent-consumer" not in run.world.nodes["C1"].switched_off,
     "consuming-flag": lambda run: run.world.nodes["C1"].consumer.orderly_switches.consuming_flag,
 }
 
 
+def setting(name: str) -> tuple[str, str]:
+    """Where that switch means something."""
+    return BANK if name == "idempotent-consumer" else ORDERLY
+
+
 def test_there_is_a_test_for_every_switch_and_every_switch_speaks_both_languages():
-    assert list(READERS) == list(SWITCHES)
+    assert sorted(READERS) == sorted(SWITCHES)
     for switch in SWITCHES.values():
         for texts in (switch.name, switch.what):
             assert texts["en"]
@@ -32,7 +40,7 @@ def test_there_is_a_test_for_every_switch_and_every_switch_speaks_both_languages
 
 @pytest.mark.parametrize("name", SWITCHES)
 def test_a_switch_counts_at_once_on_all_nodes_or_one_and_outlives_the_process(name, started):
-    run = started(ORDERLY)
+    run = started(setting(name))
     read = READERS[name]
     assert read(run)
     apply(run, "lock-switch", lock=name, on=False)
@@ -48,7 +56,7 @@ def test_a_switch_counts_at_once_on_all_nodes_or_one_and_outlives_the_process(na
 
 @pytest.mark.parametrize("name", SWITCHES)
 def test_a_scenario_may_begin_with_a_switch_off(name, started):
-    run = started(ORDERLY, extra=f"switched_off: [{name}]\n")
+    run = started(setting(name), extra=f"switched_off: [{name}]\n")
     assert not READERS[name](run)
 
 

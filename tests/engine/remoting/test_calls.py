@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Awaitable
 
 import pytest
@@ -21,6 +22,7 @@ from engine.remoting.errors import (
 from engine.remoting.remoting_client import RemotingClient
 from engine.remoting.remoting_server import RemotingServer
 from engine.runtime.lab_runtime import LabWorld
+from engine.runtime.live_runtime import LiveRuntime
 
 ECHO = 900
 NEVER = 901
@@ -214,3 +216,26 @@ def test_codes_are_registered_once() -> None:
     echo = Echo()
     with pytest.raises(AssertionError, match="has a processor already"):
         echo.server.register_processor(ECHO, echo.echo)
+
+
+def test_a_failed_connection_whose_callers_are_gone_is_no_complaint():
+    """A client that shuts down at once leaves the attempt of another task behind."""
+    complaints: list[object] = []
+
+    async def give_up() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context["message"]))
+        runtime = LiveRuntime("client", None)
+        client = RemotingClient(runtime, "client")
+        call = asyncio.create_task(client.call("127.0.0.1:1", RemotingCommand.request(ECHO), 1_000))
+        await asyncio.sleep(0)
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+        while len(asyncio.all_tasks()) > 1:
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)  # and what the last one has called back
+        await client.shutdown()
+        await runtime.close()
+        gc.collect()
+
+    asyncio.run(give_up())
+    assert complaints == []

@@ -14,7 +14,8 @@ import time
 from rocketmq.client import Message, Producer, PullConsumer, PushConsumer
 from rocketmq.ffi import MessageModel
 
-_PACE_S = 0.002
+#: A sender that goes on for minutes is there so that something is always under way, not to fill the disk.
+_PACE_S = 0.02
 _CALLBACK_DEADLINE_S = 60
 #: The library's default of 3 s would turn a stall of a busy machine into a failed or a repeated send.
 _SEND_TIMEOUT_MS = 30_000

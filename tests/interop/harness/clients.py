@@ -16,7 +16,7 @@ from tests.interop.harness.installs import (
     transaction_client,
 )
 from tests.interop.harness.process import ManagedProcess
-from tests.interop.harness.rocketmq_jars import Jars, best_example_jars, client_jars, driver_jars, example_jars
+from tests.interop.harness.rocketmq_jars import Jars, best_example_jars, client_jars, driver_jars
 from tests.interop.harness.waiting import wait_until
 
 DRIVERS = Path(__file__).resolve().parents[1] / "drivers"
@@ -66,12 +66,15 @@ class Clients:
         arguments = [action, name_server or self.cluster.name_server, *map(str, options)]
         return self._java(name, driver_jars(), "InteropClient", arguments, binary)
 
+    def java_listing(self, class_name: str, binary: bool = False) -> ManagedProcess:
+        """One of the programs in ``java/TransactionListings.java``."""
+        return self._java(class_name, driver_jars(), class_name, [self.cluster.name_server], binary)
+
     def java_example(self, class_name: str, *options: object, binary: bool = False) -> ManagedProcess:
         """One of RocketMQ's own example programs (``org.apache.rocketmq.example.<class_name>``)."""
         main_class = f"org.apache.rocketmq.example.{class_name}"
-        is_load = class_name.startswith("benchmark.")
-        jars, heap = (example_jars(), _LOAD_HEAP) if is_load else (best_example_jars(), _CLIENT_HEAP)
-        return self._java(class_name, jars, main_class, [*map(str, options)], binary, heap)
+        heap = _LOAD_HEAP if class_name.startswith("benchmark.") else _CLIENT_HEAP
+        return self._java(class_name, best_example_jars(), main_class, [*map(str, options)], binary, heap)
 
     def java_load(self, *options: object) -> ManagedProcess:
         """``java/LoadProducer.java``; ``options`` are those behind the name server."""
@@ -102,7 +105,8 @@ class Clients:
         heap: tuple[str, ...] = _CLIENT_HEAP,
     ) -> ManagedProcess:
         home = self._next_home()
-        settings = [f"-Duser.home={home}", f"-Drocketmq.namesrv.addr={self.cluster.name_server}"]
+        settings = ["-Dfile.encoding=UTF-8", f"-Duser.home={home}"]
+        settings.append(f"-Drocketmq.namesrv.addr={self.cluster.name_server}")
         if binary:
             settings.append("-Drocketmq.serialize.type=ROCKETMQ")
         command = [tool("java"), *heap, *settings, "-cp", jars.class_path, main_class, *arguments]

@@ -153,7 +153,8 @@ def compiled_drivers() -> Path:
 
     def compile_sources(steps: Steps) -> None:
         folder.mkdir(parents=True)
-        steps.run(what, compiler, "-nowarn", "-cp", class_path, "-d", folder, *sources)
+        options = ("-nowarn", "-encoding", "UTF-8", "-cp", class_path, "-d", folder)
+        steps.run(what, compiler, *options, *sources)
 
     install_once(folder, what, "".join(source.read_text("utf-8") for source in sources), compile_sources)
     return folder

@@ -31,6 +31,8 @@ class ManagedProcess:
     ) -> None:
         self.name = name
         self.log_path = log_path
+        self._events: list[dict[str, Any]] = []
+        self._events_end = 0  # bytes of the output that are in _events
         log_path.parent.mkdir(parents=True, exist_ok=True)
         with log_path.open("wb") as log:
             self._child = subprocess.Popen(
@@ -63,15 +65,21 @@ class ManagedProcess:
         return self.output()[-characters:]
 
     def events(self) -> list[dict[str, Any]]:
-        """The whole lines of output that are JSON objects: what our drivers report."""
-        found = []
-        for line in self.output().splitlines():
+        """The whole lines of output that are JSON objects: what our drivers report.
+
+        Only what is new is read: tests ask many times a second, for minutes, while ten thousands of lines come.
+        """
+        with self.log_path.open("rb") as log:
+            log.seek(self._events_end)
+            lines, end_of_line, _ = log.read().rpartition(b"\n")
+        self._events_end += len(lines) + len(end_of_line)
+        for line in lines.decode("utf-8", errors="replace").split("\n"):
             if line.startswith("{") and line.endswith("}"):
                 try:
-                    found.append(json.loads(line))
+                    self._events.append(json.loads(line))
                 except json.JSONDecodeError:
                     continue  # a native library printed in the middle of a line
-        return found
+        return list(self._events)
 
     def wait_for_output(self, pattern: str, deadline_s: float = 60.0, at_least: int = 1) -> None:
         """Wait until ``pattern`` (a regular expression) was printed ``at_least`` times."""

@@ -3,7 +3,7 @@
 Two sources, in this order:
 
 1. ``ROCKETMQ_HOME``, the variable RocketMQ's own scripts use: the folder of an unpacked RocketMQ release, with its
-   jars in ``lib/``. It alone has the benchmark programs.
+   jars in ``lib/``. It alone has the benchmark programs of 4.9.
 2. Maven Central: client and mqadmin in version 4.9.8; name server and broker in 4.9.7, because 4.9.8 of these two
    is not there; the example programs in 4.7.0, the newest of the 4.x line there, which run on the 4.9.8 client.
 

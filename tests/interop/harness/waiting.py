@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-_POLL_INTERVAL_S = 0.02
+_POLL_INTERVAL_S = 0.05
 
 T = TypeVar("T")
 

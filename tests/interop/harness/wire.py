@@ -18,12 +18,14 @@ from tests.interop.harness.waiting import wait_until
 SEND_MESSAGE = 10
 PULL_MESSAGE = 11
 GET_MAX_OFFSET = 30
+END_TRANSACTION = 37
 QUERY_CONSUMER_OFFSET = 14
 UPDATE_AND_CREATE_TOPIC = 17
 GET_ROUTEINFO_BY_TOPIC = 105
 _READ_AND_WRITE = 6
 _PULL_WITH_SUBSCRIPTION = 1 << 2
 _COMPRESSED = 1
+_COMMIT = 8
 
 
 class RequestRefused(Exception):
@@ -90,6 +92,20 @@ def send_message(broker: str, topic: str, body: bytes) -> str:
     }
     header, _ = request(broker, SEND_MESSAGE, fields, body)
     return str(header["extFields"]["msgId"])
+
+
+def commit_transaction(broker: str, group: str, half_offset: int, log_offset: int) -> None:
+    """Commit the half message at these places, as its sender does with END_TRANSACTION; but wait for the answer."""
+    fields = {
+        "producerGroup": group,
+        "tranStateTableOffset": str(half_offset),
+        "commitLogOffset": str(log_offset),
+        "commitOrRollback": str(_COMMIT),
+        "fromTransactionCheck": "false",
+        "msgId": "wire",
+        "transactionId": "wire",
+    }
+    request(broker, END_TRANSACTION, fields)
 
 
 def write_queues(name_server: str, topic: str) -> int:

@@ -3,6 +3,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.rocketmq.client.consumer.DefaultLitePullConsumer;
 import org.apache.rocketmq.client.consumer.DefaultMQPullConsumer;
@@ -14,9 +15,12 @@ import org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.client.producer.LocalTransactionState;
 import org.apache.rocketmq.client.producer.SendCallback;
 import org.apache.rocketmq.client.producer.SendResult;
 import org.apache.rocketmq.client.producer.SendStatus;
+import org.apache.rocketmq.client.producer.TransactionListener;
+import org.apache.rocketmq.client.producer.TransactionMQProducer;
 import org.apache.rocketmq.client.producer.selector.SelectMessageQueueByHash;
 import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 import org.apache.rocketmq.common.message.Message;
@@ -29,7 +33,8 @@ import org.apache.rocketmq.common.protocol.heartbeat.MessageModel;
  *
  * <p>InteropClient ACTION NAME_SERVER GROUP TOPIC [COUNT] where ACTION is sync, async, oneway, selected (message n goes
  * to the queue of key n modulo 100), batch (sends COUNT messages in batches of 16), push, orderly, broadcast (these run
- * until they are killed), pull, lite-pull (both end when COUNT messages were read).
+ * until they are killed), pull, lite-pull (both end when COUNT messages were read), transaction (sends one message,
+ * whose local transaction takes COUNT ms and commits; runs until it is killed, to answer check-backs).
  */
 public final class InteropClient {
     private static final int BATCH_SIZE = 16;
@@ -68,6 +73,9 @@ public final class InteropClient {
                 return;
             case "broadcast":
                 client.push(MessageModel.BROADCASTING);
+                return;
+            case "transaction":
+                client.sendInTransaction();
                 return;
             case "pull":
                 client.pull();
@@ -136,6 +144,37 @@ public final class InteropClient {
             }
             reportSent(producer.send(batch));
         }
+    }
+
+    private void sendInTransaction() throws Exception {
+        AtomicBoolean isCommitted = new AtomicBoolean();
+        TransactionMQProducer producer = new TransactionMQProducer(group);
+        producer.setNamesrvAddr(nameServer);
+        producer.setSendMsgTimeout(SEND_TIMEOUT_MS);
+        producer.setTransactionListener(new TransactionListener() {
+            @Override
+            public LocalTransactionState executeLocalTransaction(Message message, Object argument) {
+                try {
+                    Thread.sleep(count);
+                } catch (InterruptedException stopped) {
+                    return LocalTransactionState.ROLLBACK_MESSAGE;
+                }
+                isCommitted.set(true);
+                return LocalTransactionState.COMMIT_MESSAGE;
+            }
+
+            @Override
+            public LocalTransactionState checkLocalTransaction(MessageExt message) {
+                LocalTransactionState state =
+                    isCommitted.get() ? LocalTransactionState.COMMIT_MESSAGE : LocalTransactionState.UNKNOW;
+                report(String.format("{\"event\":\"checked\",\"state\":\"%s\",\"half_offset\":%d,\"log_offset\":%d}",
+                    state, message.getQueueOffset(), message.getCommitLogOffset()));
+                return state;
+            }
+        });
+        producer.start();
+        report("{\"event\":\"ready\"}");
+        reportSent(producer.sendMessageInTransaction(message(0), null));
     }
 
     private Message message(int number) {

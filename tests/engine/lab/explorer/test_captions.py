@@ -1,4 +1,4 @@
-"""Every step at which the search may hold an orderly consumer can be explained."""
+"""Every step at which the search may hold or crash a client can be explained."""
 
 from __future__ import annotations
 
@@ -7,25 +7,33 @@ from pathlib import Path
 
 import pytest
 
-from engine.lab.explorer.captions import STEPS, caption_of, step_name
-from engine.lab.explorer.stall import Stall, StepPoint
+from engine.lab.explorer.captions import caption_of, step_name
+from engine.lab.explorer.stall import FOR_EVER_MS, Stall, StallKind, StepPoint
+from engine.lab.explorer.step_texts import STEPS
 
-CLIENT = Path(__file__).parents[4] / "engine" / "client"
-#: Where an orderly consumer's steps stand.
+ENGINE = Path(__file__).parents[4] / "engine"
+#: Where the steps of clients stand.
 FILES = (
-    "consume_message_orderly_service.py",
-    "default_mq_push_consumer_impl.py",
-    "pull_message_service.py",
-    "rebalance_impl.py",
-    "rebalance_push_impl.py",
-    "remote_broker_offset_store.py",
+    "client/consume_message_concurrently_service.py",
+    "client/consume_message_orderly_service.py",
+    "client/default_mq_push_consumer_impl.py",
+    "client/pull_message_service.py",
+    "client/rebalance_impl.py",
+    "client/rebalance_push_impl.py",
+    "client/remote_broker_offset_store.py",
+    "client/transaction_mq_producer.py",
+    "bank/paying_bank.py",
+    "bank/receiving_bank.py",
+    "xa/resource_manager.py",
+    "xa/transaction_coordinator.py",
+    "xa/transaction_manager.py",
 )
-STEP = re.compile(r'await step\("([^"]+)"\)')
+STEP = re.compile(r'await (?:step\(|self\._next\(key, xid, )"([^"]+)"')
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_step_of_an_orderly_consumer_has_a_line_in_the_table(name: str) -> None:
-    labels = STEP.findall((CLIENT / name).read_text(encoding="utf-8"))
+def test_every_step_of_a_client_has_a_line_in_the_table(name: str) -> None:
+    labels = STEP.findall((ENGINE / name).read_text(encoding="utf-8"))
     assert labels
     assert [label for label in labels if label not in STEPS] == []
 
@@ -35,9 +43,20 @@ def test_a_caption_says_who_where_and_for_how_long() -> None:
     caption = caption_of(Stall(point, 1_500))
     assert caption["en"].startswith("C1/worker-0 stands still for 1.5 s, just before it «calls the listener». ")
     assert caption["zh"].startswith("C1/worker-0 停顿 1.5 s，就在「调用监听器」之前。")
-    paused = caption_of(Stall(point, 20, whole_node=True))
+    paused = caption_of(Stall(point, 20, kind=StallKind.PAUSE))
     assert paused["en"].startswith("The whole process C1 stands still for 20 ms, just before C1/worker-0 «calls")
 
 
 def test_a_step_that_nobody_knows_is_named_as_it_is() -> None:
     assert step_name("does something new") == {"en": "does something new", "zh": "does something new"}
+
+
+def test_a_caption_of_a_crash_says_who_dies_where_and_when_it_starts_again() -> None:
+    point = StepPoint("P1/sends Payments", "ends the transaction", 1)
+    caption = caption_of(Stall(point, 2_000, StallKind.CRASH))
+    assert caption["en"].startswith(
+        "P1 dies here, just before P1/sends Payments «ends the transaction», and starts again 2 s later. "
+    )
+    assert caption["zh"].startswith("P1 在这里被杀死，就在 P1/sends Payments「结束事务」之前，2 s 后重新启动。")
+    for_ever = caption_of(Stall(point, FOR_EVER_MS, StallKind.CRASH))
+    assert "and never starts again. The local transaction has ended" in for_ever["en"]

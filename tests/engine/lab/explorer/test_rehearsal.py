@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine.lab.errors import LabError
 from engine.lab.explorer.exploration import Where
 from engine.lab.explorer.gated_run import Outcome
 from engine.lab.explorer.plan import ExplorationRequest, make_plan
@@ -11,6 +12,8 @@ from engine.lab.explorer.rehearsal import Rehearsal, can_rehearse
 from engine.lab.explorer.stage import execute_on_stage
 from engine.lab.explorer.stall import Stall, Stalls
 from engine.lab.scenario_files import load_scenario
+from engine.runtime.lab_actor import lab_step
+from engine.runtime.lab_short_cuts import LabShortCuts
 
 PLAN = make_plan(ExplorationRequest(load_scenario("two-consumers")))
 
@@ -41,6 +44,24 @@ def test_the_same_stalls_lead_to_the_same_schedule() -> None:
     assert rehearsal.execute(stalls) == rehearsal.execute(stalls)
 
 
+def test_short_cuts_through_the_loop_change_no_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
+    rehearsal = Rehearsal(PLAN.setting)
+    points = rehearsal.execute(()).points
+    schedules: list[Stalls] = [(), *((Stall(point, ms),) for point in points[::4] for ms in (7, 2_000))]
+    with_short_cuts = [rehearsal.execute(stalls) for stalls in schedules]
+    monkeypatch.setattr(LabShortCuts, "_step", lambda self, label: lab_step(label))
+    monkeypatch.setattr(LabShortCuts, "pass_time", lambda self, delay_us: False)
+    for stalls, short in zip(schedules, with_short_cuts, strict=True):
+        long = rehearsal.execute(stalls)
+        assert short.steps == long.steps
+        assert short.later == long.later
+        assert [(begun.stall, begun.time_us) for begun in short.begun] == [
+            (begun.stall, begun.time_us) for begun in long.begun
+        ]
+        assert short.violation == long.violation
+        assert short.events < long.events
+
+
 @pytest.mark.parametrize(
     ("name", "where"),
     [("two-consumers", Where.REHEARSAL), ("three-locks", Where.REHEARSAL), ("lock-expiry", Where.REHEARSAL)],
@@ -51,4 +72,7 @@ def test_scenarios_of_order_can_be_rehearsed(name: str, where: Where) -> None:
 
 def test_what_the_rehearsal_does_not_know_is_searched_on_the_stage() -> None:
     scenario = load_scenario("selector-and-queue-count")
-    assert not can_rehearse(make_plan(ExplorationRequest(scenario, from_ms=1_000)).setting)
+    setting = make_plan(ExplorationRequest(scenario, from_ms=1_000)).setting
+    assert not can_rehearse(setting)
+    with pytest.raises(LabError, match="search it on the stage"):
+        Rehearsal(setting)

@@ -5,7 +5,7 @@ import pytest
 from engine.lab.explorer.pct import PctSearch
 from engine.lab.explorer.search import Found, SearchBounds, StallSearch
 from engine.lab.explorer.shrink import shorten
-from engine.lab.explorer.stall import Stall, Stalls, StepPoint
+from engine.lab.explorer.stall import Stall, StallKind, Stalls, StepPoint
 from tests.engine.lab.explorer.races import executor_of, lost_update, no_race, two_doors
 
 
@@ -48,6 +48,28 @@ def test_a_complete_search_has_run_every_set_of_stalls_exactly_once() -> None:
     }
 
 
+def test_a_schedule_has_no_more_crashes_and_no_more_stalls_than_asked_for_and_only_chosen_nodes_crash() -> None:
+    execute = executor_of(no_race)
+    seen: list[Stalls] = []
+
+    def count(stalls: Stalls) -> object:
+        seen.append(stalls)
+        # The race knows holds only; where the search goes on is what counts here.
+        return execute(tuple(stall._replace(kind=StallKind.HOLD) for stall in stalls))
+
+    bounds = SearchBounds(max_stalls=1, max_crashes=1, crash_nodes=("A",), restart_ms=(2_000,))
+    search = StallSearch(count, bounds)  # type: ignore[arg-type]  # hands the outcome on
+    assert list(search.run()) == [None] * len(seen)
+    assert search.state.is_complete
+    assert len(dict.fromkeys(seen)) == len(seen)
+    kinds = {tuple(sorted(stall.kind.value for stall in stalls)) for stalls in seen}
+    assert kinds == {(), ("hold",), ("crash",), ("crash", "hold")}
+    assert {stall.point.node for stalls in seen for stall in stalls if stall.kind is StallKind.CRASH} == {"A"}
+    # A hold at each of the four steps, a crash at each of the two of A.
+    assert search.state.by_depth[1] == 6
+    assert search.state.planned == search.state.done == search.state.by_depth[2]
+
+
 def test_a_search_ends_at_its_bound_of_schedules_and_says_that_it_is_not_complete() -> None:
     search = StallSearch(executor_of(no_race), SearchBounds(max_stalls=2, max_schedules=3))
     assert len(list(search.run())) == 3
@@ -57,8 +79,8 @@ def test_a_search_ends_at_its_bound_of_schedules_and_says_that_it_is_not_complet
 def test_a_stall_of_the_whole_node_lasts_as_long_as_asked_for() -> None:
     execute = executor_of(lost_update)
     point = StepPoint("A/worker", "writes the counter", 1)
-    assert execute((Stall(point, 4, whole_node=True),)).violation is None
-    outcome = execute((Stall(point, 6, whole_node=True),))
+    assert execute((Stall(point, 4, kind=StallKind.PAUSE),)).violation is None
+    outcome = execute((Stall(point, 6, kind=StallKind.PAUSE),))
     assert outcome.violation is not None
     assert [(timed.command.kind, timed.command.target) for timed in outcome.commands] == [
         ("pause-node", "A"),

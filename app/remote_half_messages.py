@@ -1,0 +1,223 @@
+"""Half messages of a broker elsewhere, over the wire with the requests that any tool may send.
+
+The half queue, the op queue and the messages that were given up are topics that can be pulled and searched like others;
+where the check service stands is the progress of its group. Works against a real RocketMQ 4.x too, but its op queue has
+no topic configuration and cannot be pulled: what is decided there is not known to tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from app.cluster_reader import ClusterReader
+from engine.broker.half_message import HALF_QUEUE_ID, decided_offset
+from engine.broker.half_message_administrator import request_for
+from engine.broker.half_message_lookup import COPIES_MAX, Deed, HalfMessageLookup, HalfMessageRefused, Refusal
+from engine.client.errors import MQBrokerError
+from engine.protocol.command_header import CommandHeader
+from engine.protocol.headers import (
+    OffsetResponseHeader,
+    PullMessageRequestHeader,
+    PullMessageResponseHeader,
+    QueryConsumerOffsetRequestHeader,
+    QueryMessageRequestHeader,
+    QueueRequestHeader,
+)
+from engine.protocol.message import MessageExt
+from engine.protocol.message_codec import decode_messages
+from engine.protocol.names import (
+    TOOLS_CONSUMER_GROUP,
+    TRANSACTION_CHECK_GROUP,
+    TRANSACTION_CHECK_MAX_TIME_TOPIC,
+    TRANSACTION_HALF_TOPIC,
+    TRANSACTION_OP_HALF_TOPIC,
+)
+from engine.protocol.remoting_command import RemotingCommand
+from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import ResponseCode
+from engine.protocol.system_flags import pull_system_flag
+
+#: Op messages that one search fetches at most, newest first: a hundred requests.
+OPS_FETCHED_MAX = 3_200
+_PER_PULL = 32
+_NOTHING_THERE = (ResponseCode.PULL_NOT_FOUND, ResponseCode.PULL_RETRY_IMMEDIATELY, ResponseCode.PULL_OFFSET_MOVED)
+_END_OF_TIME_MS = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """Half messages of one broker from where its check service stands, oldest first.
+
+    :ivar decided: half offset -> offset of the op message that names it; None: the op queue cannot be read.
+    """
+
+    half_offset: int
+    half_end: int
+    messages: list[MessageExt]
+    decided: dict[int, int] | None
+
+
+@dataclass(slots=True)
+class _Fetched:
+    """The :class:`engine.broker.half_message_lookup.HalfMessageSource` of what was fetched before."""
+
+    messages: dict[tuple[str, str], list[MessageExt]] = field(default_factory=dict)
+    ops: list[tuple[int, MessageExt]] = field(default_factory=list)
+    #: Why older op messages are not known.
+    unknown_ops: Refusal | None = None
+
+    def called(self, topic: str, name: str) -> list[MessageExt]:
+        return self.messages.get((topic, name), [])
+
+    def ops_newest_first(self, name: str) -> Iterator[tuple[int, MessageExt]]:
+        yield from self.ops
+        if self.unknown_ops is not None:
+            raise HalfMessageRefused(self.unknown_ops, name=name, limit=OPS_FETCHED_MAX)
+
+
+class RemoteHalfMessages:
+    """Those of the broker at ``address``. Every method raises an ``MQClientError`` when it does not answer."""
+
+    def __init__(self, reader: ClusterReader, address: str) -> None:
+        self._reader = reader
+        self._address = address
+
+    # ------------------------------------------------------------------------------ listing
+
+    async def undecided(self, limit: int) -> Undecided:
+        """At most ``limit``, the newest ones."""
+        half_offset = await self._progress(TRANSACTION_HALF_TOPIC)
+        end = await self._end(TRANSACTION_HALF_TOPIC)
+        first_op = await self._progress(TRANSACTION_OP_HALF_TOPIC)
+        op_end = await self._end(TRANSACTION_OP_HALF_TOPIC)
+        ops = await self._ops(max(first_op, op_end - OPS_FETCHED_MAX), op_end)
+        decided: dict[int, int] | None = None if ops is None else {}
+        for op in ops or ():
+            offset = decided_offset(op)
+            if offset is not None and decided is not None:
+                decided.setdefault(offset, op.queue_offset)
+        messages = await self._read(TRANSACTION_HALF_TOPIC, max(half_offset, end - limit), end)
+        return Undecided(half_offset, end, messages, decided)
+
+    async def given_up(self, limit: int) -> list[MessageExt]:
+        """At most ``limit`` messages of TRANS_CHECK_MAX_TIME_TOPIC, the newest ones, oldest first."""
+        end = await self._end(TRANSACTION_CHECK_MAX_TIME_TOPIC)
+        return await self._read(TRANSACTION_CHECK_MAX_TIME_TOPIC, max(0, end - limit), end)
+
+    # ------------------------------------------------------------------------------ deeds
+
+    async def lookup(self, name: str) -> HalfMessageLookup:
+        """What a lookup of the message with that unique id, key or offset message id needs, fetched now."""
+        fetched = _Fetched()
+        both = (TRANSACTION_HALF_TOPIC, TRANSACTION_CHECK_MAX_TIME_TOPIC)
+        for topic in both:
+            fetched.messages[topic, name] = await self._query(topic, name)
+        ids = dict.fromkeys(message.message_id for found in fetched.messages.values() for message in found)
+        if len(ids) == 1:
+            for identity in ids:
+                for topic in both:
+                    fetched.messages[topic, identity] = await self._query(topic, identity)
+        copies = [
+            one for (topic, _), found in fetched.messages.items() if topic == TRANSACTION_HALF_TOPIC for one in found
+        ]
+        if copies:
+            oldest = min(copy.commit_log_offset for copy in copies)
+            fetched.ops, fetched.unknown_ops = await self._ops_since(oldest)
+        return HalfMessageLookup(fetched)
+
+    async def act(self, deed: Deed, message: MessageExt) -> None:
+        """Do it. Raises :class:`HalfMessageRefused` when the broker refuses."""
+        reply = await self._reader.exchange(self._address, request_for(deed, message), f"{deed} a half message")
+        if reply.code != ResponseCode.SUCCESS:
+            raise HalfMessageRefused(Refusal.BY_BROKER, remark=reply.remark or f"code {reply.code}")
+
+    async def _ops_since(self, commit_log_offset: int) -> tuple[list[tuple[int, MessageExt]], Refusal | None]:
+        """Op messages, newest first, as far back as one that lies before ``commit_log_offset``; why not that far."""
+        found: list[tuple[int, MessageExt]] = []
+        position = await self._end(TRANSACTION_OP_HALF_TOPIC)
+        while position > 0:
+            first = max(0, position - _PER_PULL)
+            ops = await self._ops(first, position)
+            if ops is None:
+                return found, Refusal.OPS_UNREADABLE
+            found += [(op.queue_offset, op) for op in reversed(ops)]
+            if not ops or ops[0].commit_log_offset < commit_log_offset:
+                break
+            if len(found) >= OPS_FETCHED_MAX:
+                return found, Refusal.TOO_FAR_BACK
+            position = first
+        return found, None
+
+    async def _ops(self, first: int, end: int) -> list[MessageExt] | None:
+        """Op messages; None where the broker does not hand them out."""
+        try:
+            return await self._read(TRANSACTION_OP_HALF_TOPIC, first, end)
+        except MQBrokerError as error:
+            if error.code == ResponseCode.TOPIC_NOT_EXIST:
+                return None
+            raise
+
+    # ------------------------------------------------------------------------------ requests
+
+    async def _query(self, topic: str, name: str) -> list[MessageExt]:
+        header = QueryMessageRequestHeader(
+            topic=topic, key=name, max_num=COPIES_MAX, begin_timestamp=0, end_timestamp=_END_OF_TIME_MS
+        )
+        reply = await self._ask(RequestCode.QUERY_MESSAGE, header, "search half messages")
+        if reply.code != ResponseCode.SUCCESS:
+            return []
+        found = [one for one in decode_messages(reply.body, decompress=False) if name in (one.unique_id, *one.keys)]
+        return sorted(found, key=lambda message: message.commit_log_offset)
+
+    async def _read(self, topic: str, first: int, end: int) -> list[MessageExt]:
+        """Messages of the topic's only queue from ``first`` up to ``end``; some may be missing.
+
+        Raises ``MQBrokerError`` when the broker refuses.
+        """
+        messages: list[MessageExt] = []
+        while first < end:
+            header = PullMessageRequestHeader(
+                consumer_group=TOOLS_CONSUMER_GROUP,
+                topic=topic,
+                queue_id=HALF_QUEUE_ID,
+                queue_offset=first,
+                max_msg_nums=min(_PER_PULL, end - first),
+                sys_flag=pull_system_flag(commit_offset=False, suspend=False, subscription=True),
+                commit_offset=0,
+                suspend_timeout_millis=0,
+                subscription="*",
+            )
+            reply = await self._ask(RequestCode.PULL_MESSAGE, header, f"read {topic}")
+            if reply.code in _NOTHING_THERE:
+                # The oldest files may be gone, and with them the beginning: the broker says where it goes on.
+                following = PullMessageResponseHeader.decode(reply.ext_fields).next_begin_offset
+                if not first < following < end:
+                    break
+                first = following
+                continue
+            if reply.code != ResponseCode.SUCCESS:
+                raise MQBrokerError(reply.code, reply.remark, self._address, f"read {topic}")
+            found = decode_messages(reply.body, decompress=False)
+            if not found:
+                break
+            messages += found
+            first = found[-1].queue_offset + 1
+        return messages
+
+    async def _end(self, topic: str) -> int:
+        header = QueueRequestHeader(topic, HALF_QUEUE_ID)
+        return _offset(await self._ask(RequestCode.GET_MAX_OFFSET, header, f"ask for the end of {topic}"))
+
+    async def _progress(self, topic: str) -> int:
+        """Where the check service stands; 0 while it has not walked yet."""
+        header = QueryConsumerOffsetRequestHeader(TRANSACTION_CHECK_GROUP, topic, HALF_QUEUE_ID)
+        return _offset(await self._ask(RequestCode.QUERY_CONSUMER_OFFSET, header, "ask where the checks stand"))
+
+    async def _ask(self, code: RequestCode, header: CommandHeader, what: str) -> RemotingCommand:
+        return await self._reader.exchange(self._address, RemotingCommand.request(code, header), what)
+
+
+def _offset(reply: RemotingCommand) -> int:
+    """The offset in ``reply``; 0 where the broker has no such topic or group."""
+    return OffsetResponseHeader.decode(reply.ext_fields).offset if reply.code == ResponseCode.SUCCESS else 0

@@ -1,0 +1,141 @@
+"""The bank that pays: a local transaction debits the account, a message asks the other bank for the credit.
+
+In which order, and tied together how, is the whole question::
+
+    transaction        half message, debit, END_TRANSACTION   consistent in the end, whatever dies in between
+    send-then-debit    message, debit                         the debit fails: the other has money from nowhere
+    debit-then-send    debit, message                         the message fails: the money is gone
+
+RocketMQ: what a user writes as a ``TransactionListener`` around his own database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from enum import StrEnum
+
+from engine.bank.accounts import Accounts
+from engine.bank.bank import Bank
+from engine.bank.bank_deed import COMMITTED, BankWatcher, Doing, watch_nothing
+from engine.bank.errors import BankError, CommitUncertain, DatabaseClosed
+from engine.bank.transfer import Transfer
+from engine.client.send_result import SendResult, SendStatus
+from engine.client.transaction_listener import LocalTransactionState
+from engine.protocol.message import Message, MessageExt
+from engine.runtime.port import Runtime
+from engine.runtime.step import step
+
+#: What a check answers, as a word.
+_ANSWERS = {
+    LocalTransactionState.COMMIT_MESSAGE: "commit",
+    LocalTransactionState.ROLLBACK_MESSAGE: "rollback",
+    LocalTransactionState.UNKNOW: "unknown",
+}
+
+
+class Way(StrEnum):
+    """See the module."""
+
+    TRANSACTION = "transaction"
+    SEND_THEN_DEBIT = "send-then-debit"
+    DEBIT_THEN_SEND = "debit-then-send"
+
+
+class PayingBank(Bank):
+    """See the module. Is itself the transaction listener.
+
+    :param duration_ms: how long a local transaction stays open: everything else that such a transaction does.
+    :param check_duration_ms: how long looking up takes.
+    :ivar paying: transfers that this process is at, from before they are sent until they have ended, by key.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        accounts: Accounts,
+        way: Way = Way.TRANSACTION,
+        duration_ms: int = 0,
+        check_duration_ms: int = 0,
+        watcher: BankWatcher = watch_nothing,
+    ) -> None:
+        super().__init__(runtime, accounts, watcher)
+        self.way = way
+        self.duration_ms = duration_ms
+        self.check_duration_ms = check_duration_ms
+        self.paying: dict[str, Transfer] = {}
+
+    async def pay(self, transfer: Transfer, send: Callable[[], Awaitable[SendResult | None]]) -> None:
+        """Do ``transfer`` in the bank's way. ``send`` sends its message: in a transaction where that is the way, with
+        this bank as the listener. It returns the result; None, or an exception: not acknowledged.
+
+        A debit that fails does not raise: the watcher is told.
+        """
+        self.paying[transfer.key] = transfer
+        try:
+            if self.way is Way.TRANSACTION:
+                await send()
+            elif self.way is Way.SEND_THEN_DEBIT:
+                result = await send()
+                if result is not None and result.status is SendStatus.SEND_OK:
+                    await self._debit(transfer)
+            elif await self._debit(transfer):
+                await step("asks for the credit")
+                await send()
+        finally:
+            self.paying.pop(transfer.key, None)
+
+    # --- the transaction listener ------------------------------------------------------------------------------------
+
+    async def execute_local_transaction(self, message: Message, argument: object) -> LocalTransactionState:
+        """The half message is stored: debit the account.
+
+        Raises :class:`CommitUncertain`, :class:`DatabaseClosed`: the client takes that for UNKNOW, and a later check
+        will tell.
+        """
+        is_debited = await self._debit(Transfer.of(message))
+        return LocalTransactionState.COMMIT_MESSAGE if is_debited else LocalTransactionState.ROLLBACK_MESSAGE
+
+    async def check_local_transaction(self, message: MessageExt) -> LocalTransactionState:
+        """Look up what became of the transfer; nothing is done again."""
+        transfer = Transfer.of(message)
+        with self._at(Doing.CHECK, transfer):
+            await asyncio.sleep(self.check_duration_ms / 1_000)
+            await step("looks the local transaction up")
+            answer = self._look_up(transfer.key)
+        self._tell(Doing.CHECK, transfer.from_account, transfer, _ANSWERS[answer])
+        return answer
+
+    def _look_up(self, key: str) -> LocalTransactionState:
+        if self.accounts.has_transfer(key):
+            return LocalTransactionState.COMMIT_MESSAGE
+        if key in self.paying:
+            # Perhaps its local transaction has not even begun, and the answer to the send is still on its way: who says
+            # "rollback" now may debit the account a moment later.
+            return LocalTransactionState.UNKNOW
+        # An earlier process was at it. What it had not committed will never be.
+        return LocalTransactionState.ROLLBACK_MESSAGE
+
+    # --- the local transaction ---------------------------------------------------------------------------------------
+
+    async def _debit(self, transfer: Transfer) -> bool:
+        """Whether the debit is committed. Raises :class:`CommitUncertain`, :class:`DatabaseClosed`."""
+        try:
+            with self._at(Doing.DEBIT, transfer):
+                await self._debit_in_transaction(transfer)
+        except (CommitUncertain, DatabaseClosed):
+            raise
+        except BankError as error:
+            self._tell(Doing.DEBIT, transfer.from_account, transfer, error.reason)
+            return False
+        self._tell(Doing.DEBIT, transfer.from_account, transfer, COMMITTED)
+        return True
+
+    async def _debit_in_transaction(self, transfer: Transfer) -> None:
+        database = self.accounts.database
+        async with database.transaction():
+            await step("debits the account")
+            self.accounts.debit(transfer, self._runtime.clock.now_ms())
+            await asyncio.sleep(self.duration_ms / 1_000)
+            await step("commits the local transaction")
+            database.commit()

@@ -1,0 +1,68 @@
+"""The bank that receives: a message asks it to credit an account.
+
+A message may come twice: after a consumer died between its commit and its acknowledgement, after a rebalance, after a
+second END_TRANSACTION (which RocketMQ's broker commits again). So credit and key go into the database in one
+transaction, and a key that is there already is a duplicate: acknowledged, and nothing done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from engine.bank.accounts import Accounts
+from engine.bank.bank import Bank
+from engine.bank.bank_deed import COMMITTED, DUPLICATE, BankWatcher, Doing, watch_nothing
+from engine.bank.errors import BankError, CommitUncertain, DatabaseClosed
+from engine.bank.transfer import Transfer
+from engine.protocol.message import MessageExt
+from engine.runtime.port import Runtime
+from engine.runtime.step import step
+
+
+class ReceivingBank(Bank):
+    """See the module.
+
+    :ivar idempotent: False: it credits as often as a message comes. May be changed while it runs.
+    :ivar duration_ms: how long a local transaction stays open.
+    :ivar duplicates_ignored: by this process.
+    """
+
+    def __init__(
+        self, runtime: Runtime, accounts: Accounts, duration_ms: int = 0, watcher: BankWatcher = watch_nothing
+    ) -> None:
+        super().__init__(runtime, accounts, watcher)
+        self.idempotent = True
+        self.duration_ms = duration_ms
+        self.duplicates_ignored = 0
+
+    async def receive(self, message: MessageExt) -> None:
+        """Credit what ``message`` says; when this returns, the message may be acknowledged.
+
+        Raises :class:`~engine.bank.errors.BankError`: it must come again.
+        """
+        transfer = Transfer.of(message)
+        account = transfer.to_account
+        try:
+            with self._at(Doing.CREDIT, transfer):
+                is_credited = await self._credit(transfer)
+        except (CommitUncertain, DatabaseClosed):
+            raise
+        except BankError as error:
+            self._tell(Doing.CREDIT, account, transfer, error.reason)
+            raise
+        if not is_credited:
+            self.duplicates_ignored += 1
+        self._tell(Doing.CREDIT, account, transfer, COMMITTED if is_credited else DUPLICATE)
+
+    async def _credit(self, transfer: Transfer) -> bool:
+        database, at_ms = self.accounts.database, self._runtime.clock.now_ms()
+        async with database.transaction():
+            await step("credits the account")
+            if not self.idempotent:
+                self.accounts.credit_again(transfer, at_ms)
+            elif not self.accounts.credit(transfer, at_ms):
+                return False
+            await asyncio.sleep(self.duration_ms / 1_000)
+            await step("commits the credit")
+            database.commit()
+        return True

@@ -1,0 +1,321 @@
+"""A resource manager (RM): a bank with its database, which takes part in global transactions.
+
+A branch goes through phase one in three steps: it waits for the lock on its account, it does its work, it writes down
+what it will post and votes yes. From then on it is in doubt: only the coordinator's word ends it, and until then the
+lock stays. A new process finds its promises in the database and holds their locks again before it lets anybody in.
+
+RocketMQ's producer and broker play this part for transactional messages, but without locks: see
+:mod:`engine.client.transaction_mq_producer`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from engine.bank.bank_deed import Doing
+from engine.bank.errors import BankError
+from engine.bank.transfer import AMOUNT_MAX, Transfer
+from engine.protocol.errors import ProtocolError
+from engine.protocol.remoting_command import RemotingCommand
+from engine.protocol.response_code import ResponseCode
+from engine.remoting.errors import RemotingError
+from engine.remoting.processor import Processor
+from engine.remoting.remoting_client import RemotingClient
+from engine.remoting.remoting_server import RemotingServer
+from engine.runtime.background_tasks import BackgroundTasks
+from engine.runtime.step import step
+from engine.xa.account_locks import AccountLocks
+from engine.xa.branch_bank import BranchBank, BranchWork
+from engine.xa.config import ResourceManagerConfig
+from engine.xa.errors import IllegalTransition, XaError, XaRefused
+from engine.xa.headers import (
+    DecisionResponseHeader,
+    EnlistRequestHeader,
+    RegisterBranchRequestHeader,
+    VoteResponseHeader,
+    XidHeader,
+)
+from engine.xa.request_codes import XaRequestCode
+from engine.xa.states import BRANCH_TRANSITIONS, BranchEvent, BranchState, Decision, next_state
+
+if TYPE_CHECKING:
+    from engine.remoting.channel import Channel
+    from engine.runtime.port import Runtime
+
+_log = logging.getLogger("glassmq.xa")
+
+#: Branches that are over and still shown.
+ENDED_KEPT = 32
+
+
+@dataclass(slots=True, eq=False)
+class Branch:
+    """This resource manager's part of a global transaction.
+
+    :ivar since_us: monotonic time of the last change of state; after a restart, that of the restart.
+    :ivar reason: why it is rolled back, or the vote was no.
+    :ivar voted: set once the vote is known.
+    """
+
+    work: BranchWork
+    since_us: int
+    state: BranchState = BranchState.ENLISTED
+    reason: str = ""
+    voted: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def xid(self) -> str:
+        """The global transaction."""
+        return self.work.xid
+
+    @property
+    def account(self) -> str:
+        """What it locks."""
+        return self.work.account
+
+
+class ResourceManager:
+    """:param name: as the coordinator knows it.
+    :param bank: its accounts and promises.
+    :param work_ms: how long the work of a branch takes, while the account is locked.
+    :param on_changed: called with each branch right after its state has changed.
+
+    :ivar open: the branches that are not over, by xid.
+    :ivar ended: the newest ones that are.
+    :ivar locks: on its accounts.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        name: str,
+        coordinator_address: str,
+        bank: BranchBank,
+        *,
+        work_ms: int = 0,
+        config: ResourceManagerConfig | None = None,
+        on_changed: Callable[[Branch], None] | None = None,
+    ) -> None:
+        self.name = name
+        self.config = config or ResourceManagerConfig()
+        self.bank = bank
+        self.open: dict[str, Branch] = {}
+        self.ended: deque[Branch] = deque(maxlen=ENDED_KEPT)
+        self.locks = AccountLocks(runtime.clock.monotonic_us)
+        self._runtime = runtime
+        self._coordinator_address = coordinator_address
+        self._work_ms = work_ms
+        self._on_changed = on_changed
+        self._server = RemotingServer(runtime, f"resource manager {name}")
+        self._client = RemotingClient(runtime, f"resource manager {name}")
+        self._background = BackgroundTasks(f"resource manager {name}")
+        processors: dict[XaRequestCode, Processor] = {
+            XaRequestCode.XA_ENLIST: self._enlist,
+            XaRequestCode.XA_PREPARE_BRANCH: self._prepare,
+            XaRequestCode.XA_COMMIT_BRANCH: self._commit,
+            XaRequestCode.XA_ROLLBACK_BRANCH: self._roll_back,
+        }
+        for code, processor in processors.items():
+            self._server.register_processor(code, processor)
+
+    # --- life --------------------------------------------------------------------------------------------------------
+
+    async def start(self, host: str, port: int) -> None:
+        """Lock what is in doubt, then listen. Raises ``AddressInUse``."""
+        for work in self.bank.branches(BranchState.PREPARED):
+            branch = self.open[work.xid] = Branch(work, self._now_us(), BranchState.PREPARED)
+            branch.voted.set()
+            self.bank.at_work(work)
+            self.locks.take(work.account, work.xid)
+        await self._server.start(host, port)
+        self._background.every(
+            self.config.query_interval_ms, self._ask_about_doubts, "asks about branches in doubt", first_after_ms=0
+        )
+
+    async def shutdown(self) -> None:
+        """Stop. What is in doubt stays so."""
+        await self._background.stop()
+        await self._client.shutdown()
+        await self._server.shutdown()
+        self.bank.close()
+
+    @property
+    def address(self) -> str:
+        """``"ip:port"``, once started."""
+        return self._server.address
+
+    @property
+    def in_doubt(self) -> list[Branch]:
+        """Those that voted yes and wait for the word, oldest first."""
+        return [branch for branch in self.open.values() if branch.state is BranchState.PREPARED]
+
+    def _now_us(self) -> int:
+        return self._runtime.clock.monotonic_us()
+
+    def _move(self, branch: Branch, event: BranchEvent) -> None:
+        """Change the state. Raises :class:`~engine.xa.errors.IllegalTransition`."""
+        branch.state = next_state(BRANCH_TRANSITIONS, branch.state, event, f"branch {branch.xid} at {self.name}")
+        branch.since_us = self._now_us()
+        if branch.state.is_final:
+            self.open.pop(branch.xid, None)
+            self.ended.append(branch)
+            branch.voted.set()
+            self.bank.done_with(branch.work, branch.state.value)
+        if self._on_changed is not None:
+            self._on_changed(branch)
+
+    # --- taking part -------------------------------------------------------------------------------------------------
+
+    async def _enlist(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+        header = EnlistRequestHeader.decode(request.ext_fields)
+        work = _work_of(header)
+        if len(self.open) >= self.config.max_open_branches:
+            raise XaRefused(f"{self.name} has {len(self.open)} open branches; allowed: {self.config.max_open_branches}")
+        await step("registers the branch")
+        register = RemotingCommand.request(
+            XaRequestCode.XA_REGISTER_BRANCH, RegisterBranchRequestHeader(header.xid, self.name, self.address)
+        )
+        try:
+            reply = await self._client.call(self._coordinator_address, register, self.config.register_timeout_ms)
+        except RemotingError as error:
+            raise XaRefused(f"{self.name} cannot reach the coordinator: {error}") from error
+        if reply.code != ResponseCode.SUCCESS:
+            raise XaRefused(f"the coordinator refuses: {reply.remark}")
+        if header.xid not in self.open:
+            branch = self.open[header.xid] = Branch(work, self._now_us())
+            if self._on_changed is not None:
+                self._on_changed(branch)
+        return request.reply(ResponseCode.SUCCESS)
+
+    # --- phase one ---------------------------------------------------------------------------------------------------
+
+    async def _prepare(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+        xid = XidHeader.decode(request.ext_fields).xid
+        branch = self.open.get(xid)
+        if branch is None:
+            # Ended, or enlisted with a process that is no more.
+            is_prepared = self.bank.state_of(xid) is BranchState.COMMITTED
+            vote = VoteResponseHeader(is_prepared, "" if is_prepared else "it has no such branch (any more)")
+            return request.reply(ResponseCode.SUCCESS, header=vote)
+        if branch.state is BranchState.ENLISTED:
+            await self._prepare_branch(branch)
+        else:
+            await branch.voted.wait()
+        is_prepared = branch.state in (BranchState.PREPARED, BranchState.COMMITTED)
+        return request.reply(ResponseCode.SUCCESS, header=VoteResponseHeader(is_prepared, branch.reason))
+
+    async def _prepare_branch(self, branch: Branch) -> None:
+        """To the vote: prepared, or rolled back. It may be rolled back from outside at any await."""
+        self._move(branch, BranchEvent.LOCK)
+        await step("waits for the lock on the account")
+        if not branch.state.is_final:
+            is_mine = await self.locks.acquire(branch.account, branch.xid, self.config.lock_wait_timeout_ms)
+            if not is_mine and not branch.state.is_final:
+                holder = self.locks.holder_of(branch.account)
+                self._give_up(branch, f"{branch.account} is locked by {holder} for too long")
+        if not branch.state.is_final:
+            self._move(branch, BranchEvent.WORK)
+            self.bank.at_work(branch.work)
+            await asyncio.sleep(self._work_ms / 1_000)
+            await step("writes down what it will post")
+        if not branch.state.is_final:
+            self._promise(branch)
+        if branch.state.is_final:
+            # Also a lock that was granted when the branch was over already.
+            self.locks.release(branch.account, branch.xid)
+
+    def _promise(self, branch: Branch) -> None:
+        problem = self.bank.prepare(branch.work, self._runtime.clock.now_ms())
+        if problem:
+            self._give_up(branch, problem)
+        else:
+            self._move(branch, BranchEvent.VOTE_YES)
+            branch.voted.set()
+
+    def _give_up(self, branch: Branch, reason: str) -> None:
+        """A no: nothing was promised, so nobody has to be asked."""
+        branch.reason = reason
+        self._move(branch, BranchEvent.ROLLBACK)
+
+    # --- phase two ---------------------------------------------------------------------------------------------------
+
+    def _commit(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+        self._obey(XidHeader.decode(request.ext_fields).xid, Decision.COMMIT)
+        return request.reply(ResponseCode.SUCCESS)
+
+    def _roll_back(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+        self._obey(XidHeader.decode(request.ext_fields).xid, Decision.ROLLBACK)
+        return request.reply(ResponseCode.SUCCESS)
+
+    def _obey(self, xid: str, decision: Decision) -> None:
+        """Do what was decided, once. Raises :class:`XaError`: then the coordinator asks again."""
+        branch = self.open.get(xid)
+        event = BranchEvent.COMMIT if decision is Decision.COMMIT else BranchEvent.ROLLBACK
+        about = f"branch {xid} at {self.name}"
+        if branch is None:
+            state = self.bank.state_of(xid)
+            # Told again what it has done already, or to forget what it never promised.
+            if (state is BranchState.COMMITTED) is (decision is Decision.COMMIT):
+                return
+            raise IllegalTransition(f"{about} is {state or 'unknown'}: {event!s} is not allowed")
+        # What is not allowed is refused before anything is written.
+        next_state(BRANCH_TRANSITIONS, branch.state, event, about)
+        if branch.state is BranchState.PREPARED:
+            self._write_end(branch, decision)
+        self._move(branch, event)
+        self.locks.give_up(branch.account, xid)
+        self.locks.release(branch.account, xid)
+
+    def _write_end(self, branch: Branch, decision: Decision) -> None:
+        at_ms = self._runtime.clock.now_ms()
+        try:
+            if decision is Decision.COMMIT:
+                self.bank.commit(branch.work, at_ms)
+            else:
+                self.bank.roll_back(branch.work, at_ms)
+        except BankError as error:
+            raise XaError(f"{self.name} cannot write the end of {branch.xid}: {error}") from error
+
+    async def _ask_about_doubts(self) -> None:
+        """Whoever hears nothing asks: the order may be lost, the coordinator may have been started anew."""
+        overdue_us = self._now_us() - self.config.query_interval_ms * 1_000
+        for branch in self.in_doubt:
+            if branch.since_us > overdue_us:
+                continue
+            await step("asks for the decision")
+            question = RemotingCommand.request(XaRequestCode.XA_QUERY_DECISION, XidHeader(branch.xid))
+            try:
+                reply = await self._client.call(self._coordinator_address, question, self.config.query_timeout_ms)
+                decision = DecisionResponseHeader.decode(reply.ext_fields).decision
+            except (RemotingError, ProtocolError) as error:
+                _log.info("%s stays in doubt: %s", branch.xid, error)
+                continue
+            if branch.state is BranchState.PREPARED and decision in (Decision.COMMIT, Decision.ROLLBACK):
+                self._obey(branch.xid, Decision(decision))
+
+    # --- the bank's own business -------------------------------------------------------------------------------------
+
+    async def look_up_balance(self, account: str, customer: str) -> int | None:
+        """Somebody at the cash machine: one bank, no coordinator, but the same lock. None: it was not free in time."""
+        if not await self.locks.acquire(account, customer, self.config.lock_wait_timeout_ms):
+            return None
+        try:
+            return self.bank.accounts.committed_balance(account)
+        finally:
+            self.locks.release(account, customer)
+
+
+def _work_of(header: EnlistRequestHeader) -> BranchWork:
+    """Raises :class:`XaRefused` for what is no half of a transfer."""
+    allowed = (Doing.DEBIT.value, Doing.CREDIT.value)
+    if header.doing not in allowed:
+        raise XaRefused(f"doing {header.doing!r} is not allowed; allowed: {', '.join(allowed)}")
+    if not 0 < header.amount <= AMOUNT_MAX:
+        raise XaRefused(f"amount {header.amount} is not allowed; allowed: 1 to {AMOUNT_MAX}")
+    transfer = Transfer(header.key, header.from_account, header.to_account, header.amount)
+    return BranchWork(header.xid, Doing(header.doing), transfer)

@@ -1,0 +1,134 @@
+"""The states of a global transaction and of a branch, as tables. What is not in a table cannot happen, and raises.
+
+Global, at the coordinator::
+
+    active --vote--> voting --all yes--> prepared --commit--> committing --all done--> committed
+       |               |--one no--> refused     |
+       '---------------+--------------+---------'--rollback--> rolling-back --all done--> rolled-back
+
+Branch, at its resource manager; only *prepared* survives a crash of the process as something undecided::
+
+    enlisted --lock--> waiting --work--> executing --vote yes--> prepared --commit--> committed
+       '-----------------+----------------+------------------------'--rollback--> rolled-back
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import TypeVar
+
+from engine.xa.errors import IllegalTransition
+
+
+class Decision(StrEnum):
+    """What becomes of a global transaction."""
+
+    COMMIT = "commit"
+    ROLLBACK = "rollback"
+    UNDECIDED = "undecided"
+
+
+class GlobalState(StrEnum):
+    """Where the coordinator stands with a global transaction."""
+
+    ACTIVE = "active"
+    VOTING = "voting"
+    PREPARED = "prepared"
+    REFUSED = "refused"
+    COMMITTING = "committing"
+    COMMITTED = "committed"
+    ROLLING_BACK = "rolling-back"
+    ROLLED_BACK = "rolled-back"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether every branch has done what was decided."""
+        return self in (GlobalState.COMMITTED, GlobalState.ROLLED_BACK)
+
+
+class GlobalEvent(StrEnum):
+    """What moves a global transaction."""
+
+    VOTE = "vote"
+    ALL_YES = "all yes"
+    ONE_NO = "one no"
+    COMMIT = "commit"
+    ROLLBACK = "rollback"
+    ALL_DONE = "all done"
+
+
+GLOBAL_TRANSITIONS: Mapping[tuple[GlobalState, GlobalEvent], GlobalState] = {
+    (GlobalState.ACTIVE, GlobalEvent.VOTE): GlobalState.VOTING,
+    (GlobalState.ACTIVE, GlobalEvent.ROLLBACK): GlobalState.ROLLING_BACK,
+    (GlobalState.VOTING, GlobalEvent.ALL_YES): GlobalState.PREPARED,
+    (GlobalState.VOTING, GlobalEvent.ONE_NO): GlobalState.REFUSED,
+    (GlobalState.VOTING, GlobalEvent.ROLLBACK): GlobalState.ROLLING_BACK,
+    (GlobalState.PREPARED, GlobalEvent.COMMIT): GlobalState.COMMITTING,
+    (GlobalState.PREPARED, GlobalEvent.ROLLBACK): GlobalState.ROLLING_BACK,
+    (GlobalState.REFUSED, GlobalEvent.ROLLBACK): GlobalState.ROLLING_BACK,
+    (GlobalState.COMMITTING, GlobalEvent.ALL_DONE): GlobalState.COMMITTED,
+    (GlobalState.ROLLING_BACK, GlobalEvent.ALL_DONE): GlobalState.ROLLED_BACK,
+}
+
+
+class BranchState(StrEnum):
+    """Where a resource manager stands with its branch."""
+
+    ENLISTED = "enlisted"
+    WAITING = "waiting"
+    EXECUTING = "executing"
+    PREPARED = "prepared"
+    COMMITTED = "committed"
+    ROLLED_BACK = "rolled-back"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the branch is over and holds no lock."""
+        return self in (BranchState.COMMITTED, BranchState.ROLLED_BACK)
+
+
+class BranchEvent(StrEnum):
+    """What moves a branch."""
+
+    LOCK = "lock"
+    WORK = "work"
+    VOTE_YES = "vote yes"
+    COMMIT = "commit"
+    ROLLBACK = "rollback"
+
+
+BRANCH_TRANSITIONS: Mapping[tuple[BranchState, BranchEvent], BranchState] = {
+    (BranchState.ENLISTED, BranchEvent.LOCK): BranchState.WAITING,
+    (BranchState.ENLISTED, BranchEvent.ROLLBACK): BranchState.ROLLED_BACK,
+    (BranchState.WAITING, BranchEvent.WORK): BranchState.EXECUTING,
+    (BranchState.WAITING, BranchEvent.ROLLBACK): BranchState.ROLLED_BACK,
+    (BranchState.EXECUTING, BranchEvent.VOTE_YES): BranchState.PREPARED,
+    (BranchState.EXECUTING, BranchEvent.ROLLBACK): BranchState.ROLLED_BACK,
+    (BranchState.PREPARED, BranchEvent.COMMIT): BranchState.COMMITTED,
+    (BranchState.PREPARED, BranchEvent.ROLLBACK): BranchState.ROLLED_BACK,
+}
+
+
+class BranchVote(StrEnum):
+    """What the coordinator has heard of a branch."""
+
+    #: Registered; not asked yet, or no answer yet.
+    NONE = "none"
+    YES = "yes"
+    NO = "no"
+    #: It has done what was decided.
+    DONE = "done"
+
+
+_State = TypeVar("_State", bound=StrEnum)
+_Event = TypeVar("_Event", bound=StrEnum)
+
+
+def next_state(table: Mapping[tuple[_State, _Event], _State], state: _State, event: _Event, about: str) -> _State:
+    """The state after ``event``. Raises :class:`IllegalTransition`, which names ``about`` and what is allowed."""
+    after = table.get((state, event))
+    if after is None:
+        allowed = ", ".join(known for before, known in table if before is state) or "nothing"
+        raise IllegalTransition(f"{about} is {state}: {event!s} is not allowed; allowed: {allowed}")
+    return after

@@ -1,0 +1,16 @@
+// Somebody at the cash machine of a bank: what they were told last, or how long they have been waiting.
+
+import { html } from "htm/preact";
+import { count } from "../../common/format.js";
+import { t } from "../../common/i18n.js";
+import { span } from "../format.js";
+import { view } from "../view.js";
+
+/** `part` is the view's: see app/lab/xa_nodes_view.py. Reads the time while somebody waits. */
+export function CashMachine({ part }) {
+  const last = part.ended.at(-1);
+  const isWaiting = part.since_us !== null && part.holder;
+  const text = isWaiting ? t("lab.cash.waits", { time: span(view.value.time_us - part.since_us), holder: part.holder })
+    : !last ? t("lab.cash.none") : last.balance === null ? t("lab.cash.in_vain") : t("lab.cash.told", { balance: count(last.balance) });
+  return html`<p class=${`node-line cash-machine ${isWaiting || last?.balance === null ? "is-waiting" : ""}`} data-part="cash-machine" title=${t("lab.cash.hint")}><span class="cash-sign" aria-hidden="true"></span><span class="quiet">${t("lab.cash.title")}</span> ${text}</p>`;
+}
