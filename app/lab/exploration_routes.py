@@ -12,7 +12,7 @@ from app.api import json_answer
 from app.json_types import JsonObject, JsonValue
 from app.lab.bounds import NAME_MAX
 from app.lab.browser_identity import browser_of_request
-from app.lab.explorations import Explorations
+from app.lab.explorations import SEARCH_FIELDS, Explorations
 from app.lab.host import LabHost
 from app.lab.refusal import LabRefused
 from engine.lab.explorer.plan import (
@@ -95,20 +95,7 @@ def _json_body() -> JsonObject:
 
 
 #: The fields of a request.
-_KNOWN = (
-    "world",
-    "without",
-    "max_stalls",
-    "hold_ms",
-    "pause_ms",
-    "max_crashes",
-    "crash",
-    "restart_ms",
-    "forced_unlocks",
-    "from_ms",
-    "to_ms",
-    "keeps_settings",
-)
+_KNOWN = ("world", *SEARCH_FIELDS, "keeps_settings")
 
 
 def read_exploration(fields: JsonObject, run: LabRun) -> ExplorationRequest:

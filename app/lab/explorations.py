@@ -47,7 +47,7 @@ SAY_EVERY_S = 0.2
 _JOIN_S = 5.0
 
 #: The fields of a request that a page has a say in.
-_FIELDS = (
+SEARCH_FIELDS = (
     "without",
     "max_stalls",
     "hold_ms",
@@ -58,7 +58,6 @@ _FIELDS = (
     "forced_unlocks",
     "from_ms",
     "to_ms",
-    "settings",
 )
 
 
@@ -126,7 +125,7 @@ class Explorations:
     def _spawn(self, owner: str, request: ExplorationRequest) -> _Search:
         context = multiprocessing.get_context("spawn")
         receiver, sender = context.Pipe(duplex=False)
-        fields = {name: getattr(request, name) for name in ("seed", *_FIELDS)}
+        fields = {name: getattr(request, name) for name in ("seed", "settings", *SEARCH_FIELDS)}
         arguments = (sender, request.scenario.name, request.scenario.text, fields)
         process = context.Process(target=explore_in_process, args=arguments, name="glassmq explorer", daemon=True)
         process.start()

@@ -6,29 +6,18 @@ from typing import Any, cast
 
 from engine.broker.broker import Broker
 from engine.broker.broker_config import BrokerConfig
-from engine.lab.node_role import LabNodeRole
+from engine.lab.node_role import LabDiskNodeRole
 from engine.lab.settings import LAB_COMMIT_LOG_FILE_BYTES, of_class
 from engine.lab.switches import apply_to_broker
 from engine.protocol.subscription_group_config import SubscriptionGroupConfig
 from engine.protocol.topic_config import TopicConfig
-from engine.runtime.lab_storage import LabStorage
 from engine.store.store_config import FlushDiskType, MessageStoreConfig
 
 
-class BrokerRole(LabNodeRole):
+class BrokerRole(LabDiskNodeRole):
     """:ivar broker: None while the process does not run."""
 
     broker: Broker | None = None
-
-    @property
-    def storage(self) -> LabStorage:
-        """The machine's disk; it outlives the process."""
-        return self.world.lab.storages[self.name]
-
-    def boot(self) -> None:
-        """See :class:`LabNodeRole`."""
-        self.storage.flush_us = self.spec.disk.fsync_ms * 1_000
-        super().boot()
 
     async def _start(self) -> None:
         config = BrokerConfig(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from engine.lab.scenario import NodeSpec, Role, SettingValue
 from engine.runtime.lab_runtime import LabRuntime
+from engine.runtime.lab_storage import LabStorage
 
 if TYPE_CHECKING:
     from engine.lab.world import ScenarioWorld
@@ -135,3 +136,17 @@ class LabNodeRole:
 
     def _forget(self) -> None:
         raise NotImplementedError
+
+
+class LabDiskNodeRole(LabNodeRole):
+    """A node whose disk takes as long to flush as the scenario says."""
+
+    @property
+    def storage(self) -> LabStorage:
+        """The machine's disk; it outlives the process."""
+        return self.world.lab.storages[self.name]
+
+    def boot(self) -> None:
+        """See :class:`LabNodeRole`."""
+        self.storage.flush_us = self.spec.disk.fsync_ms * 1_000
+        super().boot()

@@ -11,10 +11,9 @@ from engine.bank.transfer import Transfer
 from engine.lab.cash_machine import CUSTOMER, CashMachine
 from engine.lab.history import BranchChanged, GlobalChanged, TransferEnded
 from engine.lab.node_banks import NodeBank
-from engine.lab.node_role import LabNodeRole
+from engine.lab.node_role import LabDiskNodeRole, LabNodeRole
 from engine.lab.scenario import NodeSpec, Role
 from engine.lab.settings import of_class
-from engine.runtime.lab_storage import LabStorage
 from engine.xa.account_locks import WAITS_KEPT, LockWait
 from engine.xa.branch_bank import BranchBank
 from engine.xa.config import CoordinatorConfig, ManagerConfig, ResourceManagerConfig
@@ -36,20 +35,10 @@ ENDED_KEPT = 12
 FORGOTTEN = "forgotten"
 
 
-class CoordinatorRole(LabNodeRole):
+class CoordinatorRole(LabDiskNodeRole):
     """:ivar coordinator: None while the process does not run."""
 
     coordinator: TransactionCoordinator | None = None
-
-    @property
-    def storage(self) -> LabStorage:
-        """The machine's disk; it outlives the process."""
-        return self.world.lab.storages[self.name]
-
-    def boot(self) -> None:
-        """See :class:`LabNodeRole`."""
-        self.storage.flush_us = self.spec.disk.fsync_ms * 1_000
-        super().boot()
 
     async def _start(self) -> None:
         config = CoordinatorConfig(**cast("dict[str, Any]", of_class(CoordinatorConfig, self.settings)))

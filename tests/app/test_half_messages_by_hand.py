@@ -17,27 +17,17 @@ from engine.broker.half_message_lookup import Deed, HalfMessageRefused, Refusal
 from engine.client import LocalTransactionState, Message, TransactionMQProducer
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from tests.support.live_server import LiveServer
+from tests.support.live_server import LiveServer, ObedientListener
 
 UNKNOW, COMMIT = LocalTransactionState.UNKNOW, LocalTransactionState.COMMIT_MESSAGE
 NEVER_MS = 3_600_000
-
-
-class Listener:
-    """Ends local transactions as the argument says, and never knows later on."""
-
-    def execute_local_transaction(self, message, argument):
-        return argument
-
-    def check_local_transaction(self, message):
-        return UNKNOW
 
 
 def send_in_transactions(live, *messages):
     """``(key, state)`` each; the results."""
 
     async def send():
-        async with TransactionMQProducer(None, "bank", live.name_servers, Listener()) as producer:
+        async with TransactionMQProducer(None, "bank", live.name_servers, ObedientListener()) as producer:
             return [
                 await producer.send_message_in_transaction(Message("Transfers", b"x", keys=key), state)
                 for key, state in messages

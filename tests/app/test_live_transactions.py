@@ -10,7 +10,7 @@ from app.observation import transactions_view
 from app.observation.bounds import HALF_MESSAGES_MAX
 from engine.broker.broker_config import BrokerConfig
 from engine.client import LocalTransactionState, Message, TransactionMQProducer
-from tests.support.live_server import LiveServer, message
+from tests.support.live_server import LiveServer, ObedientListener, message
 
 COMMIT, ROLLBACK, UNKNOW = (
     LocalTransactionState.COMMIT_MESSAGE,
@@ -18,16 +18,6 @@ COMMIT, ROLLBACK, UNKNOW = (
     LocalTransactionState.UNKNOW,
 )
 NEVER_MS = 3_600_000
-
-
-class Listener:
-    """Ends local transactions as the argument says."""
-
-    def execute_local_transaction(self, message, argument):
-        return argument
-
-    def check_local_transaction(self, message):
-        return UNKNOW
 
 
 @pytest.fixture
@@ -39,7 +29,7 @@ def live(tmp_path):
 
 def send_in_transactions(live, *states):
     async def send():
-        async with TransactionMQProducer(None, "bank", live.name_servers, Listener()) as producer:
+        async with TransactionMQProducer(None, "bank", live.name_servers, ObedientListener()) as producer:
             for number, state in enumerate(states):
                 message = Message("Transfers", b"x", keys=f"t-{number}")
                 await producer.send_message_in_transaction(message, state)
