@@ -24,6 +24,8 @@ SPEED_MAX = 1_000.0
 
 #: Frames per second that a playing world sends at most.
 FRAMES_PER_SECOND = 20
+#: While a world runs to where somebody wants it: nobody can follow it, and each view costs the run and the page time.
+JOB_FRAMES_PER_SECOND = 5
 #: Events between two parked copies of a run, and how many copies one run has at most.
 PARK_EVERY_EVENTS = 600
 PARKED_PER_WORLD = 20

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from app.json_types import JsonObject
 from app.lab.audience import Audience
-from app.lab.bounds import FRAMES_PER_SECOND, SPEED_MAX, SPEED_MIN
+from app.lab.bounds import FRAMES_PER_SECOND, JOB_FRAMES_PER_SECOND, SPEED_MAX, SPEED_MIN
 from app.lab.jobs import ChangeSetting, Job, Rebuild, RunUntil, StepActor
 from app.lab.journal_pages import window
 from app.lab.look_back import LookBack
@@ -29,6 +29,7 @@ from engine.lab.run import LabRun
 FORK_AT_ONCE_EVENTS = 1_500
 #: Shortest time between two views of a playing world.
 _FRAME_S = 1 / FRAMES_PER_SECOND
+_JOB_FRAME_S = 1 / JOB_FRAMES_PER_SECOND
 
 
 class WorldSession:
@@ -324,7 +325,7 @@ class WorldSession:
     def send_frame(self, now: float) -> None:
         """Build the view and send it to whoever watches."""
         self.is_dirty = self.is_urgent = False
-        self._next_frame = now + _FRAME_S
+        self._next_frame = now + (_JOB_FRAME_S if self.has_job else _FRAME_S)
         if self.audience.count:
             self.audience.publish(self.view(now), self.timeline.head)
 
