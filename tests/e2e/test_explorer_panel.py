@@ -48,7 +48,8 @@ def test_a_search_can_be_cancelled(serve, open_page):
     page = opened(open_page(f"{serve(empty_scene())}/lab/two-consumers"))
     page.locator("#tab-explorer").click()
     page.locator(".explorer-form button[type=submit]").click()
-    # In the page itself: a click from here may come when the search is over.
+    # At once and in the page itself: the server may not have named the search yet, and a click from here may come
+    # when the search is over.
     page.wait_for_function(
         """() => {
              const cancel = document.querySelector('.explorer-bar button');

@@ -33,8 +33,10 @@ async function begin(request) {
   search.value = { phase: "starting", schedules: 0 };
   try {
     const { id } = await post(ADDRESS, request);
+    const { isUnwanted } = search.peek();
     search.value = { ...search.peek(), id };
-    setTimeout(ask, ASK_EVERY_MS);
+    if (isUnwanted) await cancel();
+    else setTimeout(ask, ASK_EVERY_MS);
   } catch (error) {
     search.value = null;
     tell(error.message, true);
@@ -54,7 +56,9 @@ async function ask() {
 
 async function cancel() {
   const { id } = search.peek();
-  if (id) search.value = { id, ...(await answerOf(await fetch(`${ADDRESS}/${id}`, { method: "DELETE" }))) };
+  // Before the server has named the search nobody can end it: it is ended as soon as it has.
+  if (!id) search.value = { ...search.peek(), isUnwanted: true };
+  else search.value = { id, ...(await answerOf(await fetch(`${ADDRESS}/${id}`, { method: "DELETE" }))) };
 }
 
 export function Explorer() {
