@@ -61,8 +61,9 @@ def command(
     """Let A at ICBC send money to B at CCB by transactional message. Exit code 1 when the banks disagree in the end.
 
     The databases are SQLite files in the folder, icbc.db and ccb.db: look at them with any SQLite program. Kill the
-    command at any moment and run it again: it brings what was left to its end first. With the ways that are not
-    transactions it may not.
+    command at any moment and run it again: it brings every debit that was made to its end first. With the ways that
+    are not transactions it may not. A half message without a debit moves no money: it stays undecided until the broker
+    asks while the command runs.
 
     \b
     Examples:

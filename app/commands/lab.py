@@ -67,7 +67,7 @@ def list_scenarios() -> None:
     help="How many processes share the work.  [default: one per core]",
 )
 @click.option(
-    "--address", default="http://127.0.0.1:8080", show_default=True, help="Where the links lead: your glassmq serve."
+    "--address", default="http://127.0.0.1:8000", show_default=True, help="Where the links lead: your glassmq serve."
 )
 def run(scenario_name: str, seed: int | None, seeds: int, faults: str, processes: int | None, address: str) -> None:
     """Run a scenario to its end, once or with many seeds. Exit code 1 when an invariant was violated.
@@ -101,7 +101,7 @@ def run(scenario_name: str, seed: int | None, seeds: int, faults: str, processes
     "--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Write the table there, too."
 )
 @click.option(
-    "--address", default="http://127.0.0.1:8080", show_default=True, help="Where the links lead: your glassmq serve."
+    "--address", default="http://127.0.0.1:8000", show_default=True, help="Where the links lead: your glassmq serve."
 )
 def crash_points(scenario_name: str, restart_after_ms: int, json_path: Path | None, address: str) -> None:
     """Kill a node right after each step of a transfer, one run per step, and tell what became of the transfer.
@@ -117,8 +117,10 @@ def crash_points(scenario_name: str, restart_after_ms: int, json_path: Path | No
     import orjson
 
     from app.commands.tool import print_table
+    from app.sweep_processes import be_quiet
     from engine.lab.crash_points import NothingToCrash, crash_at, find_points
 
+    be_quiet()
     scenario = load_scenario_argument(scenario_name)
     try:
         points = find_points(scenario)
