@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from app.commands.tool import name_server_option, run_tool
+
+if TYPE_CHECKING:
+    from app.live_bank import BankSettings
 
 #: Spelled out here so that the command line starts without the engine; a test compares.
 WAYS = ("transaction", "send-then-debit", "debit-then-send")
@@ -72,24 +76,17 @@ def command(
       glassmq bank --transfers 0
       glassmq bank --folder naive --opening 25000 --transfers 3 --way send-then-debit
     """
-    run_tool(_run(folder, transfers, amount, opening, way, debit_ms, wait_s, name_servers))
-
-
-async def _run(
-    folder: Path,
-    transfers: int,
-    amount: int,
-    opening: int,
-    way: str,
-    debit_ms: int,
-    wait_s: int,
-    name_servers: tuple[str, ...],
-) -> None:
-    from app.live_bank import BankSettings, LiveBanks
-    from engine.bank.errors import BankError
+    from app.live_bank import BankSettings
     from engine.bank.paying_bank import Way
 
-    settings = BankSettings(folder, name_servers, Way(way), opening, amount, debit_ms)
+    run_tool(_run(BankSettings(folder, name_servers, Way(way), opening, amount, debit_ms), transfers, wait_s))
+
+
+async def _run(settings: BankSettings, transfers: int, wait_s: int) -> None:
+    from app.live_bank import LiveBanks
+    from engine.bank.errors import BankError
+
+    folder = settings.folder
     try:
         async with LiveBanks(settings, click.echo) as banks:
             click.echo(f"databases: {folder / 'icbc.db'} and {folder / 'ccb.db'}")

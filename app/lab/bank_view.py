@@ -123,7 +123,7 @@ class MoneyView:
 
     def __init__(self, world: ScenarioWorld) -> None:
         self._entries = world.history.bank_entries
-        self._has_banks = any(node.bank is not None for node in world.scenario.nodes)
+        self._has_banks = world.scenario.has_banks
         self._read = 0
         self._flow = MoneyFlow()
         self._series: list[tuple[int, int, int, int, int]] = [(0, 0, 0, 0, 0)]

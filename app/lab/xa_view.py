@@ -16,7 +16,7 @@ xa           of a world with a coordinator, else null:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from app.json_types import JsonObject, JsonValue
 from app.lab.bounds import XA_TRANSACTIONS_SHOWN, XA_WAITS_SHOWN
@@ -30,6 +30,8 @@ from engine.lab.xa_roles import ResourceManagerRole
 if TYPE_CHECKING:
     from engine.lab.history import BalanceLookup, BranchChanged, GlobalChanged, LabHistory
     from engine.lab.world import ScenarioWorld
+
+_Entry = TypeVar("_Entry")
 
 
 def roles_of(scenario: Scenario) -> dict[str, list[JsonValue]]:
@@ -108,16 +110,20 @@ class XaView:
             ]
         )
 
+    def _news(self, name: str, entries: list[_Entry]) -> list[_Entry]:
+        """Those that were not there when this was asked last."""
+        first = self._read.get(name, 0)
+        self._read[name] = len(entries)
+        return entries[first:]
+
     def _take_globals(self, history: LabHistory) -> bool:
-        entries = history.globals_changed[self._read.get("globals", 0) :]
-        self._read["globals"] = len(history.globals_changed)
+        entries = self._news("globals", history.globals_changed)
         for entry in entries:
             self._step(self._globals, entry.xid, entry)
         return bool(entries)
 
     def _take_branches(self, history: LabHistory) -> bool:
-        entries = history.branches_changed[self._read.get("branches", 0) :]
-        self._read["branches"] = len(history.branches_changed)
+        entries = self._news("branches", history.branches_changed)
         for entry in entries:
             line = self._step(self._branches.setdefault(entry.xid, {}), entry.node, entry)
             line.fixed["doing"] = entry.doing
@@ -132,9 +138,8 @@ class XaView:
         return known
 
     def _take_sends(self, history: LabHistory) -> bool:
-        begun = history.sends_invoked[self._read.get("sends", 0) :]
-        ended = history.sends_returned[self._read.get("returns", 0) :]
-        self._read["sends"], self._read["returns"] = len(history.sends_invoked), len(history.sends_returned)
+        begun = self._news("sends", history.sends_invoked)
+        ended = self._news("returns", history.sends_returned)
         for send in begun:
             if send.node in self._payers:
                 self._messages[send.key] = {
@@ -152,8 +157,7 @@ class XaView:
         return bool(begun or ended)
 
     def _take_entries(self, history: LabHistory) -> bool:
-        entries = history.bank_entries[self._read.get("entries", 0) :]
-        self._read["entries"] = len(history.bank_entries)
+        entries = self._news("entries", history.bank_entries)
         for entry in entries:
             known = self._messages.get(entry.key)
             if known is None:

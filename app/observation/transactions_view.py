@@ -71,6 +71,7 @@ class TransactionsView:
         if end == 0:
             return None
         self._read_ops()
+        given_up_end = self._store.max_offset(TRANSACTION_CHECK_MAX_TIME_TOPIC, HALF_QUEUE_ID)
         service, config = self._broker.transactional_message_service, self._broker.config
         view: JsonObject = {
             "half_offset": service.half_offset,
@@ -84,7 +85,7 @@ class TransactionsView:
             "check_max": config.transaction_check_max,
             "next_round_ms": service.next_round_ms,
             "messages": self._messages(service.half_offset, end),
-            "given_up_end": (given_up_end := self._store.max_offset(TRANSACTION_CHECK_MAX_TIME_TOPIC, 0)),
+            "given_up_end": given_up_end,
             "given_up": self._given_up_messages(given_up_end, end),
         }
         if view != self._last:
@@ -141,8 +142,10 @@ class TransactionsView:
     def _given_up_messages(self, end: int, half_end: int) -> list[JsonObject]:
         """Looked at anew only when one of the two queues has grown."""
         if self._given_up[0] != (end, half_end):
-            first = max(self._store.min_offset(TRANSACTION_CHECK_MAX_TIME_TOPIC, 0), end - GIVEN_UP_MAX)
-            entries = self._store.consume_queue_entries(TRANSACTION_CHECK_MAX_TIME_TOPIC, 0, first, end - first)
+            first = max(self._store.min_offset(TRANSACTION_CHECK_MAX_TIME_TOPIC, HALF_QUEUE_ID), end - GIVEN_UP_MAX)
+            entries = self._store.consume_queue_entries(
+                TRANSACTION_CHECK_MAX_TIME_TOPIC, HALF_QUEUE_ID, first, end - first
+            )
             found = [self._store.message_at(place) for place, size, _ in entries if size != FILLER_SIZE]
             views = [self._given_up_view(message) for message in found if message is not None]
             self._given_up = ((end, half_end), views)

@@ -29,12 +29,16 @@ class Bank:
         self.open.clear()
         self.accounts.database.close()
 
+    def _begin(self, doing: Doing, transfer: Transfer) -> int:
+        """Work is under way from now on; its number in ``open``."""
+        self._count += 1
+        self.open[self._count] = OpenDeed(doing, transfer.key, transfer.amount, self._runtime.clock.monotonic_us())
+        return self._count
+
     @contextmanager
     def _at(self, doing: Doing, transfer: Transfer) -> Iterator[None]:
         """The block is work under way."""
-        self._count += 1
-        number = self._count
-        self.open[number] = OpenDeed(doing, transfer.key, transfer.amount, self._runtime.clock.monotonic_us())
+        number = self._begin(doing, transfer)
         try:
             yield
         finally:

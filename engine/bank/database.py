@@ -16,7 +16,8 @@ proportion to its size: right for a bank of a few accounts, wrong for a real one
 from __future__ import annotations
 
 import sqlite3
-from types import TracebackType
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from engine.bank.errors import CommitRefused, CommitUncertain, DatabaseClosed, DatabaseUnreadable
@@ -77,9 +78,15 @@ class BankDatabase:
 
     # --- transactions ------------------------------------------------------------------------------------------------
 
-    def transaction(self) -> _Transaction:
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[BankDatabase]:
         """Wait for the lock, BEGIN; at the end of the block roll back what was not committed in it."""
-        return _Transaction(self)
+        async with self.lock:
+            self.begin()
+            try:
+                yield self
+            finally:
+                self.rollback()
 
     def begin(self) -> None:
         """BEGIN. For those who hold :attr:`lock` or need none."""
@@ -146,28 +153,6 @@ class BankDatabase:
         if self._reader is not None:
             self._reader.conn.close()
             self._reader = None
-
-
-class _Transaction:
-    """Holds the lock around BEGIN ... COMMIT or ROLLBACK."""
-
-    def __init__(self, database: BankDatabase) -> None:
-        self._database = database
-
-    async def __aenter__(self) -> BankDatabase:
-        await self._database.lock.acquire()
-        try:
-            self._database.begin()
-        except BaseException:
-            self._database.lock.release()
-            raise
-        return self._database
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._database.rollback()
-        await self._database.lock.__aexit__(kind, error, traceback)
 
 
 def _open(image: bytes, path: str) -> Database:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from engine.broker.broker import Broker
 from engine.broker.broker_config import BrokerConfig
@@ -24,7 +24,7 @@ class BrokerRole(LabDiskNodeRole):
             broker_name=self.name,
             host=self.runtime.identity.host_ip,
             name_server_addresses=(self.world.name_server_address,),
-            **cast("dict[str, Any]", of_class(BrokerConfig, self.settings)),
+            **of_class(BrokerConfig, self.settings),
         )
         store_settings: dict[str, Any] = {"mapped_file_size_commit_log": LAB_COMMIT_LOG_FILE_BYTES}
         store_settings |= of_class(MessageStoreConfig, self.settings)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 from engine.lab.node_role import LabNodeRole
 from engine.lab.settings import of_class
 from engine.name_server.name_server import NameServer
@@ -23,8 +21,7 @@ class NameServerRole(LabNodeRole):
         return f"{self.runtime.identity.host_ip}:{NAME_SERVER_PORT}"
 
     async def _start(self) -> None:
-        settings = cast("dict[str, Any]", of_class(NameServerConfig, self.settings))
-        config = NameServerConfig(host="", port=NAME_SERVER_PORT, **settings)
+        config = NameServerConfig(host="", port=NAME_SERVER_PORT, **of_class(NameServerConfig, self.settings))
         self.name_server = NameServer(self.runtime, config)
         await self.name_server.start()
 

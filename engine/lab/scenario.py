@@ -336,6 +336,11 @@ class Scenario:
                 return spec
         raise KeyError(name)
 
+    @property
+    def has_banks(self) -> bool:
+        """Whether money is sent in it."""
+        return any(spec.bank is not None for spec in self.nodes)
+
     def of_role(self, role: Role) -> tuple[NodeSpec, ...]:
         """The nodes of one role, in the order of the text."""
         return tuple(spec for spec in self.nodes if spec.role is role)

@@ -10,6 +10,7 @@ import dataclasses
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from engine.broker.broker_config import BrokerConfig, java_name
 from engine.client.client_config import ClientConfig
@@ -168,7 +169,7 @@ def check_settings(role: Role, values: Mapping[str, SettingValue]) -> None:
             raise SettingRefused(texts.SETTINGS_CLASH, problem=error) from error
 
 
-def of_class(config: type, values: Mapping[str, SettingValue]) -> dict[str, SettingValue]:
-    """Those of ``values`` that are fields of ``config``."""
+def of_class(config: type, values: Mapping[str, SettingValue]) -> dict[str, Any]:
+    """Those of ``values`` that are fields of ``config``, checked before: ``config(**...)`` takes them."""
     names = {field.name for field in dataclasses.fields(config)}
     return {name: value for name, value in values.items() if name in names}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.bank.accounts import Accounts
 from engine.bank.transfer import Transfer
@@ -41,7 +41,7 @@ class CoordinatorRole(LabDiskNodeRole):
     coordinator: TransactionCoordinator | None = None
 
     async def _start(self) -> None:
-        config = CoordinatorConfig(**cast("dict[str, Any]", of_class(CoordinatorConfig, self.settings)))
+        config = CoordinatorConfig(**of_class(CoordinatorConfig, self.settings))
         self.coordinator = TransactionCoordinator(self.runtime, self.name, config, self._changed)
         await self.coordinator.start(self.runtime.identity.host_ip, COORDINATOR_PORT)
 
@@ -95,7 +95,7 @@ class ManagerRole(LabNodeRole):
         return self.under_way is None and (transfers is None or self.next_number >= transfers.count)
 
     async def _start(self) -> None:
-        config = ManagerConfig(**cast("dict[str, Any]", of_class(ManagerConfig, self.settings)))
+        config = ManagerConfig(**of_class(ManagerConfig, self.settings))
         address = coordinator_address(self.world)
         self.manager = TransactionManager(self.runtime, self.name, address, config, self._goes_on)
         self._task = asyncio.create_task(self._make_transfers(self.manager), name="transfers")
@@ -168,7 +168,7 @@ class ResourceManagerRole(LabNodeRole):
         self._customer: asyncio.Task[None] | None = None
 
     async def _start(self) -> None:
-        config = ResourceManagerConfig(**cast("dict[str, Any]", of_class(ResourceManagerConfig, self.settings)))
+        config = ResourceManagerConfig(**of_class(ResourceManagerConfig, self.settings))
         self.resource_manager = ResourceManager(
             self.runtime,
             self.name,

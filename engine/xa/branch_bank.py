@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from engine.bank.accounts import Accounts
 from engine.bank.bank import Bank
-from engine.bank.bank_deed import PREPARED, BankWatcher, Doing, OpenDeed, watch_nothing
+from engine.bank.bank_deed import PREPARED, BankWatcher, Doing, watch_nothing
 from engine.bank.database import BankDatabase
 from engine.bank.errors import BankError
 from engine.bank.transfer import Transfer
@@ -55,10 +55,7 @@ class BranchBank(Bank):
     def at_work(self, work: BranchWork) -> None:
         """Its branch has begun: from now on it is shown as work under way."""
         if work.xid not in self._numbers:
-            self._count += 1
-            now_us, transfer = self._runtime.clock.monotonic_us(), work.transfer
-            self._numbers[work.xid] = self._count
-            self.open[self._count] = OpenDeed(work.doing, transfer.key, transfer.amount, now_us)
+            self._numbers[work.xid] = self._begin(work.doing, work.transfer)
 
     def done_with(self, work: BranchWork, outcome: str) -> None:
         """The branch is over; ``outcome`` as in :class:`~engine.bank.bank_deed.BankDeed`."""

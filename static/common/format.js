@@ -70,3 +70,9 @@ export function clientVersion(ordinal) {
   const known = { 63: "3.1.8", 253: "4.2.0", 273: "4.3.0", 393: "4.9.0", 401: "4.9.4", 409: "4.9.8", 413: "5.0.0" };
   return known[ordinal] ?? `#${ordinal}`;
 }
+
+/** The smallest step of an axis of 1, 2 or 5 times a power of ten that is not below `least`. */
+export function roundStep(least) {
+  const decade = 10 ** Math.floor(Math.log10(least));
+  return [1, 2, 5, 10].map((factor) => factor * decade).find((step) => step >= least);
+}

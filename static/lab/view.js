@@ -202,6 +202,9 @@ export const openFaults = signal(null);
 export const openHalf = signal(null);
 /** A message that the pointer or the focus is on (its key), to mark it everywhere; or null. */
 export const pointedKey = signal(null);
+
+/** What makes an element's pointer point at the message or transfer of that key. */
+export const pointing = (key) => ({ onPointerEnter: () => (pointedKey.value = key), onPointerLeave: () => (pointedKey.value = null) });
 export const notice = signal(null);
 
 let noticeTimer;

@@ -42,7 +42,7 @@ class NoMoneyFromNowhere(Checker):
     @classmethod
     def applies(cls, scenario: Scenario) -> bool:
         """There is a bank."""
-        return any(node.bank is not None for node in scenario.nodes)
+        return scenario.has_banks
 
     def bank_entered(self, entry: BankEntry) -> None:
         """A bank has committed something."""

@@ -7,14 +7,12 @@ import { t } from "../../common/i18n.js";
 import { span } from "../format.js";
 import { memo } from "../memo.js";
 import { Icon } from "../panels/icons.js";
-import { accused, pointedKey, view } from "../view.js";
+import { accused, pointing, view } from "../view.js";
 
 /** Rows of a card; the panel "Money" has more. */
 const MOST_ROWS = 5;
 const MOST_REFUSED = 3;
 const SIGNS = { debit: "−", credit: "+", check: "?" };
-
-const pointing = (key) => ({ onPointerEnter: () => (pointedKey.value = key), onPointerLeave: () => (pointedKey.value = null) });
 
 /** `part` is the view's: see app/lab/bank_view.py. */
 export const Bank = memo(({ part }) => {

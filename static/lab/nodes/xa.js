@@ -8,7 +8,7 @@ import { span } from "../format.js";
 import { memo } from "../memo.js";
 import { SettingButton } from "../panels/settings.js";
 import { settingOfPart } from "../settings.js";
-import { pointedKey, view } from "../view.js";
+import { pointing, view } from "../view.js";
 import { Bank } from "./bank.js";
 import { CashMachine } from "./cash_machine.js";
 import { NodeCard } from "./node_card.js";
@@ -17,7 +17,6 @@ const MOST_ENDED = 5;
 const OUTCOME_SIGNS = { committed: "✓", "rolled-back": "✕", unknown: "?" };
 const VOTE_SIGNS = { none: "·", yes: "✓", no: "✕", done: "●" };
 
-const pointing = (key) => ({ onPointerEnter: () => (pointedKey.value = key), onPointerLeave: () => (pointedKey.value = null) });
 const word = (state) => state.replaceAll("-", "_");
 
 export const TransactionCoordinator = memo(({ name, node }) => {

@@ -4,7 +4,7 @@
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { signal, useSignal } from "@preact/signals";
-import { compact, count } from "../../common/format.js";
+import { compact, count, roundStep } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { remPx } from "../../live/lane_axis.js";
 import { span, virtualTime } from "../format.js";
@@ -114,8 +114,7 @@ function Axes({ scale }) {
   const amounts = [0, scale.most / 2, scale.most].filter((amount) => Number.isInteger(amount));
   const width = scale.right - scale.left;
   const least = (scale.range.right - scale.range.left) / Math.max(2, width / (TICK_PX * (scale.rem / 14)));
-  const decade = 10 ** Math.floor(Math.log10(least));
-  const step = [1, 2, 5, 10].map((factor) => factor * decade).find((one) => one >= least);
+  const step = roundStep(least);
   const times = [];
   for (let time = Math.ceil(scale.range.left / step) * step; time <= scale.range.right; time += step) times.push(time);
   return html`<g class="money-axes" aria-hidden="true">

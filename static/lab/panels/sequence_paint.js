@@ -1,5 +1,7 @@
 // Paints the sequence diagram and remembers where everything clickable is.
 
+import { roundStep } from "../../common/format.js";
+
 const LABEL_WIDTH = 76;
 /** More where lanes say which part their node plays. */
 const PARTS_WIDTH = 44;
@@ -61,8 +63,7 @@ class Painter {
   axis() {
     const { context, scene, colours } = this;
     const least = (scene.right - scene.left) / Math.max(2, (this.width - this.labels) / (110 * scene.unit));
-    const decade = 10 ** Math.floor(Math.log10(least));
-    const step = [1, 2, 5, 10].map((factor) => factor * decade).find((one) => one >= least);
+    const step = roundStep(least);
     context.textAlign = "center";
     for (let time = Math.max(0, Math.ceil(scene.left / step) * step); time <= scene.right; time += step) {
       const x = this.x(time);

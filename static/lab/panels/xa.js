@@ -2,6 +2,7 @@
 // its transactions go through, and who had to wait for a lock meanwhile. Below: what a crash at each point does.
 
 import { html } from "htm/preact";
+import { roundStep } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { span, virtualTime } from "../format.js";
 import { calmView, pointedKey } from "../view.js";
@@ -110,8 +111,7 @@ function Lane({ row, window, now }) {
 
 /** Every 1, 2 or 5 units, at most about ten marks. */
 function Axis({ window: { from, width } }) {
-  const decade = 10 ** Math.floor(Math.log10(width / 6));
-  const step = [1, 2, 5, 10].map((factor) => factor * decade).find((one) => one >= width / 8);
+  const step = roundStep(width / 8);
   const marks = [];
   for (let time = Math.ceil(from / step) * step; time <= from + width; time += step) marks.push(time);
   const digits = Math.max(0, 6 - Math.floor(Math.log10(step)));
