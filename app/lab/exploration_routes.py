@@ -24,7 +24,7 @@ from engine.lab.explorer.plan import (
 )
 from engine.lab.run import LabRun
 from engine.lab.scenario import SettingValue
-from engine.lab.scenario_nodes import NODES_MAX
+from engine.lab.scenario_names import NODES_MAX
 from engine.lab.scenario_text import DURATION_MAX_MS
 from engine.lab.settings import find_setting
 from engine.lab.switches import SWITCHES

@@ -15,7 +15,8 @@ from typing import Any
 from engine.lab import refusal_texts as texts
 from engine.lab.errors import CommandRefused
 from engine.lab.frame_names import REPLY
-from engine.lab.scenario import ListenerResult, SettingValue
+from engine.lab.listener_spec import ListenerResult
+from engine.lab.scenario import SettingValue
 from engine.lab.switches import SWITCHES
 from engine.protocol.request_code import RequestCode
 from engine.xa.request_codes import XaRequestCode

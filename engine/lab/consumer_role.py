@@ -11,9 +11,10 @@ from engine.client.consume_concurrently import ConsumeConcurrentlyContext, Consu
 from engine.client.consume_orderly import ConsumeOrderlyContext, ConsumeOrderlyStatus
 from engine.client.default_mq_push_consumer import DefaultMQPushConsumer
 from engine.lab.history import ConsumeBegan, ConsumeEnded
+from engine.lab.listener_spec import ListenerResult, ListenerSpec
 from engine.lab.node_banks import NodeReceivingBank
 from engine.lab.node_role import LabNodeRole
-from engine.lab.scenario import ListenerResult, ListenerSpec, NodeSpec
+from engine.lab.scenario import NodeSpec
 from engine.lab.switches import IDEMPOTENT_CONSUMER, apply_to_consumer
 from engine.protocol.enums import ConsumeFromWhere, MessageModel
 from engine.protocol.message import MessageExt

@@ -18,9 +18,10 @@ from engine.lab.errors import CommandRefused, SettingRefused
 from engine.lab.half_message_deeds import act_on_half_message
 from engine.lab.history import CommandApplied
 from engine.lab.link_faults import NextFrameFault
+from engine.lab.listener_spec import ListenerResult
 from engine.lab.node_role import LabNodeRole
-from engine.lab.scenario import ListenerResult, Role
-from engine.lab.scenario_nodes import NODE_NAME, NODES_MAX
+from engine.lab.scenario import Role
+from engine.lab.scenario_names import NODE_NAME, NODES_MAX
 from engine.lab.settings import check_settings, find_setting
 from engine.lab.switches import IDEMPOTENT_CONSUMER, SWITCHES, apply_to_broker, apply_to_consumer
 from engine.protocol.errors import ProtocolError

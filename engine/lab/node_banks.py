@@ -16,7 +16,8 @@ from engine.bank.paying_bank import PayingBank
 from engine.bank.receiving_bank import ReceivingBank
 from engine.bank.transfer import Transfer
 from engine.lab.history import BankEntry
-from engine.lab.scenario import BankSpec, ListenerSpec
+from engine.lab.listener_spec import ListenerSpec
+from engine.lab.scenario import BankSpec
 from engine.lab.switches import IDEMPOTENT_CONSUMER
 
 if TYPE_CHECKING:

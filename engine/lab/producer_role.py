@@ -22,7 +22,8 @@ from engine.lab.history import SendInvoked, SendReturned
 from engine.lab.local_transactions import LocalTransactions
 from engine.lab.node_banks import NodePayingBank
 from engine.lab.node_role import LabNodeRole
-from engine.lab.scenario import NodeSpec, TrafficSpec
+from engine.lab.scenario import NodeSpec
+from engine.lab.traffic_spec import TrafficSpec
 from engine.protocol.message import Message
 from engine.protocol.message_queue import MessageQueue
 

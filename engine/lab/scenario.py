@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from engine.bank.paying_bank import Way
 from engine.lab.condition import Condition
+from engine.lab.listener_spec import ListenerSpec
+from engine.lab.traffic_spec import TrafficSpec
 from engine.lab.xa_spec import CashMachineSpec, TransfersSpec
 
 if TYPE_CHECKING:
@@ -38,23 +40,6 @@ class Role(StrEnum):
     TRANSACTION_COORDINATOR = "transaction_coordinator"
     TRANSACTION_MANAGER = "transaction_manager"
     RESOURCE_MANAGER = "resource_manager"
-
-
-class ListenerResult(StrEnum):
-    """How a call of a consumer's listener ends."""
-
-    SUCCESS = "success"
-    #: RECONSUME_LATER.
-    LATER = "later"
-    THROWS = "throws"
-    #: The call never ends.
-    HANGS = "hangs"
-    #: SUSPEND_CURRENT_QUEUE_A_MOMENT. As LATER: each counts as the other where the listener has no such word.
-    SUSPEND = "suspend"
-    #: Orderly, with auto-commit off. Else it counts as SUCCESS.
-    COMMIT = "commit"
-    #: Orderly, with auto-commit off. Else as RocketMQ takes it: SUCCESS.
-    ROLLBACK = "rollback"
 
 
 class TransactionWord(StrEnum):
@@ -113,45 +98,6 @@ class FaultModel:
 
 
 @dataclass(frozen=True, slots=True)
-class TrafficSpec:
-    """Messages that a producer sends, one after the other.
-
-    In ``key``, ``tag`` and ``body`` stands ``{n}`` for the number of the message (from 0), ``{node}`` for the
-    producer and ``{order}`` for the order that the message is about. Tags take turns where several stand, separated by
-    ``|``.
-
-    :ivar queue: None: queues take turns; a number: always that queue; ``"{n}"``: queue n modulo their number;
-        ``by-hash`` and ``by-consistent-hash``: chosen by the business key, see :meth:`business_key`.
-    :ivar delay_level: 1 to 18, or 0.
-    :ivar orders: message n is about order n modulo this number; 0: every message is an order of its own.
-    """
-
-    topic: str
-    count: int
-    every_ms: int
-    start_ms: int
-    key: str
-    tags: tuple[str, ...]
-    body: str
-    queue: int | str | None
-    delay_level: int = 0
-    orders: int = 0
-
-    def order_of(self, number: int) -> int:
-        """The order that message ``number`` is about."""
-        return number % self.orders if self.orders else number
-
-    def business_key(self, number: int) -> str:
-        """What messages have in common that must stay in order."""
-        return f"order-{self.order_of(number)}"
-
-    def fill_in(self, pattern: str, node: str, number: int) -> str:
-        """``pattern`` with its placeholders replaced."""
-        filled = pattern.replace("{node}", node).replace("{n}", str(number))
-        return filled.replace("{order}", str(self.order_of(number)))
-
-
-@dataclass(frozen=True, slots=True)
 class TransactionSpec:
     """How a producer's transaction listener behaves. With it everything the producer sends is sent in a transaction.
 
@@ -189,38 +135,6 @@ class BankSpec:
     check_duration_ms: int = 5
     answers: tuple[BankAnswer, ...] = (BankAnswer.OUTCOME,)
     idempotent: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class ListenerSpec:
-    """How a consumer's listener behaves.
-
-    :ivar duration_ms: how long a call takes.
-    :ivar result: how a call with a matching message ends.
-    :ivar fails_first: None: matching messages always end with ``result``. A number: so many deliveries of each
-        matching message fail (with ``result``, or ``later`` when that is ``success``), the next one succeeds.
-    :ivar only_keys: the messages that match; empty: all.
-    :ivar commit_every: orderly: None: auto-commit. A number: auto-commit is off, and so many messages of a queue in a
-        row are committed together, with the last of them.
-    :ivar suspend_ms: orderly: how long the queue rests after a failure; None: as the consumer is configured.
-    """
-
-    duration_ms: int = 10
-    result: ListenerResult = ListenerResult.SUCCESS
-    fails_first: int | None = None
-    only_keys: tuple[str, ...] = ()
-    commit_every: int | None = None
-    suspend_ms: int | None = None
-
-    def result_of(self, key: str, reconsume_times: int) -> ListenerResult:
-        """How the delivery of a message ends that was redelivered ``reconsume_times`` times."""
-        if self.only_keys and key not in self.only_keys:
-            return ListenerResult.SUCCESS
-        if self.fails_first is None:
-            return self.result
-        if reconsume_times >= self.fails_first:
-            return ListenerResult.SUCCESS
-        return ListenerResult.LATER if self.result is ListenerResult.SUCCESS else self.result
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +179,7 @@ class NodeSpec:
     threads: int = 2
     start_ms: int = 0
     stop_ms: int | None = None
-    listener: ListenerSpec = ListenerSpec()
+    listener: ListenerSpec = field(default_factory=ListenerSpec)
     flush: str = "async"
     disk: DiskSpec = DiskSpec()
     settings: Mapping[str, SettingValue] = field(default_factory=dict)

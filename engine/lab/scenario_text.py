@@ -23,7 +23,8 @@ from engine.lab.scenario import (
     TopicSpec,
 )
 from engine.lab.scenario_banks import check_banks
-from engine.lab.scenario_nodes import NODE_NAME, NODES_MAX, parse_node
+from engine.lab.scenario_names import NODE_NAME, NODES_MAX
+from engine.lab.scenario_nodes import parse_node
 from engine.lab.scenario_yaml import Section, read_yaml
 from engine.lab.switches import SWITCHES
 from engine.lab.xa_scenario import check_xa

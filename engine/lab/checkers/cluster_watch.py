@@ -15,7 +15,8 @@ from engine.lab.checkers.group_watch import GroupWatch
 from engine.lab.checkers.logged_message import LoggedMessage
 from engine.lab.checkers.violation import Violation
 from engine.lab.consumer_role import ConsumerRole
-from engine.lab.scenario import ListenerResult, Role
+from engine.lab.listener_spec import ListenerResult
+from engine.lab.scenario import Role
 from engine.protocol.names import group_of_retry_or_dlq_topic, is_dlq_topic
 
 if TYPE_CHECKING:

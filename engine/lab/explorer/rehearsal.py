@@ -25,8 +25,9 @@ from engine.lab.explorer.stage import StageSetting, is_watched_lightly
 from engine.lab.explorer.stall import Stalls
 from engine.lab.faults import apply_command
 from engine.lab.history import LabHistory
-from engine.lab.scenario import Role, TrafficSpec
+from engine.lab.scenario import Role
 from engine.lab.switches import BROKER_LOCK
+from engine.lab.traffic_spec import TrafficSpec
 from engine.lab.world import ScenarioWorld
 from engine.protocol.message import Message
 from engine.protocol.message_queue import MessageQueue

@@ -6,7 +6,8 @@ import pytest
 
 from engine.lab.condition import ConditionKind
 from engine.lab.errors import ScenarioError
-from engine.lab.scenario import FaultKind, ListenerResult, ListenerSpec, Role
+from engine.lab.listener_spec import ListenerResult, ListenerSpec
+from engine.lab.scenario import FaultKind, Role
 from engine.lab.scenario_files import load_scenario, preset_scenario_names, scenario_names
 from engine.lab.scenario_text import parse_scenario
 from tests.support.lab_scenarios import small, small_text
