@@ -12,6 +12,7 @@ xa           of a world with a coordinator, else null:
              blocked       who waited for a lock, the newest: node, bank, account, waiter, by, since_us, until_us or
                            null, in_vain
              waits         per cash machine: node, bank, count, longest_us, in_vain
+             down          when a process was gone, the newest: node, since_us, until_us or null
 """
 
 from __future__ import annotations
@@ -94,6 +95,7 @@ class XaView:
                 "messages": list(self._messages.values())[-XA_TRANSACTIONS_SHOWN:],
                 "blocked": blocked,
                 "waits": waits,
+                "down": self._down(),
             }
         return self._built
 
@@ -107,6 +109,7 @@ class XaView:
                 self._take_branches(history),
                 self._take_sends(history),
                 self._take_entries(history),
+                bool(self._news("nodes", history.nodes_changed)),
             ]
         )
 
@@ -243,6 +246,18 @@ class XaView:
             "until_us": until_us,
             "in_vain": is_in_vain,
         }
+
+    def _down(self) -> list[JsonValue]:
+        """When processes were gone, the latest stretches; one that has not come back has no end."""
+        stretches: list[JsonObject] = []
+        gone: dict[str, JsonObject] = {}
+        for change in self._world.history.nodes_changed:
+            if change.status == "crashed" and change.node not in gone:
+                gone[change.node] = {"node": change.node, "since_us": change.time_us, "until_us": None}
+                stretches.append(gone[change.node])
+            elif change.status == "restarted" and change.node in gone:
+                gone.pop(change.node)["until_us"] = change.time_us
+        return [*stretches[-XA_WAITS_SHOWN:]]
 
     def _waits(self) -> list[JsonValue]:
         """What each cash machine has gone through in all."""

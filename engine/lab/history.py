@@ -169,6 +169,15 @@ class BalanceLookup(NamedTuple):
     balance: int | None
 
 
+class NodeChanged(NamedTuple):
+    """A process ended without order (``crashed``) or was started again (``restarted``)."""
+
+    event: int
+    time_us: int
+    node: str
+    status: str
+
+
 class CommandApplied(NamedTuple):
     """Somebody outside the world did something to it, right after event ``event``."""
 
@@ -191,4 +200,5 @@ class LabHistory:
         self.globals_changed: list[GlobalChanged] = []
         self.transfers_ended: list[TransferEnded] = []
         self.balance_lookups: list[BalanceLookup] = []
+        self.nodes_changed: list[NodeChanged] = []
         self.commands: list[CommandApplied] = []

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING
 
+from engine.lab.history import NodeChanged
 from engine.lab.scenario import NodeSpec, Role, SettingValue
 from engine.runtime.lab_runtime import LabRuntime
 from engine.runtime.lab_storage import LabStorage
@@ -82,6 +83,7 @@ class LabNodeRole:
         self.runtime.clock.skew_ms = skew_ms
         self.failure = ""
         self._is_running = False
+        self._note("restarted")
         self.spawn(self._live(0), "boot")
 
     def stop(self) -> None:
@@ -91,7 +93,12 @@ class LabNodeRole:
     def crashed(self) -> None:
         """The process is gone: nothing of it may be looked at any more."""
         self._is_running = False
+        self._note("crashed")
         self._forget()
+
+    def _note(self, status: str) -> None:
+        world = self.world
+        world.history.nodes_changed.append(NodeChanged(world.event_number, world.now_us, self.name, status))
 
     def spawn(self, work: Coroutine[object, object, None], name: str) -> None:
         """Run ``work`` on the node, as an event like any other."""
@@ -107,6 +114,7 @@ class LabNodeRole:
             _log.warning("%s could not start: %s", self.name, error)
             self.failure = f"{type(error).__name__}: {error}"
             self._is_running = False
+            self._note("crashed")
             self._forget()
             return
         if self.spec.stop_ms is not None and self.world.now_us < self.spec.stop_ms * 1_000:

@@ -6,16 +6,15 @@ A thousand seeds of each take a minute of processor time. Here a few of them run
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from engine.lab.run import LabRun
 from engine.lab.scenario import Role
 from engine.lab.scenario_files import load_scenario, preset_scenario_names
 from engine.lab.sweep import run_seed
+from tests.support.sweep_seeds import sweep_seeds
 
-SEEDS = int(os.environ.get("GLASSMQ_SWEEP_SEEDS", "20"))
+SEEDS = sweep_seeds(20)
 
 
 def _has_transactions_and_faults(name: str) -> bool:

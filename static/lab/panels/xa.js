@@ -30,7 +30,7 @@ function Lanes({ xa, now }) {
   return html`<div class="xa-lanes" role="img" aria-label=${t("lab.xa.lanes_label")}>
     <${Axis} window=${window} now=${now} />
     ${lanes.map(({ title, rows }) => rows.length > 0 && html`<div class="xa-side" key=${title}><p class="xa-side-title">${title}</p>${rows.map((row) => html`<${Lane} key=${row.name} row=${row} window=${window} now=${now} />`)}</div>`)}
-    <p class="xa-legend" aria-hidden="true">${["voting", "executing", "prepared", "end", "window", "waits"].map((kind) => html`<span key=${kind} class="xa-legend-item"><span class=${`xa-bar xa-bar-${kind}`}></span>${t(`lab.xa.legend_${kind}`)}</span>`)}</p></div>`;
+    <p class="xa-legend" aria-hidden="true">${["voting", "executing", "prepared", "end", "window", "waits", "down"].map((kind) => html`<span key=${kind} class="xa-legend-item"><span class=${`xa-bar xa-bar-${kind}`}></span>${t(`lab.xa.legend_${kind}`)}</span>`)}</p></div>`;
 }
 
 /** From the first transfer shown to the last thing that happened, or to now while something is open. */
@@ -46,15 +46,19 @@ function windowOf({ transactions, messages, blocked }, now) {
 const lastOf = ({ steps, branches }) => [...steps, ...branches.flatMap((branch) => branch.steps)].map(([time]) => time);
 
 /** The two sides, each with its lanes: {name, label, bars: [{from, to, kind, label, key}], marks: [{at, sign, kind}]}. */
-function lanesOf({ transactions, messages, blocked }, now) {
+function lanesOf({ transactions, messages, blocked, down }, now) {
   const [first] = transactions;
   const banks = [...new Set(transactions.flatMap(({ branches }) => branches.map(({ node }) => node)))].sort();
   const waits = (node) => waitLane(blocked.filter((wait) => wait.node === node), node, now);
   const twoPhase = first ? [coordinatorLane(transactions, first.node, now), ...banks.flatMap((node) => [bankLane(transactions, node, now), waits(node)])] : [];
   const payers = [...new Set(messages.map(({ node }) => node))];
   const byMessage = payers.flatMap((node) => [messageLane(messages.filter((message) => message.node === node), node, now), waits(node)]);
-  return [{ title: t("lab.xa.side_two_phase"), rows: twoPhase.filter(Boolean) }, { title: t("lab.xa.side_message"), rows: byMessage.filter(Boolean) }];
+  const withDown = (rows) => rows.filter(Boolean).map((row) => (row.isQuiet ? row : { ...row, bars: [...row.bars, ...downBars(down, row.name, now)] }));
+  return [{ title: t("lab.xa.side_two_phase"), rows: withDown(twoPhase) }, { title: t("lab.xa.side_message"), rows: withDown(byMessage) }];
 }
+
+/** Over everything else in the lane: whatever state was left, nobody is there to go on with it. */
+const downBars = (down, name, now) => down.filter(({ node }) => node === name).map(({ since_us: since, until_us: until }) => ({ from: since, to: until ?? now, kind: "down", key: null, label: t("lab.xa.down", { node: name, time: span((until ?? now) - since) }) }));
 
 const SIGNS = { committed: "✓", "rolled-back": "✕", forgotten: "†" };
 const sign = (state, at) => ({ at, state, sign: SIGNS[state], label: t(`lab.xa.mark_${word(state)}`) });

@@ -89,6 +89,13 @@ def test_how_it_ends_and_who_had_to_wait(at_the_end):
     assert {row["doing"] for row in rows} == {"credit"}
 
 
+def test_a_coordinator_that_is_gone_is_not_shown_collecting_votes(in_doubt, at_the_end):
+    gone = {one["node"]: one["until_us"] for one in in_doubt["xa"]["down"]}
+    assert gone == {"B1": None, "TC": None}
+    back = {one["node"]: one["until_us"] - one["since_us"] for one in at_the_end["xa"]["down"]}
+    assert back == {"B1": 5_000_000, "TC": 5_000_000}
+
+
 def test_the_same_object_comes_as_long_as_nothing_happens():
     with LabRun(load_scenario("xa-two-phase"), check=False) as run:
         view = WorldView(run)
