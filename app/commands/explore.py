@@ -74,7 +74,8 @@ class TimeSpent:
     "--without",
     multiple=True,
     metavar="SWITCH",
-    help="Switch this off: broker-lock, message-queue-lock, process-queue-lock or consuming-flag. May be repeated.",
+    help="Switch this off: broker-lock, message-queue-lock, process-queue-lock, consuming-flag or "
+    "idempotent-consumer. May be repeated.",
 )
 @click.option(
     "--max-stalls",
@@ -264,8 +265,9 @@ def _tell(exploration: Exploration, request: ExplorationRequest, spent: TimeSpen
     depths = ", ".join(f"{count:,} with {depth}" for depth, count in enumerate(bounded.by_depth))
     what = "stalls or crashes" if plan.bounds.max_crashes else "stalls"
     more = f"; {state.search.schedules:,} more" if state.search is not bounded else ""
+    switches = f"without {', '.join(request.without)}" if request.without else "with everything switched on"
     click.echo(
-        f"{request.scenario.name}, without {', '.join(request.without) or 'nothing'}: {bounded.schedules:,} schedules "
+        f"{request.scenario.name}, {switches}: {bounded.schedules:,} schedules "
         f"({depths} {what}){more}, {plan.world.value}, {spent.rate:,.0f}/s of one core; "
         f"{state.tried_on_stage} on the stage; {spent.seconds:.2f} s in all"
     )

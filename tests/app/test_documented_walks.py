@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.glass_process import GlassProcess
+
 ROOT = Path(__file__).parents[2]
 COMMAND = Path(sys.executable).with_name("glassmq")
 
@@ -53,3 +55,16 @@ def test_the_durability_walk_shows_what_it_promises(tmp_path):
     tables = re.findall(r"BROKER +QUEUE +MIN +MAX\n((?:broker-a .*\n)+)", output)
     assert len(tables) == 2
     assert tables[0] == tables[1]
+
+
+@pytest.mark.skipif(not COMMAND.exists(), reason="needs the installed command glassmq")
+def test_the_program_that_sends_in_a_transaction_runs_as_it_stands(tmp_path):
+    program = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "transactions.md").read_text(), re.DOTALL)[1]
+    with GlassProcess(tmp_path / "data") as server:
+        (tmp_path / "pay.py").write_text(program.replace("127.0.0.1:9876", server.name_server))
+        done = subprocess.run(
+            [sys.executable, "pay.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
+    assert done.returncode == 0, done.stderr
+    assert "COMMIT_MESSAGE" in done.stdout
+    assert (tmp_path / "payments.db").exists()
