@@ -18,6 +18,7 @@ from app.lab.browser_identity import browser_of_request, remember_browser
 from app.lab.detail_routes import add_detail_routes
 from app.lab.host import LabHost
 from app.lab.html_export import self_contained
+from app.lab.label_texts import label_table
 from app.lab.refusal import LabRefused
 from app.lab.session import WorldSession
 from app.lab.setting_table import setting_table
@@ -94,8 +95,13 @@ def create_lab_routes(host: LabHost, static_folder: Path) -> Blueprint:
 
 
 def page_tables() -> JsonObject:
-    """What every page with a stage needs to know: ``commands``, :func:`setting_table`, ``import_max_bytes``."""
-    return {"commands": command_table(), **setting_table(), "import_max_bytes": IMPORT_MAX_BYTES}
+    """What every page with a stage needs: ``commands``, :func:`setting_table`, ``labels``, ``import_max_bytes``."""
+    return {
+        "commands": command_table(),
+        **setting_table(),
+        "import_max_bytes": IMPORT_MAX_BYTES,
+        "labels": label_table(),
+    }
 
 
 def command_table() -> JsonObject:

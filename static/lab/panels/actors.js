@@ -5,6 +5,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { span } from "../format.js";
+import { labelText } from "../labels.js";
 import { memo } from "../memo.js";
 import { command, stepActor } from "../session.js";
 import { calmView, view } from "../view.js";
@@ -27,7 +28,7 @@ export function Actors() {
 const Actor = memo(({ actor, isNext }) => {
   const isHeld = actor.held_until_us > view.peek().time_us;
   return html`<li class=${`actor ${isNext ? "is-next" : ""}`}><span class="actor-name mono ellipsis" title=${actor.name}>${actor.name}</span>
-    <span class="actor-label ellipsis" title=${actor.label}>${isNext && html`<span class="badge">${t("lab.actors.next")}</span> `}${isHeld ? t("lab.actors.held", { time: span(actor.held_until_us - view.peek().time_us) }) : actor.label}</span>
+    <span class="actor-label ellipsis" title=${labelText(actor.label)}>${isNext && html`<span class="badge">${t("lab.actors.next")}</span> `}${isHeld ? t("lab.actors.held", { time: span(actor.held_until_us - view.peek().time_us) }) : labelText(actor.label)}</span>
     <span class="number quiet" title=${t("lab.actors.steps")}>${count(actor.steps)}</span>
     <button type="button" class="button small-button" onClick=${() => stepActor(actor.name)} title=${t("lab.actors.step")} aria-label=${t("lab.actors.step_of", { name: actor.name })}><${Icon} name="step" /></button>
     <button type="button" class="button small-button" aria-pressed=${isHeld} onClick=${() => command(isHeld ? "release" : "hold", actor.name, isHeld ? {} : { ms: HOLD_MS })} title=${t("lab.actors.hold")} aria-label=${t("lab.actors.hold_of", { name: actor.name })}><${Icon} name="hold" /></button></li>`;

@@ -9,6 +9,7 @@ import { remPx } from "../../live/lane_axis.js";
 import { virtualTime } from "../format.js";
 import { knownEntry, pagesVersion, wantEntries } from "../journal_pages.js";
 import { JournalSearch } from "../journal_search.js";
+import { labelText } from "../labels.js";
 import { scrub } from "../session.js";
 import { calmView, chosenEvent, journalVersion, nodeNames } from "../view.js";
 
@@ -113,7 +114,7 @@ function Row({ entry, top, chosen }) {
   const isKnown = entry.actor !== undefined;
   return html`<li class=${`log-row ${chosen ? "is-chosen" : ""}`} data-known=${isKnown ? "yes" : "no"} style=${{ transform: `translateY(${top}px)` }} onClick=${() => (chosenEvent.value = entry.number)} onDblClick=${() => scrub(entry.number)}>
     <button type="button" class="link-button number" tabindex="-1" onClick=${() => scrub(entry.number)} title=${t("lab.log.go")}>#${entry.number}</button>${isKnown
-    ? html`<span class="number quiet">${virtualTime(entry.time)}</span><span class="mono ellipsis" title=${entry.actor}>${entry.actor}</span><span class="ellipsis" title=${entry.label}>${entry.label}</span>`
+    ? html`<span class="number quiet">${virtualTime(entry.time)}</span><span class="mono ellipsis" title=${entry.actor}>${entry.actor}</span><span class="ellipsis" title=${labelText(entry.label)}>${labelText(entry.label)}</span>`
     : html`<span class="quiet">…</span>`}</li>`;
 }
 

@@ -10,6 +10,7 @@ import { onPaint, repaint } from "../clock.js";
 import { commandName } from "../commands.js";
 import { span, virtualTime } from "../format.js";
 import { knownEntry, pagesVersion, wantEntries } from "../journal_pages.js";
+import { labelText } from "../labels.js";
 import { scrub } from "../session.js";
 import { chosenEvent, journalVersion, nodeNames, nodes, openFrame, view } from "../view.js";
 import { windowOf, windowVersion } from "../window_store.js";
@@ -82,7 +83,7 @@ function Chosen() {
     if (chosenEvent.value !== null && entry.value === null) wantEntries(chosenEvent.value, chosenEvent.value);
   }, [chosenEvent.value, entry.value]);
   return html`<p class="sequence-chosen ellipsis" id="sequence-chosen" aria-live="polite">${entry.value
-    ? html`<button type="button" class="link-button number" onClick=${() => scrub(entry.value.number)} title=${t("lab.log.go")}>#${entry.value.number}</button> <span class="number quiet">${virtualTime(entry.value.time)} s</span> <strong>${entry.value.actor}</strong> ${entry.value.label}`
+    ? html`<button type="button" class="link-button number" onClick=${() => scrub(entry.value.number)} title=${t("lab.log.go")}>#${entry.value.number}</button> <span class="number quiet">${virtualTime(entry.value.time)} s</span> <strong>${entry.value.actor}</strong> ${labelText(entry.value.label)}`
     : html`<span class="quiet">${t("lab.sequence.hint")}</span>`}</p>`;
 }
 

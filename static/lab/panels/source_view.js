@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useComputed, useSignal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
+import { labelText } from "../labels.js";
 import { sourceFile } from "../session.js";
 import { calmView } from "../view.js";
 import { colourLine } from "./python_tokens.js";
@@ -42,7 +43,7 @@ export function SourceView() {
 function Next({ next }) {
   const { stopped_by: stopped, is_over: isOver } = calmView.value;
   if (!next) return html`<p class="source-next quiet">${t(stopped?.kind === "over" || isOver ? "lab.source.over" : "lab.source.nothing")}</p>`;
-  return html`<p class="source-next" id="next-event"><span class="quiet">${t("lab.source.next")}</span> <strong>${next.actor}</strong> <span>${next.label}</span></p>`;
+  return html`<p class="source-next" id="next-event"><span class="quiet">${t("lab.source.next")}</span> <strong>${next.actor}</strong> <span>${labelText(next.label)}</span></p>`;
 }
 
 const AROUND = 40;

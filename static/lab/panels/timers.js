@@ -6,6 +6,7 @@ import { useComputed } from "@preact/signals";
 import { t } from "../../common/i18n.js";
 import { onPaint, shownTime } from "../clock.js";
 import { span } from "../format.js";
+import { labelText } from "../labels.js";
 import { runUntil } from "../session.js";
 import { settingOfTimer } from "../settings.js";
 import { runningTimers } from "../view.js";
@@ -36,7 +37,7 @@ export function Timers() {
   if (timers.value.length === 0) return html`<p class="panel-empty quiet">${t("lab.timers.none")}</p>`;
   const now = shownTime();
   return html`<ul class="timers" ref=${list}>${timers.value.map((timer) => html`<li key=${`${timer.actor} ${timer.label} ${timer.due_us}`} class="timer-row" data-start=${timer.started_us} data-due=${timer.due_us}>
-    <span class="timer-node">${timer.node}</span><span class="timer-name ellipsis" title=${`${timer.actor}: ${timer.label}`}>${timer.label || timer.actor.split("/").at(-1)}</span>
+    <span class="timer-node">${timer.node}</span><span class="timer-name ellipsis" title=${`${timer.actor}: ${labelText(timer.label)}`}>${labelText(timer.label || timer.actor.split("/").at(-1))}</span>
     <button type="button" class="timer-left number link-button" onClick=${() => runUntil({ on: "time", node: "", contains: "", time_us: timer.due_us })} title=${t("lab.timers.run", { actor: timer.actor })}>${span(timer.due_us - now)}</button>
     <span class="timer-setting"><${SettingButton} node=${timer.node} name=${settingOfTimer(timer)} /></span>
     <span class="bar" aria-hidden="true"><span class="bar-fill"></span></span></li>`)}</ul>`;
