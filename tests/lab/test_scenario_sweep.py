@@ -1,0 +1,55 @@
+"""Every scenario that has a fault model, under random faults within it: no invariant breaks.
+
+A thousand seeds of one take a minute of processor time. Here a few of each run; continuous integration asks for all
+(``.ci/run``), as anybody can: ``GLASSMQ_SWEEP_SEEDS=1000 make test TESTS=tests/lab/test_scenario_sweep.py``.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.lab.run import LabRun
+from engine.lab.scenario import Role
+from engine.lab.scenario_files import load_scenario, preset_scenario_names
+from engine.lab.sweep import run_seed
+from tests.support.sweep_seeds import sweep_seeds
+
+SEEDS = sweep_seeds(10)
+#: One seed of these takes as long as ten of others.
+LARGE = ("big-stage",)
+SCENARIOS = [name for name in preset_scenario_names() if load_scenario(name).fault_model.kinds]
+
+
+def _sends_in_transactions(name: str) -> bool:
+    return any(spec.transaction is not None for spec in load_scenario(name).of_role(Role.PRODUCER))
+
+
+def test_those_with_transactions_have_the_two_invariants_of_transactions():
+    with_transactions = [name for name in SCENARIOS if _sends_in_transactions(name)]
+    assert len(with_transactions) >= 6
+    for name in with_transactions:
+        with LabRun(load_scenario(name)) as run:
+            assert run.checkers is not None
+            names = {checker.name for checker in run.checkers.checkers}
+            assert {"half-messages-are-decided", "no-half-message-consumed"} <= names
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1_800)
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_random_faults_violate_nothing(name):
+    scenario = load_scenario(name)
+    count = max(1, SEEDS // 10) if name in LARGE else SEEDS
+    results = [run_seed(scenario, seed) for seed in range(1, count + 1)]
+    bad = {result.seed: [violation["text"]["en"] for violation in result.violations] for result in results}
+    assert {seed: texts for seed, texts in bad.items() if texts} == {}
+    assert len({result.journal_hash for result in results}) == count, "every seed has a fate of its own"
+    assert sum(result.faults for result in results) >= count
+
+
+def test_the_price_of_more_queues_is_the_order_of_the_keys_that_move():
+    """One whose invariants break by design: modulo moves more orders than the ring does."""
+    result = run_seed(load_scenario("selector-and-queue-count"), 1)
+    assert {violation["checker"] for violation in result.violations} == {"order-per-key"}
+    topics = [violation["element"]["topic"] for violation in result.violations]
+    assert topics.count("ByModulo") > topics.count("ByRing")
