@@ -1,5 +1,5 @@
-"""The HTTP API of the live page: JSON for the page and for scripts; ``app/transaction_routes.py`` adds what changes
-something, all else only reads.
+"""The HTTP API of the live page: JSON for the page and for scripts; ``app/transaction_routes.py`` and
+``app/dead_letter_routes.py`` add what changes something, all else only reads.
 
 Every error is JSON too: ``{"error": ...}``, for bad parameters with ``parameter``, ``problem`` and ``allowed``.
 """
@@ -75,6 +75,15 @@ def create_api(source: LiveSource) -> Blueprint:
     @api.get("/messages")
     def messages() -> Response:
         return json_answer({"messages": _as_list(_search(source, request.args.to_dict()))})
+
+    @api.get("/messages/trail")
+    def message_trail() -> Response:
+        only_known(request.args, ("name", "topic"))
+        name = short_text("name", request.args.get("name", "").strip(), _KEY_MAX)
+        topic = request.args.get("topic")
+        if topic is not None:
+            short_text("topic", topic, _TOPIC_MAX)
+        return json_answer({"messages": [*source.message_trails(name, topic)]})
 
     @api.get("/messages/at/<offset>")
     def message_at(offset: str) -> Response:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from app.cluster_access import cluster_access
 from engine.client.errors import MQBrokerError, NameServerUnreachable, RequestFailed
 from engine.client.mq_client_api import MQClientApi
 from engine.protocol.bodies import ClusterInfo, TopicList
@@ -162,6 +163,19 @@ class ClusterReader:
             return None
         return next((message for message in decode_messages(reply.body) if message.unique_id == unique_id), None)
 
+    async def messages_with_key(self, topic: str, key: str, count_per_broker: int) -> list[MessageExt]:
+        """Messages of ``topic`` that have ``key`` among their keys, of all brokers."""
+        found = []
+        header = QueryMessageRequestHeader(
+            topic=topic, key=key, max_num=count_per_broker, begin_timestamp=0, end_timestamp=_END_OF_TIME_MS
+        )
+        for address in (await self.broker_addresses()).values():
+            command = RemotingCommand.request(RequestCode.QUERY_MESSAGE, header)
+            reply = await self._api.exchange(address, command, "search messages")
+            if reply.code == ResponseCode.SUCCESS:
+                found += [message for message in decode_messages(reply.body) if key in message.keys]
+        return found
+
     async def exchange(self, address: str, command: RemotingCommand, what: str) -> RemotingCommand:
         """The reply to any request, whatever its code; ``what`` is for the text of the error when there is none."""
         return await self._api.exchange(address, command, what)
@@ -193,8 +207,9 @@ class ClusterReader:
 @asynccontextmanager
 async def open_cluster_reader(name_servers: Sequence[str]) -> AsyncIterator[ClusterReader]:
     """A reader with a client of its own, closed at the end."""
-    runtime = LiveRuntime("glassmq-tool", None)
-    client = RemotingClient(runtime, "glassmq-tool")
+    access = cluster_access()
+    runtime = LiveRuntime("glassmq-tool", None, client_tls=access.tls)
+    client = RemotingClient(runtime, "glassmq-tool", request_hook=access.request_hook())
     try:
         yield ClusterReader(client, name_servers)
     finally:

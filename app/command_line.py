@@ -17,7 +17,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "topics": ("List topics with their queues.", "glassmq topics"),
     "groups": ("List consumer groups with their lag.", "glassmq groups"),
     "message": ("Show one message by its id.", "glassmq message 7F00000100002A9F0000000000000000"),
+    "request": ("Send a request and print the reply.", "glassmq request questions 'what time is it?'"),
+    "reply": ("Answer the requests in a topic.", "glassmq reply questions --group answerers"),
+    "trace": ("Show what clients noted about a message.", "glassmq trace AC110002000B5FFD2B2768FEE9350000"),
     "transactions": ("List half messages and decide them by hand.", "glassmq transactions commit order-17"),
+    "dead-letters": (
+        "List dead letters and send them again.",
+        "glassmq dead-letters resend billing order-17 --to group",
+    ),
     "bank": ("Move money between two SQLite files.", "glassmq bank --folder bank --transfers 5"),
     "explore": (
         "Search for a schedule that breaks an invariant.",
@@ -35,10 +42,11 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command ``cmd_name`` from ``app.commands.<cmd_name>``."""
+        """The command ``cmd_name`` from the module of that name, with _ for -, in ``app.commands``."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"app.commands.{cmd_name}").command
+        module = importlib.import_module(f"app.commands.{cmd_name.replace('-', '_')}")
+        command: click.Command = module.command
         return command
 
     def resolve_command(

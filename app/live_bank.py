@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from app.cluster_access import cluster_access
 from engine.bank.accounts import Accounts
 from engine.bank.bank_deed import COMMITTED, DUPLICATE, BankDeed, Doing
 from engine.bank.database import BankDatabase
@@ -79,8 +80,9 @@ class LiveBanks:
         """Raises :class:`~engine.runtime.port.RuntimeFault`, :class:`~engine.bank.errors.BankError`."""
         self._settings = settings
         self._tell = tell
-        self._icbc_runtime = LiveRuntime("icbc", settings.folder)
-        self._ccb_runtime = LiveRuntime("ccb", settings.folder)
+        access = cluster_access()
+        self._icbc_runtime = LiveRuntime("icbc", settings.folder, client_tls=access.tls)
+        self._ccb_runtime = LiveRuntime("ccb", settings.folder, client_tls=access.tls)
         self._lock = self._icbc_runtime.disk.lock_folder()
         self.bank_id = self._read_bank_id()
         self._began_ms = self._icbc_runtime.clock.now_ms()
@@ -101,13 +103,18 @@ class LiveBanks:
             watcher=lambda deed: self._done("CCB", deed),
         )
         self._producer = TransactionMQProducer(
-            self._icbc_runtime, f"icbc-{self.bank_id}", settings.name_servers, _Listener(self._icbc, tell)
+            self._icbc_runtime,
+            f"icbc-{self.bank_id}",
+            settings.name_servers,
+            _Listener(self._icbc, tell),
+            **access.credentials(),
         )
         self._consumer = DefaultMQPushConsumer(
             self._ccb_runtime,
             f"ccb-{self.bank_id}",
             settings.name_servers,
             consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
+            **access.credentials(),
         )
         self._consumer.subscribe(TOPIC, self.bank_id)
         self._consumer.register_message_listener(self._receive)

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING
 
 from app.engine_thread import CALL_TIMEOUT_S, EngineThread
 from app.json_types import JsonObject
-from app.live_source import EngineUnavailable
+from app.live_source import EngineUnavailable, ResendWish
 from app.observation.recent_log import RecentLog
 from engine.broker.broker_config import BrokerConfig
 from engine.broker.errors import ConfigRefused
 from engine.name_server.name_server_config import NameServerConfig
+from engine.runtime.live_tls import ServerTls, TlsUnusable, own_client_tls
 from engine.runtime.port import AddressInUse, DiskFault, DiskFull, FolderLocked, RuntimeFault
 from engine.store.store_config import MessageStoreConfig
 
 if TYPE_CHECKING:
+    from app.metrics.exposition import Family
     from app.observation.live_state import LiveState
     from engine.broker.half_message_lookup import Deed
 
@@ -43,6 +45,8 @@ class LiveHostSettings:
     name_server: NameServerConfig = field(default_factory=NameServerConfig)
     broker: BrokerConfig = field(default_factory=BrokerConfig)
     store: MessageStoreConfig = field(default_factory=MessageStoreConfig)
+    #: Of the connections to name server and broker; the page has none.
+    tls: ServerTls = field(default_factory=ServerTls)
 
 
 class LiveHost:
@@ -71,14 +75,16 @@ class LiveHost:
 
     async def _start(self) -> None:
         # Imported here, in the engine's thread: whoever only asks for --help does not pay for it.
+        from app.metrics.broker_metrics import BrokerMetrics
         from app.observation.live_state import LiveState
         from engine.broker.broker import Broker
         from engine.name_server.name_server import NameServer
         from engine.runtime.live_runtime import LiveRuntime
 
-        self._name_server_runtime = LiveRuntime("name-server", None)
-        self._name_server = NameServer(self._name_server_runtime, self.settings.name_server)
         async with _explained("the name server", "--name-server-port"):
+            folder = self.settings.data_folder / "name-server"
+            self._name_server_runtime = LiveRuntime("name-server", folder, server_tls=self.settings.tls)
+            self._name_server = NameServer(self._name_server_runtime, self.settings.name_server)
             try:
                 await self._name_server.start()
             except BaseException:
@@ -99,10 +105,14 @@ class LiveHost:
             data_folder=str(self.settings.data_folder),
             recent_log=self._recent_log,
         )
+        self._metrics = BrokerMetrics(self._broker)
 
     async def _start_broker(self, broker_class: type, runtime_class: type) -> None:
         config = replace(self.settings.broker, name_server_addresses=(self.name_server_address,))
-        self._broker_runtime = runtime_class(config.broker_name, self.settings.data_folder)
+        tls = self.settings.tls
+        self._broker_runtime = runtime_class(
+            config.broker_name, self.settings.data_folder, server_tls=tls, client_tls=own_client_tls(tls)
+        )
         try:
             self._broker = broker_class(self._broker_runtime, config, self.settings.store)
             await self._broker.start()
@@ -140,6 +150,11 @@ class LiveHost:
         thread, state = self._engine()
         return thread.call(state.build)
 
+    def metrics(self) -> list[Family]:
+        """All metrics for Prometheus. Raises :class:`EngineUnavailable`."""
+        thread, _ = self._engine()
+        return thread.call(self._metrics.collect)
+
     def history(self) -> JsonObject:
         """See LiveSource."""
         thread, state = self._engine()
@@ -175,6 +190,26 @@ class LiveHost:
         acted_on = common_view(thread.run(administrator.act(deed, name), CALL_TIMEOUT_S))
         return {part: acted_on[part] for part in ("id", "key", "topic", "queue_id", "group")}
 
+    def message_trails(self, name: str, topic: str | None) -> list[JsonObject]:
+        """See LiveSource."""
+        thread, state = self._engine()
+        return thread.call(lambda: state.trail.trails(name, topic))
+
+    def dead_letter_groups(self) -> list[JsonObject]:
+        """See LiveSource."""
+        thread, state = self._engine()
+        return thread.call(state.dead_letters.groups)
+
+    def dead_letters(self, group: str, start: int | None, count: int) -> JsonObject | None:
+        """See LiveSource."""
+        thread, state = self._engine()
+        return thread.call(lambda: state.dead_letters.page(group, start, count))
+
+    def resend_dead_letters(self, group: str, wish: ResendWish) -> JsonObject | None:
+        """See LiveSource."""
+        thread, state = self._engine()
+        return thread.run(state.dead_letters.resend(group, wish), CALL_TIMEOUT_S)
+
     def _engine(self) -> tuple[EngineThread, LiveState]:
         if self._thread is None or self._state is None:
             raise EngineUnavailable("the engine is stopped")
@@ -198,5 +233,7 @@ async def _explained(part: str, port_option: str) -> AsyncIterator[None]:
         raise StartFailed(f"{part} cannot use its data: {error}; choose another folder with --data") from error
     except ConfigRefused as error:
         raise StartFailed(f"{part} cannot start: {error}") from error
+    except TlsUnusable as error:
+        raise StartFailed(f"{part} cannot start: {error}; see --tls-cert, --tls-key and --tls-client-ca") from error
     except RuntimeFault as error:
         raise StartFailed(f"{part} cannot start: {error}; see --host and {port_option}") from error

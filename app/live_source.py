@@ -5,16 +5,30 @@ All methods may be called from any thread and return plain values that nobody ch
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from app.json_types import JsonObject
 
 if TYPE_CHECKING:
+    from engine.broker.dead_letter import ResendTo
     from engine.broker.half_message_lookup import Deed
 
 
 class EngineUnavailable(Exception):
     """The engine did not answer in time, or it is stopped; the message says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResendWish:
+    """Which dead letters of a group to resend. ``names``: ids or keys; None: all from queue offset ``start`` on that
+    were not resent yet, so many at a time. ``anyway``: also named ones that were resent before.
+    """
+
+    names: tuple[str, ...] | None
+    to: ResendTo
+    anyway: bool = False
+    start: int = 0
 
 
 class LiveSource(Protocol):
@@ -49,4 +63,20 @@ class LiveSource(Protocol):
 
         What was acted on: ``id``, ``key``, ``topic``, ``queue_id``, ``group``. Raises ``HalfMessageRefused``.
         """
+        ...
+
+    def message_trails(self, name: str, topic: str | None) -> list[JsonObject]:
+        """What happened to the messages with that unique id, offset message id or key: see ``app.message_trail``."""
+        ...
+
+    def dead_letter_groups(self) -> list[JsonObject]:
+        """Groups that have or had dead letters: see ``app.observation.dead_letters_view``, as the next two."""
+        ...
+
+    def dead_letters(self, group: str, start: int | None, count: int) -> JsonObject | None:
+        """``group`` and ``messages`` from queue offset ``start`` on (None: the newest ones); None: no such group."""
+        ...
+
+    def resend_dead_letters(self, group: str, wish: ResendWish) -> JsonObject | None:
+        """What became of each; None: no such group."""
         ...

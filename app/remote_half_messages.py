@@ -11,38 +11,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from app.cluster_reader import ClusterReader
+from app.remote_broker import PER_PULL, RemoteBroker, offset_in
 from engine.broker.half_message import HALF_QUEUE_ID, decided_offset
 from engine.broker.half_message_administrator import request_for
 from engine.broker.half_message_lookup import COPIES_MAX, Deed, HalfMessageLookup, HalfMessageRefused, Refusal
 from engine.client.errors import MQBrokerError
-from engine.protocol.command_header import CommandHeader
 from engine.protocol.headers import (
-    OffsetResponseHeader,
-    PullMessageRequestHeader,
-    PullMessageResponseHeader,
     QueryConsumerOffsetRequestHeader,
-    QueryMessageRequestHeader,
-    QueueRequestHeader,
 )
 from engine.protocol.message import MessageExt
-from engine.protocol.message_codec import decode_messages
 from engine.protocol.names import (
-    TOOLS_CONSUMER_GROUP,
     TRANSACTION_CHECK_GROUP,
     TRANSACTION_CHECK_MAX_TIME_TOPIC,
     TRANSACTION_HALF_TOPIC,
     TRANSACTION_OP_HALF_TOPIC,
 )
-from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from engine.protocol.system_flags import pull_system_flag
 
 #: Op messages that one search fetches at most, newest first: a hundred requests.
 OPS_FETCHED_MAX = 3_200
-_PER_PULL = 32
-_NOTHING_THERE = (ResponseCode.PULL_NOT_FOUND, ResponseCode.PULL_RETRY_IMMEDIATELY, ResponseCode.PULL_OFFSET_MOVED)
-_END_OF_TIME_MS = 2**63 - 1
+_PER_PULL = PER_PULL
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +69,7 @@ class RemoteHalfMessages:
     """Those of the broker at ``address``. Every method raises an ``MQClientError`` when it does not answer."""
 
     def __init__(self, reader: ClusterReader, address: str) -> None:
-        self._reader = reader
-        self._address = address
+        self._broker = RemoteBroker(reader, address)
 
     # ------------------------------------------------------------------------------ listing
 
@@ -112,12 +100,12 @@ class RemoteHalfMessages:
         fetched = _Fetched()
         both = (TRANSACTION_HALF_TOPIC, TRANSACTION_CHECK_MAX_TIME_TOPIC)
         for topic in both:
-            fetched.messages[topic, name] = await self._query(topic, name)
+            fetched.messages[topic, name] = await self._broker.called(topic, name, COPIES_MAX)
         ids = dict.fromkeys(message.message_id for found in fetched.messages.values() for message in found)
         if len(ids) == 1:
             for identity in ids:
                 for topic in both:
-                    fetched.messages[topic, identity] = await self._query(topic, identity)
+                    fetched.messages[topic, identity] = await self._broker.called(topic, identity, COPIES_MAX)
         copies = [
             one for (topic, _), found in fetched.messages.items() if topic == TRANSACTION_HALF_TOPIC for one in found
         ]
@@ -128,7 +116,7 @@ class RemoteHalfMessages:
 
     async def act(self, deed: Deed, message: MessageExt) -> None:
         """Do it. Raises :class:`HalfMessageRefused` when the broker refuses."""
-        reply = await self._reader.exchange(self._address, request_for(deed, message), f"{deed} a half message")
+        reply = await self._broker.exchange(request_for(deed, message), f"{deed} a half message")
         if reply.code != ResponseCode.SUCCESS:
             raise HalfMessageRefused(Refusal.BY_BROKER, remark=reply.remark or f"code {reply.code}")
 
@@ -158,66 +146,14 @@ class RemoteHalfMessages:
                 return None
             raise
 
-    # ------------------------------------------------------------------------------ requests
-
-    async def _query(self, topic: str, name: str) -> list[MessageExt]:
-        header = QueryMessageRequestHeader(
-            topic=topic, key=name, max_num=COPIES_MAX, begin_timestamp=0, end_timestamp=_END_OF_TIME_MS
-        )
-        reply = await self._ask(RequestCode.QUERY_MESSAGE, header, "search half messages")
-        if reply.code != ResponseCode.SUCCESS:
-            return []
-        found = [one for one in decode_messages(reply.body, decompress=False) if name in (one.unique_id, *one.keys)]
-        return sorted(found, key=lambda message: message.commit_log_offset)
-
     async def _read(self, topic: str, first: int, end: int) -> list[MessageExt]:
-        """Messages of the topic's only queue from ``first`` up to ``end``; some may be missing.
-
-        Raises ``MQBrokerError`` when the broker refuses.
-        """
-        messages: list[MessageExt] = []
-        while first < end:
-            header = PullMessageRequestHeader(
-                consumer_group=TOOLS_CONSUMER_GROUP,
-                topic=topic,
-                queue_id=HALF_QUEUE_ID,
-                queue_offset=first,
-                max_msg_nums=min(_PER_PULL, end - first),
-                sys_flag=pull_system_flag(commit_offset=False, suspend=False, subscription=True),
-                commit_offset=0,
-                suspend_timeout_millis=0,
-                subscription="*",
-            )
-            reply = await self._ask(RequestCode.PULL_MESSAGE, header, f"read {topic}")
-            if reply.code in _NOTHING_THERE:
-                # The oldest files may be gone, and with them the beginning: the broker says where it goes on.
-                following = PullMessageResponseHeader.decode(reply.ext_fields).next_begin_offset
-                if not first < following < end:
-                    break
-                first = following
-                continue
-            if reply.code != ResponseCode.SUCCESS:
-                raise MQBrokerError(reply.code, reply.remark, self._address, f"read {topic}")
-            found = decode_messages(reply.body, decompress=False)
-            if not found:
-                break
-            messages += found
-            first = found[-1].queue_offset + 1
-        return messages
+        return await self._broker.read(topic, HALF_QUEUE_ID, first, end)
 
     async def _end(self, topic: str) -> int:
-        header = QueueRequestHeader(topic, HALF_QUEUE_ID)
-        return _offset(await self._ask(RequestCode.GET_MAX_OFFSET, header, f"ask for the end of {topic}"))
+        return await self._broker.end_offset(topic, HALF_QUEUE_ID)
 
     async def _progress(self, topic: str) -> int:
         """Where the check service stands; 0 while it has not walked yet."""
         header = QueryConsumerOffsetRequestHeader(TRANSACTION_CHECK_GROUP, topic, HALF_QUEUE_ID)
-        return _offset(await self._ask(RequestCode.QUERY_CONSUMER_OFFSET, header, "ask where the checks stand"))
-
-    async def _ask(self, code: RequestCode, header: CommandHeader, what: str) -> RemotingCommand:
-        return await self._reader.exchange(self._address, RemotingCommand.request(code, header), what)
-
-
-def _offset(reply: RemotingCommand) -> int:
-    """The offset in ``reply``; 0 where the broker has no such topic or group."""
-    return OffsetResponseHeader.decode(reply.ext_fields).offset if reply.code == ResponseCode.SUCCESS else 0
+        reply = await self._broker.ask(RequestCode.QUERY_CONSUMER_OFFSET, header, "ask where the checks stand")
+        return offset_in(reply)

@@ -34,6 +34,14 @@ def folder(value: str | Path) -> Path:
     return path
 
 
+def pem_file(value: str | Path) -> Path:
+    """A file that is there, as an absolute path. Raises click.BadParameter."""
+    path = Path(str(value)).absolute()
+    if not path.is_file():
+        raise click.BadParameter(f"{path} is no file; give a PEM file")
+    return path
+
+
 def name(text: str) -> str:
     """The name of a broker or cluster. RocketMQ makes a topic of each, so it must be allowed as one.
 

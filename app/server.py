@@ -63,7 +63,8 @@ class Server:
 
         port = listening.getsockname()[1]
         rules = AccessRules(page.host, port, page.token, page.allowed_hosts)
-        self._page_server = create_app(self.host, WebSettings(access=rules, data_folder=self._data_folder))
+        settings = WebSettings(access=rules, data_folder=self._data_folder, metrics=self.host.metrics)
+        self._page_server = create_app(self.host, settings)
         self._listener = PageListener(listening, self._page_server.app)
         self.page_address = self._listener.bound_address
         threading.Thread(target=self._listener.serve_forever, args=(0.2,), name="page-listener", daemon=True).start()

@@ -18,6 +18,8 @@ from werkzeug.exceptions import HTTPException
 
 from app.access_gate import AccessGate, AccessRules
 from app.api import create_api, http_error_answer, json_answer
+from app.dead_letter_routes import add_dead_letter_routes
+from app.filter_bench import add_filter_routes, create_filter_page
 from app.lab.exploration_routes import create_exploration_routes
 from app.lab.explorations import Explorations
 from app.lab.host import LabHost
@@ -28,6 +30,8 @@ from app.lessons.progress import FILE_NAME as LESSONS_FILE
 from app.lessons.progress import Progress
 from app.lessons.routes import create_lesson_routes
 from app.live_source import LiveSource
+from app.metrics.exposition import Family
+from app.metrics.routes import create_metrics_route
 from app.socket_namespace import LiveNamespace, SocketTransport, create_socketio, open_socket_sessions
 from app.start_page import create_start_page
 from app.stream import LiveStream
@@ -73,7 +77,8 @@ class WebSettings:
     """How the page server behaves; see :class:`app.access_gate.AccessRules` for who may use it.
 
     ``lab_clock`` gives the lab monotonic seconds. Without ``lab_has_thread`` nobody runs the lab but whoever calls
-    ``lab.serve_once()``: tests. ``data_folder`` keeps the progress of lessons; None: it is kept in memory.
+    ``lab.serve_once()``: tests. ``data_folder`` keeps the progress of lessons; None: it is kept in memory. ``metrics``
+    gives what ``/metrics`` shows; None: there is no such page.
     """
 
     access: AccessRules = field(default_factory=AccessRules)
@@ -81,6 +86,7 @@ class WebSettings:
     lab_clock: Callable[[], float] = time.monotonic
     lab_has_thread: bool = True
     data_folder: Path | None = None
+    metrics: Callable[[], list[Family]] | None = None
 
 
 def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageServer:
@@ -106,7 +112,11 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     _add_error_pages(app)
     api = create_api(source)
     add_transaction_routes(api, source)
+    add_dead_letter_routes(api, source)
+    add_filter_routes(api)
     app.register_blueprint(api)
+    if settings.metrics is not None:
+        app.register_blueprint(create_metrics_route(settings.metrics))
     app.after_request(_add_security_headers)
 
     socketio = create_socketio(app)
@@ -118,6 +128,7 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     explorations = Explorations()
     app.register_blueprint(create_exploration_routes(lab, explorations))
     app.register_blueprint(create_start_page(lab))
+    app.register_blueprint(create_filter_page())
     progress = Progress(None if settings.data_folder is None else settings.data_folder / LESSONS_FILE)
     app.register_blueprint(create_lesson_routes(lab, progress))
     gate = AccessGate(app.wsgi_app, settings.access, lambda: open_socket_sessions(socketio))

@@ -16,7 +16,8 @@ import json
 import re
 import statistics
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +25,18 @@ import click
 
 from app.command_line import main as command_line
 from app.commands.serve import BROKER_OPTIONS, STORE_OPTIONS
+from app.comparison_plot import HEADINGS
 from app.engine_settings import java_style_name
 from app.lessons.lesson_files import lesson_names, load_lesson
 from app.lessons.stage_targets import TARGETS
+from app.sweep_processes import be_quiet
 from engine.broker.broker import Broker
 from engine.broker.broker_config import BrokerConfig, java_name, java_value
 from engine.client.client_config import ClientConfig
+from engine.client.message_back_sender import FIRST_RETRY_DELAY_LEVEL
 from engine.lab.checkers import CHECKERS
 from engine.lab.command import COMMANDS as LAB_COMMANDS
+from engine.lab.comparison import Change, run_with
 from engine.lab.money_flow import MoneyFlow
 from engine.lab.run import LabRun
 from engine.lab.scenario_files import load_scenario, preset_scenario_names
@@ -44,8 +49,10 @@ from engine.store.store_config import MessageStoreConfig
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = (
     ROOT / "docs" / "configuration.md",
+    ROOT / "docs" / "batches.md",
     ROOT / "docs" / "lab.md",
     ROOT / "docs" / "lessons.md",
+    ROOT / "docs" / "retry.md",
     ROOT / "docs" / "transactions.md",
     ROOT / "CONTRIBUTING.md",
 )
@@ -247,7 +254,53 @@ def _seconds(length_us: int | None) -> str:
     return "–" if not length_us else f"{length_us / 1e6:.2f} s"
 
 
-PARTS = {
+def retry_delays() -> str:
+    """The delay levels, and which retry waits at which, with RocketMQ's defaults."""
+    config = MessageStoreConfig()
+    words = config.message_delay_level.split()
+    lines = ["| level | queue | delay | before retry | since the first try |", "|---|---|---|---|---|"]
+    since_ms = 0
+    for level, (word, delay_ms) in enumerate(zip(words, config.delay_levels_ms[1:], strict=True), start=1):
+        retry = level - FIRST_RETRY_DELAY_LEVEL + 1
+        since_ms += delay_ms if retry > 0 else 0
+        hours, minutes, seconds = since_ms // 3_600_000, since_ms // 60_000 % 60, since_ms // 1_000 % 60
+        since = f"{hours}:{minutes:02}:{seconds:02}" if retry > 0 else ""
+        lines.append(f"| {level} | {level - 1} | {word} | {retry if retry > 0 else ''} | {since} |")
+    return "\n" + "\n".join(lines) + "\n"
+
+
+#: Part of docs/batches.md -> the comparison whose figures it shows, and which of them.
+BATCH_COMPARISONS = {
+    "batch-pull-size": (
+        "C1",
+        "pullBatchSize",
+        (1, 8, 16, 32, 40),
+        "pulls largest_pull pull_ms pulled_again per_second",
+    ),
+    "batch-call-size": (
+        "C1",
+        "consumeMessageBatchMaxSize",
+        (1, 4, 8, 16, 32),
+        "calls threads_busy seconds per_second consumed_again without_need",
+    ),
+    "batch-send-size": ("P1", "batch", (1, 4, 16, 64), "requests bytes_per_message per_second reply_ms"),
+}
+
+
+def batch_comparison(part: str) -> str:
+    """What a size of batches costs and brings, as the engine of today does it."""
+    node, setting, values, figures = BATCH_COMPARISONS[part]
+    rows = [f"| `{setting}` | {' | '.join(HEADINGS[name] for name in figures.split())} |"]
+    rows.append("|---" * (1 + len(figures.split())) + "|")
+    for value in values:
+        found = run_with(load_scenario("batch-trade-offs"), Change(node, setting, value)).figures.to_dict()
+        rows.append(f"| {value} | {' | '.join(f'{found[name]:g}' for name in figures.split())} |")
+    return "\n".join(rows) + "\n"
+
+
+PARTS: Mapping[str, Callable[[], str]] = {
+    **{part: partial(batch_comparison, part) for part in BATCH_COMPARISONS},
+    "retry-delays": retry_delays,
     "bank-windows": bank_windows,
     "crash-points-two-phase": lambda: crash_points("two-phase"),
     "crash-points-message": lambda: crash_points("message"),
@@ -273,6 +326,7 @@ def render(text: str) -> str:
 
 def main() -> int:
     """Rewrite or check."""
+    be_quiet()  # some parts are runs of the lab, whose clients would tell of every fault
     outdated = [path for path in DOCUMENTS if render(path.read_text()) != path.read_text()]
     if "--check" in sys.argv[1:]:
         return 1 if outdated else 0

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.lab.scenario_files import scenario_names
 from scripts import generated_documents
 
 ROOT = Path(__file__).parent.parent
@@ -34,3 +35,9 @@ def test_every_file_that_a_document_names_exists(document: Path) -> None:
     named = [ROOT / name for name in NAMED_FILE.findall(text)]
     linked = [document.parent / name for name in LINK.findall(text)]
     assert [str(path) for path in [*named, *linked] if not path.exists()] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_scenario_that_a_document_lets_one_run_exists(document: Path) -> None:
+    named = re.findall(r"glassmq lab run ([a-z][a-z0-9-]*)(?![a-z0-9.-])", document.read_text())
+    assert [name for name in named if name not in (*scenario_names(), "my-scenario")] == []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from app.cluster_access import cluster_access
 from app.commands.tool import body_text, name_server_option, run_tool
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ SHUTDOWN_WAIT_MS = 100
     callback=lambda _ctx, _parameter, text: _check_expression(text),
     help="Tags, such as 'new || paid'.",
 )
+@click.option("--sql", metavar="CONDITION", help="An SQL92 condition on properties instead, such as 'age > 5'.")
 @click.option("--count", type=click.IntRange(1), help="Leave after so many messages; the others stay unconsumed.")
 @click.option(
     "--from",
@@ -46,6 +48,7 @@ def command(
     topic: str,
     group: str,
     expression: str,
+    sql: str | None,
     count: int | None,
     start: str,
     broadcast: bool,
@@ -55,13 +58,17 @@ def command(
     """Print messages of TOPIC as they come, until Ctrl-C or --count. Printed messages count as consumed.
 
     A TOPIC that does not exist is waited for. A body that is not UTF-8 text is printed as 0x and its bytes.
+    --sql needs a broker that filters by properties: serve --broker-setting enablePropertyFilter=true.
 
     \b
     Examples:
       glassmq consume orders --group audit
       glassmq consume orders --group audit --expression 'new || paid' --count 10
+      glassmq consume people --group young --sql 'age BETWEEN 0 AND 6'
     """
-    run_tool(_consume(name_servers, topic, group, expression, count, start, broadcast, orderly))
+    if sql is not None and expression != "*":
+        raise click.UsageError("--sql and --expression exclude each other: a subscription filters by one of them")
+    run_tool(_consume(name_servers, topic, group, expression, sql, count, start, broadcast, orderly))
 
 
 async def _consume(
@@ -69,13 +76,14 @@ async def _consume(
     topic: str,
     group: str,
     expression: str,
+    sql: str | None,
     count: int | None,
     start: str,
     broadcast: bool,
     orderly: bool,
 ) -> None:
     from engine.client.default_mq_push_consumer import DefaultMQPushConsumer
-    from engine.protocol.enums import ConsumeFromWhere, MessageModel
+    from engine.protocol.enums import ConsumeFromWhere, ExpressionType, MessageModel
 
     printer = _Printer(count)
     loop = asyncio.get_running_loop()
@@ -92,12 +100,17 @@ async def _consume(
             else ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET
         ),
         # One call with one message at a time: what lies behind the last printed message is never begun.
+        consume_thread_min=1,
         consume_thread_max=1,
         consume_message_batch_max_size=1,
         await_termination_when_shutdown_ms=SHUTDOWN_WAIT_MS,
+        **cluster_access().client_settings(),
     )
     try:
-        consumer.subscribe(topic, expression)
+        if sql is None:
+            consumer.subscribe(topic, expression)
+        else:
+            consumer.subscribe(topic, sql, ExpressionType.SQL92)
         if orderly:
             consumer.register_message_listener_orderly(printer.print_in_order)
         else:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from app.commands.lab_compare import compare
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -33,7 +35,11 @@ def command() -> None:
       glassmq lab run general --seeds 1000 --faults random --processes 2
       glassmq lab run my-scenario.yaml --seeds 200
       glassmq lab crash-points xa-two-phase
+      glassmq lab compare batch-trade-offs --set C1.pullBatchSize=1,8,32
     """
+
+
+command.add_command(compare)
 
 
 @command.command("list")

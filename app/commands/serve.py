@@ -18,12 +18,13 @@ from app.engine_settings import BadSetting, apply_settings
 from app.lab.log_filter import NotFromLabWorlds
 from app.live_host import LiveHostSettings, StartFailed
 from app.observation.recent_log import RecentLog
-from app.serve_parameters import folder, name, port
+from app.serve_parameters import folder, name, pem_file, port
 from app.server import PageSettings, Server
 from app.version import version
 from engine.broker.broker_config import BrokerConfig
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.message_codec import BLANK_MIN_SIZE_BYTES
+from engine.runtime.live_tls import ServerTls, TlsMode
 from engine.store.commit_log import ENVELOPE_MAX_BYTES
 from engine.store.store_config import FlushDiskType, MessageStoreConfig
 
@@ -73,6 +74,14 @@ log = logging.getLogger("glassmq.host")
     help="What the page demands; needed when --http-host is not loopback. Also from GLASSMQ_TOKEN.",
 )
 @click.option("--allowed-host", multiple=True, help="A further host name under which the page may be opened.")
+@click.option("--tls-cert", type=pem_file, help="Certificate of name server and broker (PEM): they speak TLS then.")
+@click.option("--tls-key", type=pem_file, help="The certificate's private key (PEM).")
+@click.option("--tls-client-ca", type=pem_file, help="Clients must show a certificate issued by one of these (PEM).")
+@click.option(
+    "--tls-mode",
+    type=click.Choice([mode.value for mode in TlsMode]),
+    help="permissive serves plain connections too.  [default: permissive with --tls-cert, else disabled]",
+)
 @click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
@@ -97,6 +106,10 @@ def command(
     cluster_name: str,
     token: str | None,
     allowed_host: tuple[str, ...],
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    tls_client_ca: Path | None,
+    tls_mode: str | None,
     log_level: str,
     broker_setting: tuple[str, ...],
     store_setting: tuple[str, ...],
@@ -130,9 +143,22 @@ def command(
         name_server=NameServerConfig(host=host, port=name_server_port),
         broker=broker,
         store=store,
+        tls=_tls(tls_cert, tls_key, tls_client_ca, tls_mode),
     )
     _check_ports(settings, page)
     _serve(Server(settings, page, _set_up_logging(log_level)), settings)
+
+
+def _tls(certificate: Path | None, key: Path | None, client_ca: Path | None, mode_text: str | None) -> ServerTls:
+    """What the options say together."""
+    mode = TlsMode(mode_text) if mode_text else TlsMode.PERMISSIVE if certificate else TlsMode.DISABLED
+    if (certificate is None) != (key is None):
+        raise click.UsageError("--tls-cert and --tls-key go together: give both, or none of them")
+    if certificate is None and mode is not TlsMode.DISABLED:
+        raise click.UsageError(f"--tls-mode {mode} needs --tls-cert and --tls-key")
+    if client_ca is not None and mode is not TlsMode.ENFORCING:
+        raise click.UsageError("--tls-client-ca needs --tls-mode enforcing: plain connections show no certificate")
+    return ServerTls(mode, certificate, key, client_ca)
 
 
 def _check_file_size(store: MessageStoreConfig) -> None:
@@ -229,10 +255,12 @@ def _wait_for_stop(stop_requests: queue.SimpleQueue[int], server: Server) -> Non
 
 def _print_addresses(server: Server, settings: LiveHostSettings) -> None:
     flush = settings.store.flush_disk_type.value
+    tls = "" if settings.tls.mode is TlsMode.DISABLED else f", TLS {settings.tls.mode}"
+    acl = ", ACL on" if settings.broker.acl_enable else ""
     lines = [
         f"GlassMQ {version()}",
         f"  name server  {server.host.name_server_address}",
-        f"  broker       {server.host.broker_address}  ({settings.broker.broker_name}, {flush} flush)",
+        f"  broker       {server.host.broker_address}  ({settings.broker.broker_name}, {flush} flush{tls}{acl})",
         f"  data         {settings.data_folder}",
     ]
     if server.page_address is not None:

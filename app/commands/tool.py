@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import click
 
+from app.cluster_access import access_options
 from engine.client.client_config import parse_name_server_addresses
 from engine.client.errors import MQBrokerError, MQClientError, NameServerUnreachable
 from engine.protocol.errors import ProtocolError
@@ -19,7 +21,9 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def name_server_option(function: _F) -> _F:
-    """``--name-server host:port[;host:port]``, given to the command as a tuple of addresses."""
+    """``--name-server host:port[;host:port]``, given to the command as a tuple of addresses; and the options of
+    :mod:`app.cluster_access`, of which the command need not know.
+    """
     return click.option(
         "--name-server",
         "name_servers",
@@ -28,7 +32,7 @@ def name_server_option(function: _F) -> _F:
         envvar="NAMESRV_ADDR",
         callback=_parse_name_servers,
         help="host:port of the name server, several joined by ';'. Also from NAMESRV_ADDR.",
-    )(function)
+    )(access_options(function))
 
 
 def _parse_name_servers(_ctx: click.Context, _parameter: click.Parameter, text: str) -> tuple[str, ...]:
@@ -51,6 +55,8 @@ def run_tool(coroutine: Coroutine[Any, Any, None]) -> None:
 
 def _hint(error: Exception) -> str:
     """What is most likely wrong, where the error alone leaves a newcomer in the dark."""
+    if "certificate verify failed" in str(error):
+        return ". --tls-ca says whose certificates are believed"
     if isinstance(error, NameServerUnreachable):
         return ". Is `glassmq serve` running there?"
     if isinstance(error, MQBrokerError) and error.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
@@ -69,6 +75,16 @@ def body_text(body: bytes) -> str:
         return f"0x{body.hex()}"
     is_text = all(character.isprintable() or character.isspace() for character in text)
     return text if is_text else f"0x{body.hex()}"
+
+
+def local_time(timestamp_ms: int, *, with_zone: bool = False) -> str:
+    """Date and time here; the figure where it is no time."""
+    try:
+        local = datetime.fromtimestamp(timestamp_ms // 1000, UTC).astimezone()
+    except (OverflowError, ValueError, OSError):  # a client may have written anything
+        return f"{timestamp_ms} ms"
+    zone = f" {local:%z}" if with_zone else ""
+    return f"{local:%Y-%m-%d %H:%M:%S}.{timestamp_ms % 1000:03d}{zone}"
 
 
 def print_table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:

@@ -38,6 +38,8 @@ The view (times are virtual microseconds, offsets are numbers, ``null`` is "not 
     nodes        by name, see app.lab.broker_view and app.lab.client_view; all have role, status, incarnation,
                  skew_ms, held (names of held tasks), failure, ip, xa_roles; a name server: brokers, routes; for
                  xa_roles see app.lab.xa_view, for the nodes of a two-phase commit app.lab.xa_nodes_view
+    backlog      null, or how far each group is behind over time: see app.lab.backlog_view
+    life         what happened to each message: see app.lab.life_view
     money        null, or what has moved between the banks: see app.lab.bank_view
     xa           null, or the two-phase commits of the world over time: see app.lab.xa_view
     frames       in flight, and the last that arrived: id, source, target, kind, code, name, oneway, reply_to, size,

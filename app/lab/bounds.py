@@ -45,6 +45,14 @@ ENTRIES_SHOWN = 12
 HALF_MESSAGES_SHOWN = 24
 BANK_ROWS_SHOWN = 12
 WINDOWS_SHOWN = 40
+#: Messages whose lives are shown; of them so many in trouble at most, so that the newest ones find a place.
+LIVES_SHOWN = 30
+LIVES_TROUBLED_SHOWN = 20
+LIFE_MARKS_SHOWN = 80
+#: Messages that one search for a key shows.
+LIVES_FOUND_MAX = 20
+#: Dead letters of one group.
+DEAD_LETTERS_SHOWN = 12
 MONEY_SERIES_SHOWN = 400
 XA_TRANSACTIONS_SHOWN = 12
 XA_WAITS_SHOWN = 24

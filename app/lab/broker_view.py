@@ -7,7 +7,9 @@ topics        by name: kind ("normal" | "retry" | "dlq" | "half" | "op" | "syste
               committed (group -> offset), entries (the last ones: queue_offset, offset, key)
 groups        by name: members (client ids), lag, assignment (topic -> queue id -> client id)
 locks         group, topic, queue_id, client_id, since_ms, age_ms, lease_ms
-delay_levels  level, delay_ms, max, offset, waiting; only levels that were used
+delay_levels  null while no message was delayed, else as in app.observation.delay_levels_view, but with the virtual time
+              next_due_us per level
+dead_letters  null, or the dead letters by group: see app.lab.dead_letters_view
 transactions  null while there was no half message, else as in app.observation.transactions_view, but with virtual
               times: next_round_us, and per message born_us, ask_from_us, given_up_us
 held_pulls    group, topic, queue_id, offset, since_ms, timeout_ms, client_id
@@ -21,10 +23,11 @@ from app.json_types import JsonObject, JsonValue
 from app.lab.bounds import ENTRIES_SHOWN, HALF_MESSAGES_SHOWN, RECORDS_SHOWN
 from app.lab.client_view import world_us
 from app.observation.commit_log_tail import CommitLogTail
+from app.observation.delay_levels_view import DelayLevelsView
 from app.observation.groups_view import GroupsView
 from app.observation.topics_view import Committed, TopicsView, committed_offsets
 from app.observation.transactions_view import TransactionsView
-from engine.protocol.names import SCHEDULE_TOPIC, TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
+from engine.protocol.names import TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
 from engine.runtime.lab_clock import WORLD_BEGIN_MS
 
 if TYPE_CHECKING:
@@ -45,6 +48,7 @@ class BrokerView:
         self._kinds = TopicsView(broker)
         self._groups = GroupsView(broker)
         self._transactions = TransactionsView(broker, HALF_MESSAGES_SHOWN)
+        self._delay_levels = DelayLevelsView(broker)
         #: Commit-log offset -> the record as shown. A broker's log only grows while it runs.
         self._records: dict[int, JsonObject] = {}
         #: (topic, queue id) -> (what it was made from, view).
@@ -62,7 +66,7 @@ class BrokerView:
             "topics": self._topics(committed),
             "groups": {name: _group_view(group) for name, group in groups.items()},
             "locks": [],
-            "delay_levels": self._delay_levels(),
+            "delay_levels": self._delay_levels_view(),
             "transactions": transactions,
             "held_pulls": _held_pulls(groups),
         }
@@ -155,8 +159,7 @@ class BrokerView:
         view = self._transactions.build()
         if view is None:
             return None
-        clock = self.broker.runtime.clock
-        skew_ms = clock.now_ms() - WORLD_BEGIN_MS - clock.monotonic_us() // 1_000
+        skew_ms = self._skew_ms()
         shown = {**view, "next_round_us": world_us(view["next_round_ms"], skew_ms)}
         for part in ("messages", "given_up"):
             shown[part] = [_in_virtual_time(message, skew_ms) for message in view[part]]
@@ -173,23 +176,22 @@ class BrokerView:
         message = self.broker.store.message_at(commit_log_offset)
         return message.keys[0] if message is not None and message.keys else _NO_KEY
 
-    def _delay_levels(self) -> list[JsonValue]:
-        store, service = self.broker.store, self.broker.schedule_message_service
+    def _delay_levels_view(self) -> JsonObject | None:
+        view = self._delay_levels.build()
+        if view is None:
+            return None
+        skew_ms = self._skew_ms()
         levels: list[JsonValue] = []
-        for name, queue_id, _ in store.consume_queues():
-            if name != SCHEDULE_TOPIC:
-                continue
-            level = queue_id + 1
-            levels.append(
-                {
-                    "level": level,
-                    "delay_ms": self.broker.store_config.delay_levels_ms[level],
-                    "max": store.max_offset(SCHEDULE_TOPIC, queue_id),
-                    "offset": service.offset_table.get(level, 0),
-                    "waiting": service.pending_messages(level),
-                }
-            )
-        return levels
+        for level in view["levels"]:
+            due_ms = level["next_due_ms"]
+            shown = {name: value for name, value in level.items() if name != "next_due_ms"}
+            levels.append({**shown, "next_due_us": None if due_ms is None else world_us(due_ms, skew_ms)})
+        return {**view, "levels": levels}
+
+    def _skew_ms(self) -> int:
+        """How far the broker's clock is ahead of the world's."""
+        clock = self.broker.runtime.clock
+        return clock.now_ms() - WORLD_BEGIN_MS - clock.monotonic_us() // 1_000
 
 
 def _in_virtual_time(message: JsonObject, skew_ms: int) -> JsonObject:

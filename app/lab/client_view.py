@@ -5,16 +5,25 @@ producer   group, client_id, sent, acknowledged, failed, unknown, in_flight (key
            ones: key, check, result, time_us); check is 0 for the local transaction itself, n for the nth check-back
 consumer   group, topic, client_id, process_queues by "topic@queue id": topic, broker, queue_id, tree,
            consuming_tree (see app.lab.tree_view), message_count, cached_bytes, dropped, locked, consume_offset,
-           next_pull_offset, last_pull_us, pull_in_flight, consume_lock (owner, waiters, on);
+           next_pull_offset, last_pull_us, pull_in_flight, consume_lock (owner, waiters, on), flow_control (why it is
+           not pulled: "count", "size", "span" or null), flow_control_times (how often each was the reason);
            of an orderly consumer also: locked_us (when the broker's lock was last granted or renewed), lock_lease_ms,
            local_lock (owner, waiters, on), consuming, slice_us (since when a worker has been at it, or null),
            slice_ms (how long it may), try_unlock_times;
            orderly, switched_off (names of engine.lab.switches); local_locks by the same names: those of queues that
            it does not own any more but that a worker still holds;
            listener_calls (topic, broker, queue_id, offsets, keys, since_us), permits (threads, busy),
-           listener (result, duration_ms)
+           listener (result, duration_ms, batch_ack: see engine.lab.batch_answer);
+           handed_over: null, or of a listener that only hands its messages over (engine.lab.hand_over): count, keys
+           (the first ones, the one under way first), gone (keys of what was in the list when a process ended);
+           moved_aside: null, or topic, above, count (engine.lab.move_aside)
+           given_up: null, or the broadcast messages that this member dropped: count, keys (of the last ones)
+           filter: null for one that wants everything, or expression, type (TAG or SQL92), let_through and kept_back
+           (what the brokers' filters did for its group), dropped (by this member, which compares the tags themselves)
+           replies: null, or of a consumer that answers requests: replied, failed
 
-Both also have bank: see app.lab.bank_view. A producer has cash_machine: see app.lab.xa_nodes_view.
+Both also have trace, a producer also sending: see app.lab.sending_view. Both have bank: see app.lab.bank_view. A
+producer has cash_machine: see app.lab.xa_nodes_view.
 """
 
 from __future__ import annotations
@@ -26,9 +35,11 @@ from typing import TYPE_CHECKING
 from app.json_types import JsonObject, JsonValue
 from app.lab.bank_view import bank_view
 from app.lab.bounds import IN_FLIGHT_SHOWN
+from app.lab.sending_view import sending_view, trace_view
 from app.lab.tree_view import tree_view
 from app.lab.xa_nodes_view import cash_machine_view
 from engine.client.consume_message_orderly_service import ConsumeMessageOrderlyService
+from engine.protocol.subscription_data import SUBSCRIBE_ALL
 from engine.runtime.lab_clock import WORLD_BEGIN_MS
 
 if TYPE_CHECKING:
@@ -36,8 +47,11 @@ if TYPE_CHECKING:
     from engine.client.message_queue_lock import MessageQueueLock
     from engine.client.process_queue import ProcessQueue
     from engine.lab.consumer_role import ConsumerRole
+    from engine.lab.hand_over import HandOver
     from engine.lab.local_transactions import LocalTransactions
+    from engine.lab.move_aside import MoveAside
     from engine.lab.producer_role import ProducerRole
+    from engine.lab.replier import Replier
     from engine.protocol.message_queue import MessageQueue
     from engine.runtime.engine_lock import EngineLock
 
@@ -45,17 +59,19 @@ if TYPE_CHECKING:
 def producer_view(role: ProducerRole) -> JsonObject:
     """See the module."""
     in_flight: list[JsonValue] = [
-        {"key": key, "since_us": since_us} for key, since_us in islice(role.in_flight.items(), IN_FLIGHT_SHOWN)
+        {"key": key, "since_us": since_us} for key, since_us in islice(role.sender.in_flight.items(), IN_FLIGHT_SHOWN)
     ]
     return {
         "group": role.spec.group,
         "client_id": None if role.producer is None else role.producer.instance.client_id,
-        "sent": role.sent,
-        "acknowledged": role.acknowledged,
-        "failed": role.refused,
-        "unknown": role.unknown,
+        "sent": role.sender.sent,
+        "acknowledged": role.sender.acknowledged,
+        "failed": role.sender.refused,
+        "unknown": role.sender.unknown,
         "in_flight": in_flight,
         "transactions": None if role.local_transactions is None else _transactions_view(role.local_transactions),
+        "sending": sending_view(role),
+        "trace": None if role.producer is None else trace_view(role.producer.trace_dispatcher),
         "bank": bank_view(role),
         "cash_machine": cash_machine_view(role.cash_machine),
     }
@@ -97,9 +113,51 @@ def consumer_view(role: ConsumerRole) -> JsonObject:
         "local_locks": {} if consumer is None else _orphaned_locks(consumer),
         "listener_calls": listener_calls,
         "permits": {"threads": role.spec.threads, "busy": len(role.listener_calls)},
-        "listener": {"result": role.listener.result.value, "duration_ms": role.listener.duration_ms},
+        "listener": {
+            "result": role.listener.result.value,
+            "duration_ms": role.listener.duration_ms,
+            "batch_ack": role.listener.batch_ack.value,
+        },
+        "handed_over": None if role.hand_over is None else _handed_over(role.hand_over),
+        "moved_aside": None if role.move_aside is None else _moved_aside(role.move_aside),
+        "given_up": _given_up(role) if role.given_up_count else None,
+        "filter": None if role.spec.expression == SUBSCRIBE_ALL else _filter_view(role),
+        "replies": None if role.replier is None else _replies(role.replier),
+        "trace": None if consumer is None else trace_view(consumer.trace_dispatcher),
         "bank": bank_view(role),
     }
+
+
+def _filter_view(role: ConsumerRole) -> JsonObject:
+    spec = role.spec
+    brokers = [broker.broker for broker in role.world.brokers() if broker.broker is not None]
+    counts = [broker.filter_statistics.of(spec.group, spec.topic) for broker in brokers]
+    return {
+        "expression": spec.expression,
+        "type": spec.expression_type.value,
+        "let_through": sum(count.let_through for count in counts),
+        "kept_back": sum(count.kept_back for count in counts),
+        "dropped": 0 if role.consumer is None else role.consumer.unwanted_messages(spec.topic),
+    }
+
+
+def _replies(replier: Replier) -> JsonObject:
+    return {"replied": replier.replied, "failed": replier.failed}
+
+
+def _handed_over(hand_over: HandOver) -> JsonObject:
+    waiting = hand_over.unfinished
+    keys: list[JsonValue] = [message.key for message in waiting[:IN_FLIGHT_SHOWN]]
+    gone: list[JsonValue] = [*hand_over.gone]
+    return {"count": len(waiting), "keys": keys, "gone": gone[-IN_FLIGHT_SHOWN:]}
+
+
+def _given_up(role: ConsumerRole) -> JsonObject:
+    return {"count": role.given_up_count, "keys": [*role.given_up_keys]}
+
+
+def _moved_aside(move_aside: MoveAside) -> JsonObject:
+    return {"topic": move_aside.spec.topic, "above": move_aside.spec.above, "count": move_aside.moved}
 
 
 def _process_queues(role: ConsumerRole, consumer: DefaultMQPushConsumer) -> JsonObject:
@@ -187,4 +245,6 @@ def _process_queue(
         "last_pull_us": world_us(process_queue.last_pull_timestamp, skew_ms),
         "pull_in_flight": f"{queue.topic} {queue.broker_name} {queue.queue_id}" in pulls,
         "consume_lock": _lock(process_queue.consume_lock),
+        "flow_control": process_queue.flow_control,
+        "flow_control_times": dict(process_queue.flow_control_times),
     }

@@ -1,18 +1,24 @@
-"""What a page asks for when somebody looks closer: a frame's bytes, a record's bytes, parts of the journal."""
+"""What a page asks for when somebody looks closer: bytes of frames and records, pages of the journal, lives."""
 
 from __future__ import annotations
 
 from flask import Blueprint, Response, request
 
 from app.api import json_answer
+from app.api_parameters import only_known, short_text
 from app.json_types import JsonObject
+from app.lab.bounds import LIVES_FOUND_MAX
 from app.lab.browser_identity import browser_of_request
 from app.lab.frames import KEPT_PARCELS
 from app.lab.host import LabHost
 from app.lab.journal_requests import read_journal_request, read_window
+from app.lab.life_view import LifeView
 from app.lab.record_detail import record_at, record_of_message
 from app.lab.refusal import LabRefused
 from app.lab.worlds import LabWorlds
+
+#: Characters of a key that is searched for.
+KEY_MAX = 200
 
 
 def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
@@ -48,6 +54,18 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
         read = read_journal_request(request.args)
         browser = browser_of_request()
         return json_answer(host.ask(lambda worlds: read(worlds.session(world, browser).run.world.lab.journal)))
+
+    @lab.get("/api/lab/<world>/lives")
+    def lives(world: str) -> Response:
+        only_known(request.args, ("contains",))
+        text = short_text("contains", request.args.get("contains", ""), KEY_MAX)
+        browser = browser_of_request()
+
+        def look(worlds: LabWorlds) -> JsonObject:
+            run = worlds.session(world, browser).run_looked_at()
+            return {"messages": LifeView(run.world).find(text, LIVES_FOUND_MAX)}
+
+        return json_answer(host.ask(look))
 
     @lab.get("/api/lab/<world>/window")
     def journal_window(world: str) -> Response:

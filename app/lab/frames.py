@@ -60,6 +60,7 @@ class FrameRecorder:
     def __init__(self, network: LabNetwork) -> None:
         self._network = network
         network.parcel_watchers.append(self._note)
+        network.cut_watchers.append(self._cut)
         self._count = 0
         self._bytes = 0
         self._kept: deque[_Row] = deque()
@@ -77,6 +78,16 @@ class FrameRecorder:
         self._bytes += len(data)
         while len(self._kept) > KEPT_PARCELS or self._bytes > KEPT_BYTES:
             self._bytes -= len(self._kept.popleft()[5])
+
+    def _cut(self, parcel: Parcel) -> None:
+        """A frame was under way, and does not arrive after all."""
+        for rows in (self._kept, self._candidates):
+            for place in range(len(rows) - 1, -1, -1):
+                number, *_, data, _ = row = rows[place]
+                if data is parcel.data and (row[3], row[4]) == (parcel.source, parcel.target):
+                    rows[place] = (*row[:6], ())
+                    self._summaries.pop(number, None)
+                    break
 
     def view(self, now_us: int) -> list[JsonValue]:
         """Frames in flight and the last that arrived, in the order of sending."""

@@ -27,6 +27,7 @@ _EVENTS: Mapping[str, str] = {
 #: Tasks; a name that ends with a space is followed by what the task is about.
 _TASKS: Mapping[str, str] = {
     "asks about branches in doubt": "询问悬而未决的分支",
+    "async send": "异步发送",
     "boot": "启动",
     "cash machine": "取款机",
     "clean-files": "清理过期文件",
@@ -41,11 +42,14 @@ _TASKS: Mapping[str, str] = {
     "missing route poller": "查询缺失的路由",
     "offset persister": "上报消费位点",
     "persist delay offsets": "保存延迟位点",
+    "persist filters": "保存过滤表达式",
     "persist offsets": "保存消费位点",
     "pull ": "拉取 ",
     "rebalance service": "重平衡",
     "register": "向 NameServer 注册",
     "reput": "分发（reput）",
+    "request": "请求",
+    "request scan": "扫描超时的请求",
     "route of ": "查询路由 ",
     "route poller": "刷新路由",
     "sample groups": "统计消费组",
@@ -54,11 +58,13 @@ _TASKS: Mapping[str, str] = {
     "sends ": "发送 ",
     "shutdown": "正常关闭",
     "timeout scan": "扫描超时的事务",
+    "trace worker": "汇总消息轨迹",
     "transaction check": "事务回查",
     "transaction check ": "事务回查 ",
     "transfers": "转账",
     "vote of ": "投票 ",
     "waits for its end": "等待退出时刻",
+    "works off the list": "处理内存队列",
 }
 
 

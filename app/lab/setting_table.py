@@ -19,6 +19,7 @@ TIMER_SETTINGS: Mapping[Role, Mapping[str, str]] = {
         "flush-consume-queues": "flush_interval_consume_queue_ms",
         "hold service": "hold_check_interval_ms",
         "persist delay offsets": "flush_delay_offset_interval_ms",
+        "persist filters": "flush_consumer_filter_interval_ms",
         "persist offsets": "flush_consumer_offset_interval_ms",
         "register": "register_name_server_period_ms",
         "scan channels": "channel_scan_interval_ms",

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 
 from app.json_types import JsonObject, JsonValue
 from app.lab.actors_view import ActorsView
+from app.lab.backlog_view import BacklogView
 from app.lab.bank_view import MoneyView
 from app.lab.bounds import COMMANDS_SHOWN, JOURNAL_BATCH, ROUTES_SHOWN, VIOLATIONS_SHOWN
 from app.lab.broker_view import BrokerView
 from app.lab.client_view import consumer_view, producer_view
+from app.lab.dead_letters_view import dead_letters_view
 from app.lab.faults_view import faults_view
 from app.lab.frames import FrameRecorder
+from app.lab.life_view import LifeView
 from app.lab.xa_nodes_view import coordinator_view, manager_view, resource_manager_view
 from app.lab.xa_view import XaView, roles_of
 from engine.lab.broker_role import BrokerRole
@@ -44,6 +47,8 @@ class WorldView:
         self.frames = FrameRecorder(world.lab.network)
         self._actors = ActorsView(world.lab)
         self._money = MoneyView(world)
+        self.lives = LifeView(world)
+        self._backlog = BacklogView(run)
         self._brokers: dict[str, BrokerView] = {}
         #: Node -> what it was made from besides its actors' deeds, and its view.
         self._nodes: dict[str, tuple[object, JsonObject]] = {}
@@ -67,8 +72,11 @@ class WorldView:
             "event": world.event_number,
             "time_us": world.now_us,
             "is_over": world.is_over,
+            # First: brokers' dead letters come from it.
+            "life": self.lives.build(),
             "nodes": self._build_nodes(all_changed=has_new_commands),
             "money": self._money.build(),
+            "backlog": self._backlog.build(),
             "xa": self._xa.build(),
             "frames": self.frames.view(world.now_us),
             "timers": self._actors.timers(),
@@ -167,7 +175,9 @@ class WorldView:
         if known is None or known.broker is not broker:
             known = self._brokers[role.name] = BrokerView(broker)
         fixed = {"flush": role.spec.flush, "switched_off": list(role.switched_off)}
-        return {**fixed, **known.build(), "locks": known.locks()}
+        copies = self.lives.copies_of(role.name)
+        dead_letters = None if copies is None else dead_letters_view(copies, self.lives)
+        return {**fixed, **known.build(), "dead_letters": dead_letters, "locks": known.locks()}
 
     # ------------------------------------------------------------------------------ the rest
 

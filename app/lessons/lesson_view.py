@@ -1,10 +1,12 @@
 """What a lesson's expressions look at: the view of the stage, and with it what the clients have seen so far.
 
-history   sending       event, time_us, node, key, topic: a producer begins to send
+history   sending       event, time_us, node, key, topic, batch (keys of all that travel in the same request; empty: it
+                        travels alone): a producer begins to send
           sent          the same with status ("ok" | "refused" | "unknown"), queue_id, queue_offset, broker, detail
           begun         event, time_us, node, group, topic, broker, queue_id, queue_offset, key, reconsume_times: a
                         listener gets a message
           consumed      the same with result ("success" | "later" | "throws"): it is done with it
+          dropped       as begun: a broadcasting consumer gave the message up
           transactions  event, time_us, node, group, key, check (0: the local transaction; n: the nth check-back),
                         result ("commit" | "rollback" | "unknown" | "throws"): a transaction listener has answered
           bank          event, time_us, node, bank, account, doing ("debit" | "credit" | "check"), key, amount, outcome
@@ -21,7 +23,7 @@ A message that was consumed twice stands there twice. Times are virtual microsec
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from app.json_types import JsonObject
 from engine.lab.history import LabHistory
@@ -37,6 +39,7 @@ def lesson_view(view: JsonObject, history: LabHistory) -> JsonObject:
             "sent": _until(event, history.sends_returned),
             "begun": _until(event, history.consumes_began),
             "consumed": _until(event, history.consumes_ended),
+            "dropped": _until(event, history.messages_dropped),
             "transactions": _until(event, history.transactions_ended),
             "bank": _until(event, history.bank_entries),
             "branches": _until(event, history.branches_changed),
@@ -54,4 +57,8 @@ def lesson_view(view: JsonObject, history: LabHistory) -> JsonObject:
 
 def _until(event: int, entries: Iterable[NamedTuple]) -> list[JsonObject]:
     rows = (entry._asdict() for entry in entries)
-    return [row for row in rows if row["event"] <= event]
+    return [_plain(row) for row in rows if row["event"] <= event]
+
+
+def _plain(row: dict[str, Any]) -> JsonObject:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in row.items()}

@@ -13,6 +13,8 @@ from engine.protocol.names import (
     TRANSACTION_CHECK_MAX_TIME_TOPIC,
     TRANSACTION_HALF_TOPIC,
     TRANSACTION_OP_HALF_TOPIC,
+    dlq_topic,
+    retry_topic,
 )
 
 
@@ -44,6 +46,8 @@ TARGETS: Mapping[str, TargetKind] = {
     ),
     "lock": TargetKind(("BROKER", "GROUP", "TOPIC@NUMBER"), "one line of the broker's lock table"),
     "listener": TargetKind(("CONSUMER",), "the calls of the listener that run"),
+    "filter": TargetKind(("CONSUMER",), "what a consumer subscribes to, and what filters did with its topic"),
+    "delay-levels": TargetKind(("BROKER",), "the delay levels, with the queue that each has"),
     "half-messages": TargetKind(("BROKER",), "the half messages, each with how long until it is asked about"),
     "local-transactions": TargetKind(("PRODUCER",), "the calls of the transaction listener"),
     "bank": TargetKind(("NODE",), "the account of a node that is a bank, with its newest rows"),
@@ -52,7 +56,8 @@ TARGETS: Mapping[str, TargetKind] = {
     "branches": TargetKind(("RESOURCE_MANAGER",), "the branches of a resource manager"),
     "fault-menu": TargetKind(("NODE",), "the button behind which a node's faults are"),
     "panel": TargetKind(
-        ("source|invariants|timers|actors|faults|settings|sequence|log|frames|explorer|money|xa",), "a panel"
+        ("source|invariants|timers|actors|faults|settings|sequence|log|frames|explorer|money|xa|life|backlog|compare",),
+        "a panel",
     ),
     "control": TargetKind(("restart|back|play|step|actor|run-until|speed|scrub|fork",), "a control of time"),
 }
@@ -110,12 +115,20 @@ def _allowed(sort: str, scenario: Scenario) -> list[str] | None:
         return names + [f"C{number}" for number in range(1, 10)] if sort == "CONSUMER" else names
     match sort:
         case "TOPIC":
-            return [topic.name for topic in scenario.topics] + _topics_of_transactions(scenario)
+            retries = [name for group in _retrying_groups(scenario) for name in (retry_topic(group), dlq_topic(group))]
+            return [topic.name for topic in scenario.topics] + _topics_of_transactions(scenario) + retries
         case "TOPIC@NUMBER":
-            return [f"{topic.name}@{number}" for topic in scenario.topics for number in range(topic.queues)]
+            queues = [f"{topic.name}@{number}" for topic in scenario.topics for number in range(topic.queues)]
+            return queues + [f"{retry_topic(group)}@0" for group in _retrying_groups(scenario)]
         case "GROUP":
             return list(dict.fromkeys(node.group for node in scenario.of_role(Role.CONSUMER)))
     return sort.split("|") if "|" in sort else None
+
+
+def _retrying_groups(scenario: Scenario) -> list[str]:
+    """Clustering groups: each has a retry topic, and a dead-letter topic once it gave a message up."""
+    consumers = scenario.of_role(Role.CONSUMER)
+    return list(dict.fromkeys(node.group for node in consumers if node.model == "clustering"))
 
 
 def _topics_of_transactions(scenario: Scenario) -> list[str]:

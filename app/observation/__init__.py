@@ -12,15 +12,17 @@ be cut. The state::
                  omitted_queues, queues by id: min, max, last_store_ms, committed (group -> offset)
     groups       by name: consume_type, message_model, consume_from_where (null while nobody is online),
                  members (client id -> address, language, version, last_heartbeat_ms), omitted_members,
-                 subscriptions (topic -> expression, type, version),
+                 subscriptions (topic -> expression, type, version, let_through, kept_back),
                  assignment (topic -> queue id -> client id that pulled last), lag,
                  held_pulls ("topic@queue id" -> offset, since_ms, timeout_ms, client_id)
     commit_log   min_offset, max_offset, flushed_offset, dispatched_offset, file_count,
                  files (the last ones: name, size, start), tail (records, newest last)
     locks        by group: "topic@queue id" -> client_id, since_ms, age_ms, lease_ms
     transactions null, or half and op messages: see app.observation.transactions_view
+    delay_levels null, or the levels that were used: see app.observation.delay_levels_view
     rates        the last full second: second, in_messages, out_messages, in_bytes, out_bytes,
-                 put_p50_us, put_p99_us, deliver_p50_ms, deliver_p99_ms
+                 put_p50_us, put_p99_us, deliver_p50_ms, deliver_p99_ms; and backlog: what all groups shown
+                 are behind by
     log          the last lines: ms, level, part, text
     omitted      how many topics, groups, connections, offset_pairs are not shown
 

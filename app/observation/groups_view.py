@@ -65,9 +65,23 @@ class GroupsView:
                 consume_from_where=str(info.consume_from_where.value),
                 members=_members(info),
                 omitted_members=max(0, len(info.channel_info_table) - MEMBERS_PER_GROUP_MAX),
-                subscriptions=_subscriptions(info),
+                subscriptions=self._subscriptions(info),
                 assignment=_assignment(info),
             )
+        return view
+
+    def _subscriptions(self, info: ConsumerGroupInfo) -> JsonObject:
+        """Topic -> expression, and what the broker's filter did with the topic's messages so far."""
+        statistics, view = self._broker.filter_statistics, JsonObject()
+        for topic, subscription in islice(info.subscription_table.items(), SUBSCRIPTIONS_PER_GROUP_MAX):
+            counts = statistics.of(info.group_name, topic)
+            view[topic] = {
+                "expression": client_text(subscription.sub_string),
+                "type": str(subscription.expression_type),
+                "version": subscription.sub_version,
+                "let_through": counts.let_through,
+                "kept_back": counts.kept_back,
+            }
         return view
 
     def _lag_by_group(self, committed: Committed) -> dict[str, int]:
@@ -123,18 +137,6 @@ def _members(info: ConsumerGroupInfo) -> JsonObject:
             "last_heartbeat_ms": client.last_update_ms,
         }
         for client in islice(info.channel_info_table.values(), MEMBERS_PER_GROUP_MAX)
-    }
-
-
-def _subscriptions(info: ConsumerGroupInfo) -> JsonObject:
-    subscriptions = islice(info.subscription_table.items(), SUBSCRIPTIONS_PER_GROUP_MAX)
-    return {
-        topic: {
-            "expression": client_text(subscription.sub_string),
-            "type": str(subscription.expression_type),
-            "version": subscription.sub_version,
-        }
-        for topic, subscription in subscriptions
     }
 
 

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING
 from app.json_types import JsonObject
 from app.observation.commit_log_tail import CommitLogTail
 from app.observation.connections_view import ConnectionsView
+from app.observation.dead_letter_desk import DeadLetterDesk
+from app.observation.delay_levels_view import DelayLevelsView
 from app.observation.groups_view import GroupsView
 from app.observation.message_search import MessageSearch
 from app.observation.recent_log import RecentLog
+from app.observation.stored_trail import StoredTrail
 from app.observation.topics_view import TopicsView, committed_offsets
 from app.observation.transactions_view import TransactionsView
 from app.version import version
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class LiveState:
-    """Builds the state; also holds the search, which reads the same engine."""
+    """Builds the state; also holds what is asked of the same engine one by one."""
 
     def __init__(self, name_server: NameServer, broker: Broker, data_folder: str, recent_log: RecentLog) -> None:
         self._name_server = name_server
@@ -37,7 +40,10 @@ class LiveState:
         self._connections = ConnectionsView(broker)
         self._tail = CommitLogTail(broker.store)
         self._transactions = TransactionsView(broker)
+        self._delay_levels = DelayLevelsView(broker)
         self.search = MessageSearch(broker)
+        self.trail = StoredTrail(broker)
+        self.dead_letters = DeadLetterDesk(broker)
 
     def build(self) -> JsonObject:
         """A fresh tree. Parts that never change once made (records, log lines) are shared between trees."""
@@ -56,7 +62,11 @@ class LiveState:
             "commit_log": self._commit_log(),
             "locks": self._groups.locks(now_ms),
             "transactions": self._transactions.build(),
-            "rates": asdict(self._broker.stats.last_second(now_ms)),
+            "delay_levels": self._delay_levels.build(),
+            "rates": {
+                **asdict(self._broker.stats.last_second(now_ms)),
+                "backlog": sum(group["lag"] for group in groups.values()),
+            },
             "log": self._recent_log.lines(),
             "omitted": {
                 "topics": omitted_topics,

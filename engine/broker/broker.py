@@ -7,25 +7,37 @@ flush and deliver, register with the name servers. Shutdown is the reverse, and 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from engine.acl.errors import BadAccessConfig
+from engine.broker.access_guard import AccessGuard
 from engine.broker.broker_config import BrokerConfig
+from engine.broker.broker_configuration import BrokerConfiguration
 from engine.broker.broker_outer_api import BrokerOuterApi
-from engine.broker.broker_stats_manager import GROUP_SAMPLE_INTERVAL_MS, BrokerStatsManager
+from engine.broker.broker_stats_manager import BrokerStatsManager
+from engine.broker.broker_to_client import BrokerToClient
 from engine.broker.client_housekeeping_service import ClientHousekeepingService
+from engine.broker.consumer_filter_manager import ConsumerFilterManager
 from engine.broker.consumer_manager import ConsumerManager
 from engine.broker.consumer_offset_manager import ConsumerOffsetManager
 from engine.broker.errors import ConfigRefused
+from engine.broker.filter_bit_map import FilterBitMap
+from engine.broker.filter_statistics import FilterStatistics
 from engine.broker.processor_table import register_processors
 from engine.broker.producer_manager import ProducerManager
 from engine.broker.pull_message_processor import PullMessageProcessor
 from engine.broker.pull_request_hold_service import PullRequestHoldService
 from engine.broker.rebalance_lock_manager import RebalanceLockManager
 from engine.broker.schedule_message_service import ScheduleMessageService
+from engine.broker.send_rate_limit import make_send_rate_limit
 from engine.broker.subscription_group_manager import SubscriptionGroupManager
 from engine.broker.topic_config_manager import TopicConfigManager
+from engine.broker.traffic_samples import SAMPLE_INTERVAL_MS
 from engine.broker.transactional_message_service import TransactionalMessageService
+from engine.filter.bloom_filter import BloomFilter
 from engine.protocol.addresses import encode_host
 from engine.protocol.errors import ProtocolError
 from engine.protocol.headers import NotifyConsumerIdsChangedRequestHeader
@@ -42,9 +54,14 @@ from engine.store.message_store import MessageStore
 from engine.store.recovery_report import RecoveryReport
 from engine.store.store_config import MessageStoreConfig
 
+if TYPE_CHECKING:
+    from engine.acl.plain_permission_manager import PlainPermissionManager
+
 logger = logging.getLogger("glassmq.broker")
 
 CONFIG_FOLDER = "config"
+#: How often the rules' file is looked at (RocketMQ: ``AclFileWatchService.WATCH_INTERVAL``).
+ACL_WATCH_INTERVAL_MS = 5_000
 _WILDCARD_HOSTS = ("0.0.0.0", "::", "[::]")
 
 
@@ -65,8 +82,9 @@ class Broker:
         store_config: MessageStoreConfig | None = None,
     ) -> None:
         self.runtime = runtime
-        self.config = config if config is not None else BrokerConfig()
-        self.store_config = store_config if store_config is not None else MessageStoreConfig()
+        # Copies: tools may change them while the broker runs.
+        self.config = dataclasses.replace(config) if config is not None else BrokerConfig()
+        self.store_config = dataclasses.replace(store_config) if store_config is not None else MessageStoreConfig()
         for name in (self.config.broker_name, self.config.cluster_name):
             try:
                 validate_topic(name)  # both become topics
@@ -82,15 +100,19 @@ class Broker:
         self._changed_groups: dict[str, None] = {}
         self._tasks = BackgroundTasks(self.config.broker_name)
         self._make_tables()
+        self.configuration = BrokerConfiguration(self, self._config_file("brokerConfig.json"))
         self._make_services()
         self.server = RemotingServer(runtime, self.config.broker_name)
         self.server.on_connection_closed(self.client_housekeeping_service.channel_closed)
         register_processors(self)
+        self._guard_requests()
 
     def _make_tables(self) -> None:
         runtime, config = self.runtime, self.config
         clock = runtime.clock
         self.stats = BrokerStatsManager(clock.now_ms(), config.max_consumer_offset_entries)
+        #: None: no limit is set.
+        self.send_rate_limit = make_send_rate_limit(config, clock.monotonic_us)
         self.store = MessageStore(runtime, self.store_config)
         self.topic_config_manager = TopicConfigManager(
             config,
@@ -105,13 +127,33 @@ class Broker:
         self.consumer_offset_manager = ConsumerOffsetManager(
             self._config_file("consumerOffset.json"), config.max_consumer_offset_entries
         )
+        self._make_filters()
         self.consumer_manager = ConsumerManager(
-            self._notify_consumer_ids_changed, config.max_online_groups, config.max_subscriptions_per_group
+            self._notify_consumer_ids_changed,
+            config.max_online_groups,
+            config.max_subscriptions_per_group,
+            self.consumer_filter_manager.unregister,
         )
         self.producer_manager = ProducerManager(config.max_online_groups)
         self.rebalance_lock_manager = RebalanceLockManager(
             clock, config.rebalance_lock_max_live_time_ms, config.max_rebalance_locks
         )
+
+    def _make_filters(self) -> None:
+        config, commit_log = self.config, self.store.commit_log
+        try:
+            bloom_filter = BloomFilter(config.max_error_rate_of_bloom_filter, config.expect_consumer_num_use_filter)
+        except ValueError as error:
+            raise ConfigRefused(f"maxErrorRateOfBloomFilter, expectConsumerNumUseFilter: {error}") from error
+        self.consumer_filter_manager = ConsumerFilterManager(
+            self.runtime.clock,
+            self._config_file("consumerFilter.json"),
+            bloom_filter,
+            lambda: commit_log.last_store_timestamp,
+            config.filter_data_clean_time_span_ms,
+            config.max_consumer_filters,
+        )
+        self.filter_statistics = FilterStatistics(config.max_consumer_offset_entries)
 
     def _make_services(self) -> None:
         clock, config = self.runtime.clock, self.config
@@ -124,12 +166,27 @@ class Broker:
             clock,
             self.store.max_offset,
             self.pull_message_processor.execute_request_when_wakeup,
+            self.store.commit_log.read_record,
             config.max_held_pull_requests,
         )
         self.client_housekeeping_service = ClientHousekeepingService(
             clock, self.consumer_manager, self.producer_manager, config.channel_expired_timeout_ms
         )
         self.broker_outer_api = BrokerOuterApi(self.runtime, config)
+        self.broker_to_client = BrokerToClient(self)
+
+    def _guard_requests(self) -> None:
+        """With ``aclEnable``: check every request before its processor. Without it nothing stands in between."""
+        self.permission_manager: PlainPermissionManager | None = None
+        self.access_guard: AccessGuard | None = None
+        if self.config.acl_enable:
+            # Imported here: without rules nobody needs to read YAML.
+            from engine.acl.plain_permission_manager import PlainPermissionManager
+
+            disk, clock = self.runtime.disk, self.runtime.clock
+            self.permission_manager = PlainPermissionManager(disk, f"{CONFIG_FOLDER}/plain_acl.yml", clock)
+            self.access_guard = AccessGuard(self.permission_manager)
+            self.server.processors.guard(self.access_guard.check)
 
     def _config_file(self, name: str) -> ConfigFile:
         return ConfigFile(self.runtime.disk, f"{CONFIG_FOLDER}/{name}")
@@ -164,6 +221,9 @@ class Broker:
 
     def _begin_services(self) -> None:
         self.store.on_messages_arrived = self._messages_arrived
+        if self.config.enable_calc_filter_bit_map:
+            bit_maps = FilterBitMap(self.consumer_filter_manager, self.store.commit_log.read_record)
+            self.store.dispatcher.bit_map_of = bit_maps.bit_map_of
         self.store.start()
         self.schedule_message_service.start(self._tasks)
         self.transactional_message_service.start(self._tasks)
@@ -174,9 +234,19 @@ class Broker:
         every(config.flush_consumer_offset_interval_ms, self.consumer_offset_manager.persist, "persist offsets")
         persist_delay_offsets = self.schedule_message_service.persist
         every(config.flush_delay_offset_interval_ms, persist_delay_offsets, "persist delay offsets")
-        every(GROUP_SAMPLE_INTERVAL_MS, self.stats.sample_groups, "sample groups")
+        every(SAMPLE_INTERVAL_MS, self.stats.sample, "sample groups")
+        if config.enable_property_filter:
+            every(config.flush_consumer_filter_interval_ms, self.consumer_filter_manager.persist, "persist filters")
+        if self.permission_manager is not None:
+            every(ACL_WATCH_INTERVAL_MS, self.permission_manager.reload, "watch rules")
 
     def _load_tables(self, report: RecoveryReport) -> None:
+        self.configuration.load()
+        if self.permission_manager is not None:
+            try:
+                self.permission_manager.load()
+            except BadAccessConfig as error:
+                raise ConfigRefused(f"{error} (docs/security.md shows how rules are written)") from error
         for table in self._persistent_tables:
             table.load()
         queue_counts: dict[str, int] = {}
@@ -189,11 +259,18 @@ class Broker:
     @property
     def _persistent_tables(
         self,
-    ) -> tuple[TopicConfigManager, SubscriptionGroupManager, ConsumerOffsetManager, ScheduleMessageService]:
+    ) -> tuple[
+        TopicConfigManager,
+        SubscriptionGroupManager,
+        ConsumerOffsetManager,
+        ConsumerFilterManager,
+        ScheduleMessageService,
+    ]:
         return (
             self.topic_config_manager,
             self.subscription_group_manager,
             self.consumer_offset_manager,
+            self.consumer_filter_manager,
             self.schedule_message_service,
         )
 
@@ -227,7 +304,7 @@ class Broker:
 
     async def _register_broker_all(self) -> None:
         self._must_register.clear()
-        await self.broker_outer_api.register_broker_all(self.address, self.topic_config_manager.to_wrapper())
+        await self.broker_outer_api.register_broker_all(self.address, self.topic_config_manager.registration())
 
     async def _keep_registered(self) -> None:
         """Register every 30 s, and at once after a topic changed; changes of one moment go together."""

@@ -6,17 +6,19 @@ The runtime table has RocketMQ's names. What this broker has no notion of is lef
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from engine.broker.broker_config import java_name, java_value
+from engine.broker.consumer_offset_manager import TOPIC_GROUP_SEPARATOR
+from engine.broker.errors import RequestRefused
 from engine.broker.store_lookups import earliest_message_time
+from engine.broker.traffic_samples import STATS_NAMES
+from engine.protocol.admin_bodies import BrokerStatsData
 from engine.protocol.bodies import KVTable
-from engine.protocol.data_version import DataVersion
 from engine.protocol.enums import PROTOCOL_VERSION
-from engine.protocol.headers import GetBrokerConfigResponseHeader
+from engine.protocol.headers import GetBrokerConfigResponseHeader, ViewBrokerStatsDataRequestHeader
 from engine.protocol.json_text import dumps_json
 from engine.protocol.names import SCHEDULE_TOPIC
+from engine.protocol.properties_text import format_properties, parse_properties
 from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.channel import Channel
@@ -29,12 +31,10 @@ VERSION_DESCRIPTION = "V4_9_8"
 _RATE_WINDOWS_S = (10, 60, 600)
 #: Requests are processed as they arrive: no queue ever holds one.
 _QUEUES_THAT_ARE_NONE = ("sendThreadPoolQueue", "pullThreadPoolQueue", "queryThreadPoolQueue")
-#: What this broker cannot do, in RocketMQ's words.
-_NOT_SERVED = {"enablePropertyFilter": "false"}
 
 
 class BrokerAdminProcessor:
-    """Codes 26 and 28."""
+    """Codes 25, 26, 28 and 315."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -43,27 +43,44 @@ class BrokerAdminProcessor:
 
     def get_broker_config(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
         """Code 26: all settings as Java properties text."""
-        text = "".join(f"{name}={value}\n" for name, value in sorted(self.settings().items()))
-        version = DataVersion(self._broker.started_ms).to_dict()
-        header = GetBrokerConfigResponseHeader(dumps_json(version).decode())
-        return request.reply(ResponseCode.SUCCESS, None, header, text.encode())
+        configuration = self._broker.configuration
+        header = GetBrokerConfigResponseHeader(dumps_json(configuration.data_version.to_dict()).decode())
+        settings = configuration.settings()
+        return request.reply(ResponseCode.SUCCESS, None, header, format_properties(settings))
 
-    def settings(self) -> dict[str, str]:
-        """The settings of broker and store under RocketMQ's names, with the address that is really bound."""
-        broker = self._broker
-        store_config = broker.store_config
-        settings = {
-            java_name(field.name): java_value(getattr(store_config, field.name)) for field in fields(store_config)
-        }
-        # RocketMQ counts or calls these otherwise than this store does.
-        del settings["mappedFileSizeConsumeQueueEntries"]
-        settings["mappedFileSizeConsumeQueue"] = str(store_config.mapped_file_size_consume_queue)
-        settings["maxMsgsNumBatch"] = settings.pop("maxMessagesNumBatch")
-        settings["fileReservedTime"] = settings.pop("fileReservedTimeHours")
-        settings["diskMaxUsedSpaceRatio"] = str(round(store_config.disk_max_used_space_ratio * 100))
-        settings |= broker.config.to_properties()
-        ip, _, port = broker.address.rpartition(":")
-        return settings | {"brokerIP1": ip, "listenPort": port, "brokerRole": "ASYNC_MASTER"} | _NOT_SERVED
+    def update_broker_config(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+        """Code 25: change settings, all or none."""
+        try:
+            self._broker.configuration.update(parse_properties(request.body))
+        except RequestRefused as refusal:
+            return refusal.reply_to(request)
+        return request.reply(ResponseCode.SUCCESS)
+
+    # ------------------------------------------------------------------------------ counters
+
+    def view_broker_stats_data(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+        """Code 315: one counter over the last minute, hour and day."""
+        header = ViewBrokerStatsDataRequestHeader.decode(request.ext_fields)
+        name, key = header.stats_name, header.stats_key
+        data = self._stats_data(name, key)
+        if data is None:
+            return request.reply(
+                ResponseCode.SYSTEM_ERROR,
+                f"there is no counter {name[:100]!r} of {key[:300]!r}; counted are {', '.join(STATS_NAMES)}, "
+                "per topic, topic@group or cluster",
+            )
+        return request.reply(ResponseCode.SUCCESS, body=data.to_json())
+
+    def _stats_data(self, name: str, key: str) -> BrokerStatsData | None:
+        stats = self._broker.stats
+        if name not in STATS_NAMES:
+            return None
+        if name.startswith("BROKER"):
+            return stats.broker_data(name) if key == self._broker.config.cluster_name else None
+        if name.startswith("TOPIC"):
+            return stats.topic_data(name, key)
+        topic, _, group = key.partition(TOPIC_GROUP_SEPARATOR)
+        return stats.group_data(name, topic, group)
 
     # ------------------------------------------------------------------------------ state
 

@@ -15,9 +15,12 @@ from enum import Enum
 from engine.protocol.permission import PERM_READ_WRITE
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class BrokerConfig:
-    """What one broker is called, where it listens and what it allows."""
+    """What one broker is called, where it listens and what it allows.
+
+    A broker changes its copy when a tool asks it to (``broker_configuration.py``).
+    """
 
     # --- who and where ------------------------------------------------------------------------------------------
     #: RocketMQ: the host name. A fixed name keeps examples and screenshots the same everywhere.
@@ -44,13 +47,32 @@ class BrokerConfig:
     #: Whether the topic named like the cluster (broker) may serve as a template too.
     cluster_topic_enable: bool = True
     broker_topic_enable: bool = True
+    #: Take only requests that are signed and allowed by the rules in ``config/plain_acl.yml`` of the data folder.
+    acl_enable: bool = False
     #: What send replies carry as MSG_REGION and TRACE_ON (``BrokerConfig.regionId``, ``traceOn``).
     region_id: str = "DefaultRegion"
     trace_on: bool = True
     trace_topic_enable: bool = False
     msg_trace_topic_name: str = "RMQ_SYS_TRACE_TOPIC"
+    #: Whether a reply to a request is also stored, in the cluster's reply topic.
+    store_reply_message_enable: bool = True
     #: When a pull asks for an offset that is gone or beyond the end, note it in topic OFFSET_MOVED_EVENT.
     offset_moved_event_enable: bool = True
+
+    # --- filters by expression (SQL92) --------------------------------------------------------------------------
+    #: Off, as in RocketMQ: reading the properties of every message costs the broker time.
+    enable_property_filter: bool = False
+    #: Filter what lies in retry topics as well.
+    filter_support_retry: bool = False
+    #: Evaluate all groups' expressions when a message comes, and keep the outcome as a bit map, if the store does so
+    #: (``enable_consume_queue_ext``).
+    enable_calc_filter_bit_map: bool = False
+    #: Of a hundred messages that a group does not want, so many may look wanted by their bit maps (1 to 99) ...
+    max_error_rate_of_bloom_filter: int = 20
+    #: ... as long as no more groups than this filter a topic.
+    expect_consumer_num_use_filter: int = 32
+    #: How long the expression of a group that is gone is kept.
+    filter_data_clean_time_span_ms: int = 24 * 3_600_000
 
     # --- transactions -------------------------------------------------------------------------------------------
     reject_transaction_message: bool = False
@@ -60,6 +82,12 @@ class BrokerConfig:
     transaction_check_max: int = 15
     #: Between two rounds of the check service.
     transaction_check_interval_ms: int = 60_000
+
+    # --- rate limits (ours) -------------------------------------------------------------------------------------
+    #: Messages a second that the whole broker takes from producers, and each topic; beyond it a send is answered
+    #: SYSTEM_BUSY. 0: no limit.
+    send_rate_limit: int = 0
+    send_rate_limit_per_topic: int = 0
 
     # --- long polling -------------------------------------------------------------------------------------------
     long_polling_enable: bool = True
@@ -81,6 +109,8 @@ class BrokerConfig:
     register_broker_timeout_mills: int = 6_000
     flush_consumer_offset_interval_ms: int = 5_000
     flush_delay_offset_interval_ms: int = 10_000
+    #: As ``BrokerController`` does it, without a setting there.
+    flush_consumer_filter_interval_ms: int = 10_000
     #: ``MessageStoreConfig.defaultQueryMaxNum``.
     default_query_max_num: int = 32
 
@@ -95,6 +125,8 @@ class BrokerConfig:
     #: Pairs of topic and group with a stored offset.
     max_consumer_offset_entries: int = 100_000
     max_rebalance_locks: int = 100_000
+    #: Pairs of topic and group that filter by an expression.
+    max_consumer_filters: int = 10_000
     #: As ``pullThreadPoolQueueCapacity``; beyond it a pull is answered at once.
     max_held_pull_requests: int = 100_000
 

@@ -16,29 +16,20 @@ of two and never too low.
 from __future__ import annotations
 
 from array import array
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from engine.broker.traffic import Traffic
+from engine.broker.traffic_samples import Span, TrafficSamples
+from engine.protocol.admin_bodies import BrokerStatsData, BrokerStatsItem
 
 #: How many seconds of history are kept.
 HISTORY_SECONDS = 600
 #: Bucket n counts values in [2^(n-1), 2^n); the last takes all that is larger (over 9 minutes in us).
 _BUCKETS = 32
 _DAY_MS = 86_400_000
-#: Rates per group are taken over so many samples ...
-_GROUP_SAMPLES = 6
-#: ... of so many seconds each.
-GROUP_SAMPLE_INTERVAL_MS = 10_000
-
-
-@dataclass(slots=True)
-class Traffic:
-    """Running totals of one topic, or of one group on one topic."""
-
-    in_messages: int = 0
-    in_bytes: int = 0
-    out_messages: int = 0
-    out_bytes: int = 0
+#: The one key of what is counted for the broker as a whole.
+_BROKER = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +112,9 @@ class BrokerStatsManager:
         self.get_latency_us_max = 0
         self.topics: dict[str, Traffic] = {}
         self.groups: dict[tuple[str, str], Traffic] = {}
-        self._group_samples: dict[tuple[str, str], deque[int]] = {}
+        self._broker_samples: TrafficSamples[str] = TrafficSamples()
+        self._topic_samples: TrafficSamples[str] = TrafficSamples()
+        self._group_samples: TrafficSamples[tuple[str, str]] = TrafficSamples()
         self._max_entries = max_entries
         self._rings = {name: array("q", bytes(8 * HISTORY_SECONDS)) for name in _RING_FIELDS}
         self._second = now_ms // 1_000
@@ -145,12 +138,14 @@ class BrokerStatsManager:
         self._current.in_bytes += size_bytes
         self.totals.in_messages += messages
         self.totals.in_bytes += size_bytes
+        self.totals.in_requests += 1
         if latency_us > self.put_latency_us_max:
             self.put_latency_us_max = latency_us
         self._put_us.record(latency_us)
         traffic = self.topics.get(topic) or self._new_topic(topic)
         traffic.in_messages += messages
         traffic.in_bytes += size_bytes
+        traffic.in_requests += 1
 
     def record_pull(
         self, topic: str, group: str, messages: int, size_bytes: int, oldest_store_ms: int, now_ms: int
@@ -169,6 +164,7 @@ class BrokerStatsManager:
         ):
             traffic.out_messages += messages
             traffic.out_bytes += size_bytes
+            traffic.out_requests += 1
 
     def record_pull_missed(self, now_ms: int) -> None:
         """A pull found nothing to send."""
@@ -185,9 +181,18 @@ class BrokerStatsManager:
     def forget_topic(self, topic: str) -> None:
         """The topic was deleted."""
         self.topics.pop(topic, None)
-        for key in [key for key in self.groups if key[0] == topic]:
+        self._topic_samples.forget(lambda known: known == topic)
+        self._forget_groups([key for key in self.groups if key[0] == topic])
+
+    def forget_group(self, group: str) -> None:
+        """The group was deleted."""
+        self._forget_groups([key for key in self.groups if key[1] == group])
+
+    def _forget_groups(self, keys: Sequence[tuple[str, str]]) -> None:
+        for key in keys:
             del self.groups[key]
-            self._group_samples.pop(key, None)
+        gone = dict.fromkeys(keys)
+        self._group_samples.forget(lambda known: known in gone)
 
     def _new_topic(self, topic: str) -> Traffic:
         traffic = Traffic()
@@ -258,21 +263,35 @@ class BrokerStatsManager:
         ring: Sequence[int] = self._rings[field]
         return sum(ring[second % HISTORY_SECONDS] for second in range(self._second - count, self._second)) / count
 
-    # ------------------------------------------------------------------------------ rates per group
+    # ------------------------------------------------------------------------------ minute, hour, day
 
-    def sample_groups(self) -> None:
-        """Note every group's total; called every :data:`GROUP_SAMPLE_INTERVAL_MS`."""
-        for key, traffic in self.groups.items():
-            samples = self._group_samples.get(key)
-            if samples is None:
-                # The group began after the last sample, when its total was zero.
-                samples = self._group_samples[key] = deque((0,), maxlen=_GROUP_SAMPLES + 1)
-            samples.append(traffic.out_messages)
+    def sample(self) -> None:
+        """Note all totals; called every ``SAMPLE_INTERVAL_MS``."""
+        self._broker_samples.sample({_BROKER: self.totals})
+        self._topic_samples.sample(self.topics)
+        self._group_samples.sample(self.groups)
+
+    def broker_data(self, stats_name: str) -> BrokerStatsData:
+        """What the broker as a whole did; for names of ``STATS_NAMES`` that begin with BROKER."""
+        return self._broker_samples.data(_BROKER, stats_name)
+
+    def topic_data(self, stats_name: str, topic: str) -> BrokerStatsData | None:
+        """What was put into ``topic``; None when nothing ever was."""
+        traffic = self.topics.get(topic)
+        return self._topic_samples.data(topic, stats_name) if traffic is not None and traffic.in_requests else None
+
+    def group_data(self, stats_name: str, topic: str, group: str) -> BrokerStatsData | None:
+        """What ``group`` got from ``topic``; None when it never got anything."""
+        return self._group_samples.data((topic, group), stats_name) if (topic, group) in self.groups else None
+
+    def topic_minute(self, stats_name: str, topic: str) -> BrokerStatsItem:
+        """The last minute alone of :meth:`topic_data`; zeros when nothing was put."""
+        return self._topic_samples.item(topic, Span.MINUTE, stats_name)
+
+    def group_minute(self, stats_name: str, topic: str, group: str) -> BrokerStatsItem:
+        """The same of :meth:`group_data`."""
+        return self._group_samples.item((topic, group), Span.MINUTE, stats_name)
 
     def group_get_tps(self, topic: str, group: str) -> float:
         """Messages per second that ``group`` got from ``topic`` over the last minute (RocketMQ's ``consumeTps``)."""
-        samples = self._group_samples.get((topic, group))
-        if samples is None or len(samples) < 2:
-            return 0.0
-        elapsed_s = (len(samples) - 1) * GROUP_SAMPLE_INTERVAL_MS / 1_000
-        return (samples[-1] - samples[0]) / elapsed_s
+        return self._group_samples.item((topic, group), Span.MINUTE, "GROUP_GET_NUMS").tps

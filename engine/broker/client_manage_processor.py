@@ -2,8 +2,6 @@
 
 A heartbeat names every producer and consumer group of the client on this connection. It creates what is missing: the
 group's configuration and its retry topic.
-
-Simplified: no SQL92, so CHECK_CLIENT_CONFIG answers as a broker with enablePropertyFilter=false.
 """
 
 from __future__ import annotations
@@ -12,7 +10,10 @@ import logging
 from typing import TYPE_CHECKING
 
 from engine.broker.client_channel_info import ClientChannelInfo
+from engine.broker.expression_message_filter import why_not_filtered_by
 from engine.broker.topic_config_manager import TOPIC_SYS_FLAG_UNIT
+from engine.filter.compiler import compile_expression
+from engine.filter.errors import FilterSyntaxError
 from engine.protocol.bodies import CheckClientRequestBody
 from engine.protocol.enums import ExpressionType
 from engine.protocol.errors import MalformedBody
@@ -77,6 +78,7 @@ class ClientManageProcessor:
             else:
                 logger.warning("group %s gets no retry topic: its name would be too long", group)
         broker.consumer_manager.register_consumer(consumer, client, notify_members=notify_members)
+        broker.consumer_filter_manager.register(group, consumer.subscriptions)
 
     def unregister_client(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
         """Code 35. C++ clients send an empty name for the group they do not mean."""
@@ -93,13 +95,17 @@ class ClientManageProcessor:
 
     def check_client_config(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
         """Code 46: clients ask before they subscribe by anything but tags."""
-        expression_type = CheckClientRequestBody.from_json(request.body).subscription_data.expression_type
-        if expression_type == ExpressionType.TAG:
+        subscription = CheckClientRequestBody.from_json(request.body).subscription_data
+        if subscription.expression_type == ExpressionType.TAG:
             return request.reply(ResponseCode.SUCCESS)
-        return request.reply(
-            ResponseCode.SYSTEM_ERROR,
-            f"this broker does not filter by {expression_type[:40]} (enablePropertyFilter=false)",
-        )
+        refusal = why_not_filtered_by(self._broker.config, subscription.expression_type)
+        if refusal is not None:
+            return request.reply(*refusal)
+        try:
+            compile_expression(subscription.sub_string)
+        except FilterSyntaxError as error:
+            return request.reply(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error))
+        return request.reply(ResponseCode.SUCCESS)
 
 
 def check_client_id(client_id: str) -> None:

@@ -111,6 +111,7 @@ class ConsumerManager:
     :param notify: tells the members of a group that its membership changed.
     :param max_groups: bound of the table.
     :param max_subscriptions_per_group: bound of one group's subscriptions.
+    :param group_gone: told of a group that has lost its last member.
     """
 
     def __init__(
@@ -118,8 +119,10 @@ class ConsumerManager:
         notify: ConsumerIdsChangeListener,
         max_groups: int = 10_000,
         max_subscriptions_per_group: int = 1_000,
+        group_gone: Callable[[str], None] | None = None,
     ) -> None:
         self._notify = notify
+        self._group_gone = group_gone
         self._max_groups = max_groups
         self._max_subscriptions_per_group = max_subscriptions_per_group
         self._table: dict[str, ConsumerGroupInfo] = {}
@@ -200,6 +203,8 @@ class ConsumerManager:
         if not info.channel_info_table:
             del self._table[info.group_name]
             logger.info("group %s has no member any more", info.group_name)
+            if self._group_gone is not None:
+                self._group_gone(info.group_name)
             return
         for queue in [queue for queue, puller in info.last_pulled_by.items() if puller is channel]:
             del info.last_pulled_by[queue]

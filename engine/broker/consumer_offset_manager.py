@@ -61,6 +61,39 @@ class ConsumerOffsetManager:
         offsets = self.offset_table.get(f"{topic}{TOPIC_GROUP_SEPARATOR}{group}")
         return -1 if offsets is None else offsets.get(queue_id, -1)
 
+    def offsets_of(self, group: str, topic: str) -> dict[int, int]:
+        """Queue id -> stored offset."""
+        return dict(self.offset_table.get(f"{topic}{TOPIC_GROUP_SEPARATOR}{group}", {}))
+
+    def clone_offset(self, source_group: str, group: str, topic: str) -> None:
+        """Let ``group`` stand on ``topic`` where ``source_group`` stands. Raises :class:`TooManyEntries`."""
+        offsets = self.offsets_of(source_group, topic)
+        if not offsets:
+            return
+        key = f"{topic}{TOPIC_GROUP_SEPARATOR}{group}"
+        if key not in self.offset_table and len(self.offset_table) >= self._max_entries:
+            raise TooManyEntries("pairs of topic and group with offsets", self._max_entries)
+        self.offset_table[key] = offsets
+        self._is_changed = True
+
+    def remove_topic(self, topic: str) -> None:
+        """Forget the offsets of all groups on ``topic``."""
+        self._remove([key for key in self.offset_table if key.partition(TOPIC_GROUP_SEPARATOR)[0] == topic])
+
+    def remove_group(self, group: str) -> None:
+        """Forget the offsets of ``group`` on all topics."""
+        self._remove([key for key in self.offset_table if key.partition(TOPIC_GROUP_SEPARATOR)[2] == group])
+
+    def _remove(self, keys: list[str]) -> None:
+        for key in keys:
+            logger.warning("the offsets of %s are removed", key)
+            del self.offset_table[key]
+            self._is_changed = True
+
+    def to_dict(self) -> dict[str, object]:
+        """The content of ``consumerOffset.json``."""
+        return {"offsetTable": self.offset_table}
+
     def topics_of_group(self, group: str) -> list[str]:
         """Topics of which ``group`` has stored offsets."""
         return [topic for topic, known_group, _ in self.entries() if known_group == group]
@@ -113,5 +146,5 @@ class ConsumerOffsetManager:
     def persist(self) -> None:
         """Write ``consumerOffset.json`` if anything changed since the last time."""
         if self._is_changed:
-            self._config_file.save({"offsetTable": self.offset_table})
+            self._config_file.save(self.to_dict())
             self._is_changed = False

@@ -65,7 +65,7 @@ class HalfMessageAdministrator:
             await asyncio.sleep(0)
         message = self.check(deed, name, anyway=anyway)
         request = request_for(deed, message)
-        reply = self._broker.server.processors.find(request.code)(self._channel, request)
+        reply = self._broker.server.processors.find_unguarded(request.code)(self._channel, request)
         assert isinstance(reply, RemotingCommand), "these codes are answered at once"
         if reply.code != ResponseCode.SUCCESS:
             raise HalfMessageRefused(Refusal.BY_BROKER, remark=reply.remark or f"code {reply.code}")

@@ -1,7 +1,8 @@
 """Who produces (RocketMQ: ``ProducerManager``).
 
-The broker needs producer groups for transactions (it asks any member what became of a half message) and for tools
-that list connections. Added: the number of groups is bounded.
+The broker needs producer groups for transactions (it asks any member what became of a half message), for tools
+that list connections, and, by client id, for those who wait for the reply to a request. Added: the number of groups is
+bounded.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ class ProducerManager:
     def __init__(self, max_groups: int = 10_000) -> None:
         self._max_groups = max_groups
         self._table: dict[str, dict[Channel, ClientChannelInfo]] = {}
+        #: client id -> its newest connection (``clientChannelTable``).
+        self._channels: dict[str, Channel] = {}
 
     def __len__(self) -> int:
         return len(self._table)
@@ -33,6 +36,10 @@ class ProducerManager:
         """The members of ``group``, oldest connection first."""
         return list(self._table.get(group, {}).values())
 
+    def find_channel(self, client_id: str) -> Channel | None:
+        """Where the producer with that id is to be reached."""
+        return self._channels.get(client_id)
+
     def register_producer(self, group: str, client: ClientChannelInfo) -> None:
         """A heartbeat named ``group``. Raises :class:`TooManyEntries`."""
         clients = self._table.get(group)
@@ -43,15 +50,21 @@ class ProducerManager:
         if client.channel not in clients:
             logger.info("%s joins producer group %s", client.client_id, group)
         clients[client.channel] = client
+        self._channels[client.client_id] = client.channel
 
     def unregister_producer(self, group: str, channel: Channel) -> None:
         """The client behind ``channel`` leaves ``group``."""
         clients = self._table.get(group)
         if clients is None or channel not in clients:
             return
-        logger.info("%s leaves producer group %s", clients.pop(channel).client_id, group)
+        client_id = clients.pop(channel).client_id
+        logger.info("%s leaves producer group %s", client_id, group)
         if not clients:
             del self._table[group]
+        # RocketMQ forgets the client here in any case: also one that has connected anew, or has another group.
+        is_gone = not any(channel in members for members in self._table.values())
+        if is_gone and self._channels.get(client_id) is channel:
+            del self._channels[client_id]
 
     def channel_closed(self, channel: Channel) -> None:
         """The connection ended: its client leaves all groups."""

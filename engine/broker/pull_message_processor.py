@@ -3,7 +3,8 @@
 The checks run in RocketMQ's order, each with its own reply code::
 
     broker readable 16 | group known 26 | group may consume 16 | topic known 17 | topic readable 16 | queue id 1
-    | subscription: known 24, broadcasting allowed 16, topic subscribed 24, recent enough 25 | tag filter only 1
+    | subscription: known 24, broadcasting allowed 16, topic subscribed 24, recent enough 25
+    | its expression, unless it is one of tags: compiles 23, known 27, recent enough 28, filtered by at all 1
 
 Then the store is read, and its status decides::
 
@@ -13,8 +14,10 @@ Then the store is read, and its status decides::
 19 with the suspend flag is not answered but parked (``pull_request_hold_service``). 25 is normal: after a rebalance a
 pull may overtake the heartbeat with the new subscription version; the client tries again after 1 s.
 
-Simplified: no slave to suggest, no SQL92 filters (as a broker with enablePropertyFilter=false), messages are always
-copied to the heap.
+Different from RocketMQ: a pull that brings an expression with it which cannot be compiled gets 23. There it passes for
+a subscription to everything, unless the JVM checks assertions.
+
+Simplified: no slave to suggest, messages are always copied to the heap.
 """
 
 from __future__ import annotations
@@ -23,9 +26,12 @@ import logging
 import struct
 from typing import TYPE_CHECKING
 
+from engine.broker.consumer_filter_data import ConsumerFilterData
+from engine.broker.expression_message_filter import message_filter_for, why_not_filtered_by
 from engine.broker.offset_moved_event import offset_moved_event
 from engine.broker.pull_request_hold_service import PullRequest
-from engine.broker.tag_message_filter import TagMessageFilter
+from engine.filter.compiler import compile_expression
+from engine.filter.errors import FilterSyntaxError
 from engine.protocol.enums import ExpressionType, MessageModel
 from engine.protocol.errors import MalformedBody, ProtocolError
 from engine.protocol.headers import PullMessageRequestHeader
@@ -37,6 +43,7 @@ from engine.protocol.subscription_data import SubscriptionData, build_subscripti
 from engine.protocol.system_flags import BORN_HOST_V6, PULL_COMMIT_OFFSET, PULL_SUBSCRIPTION, PULL_SUSPEND
 from engine.remoting.channel import Channel
 from engine.store.get_message_result import GetMessageResult, GetMessageStatus
+from engine.store.message_filter import MessageFilter
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
@@ -78,7 +85,6 @@ class PullMessageProcessor:
         self._broker = broker
         self._config = broker.config
         self._clock = broker.runtime.clock
-        self._is_broker_readable = is_readable(broker.config.broker_permission)
 
     def pull_message(self, channel: Channel, request: RemotingCommand) -> RemotingCommand | None:
         """Answer a pull, or park it (None)."""
@@ -105,12 +111,18 @@ class PullMessageProcessor:
         try:
             self._check_group_and_topic(header)
             subscription = self._find_subscription(header)
+            filter_data = self._find_filter_data(header, subscription)
         except PullRefused as refusal:
             return request.reply(refusal.code, refusal.remark)
         self._note_puller(channel, header)
         if allow_suspend:
             self._commit_offset(channel, header)
-        message_filter = TagMessageFilter(subscription) if subscription.code_set else None
+        message_filter = message_filter_for(
+            subscription,
+            filter_data,
+            self._broker.consumer_filter_manager,
+            filter_support_retry=self._config.filter_support_retry,
+        )
         started_us = self._clock.monotonic_us()
         result = self._broker.store.get_message(
             header.consumer_group,
@@ -121,6 +133,10 @@ class PullMessageProcessor:
             message_filter,
         )
         self._broker.stats.record_get_latency(self._clock.monotonic_us() - started_us)
+        if message_filter is not None:
+            self._broker.filter_statistics.record(
+                header.consumer_group, header.topic, result.message_count, result.kept_back_count
+            )
         code = _CODES[result.status]
         if result.status in _EMPTY_QUEUE and header.queue_offset == 0:
             code = ResponseCode.PULL_NOT_FOUND
@@ -140,7 +156,7 @@ class PullMessageProcessor:
 
     def _check_group_and_topic(self, header: PullMessageRequestHeader) -> None:
         group, topic = header.consumer_group, header.topic
-        if not self._is_broker_readable:
+        if not is_readable(self._config.broker_permission):
             raise PullRefused(ResponseCode.NO_PERMISSION, f"broker {self._config.broker_name} may not be read")
         group_config = self._broker.subscription_group_manager.find_subscription_group_config(group)
         if group_config is None:
@@ -163,15 +179,51 @@ class PullMessageProcessor:
 
     def _find_subscription(self, header: PullMessageRequestHeader) -> SubscriptionData:
         if header.sys_flag & PULL_SUBSCRIPTION:
-            subscription = self._subscription_of_header(header)
-        else:
-            subscription = self._subscription_of_group(header)
-        if subscription.expression_type != ExpressionType.TAG:
+            return self._subscription_of_header(header)
+        return self._subscription_of_group(header)
+
+    def _find_filter_data(
+        self, header: PullMessageRequestHeader, subscription: SubscriptionData
+    ) -> ConsumerFilterData | None:
+        """The expression that ``subscription`` filters by; None when it filters by tags."""
+        if subscription.expression_type == ExpressionType.TAG:
+            return None
+        if header.sys_flag & PULL_SUBSCRIPTION:
+            self._check_filtered_by(subscription)
+            try:
+                return self._broker.consumer_filter_manager.build(header.consumer_group, subscription)
+            except FilterSyntaxError as error:
+                raise PullRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error)) from error
+        data = self._filter_data_of_group(header, subscription)
+        self._check_filtered_by(subscription)
+        return data
+
+    def _filter_data_of_group(
+        self, header: PullMessageRequestHeader, subscription: SubscriptionData
+    ) -> ConsumerFilterData:
+        group, topic = header.consumer_group, header.topic
+        data = self._broker.consumer_filter_manager.get(topic, group)
+        if data is None:
+            why = "the broker has no room for more expressions (maxConsumerFilters)"
+            try:
+                compile_expression(subscription.sub_string)
+            except FilterSyntaxError as error:
+                why = str(error)
             raise PullRefused(
-                ResponseCode.SYSTEM_ERROR,
-                f"this broker does not filter by {subscription.expression_type[:40]} (enablePropertyFilter=false)",
+                ResponseCode.FILTER_DATA_NOT_EXIST, f"the expression of group {group} on {topic} is not in use: {why}"
             )
-        return subscription
+        if data.client_version < header.sub_version:
+            raise PullRefused(
+                ResponseCode.FILTER_DATA_NOT_LATEST,
+                f"group {group} on {topic}: the pull knows version {header.sub_version} of the expression, the broker "
+                f"has {data.client_version}",
+            )
+        return data
+
+    def _check_filtered_by(self, subscription: SubscriptionData) -> None:
+        refusal = why_not_filtered_by(self._config, subscription.expression_type)
+        if refusal is not None:
+            raise PullRefused(*refusal)
 
     def _subscription_of_header(self, header: PullMessageRequestHeader) -> SubscriptionData:
         try:
@@ -231,7 +283,7 @@ class PullMessageProcessor:
         channel: Channel,
         request: RemotingCommand,
         header: PullMessageRequestHeader,
-        message_filter: TagMessageFilter | None,
+        message_filter: MessageFilter | None,
     ) -> bool:
         config = self._config
         timeout_ms = header.suspend_timeout_millis if config.long_polling_enable else config.short_polling_time_mills

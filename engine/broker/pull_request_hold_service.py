@@ -1,7 +1,7 @@
 """Pulls that wait for a message (RocketMQ: ``PullRequestHoldService``, ``NotifyMessageArrivingListener``).
 
 A pull that finds nothing new is parked under its queue instead of being answered. Three things end the wait: the
-dispatcher tells of a message that the pull's tags let through; the look around every 5 s finds that the queue has
+dispatcher tells of a message that the pull's filter lets through; the look around every 5 s finds that the queue has
 grown; or the time the client allowed has passed (noticed at that look too, so up to 5 s late). Then the pull runs
 again from the start, without being parked a second time.
 
@@ -48,6 +48,7 @@ class PullRequestHoldService:
     :param clock: for timeouts.
     :param max_offset: the offset that the next message of (topic, queue id) will get.
     :param execute: runs a pull again and answers it.
+    :param read_record: the stored message at (commit-log offset, size): some filters have to look into it.
     :param max_held: bound of parked pulls.
     """
 
@@ -56,11 +57,13 @@ class PullRequestHoldService:
         clock: Clock,
         max_offset: Callable[[str, int], int],
         execute: Callable[[PullRequest], None],
+        read_record: Callable[[int, int], bytes | None],
         max_held: int = 100_000,
     ) -> None:
         self._clock = clock
         self._max_offset = max_offset
         self._execute = execute
+        self._read_record = read_record
         self._max_held = max_held
         self._table: dict[tuple[str, int], list[PullRequest]] = {}
         self._woken: list[PullRequest] = []
@@ -88,42 +91,61 @@ class PullRequestHoldService:
             if not self._table:
                 return
             if belongs_in_consume_queue(request.sys_flag):
-                self.notify_message_arriving(
-                    request.topic, request.queue_id, request.queue_offset + 1, request.tags_code
-                )
+                self.notify_message_arriving(request.topic, request.queue_id, request.queue_offset + 1, request)
 
-    def notify_message_arriving(self, topic: str, queue_id: int, max_offset: int, tags_code: int | None) -> None:
-        """The queue has grown to ``max_offset``, by a message with ``tags_code``; None: by any messages."""
+    def notify_message_arriving(
+        self, topic: str, queue_id: int, max_offset: int, arrival: DispatchRequest | None
+    ) -> None:
+        """The queue has grown to ``max_offset``, by the message ``arrival``; None: by any messages."""
         key = (topic, queue_id)
         requests = self._table.get(key)
         if requests is None:
             return
         now_ms = self._clock.now_ms()
-        remaining = [pull for pull in requests if not self._wake(pull, max_offset, tags_code, now_ms)]
+        remaining = [pull for pull in requests if not self._wake(pull, max_offset, arrival, now_ms)]
         self._count -= len(requests) - len(remaining)
         if remaining:
             self._table[key] = remaining
         else:
             del self._table[key]
 
+    def wake_topic(self, topic: str) -> None:
+        """Let every pull of ``topic`` run again and be answered: the topic was deleted."""
+        for key in [key for key in self._table if key[0] == topic]:
+            requests = self._table.pop(key)
+            self._count -= len(requests)
+            for pull in requests:
+                self._run_soon(pull)
+
     def check_hold_request(self) -> None:
         """The look around every 5 s."""
         for topic, queue_id in list(self._table):
             self.notify_message_arriving(topic, queue_id, self._max_offset(topic, queue_id), None)
 
-    def _wake(self, pull: PullRequest, max_offset: int, tags_code: int | None, now_ms: int) -> bool:
+    def _wake(self, pull: PullRequest, max_offset: int, arrival: DispatchRequest | None, now_ms: int) -> bool:
         """True when ``pull`` need not stay; it is run soon unless its connection is gone."""
         if not pull.channel.is_open:
             return True
         has_news = max_offset > pull.pull_from_this_offset and (
-            tags_code is None or pull.message_filter is None or pull.message_filter.matches_consume_queue(tags_code)
+            arrival is None or pull.message_filter is None or self._is_wanted(pull.message_filter, arrival)
         )
         if not has_news and now_ms < pull.suspend_timestamp + pull.timeout_ms:
             return False
+        self._run_soon(pull)
+        return True
+
+    def _is_wanted(self, message_filter: MessageFilter, arrival: DispatchRequest) -> bool:
+        if not message_filter.matches_consume_queue(arrival.tags_code, None):
+            return False
+        if not message_filter.reads_message:
+            return True
+        record = self._read_record(arrival.commit_log_offset, arrival.size_bytes)
+        return record is None or message_filter.matches_commit_log(record)
+
+    def _run_soon(self, pull: PullRequest) -> None:
         if not self._woken:
             asyncio.get_running_loop().call_soon(self._execute_woken)
         self._woken.append(pull)
-        return True
 
     def _execute_woken(self) -> None:
         woken, self._woken = self._woken, []

@@ -103,6 +103,15 @@ class RebalanceLockManager:
         if not locks:
             del self._table[group]
 
+    def remove_topic(self, topic: str) -> None:
+        """Drop all locks of queues of ``topic``: it was deleted."""
+        for group, locks in list(self._table.items()):
+            for queue in [queue for queue in locks if queue.topic == topic]:
+                del locks[queue]
+                self._count -= 1
+            if not locks:
+                del self._table[group]
+
     def entries(self) -> Iterator[tuple[str, MessageQueue, LockEntry]]:
         """All locks, expired ones included: (group, queue, entry)."""
         for group, locks in self._table.items():

@@ -8,6 +8,9 @@ appended again, to its real topic; it keeps DELAY, REAL_TOPIC and REAL_QID in it
 The offset of the next message per level is written to ``delayOffset.json`` every 10 s: after a crash, up to 10 s of
 deliveries happen twice.
 
+A message that the store refuses is tried again every 100 ms, and holds up those behind it. The queue of a level that is
+not configured any more is left alone: its messages wait until the level is back.
+
 Simplified: a task sleeps until the head is due (looking at the clock once a second in case it jumps) or until its
 queue gets a message, where RocketMQ looks every 100 ms; no asynchronous delivery.
 """
@@ -43,8 +46,10 @@ logger = logging.getLogger("glassmq.broker")
 
 #: ``FIRST_DELAY_TIME``: after the start, before the first delivery.
 FIRST_DELAY_MS = 1_000
-#: ``DELAY_FOR_A_PERIOD``: after a delivery that failed.
-DELAY_AFTER_FAILURE_MS = 10_000
+#: ``DELAY_FOR_A_WHILE``: after a delivery that the store refused.
+DELAY_AFTER_FAILURE_MS = 100
+#: ``DELAY_FOR_A_PERIOD``: after an exception.
+DELAY_AFTER_EXCEPTION_MS = 10_000
 #: Longest sleep while something is pending.
 _LONGEST_SLEEP_MS = 1_000
 #: Deliveries of one level before the others and the network get a turn.
@@ -92,6 +97,8 @@ class ScheduleMessageService:
         self._config_file = config_file
         self._delay_levels_ms = delay_levels_ms
         self._arrivals: dict[int, asyncio.Event] = {}
+        #: Level -> why the store refuses at present: said once, not ten times a second.
+        self._refusals: dict[int, str] = {}
         self._is_changed = False
 
     @property
@@ -104,6 +111,21 @@ class ScheduleMessageService:
         for level in range(1, self.max_delay_level + 1):
             self._arrivals[level] = asyncio.Event()
             tasks.spawn(self._serve_level(level), f"delay level {level}")
+        self._warn_of_removed_levels()
+
+    def _warn_of_removed_levels(self) -> None:
+        """Nobody serves a level that is not configured any more; RocketMQ keeps silent about it."""
+        for topic, queue_id, _ in self._store.consume_queues():
+            level = queue_id + 1
+            pending = self.pending_messages(level) if topic == SCHEDULE_TOPIC and level > self.max_delay_level else 0
+            if pending:
+                logger.warning(
+                    "%d messages wait at delay level %d, and messageDelayLevel has only %d levels: they stay there "
+                    "until the level is configured again",
+                    pending,
+                    level,
+                    self.max_delay_level,
+                )
 
     def message_arrived(self, queue_id: int) -> None:
         """SCHEDULE_TOPIC_XXXX has a new message in ``queue_id``."""
@@ -122,7 +144,11 @@ class ScheduleMessageService:
         arrival = self._arrivals[level]
         while True:
             arrival.clear()
-            wait_ms = self._deliver_due(level)
+            try:
+                wait_ms = self._deliver_due(level)
+            except Exception:
+                logger.exception("delay level %d: a delivery failed, again in 10 s", level)
+                wait_ms = DELAY_AFTER_EXCEPTION_MS
             if wait_ms is None:
                 await arrival.wait()
             else:
@@ -170,8 +196,13 @@ class ScheduleMessageService:
             logger.error("level %d: the message at %d is given up: %s", level, commit_log_offset, result.remark)
             return True
         if result.status is not PutMessageStatus.PUT_OK:
-            logger.error("level %d: delivery failed, again in 10 s: %s", level, result.remark)
+            if self._refusals.get(level) != result.remark:
+                self._refusals[level] = result.remark
+                logger.error(
+                    "level %d: the store refuses a delivery; it is tried until it does not: %s", level, result.remark
+                )
             return False
+        self._refusals.pop(level, None)
         self.delivered_messages += 1
         return True
 

@@ -4,7 +4,8 @@ The message is read again from the commit log and stored anew, with one retry mo
 of a delay: level 0 means 3 + retries so far, so 10 s, 30 s, 1 min, 2 min ... After 16 retries, or at once when the
 consumer asks with a negative level, it goes to the group's dead-letter topic, where nobody reads unless told to.
 
-Properties added: RETRY_TOPIC (the topic it first had) and ORIGIN_MESSAGE_ID (the offset id it first had), each once.
+Properties added: RETRY_TOPIC (the topic it first had) and ORIGIN_MESSAGE_ID (the offset id it first had), each once;
+and DELAY, which is 0 for a dead letter.
 
 Simplified: no hooks, no slave.
 """
@@ -30,7 +31,6 @@ from engine.protocol.names import dlq_topic, retry_topic
 from engine.protocol.permission import is_writable
 from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.response_code import ResponseCode
-from engine.protocol.subscription_group_config import SubscriptionGroupConfig
 from engine.remoting.channel import Channel
 from engine.store.put_message_result import PutMessageStatus
 from engine.store.store_message import StoreMessage
@@ -75,16 +75,20 @@ class SendMessageBackProcessor:
         message = broker.store.message_at(header.offset)
         if message is None:
             return request.reply(ResponseCode.SYSTEM_ERROR, f"there is no message at commit log offset {header.offset}")
-        return self._put_back(request, header, group_config, message)
+        # Retry queues that the group was given later do not exist while the retry topic is the older one: RocketMQ
+        # stores there all the same, where no consumer ever looks.
+        retry_queues = min(group_config.retry_queue_nums, max(1, topic_config.write_queue_nums))
+        return self._put_back(request, header, group_config.retry_max_times, retry_queues, message)
 
     def _put_back(
         self,
         request: RemotingCommand,
         header: ConsumerSendMsgBackRequestHeader,
-        group_config: SubscriptionGroupConfig,
+        max_reconsume_times: int,
+        retry_queues: int,
         message: MessageExt,
     ) -> RemotingCommand:
-        max_reconsume_times = group_config.retry_max_times
+        # What the consumer says counts. Java and Python consumers always say something: 16 unless set.
         if request.version >= MIN_VERSION_MAX_RECONSUME_TIMES and header.max_reconsume_times is not None:
             max_reconsume_times = header.max_reconsume_times
         is_dead = message.reconsume_times >= max_reconsume_times or header.delay_level < 0
@@ -93,7 +97,7 @@ class SendMessageBackProcessor:
             self._broker.topic_config_manager.create_topic_in_send_message_back(topic, 1)
         else:
             topic = retry_topic(header.group)
-            queue_id = self._random.randrange(group_config.retry_queue_nums)
+            queue_id = self._random.randrange(retry_queues)
             # A producer may have stated any number of retries: one below -3 means no delay, as in RocketMQ.
             delay_level = header.delay_level or max(0, _FIRST_RETRY_LEVEL + message.reconsume_times)
         again = self._message_again(message, topic, queue_id, delay_level)
@@ -109,8 +113,7 @@ class SendMessageBackProcessor:
         properties.setdefault(PROPERTY_RETRY_TOPIC, message.topic)
         properties.setdefault(PROPERTY_ORIGIN_MESSAGE_ID, message.offset_message_id)
         properties[PROPERTY_WAIT_STORE_MSG_OK] = "false"
-        if delay_level == 0:
-            properties.pop(PROPERTY_DELAY_TIME_LEVEL, None)
+        properties[PROPERTY_DELAY_TIME_LEVEL] = str(delay_level)
         again = message_again(message, topic, queue_id, self._broker.store_host)
         again.reconsume_times += 1
         again.delay_level = min(delay_level, self._broker.schedule_message_service.max_delay_level)

@@ -9,7 +9,8 @@ The reply carries where the message lies. Every reply has the ext fields MSG_REG
 them without looking whether there are any.
 
 A message to a retry topic (an orderly consumer that gives up, or a consumer whose send-back failed) goes to the group's
-dead-letter topic when it was retried often enough. A message with a delay level goes to SCHEDULE_TOPIC_XXXX first.
+dead-letter topic when it was retried often enough. A message with a delay level goes to SCHEDULE_TOPIC_XXXX first; so
+does such a dead letter, whose sender asks for a level: it arrives up to 2 h after its last try.
 
 This is the hot path: one synchronous function from header to reply, lookups by dict, no object per message besides the
 header, the property dict and the :class:`StoreMessage`. Only SYNC_FLUSH makes a sender wait.
@@ -87,12 +88,13 @@ class SendMessageProcessor:
         self._random = broker.runtime.random_for("send message")
         self._cluster_name = config.cluster_name
         self._broker_name = config.broker_name
-        self._is_broker_writable = is_writable(config.broker_permission)
+        self._config = config
         self._max_message_size = broker.store_config.max_message_size
         self._max_batch_size = broker.store.commit_log.max_batch_size
         self._is_sync_flush = broker.store_config.flush_disk_type is FlushDiskType.SYNC_FLUSH
         self._region_id = config.region_id
         self._trace_on = "true" if config.trace_on else "false"
+        self._rate_limit = broker.send_rate_limit
         #: The properties of the last batch and what was read from them: a sender's batches have the same ones.
         self._last_batch_properties: tuple[str | None, bytes, bool] | None = None
 
@@ -109,9 +111,12 @@ class SendMessageProcessor:
             return self._send_batch(channel, request, header, started_us)
         try:
             config = self._topics.get(header.topic)
-            if config is None or header.topic in NOT_ALLOWED_SEND_TOPICS or not self._is_broker_writable:
+            is_allowed = is_writable(self._config.broker_permission) and header.topic not in NOT_ALLOWED_SEND_TOPICS
+            if config is None or not is_allowed:
                 config = self._check_topic(channel, header)
             queue_id = choose_queue(header, config, self._random)
+            if self._rate_limit is not None:
+                self._rate_limit.admit(header.topic, 1)
             message = self._build_message(channel, request, header, queue_id)
         except SendRefused as refusal:
             return self._refuse(request, refusal.code, refusal.remark)
@@ -215,9 +220,10 @@ class SendMessageProcessor:
         if message.reconsume_times >= max_reconsume_times:
             topic = dlq_topic(group)
             self._broker.topic_config_manager.create_topic_in_send_message_back(topic, 1)
+            # The delay level stays: a consumer that gives up asks for one, as for a retry, and RocketMQ's broker grants
+            # it even to a dead letter (observed on 4.9).
             message.topic = topic
             message.queue_id = 0
-            message.delay_level = 0
 
     # ------------------------------------------------------------------------------ a batch
 
@@ -229,6 +235,8 @@ class SendMessageProcessor:
             config = self._check_topic(channel, header)
             queue_id = choose_queue(header, config, self._random)
             batch = self._build_batch(channel, request, header, queue_id)
+            if self._rate_limit is not None:
+                self._rate_limit.admit(header.topic, len(batch.members))
         except SendRefused as refusal:
             return self._refuse(request, refusal.code, refusal.remark)
         result = self._put_batch(batch)
@@ -290,7 +298,9 @@ class SendMessageProcessor:
         """
         if body_size > self._max_message_size:
             raise SendRefused(
-                ResponseCode.MESSAGE_ILLEGAL, f"the batch takes {body_size} bytes; allowed: {self._max_message_size}"
+                ResponseCode.MESSAGE_ILLEGAL,
+                f"the batch takes {body_size} bytes; allowed: {self._max_message_size} (maxMessageSize of the broker); "
+                "send it in parts",
             )
         if message_count * tail_size > self._max_batch_size:
             raise SendRefused(
@@ -304,7 +314,7 @@ class SendMessageProcessor:
             self._broker.topic_config_manager,
             header,
             channel.remote_address,
-            is_broker_writable=self._is_broker_writable,
+            is_broker_writable=is_writable(self._config.broker_permission),
         )
 
     # ------------------------------------------------------------------------------ replies

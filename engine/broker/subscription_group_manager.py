@@ -54,6 +54,18 @@ class SubscriptionGroupManager:
         logger.info("group %s is set: %s", config.group_name, config)
         self._put(config)
 
+    def delete_subscription_group_config(self, group: str) -> bool:
+        """Forget ``group``; False when nobody knew it. Raises :class:`ConfigNotSaved`."""
+        table = self.subscription_group_table
+        if group not in table:
+            return False
+        with undone_unless_saved(table, group):
+            del table[group]
+            self.data_version.next(self._clock.now_ms())
+            self.persist()
+        logger.info("group %s is deleted", group)
+        return True
+
     def _check(self, config: SubscriptionGroupConfig) -> None:
         validate_group(config.group_name)
         limit = self._config.max_queue_nums_per_topic

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.protocol.subscription_data import SubscriptionData
+from engine.store.consume_queue_ext import ConsumeQueueExtUnit
 
 
 class TagMessageFilter:
@@ -21,7 +22,7 @@ class TagMessageFilter:
         """Tags are judged by their codes alone."""
         return False
 
-    def matches_consume_queue(self, tags_code: int) -> bool:
+    def matches_consume_queue(self, tags_code: int, unit: ConsumeQueueExtUnit | None) -> bool:
         """True when the tags code is one of those subscribed to."""
         return tags_code in self._codes
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from engine.broker.broker_config import BrokerConfig
 from engine.broker.config_table import read_data_version, undone_unless_saved
@@ -26,6 +27,7 @@ from engine.protocol.names import (
     OFFSET_MOVED_EVENT_TOPIC,
     SCHEDULE_TOPIC,
     SELF_TEST_TOPIC,
+    SYSTEM_TOPICS,
     is_system_topic,
     reply_topic,
     validate_topic,
@@ -106,11 +108,29 @@ class TopicConfigManager:
 
     def is_system_topic(self, topic: str) -> bool:
         """True for topics that belong to the broker itself."""
-        return is_system_topic(topic) or topic in (self._config.cluster_name, self._config.broker_name)
+        return is_system_topic(topic) or topic in self._names_of_its_own
+
+    def system_topics(self) -> list[str]:
+        """The topics that exist on every broker, and those that are named after this one and its cluster."""
+        return [*SYSTEM_TOPICS, *self._names_of_its_own]
+
+    @property
+    def _names_of_its_own(self) -> tuple[str, str, str]:
+        config = self._config
+        return config.cluster_name, config.broker_name, reply_topic(config.cluster_name)
 
     def to_wrapper(self) -> TopicConfigSerializeWrapper:
-        """All topics with the table's version, as the name server is told."""
+        """All topics with the table's version, as they are stored and as tools see them."""
         return TopicConfigSerializeWrapper(dict(self.topic_config_table), self.data_version)
+
+    def registration(self) -> TopicConfigSerializeWrapper:
+        """All topics as the name servers are told: a broker that may not be read or written says so for each."""
+        wrapper = self.to_wrapper()
+        perm = self._config.broker_permission
+        if perm & PERM_READ_WRITE != PERM_READ_WRITE:
+            table = wrapper.topic_config_table
+            wrapper.topic_config_table = {name: replace(config, perm=perm) for name, config in table.items()}
+        return wrapper
 
     # ------------------------------------------------------------------------------ creation
 
@@ -163,6 +183,32 @@ class TopicConfigManager:
         verb = "changed" if config.topic_name in self.topic_config_table else "created"
         logger.info("topic %s is %s: %s", config.topic_name, verb, config)
         self._put(config)
+
+    def make_template_topic(self) -> None:
+        """Topics may be created on demand from now on. Raises as :meth:`update_topic_config`."""
+        if AUTO_CREATE_TOPIC_KEY_TOPIC not in self.topic_config_table:
+            queue_nums = self._config.default_topic_queue_nums
+            self._put(TopicConfig(AUTO_CREATE_TOPIC_KEY_TOPIC, queue_nums, queue_nums, PERM_READ_WRITE | PERM_INHERIT))
+
+    def permission_changed(self) -> None:
+        """The permission of the whole broker was changed: the name servers must hear of it."""
+        self.data_version.next(self._clock.now_ms())
+        self._on_change()
+
+    def delete_topic_config(self, topic: str) -> TopicConfig | None:
+        """Forget ``topic``; what it was, None when there was none. Raises :class:`ConfigNotSaved`.
+
+        As in RocketMQ the name servers are not told: there the topic stays until DELETE_TOPIC_IN_NAMESRV.
+        """
+        config = self.topic_config_table.get(topic)
+        if config is None:
+            return None
+        with undone_unless_saved(self.topic_config_table, topic):
+            del self.topic_config_table[topic]
+            self.data_version.next(self._clock.now_ms())
+            self.persist()
+        logger.info("topic %s is deleted", topic)
+        return config
 
     def _check(self, config: TopicConfig) -> None:
         """Raises :class:`ConfigRefused`, ``IllegalName``."""

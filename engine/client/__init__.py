@@ -26,16 +26,21 @@ from engine.client.errors import (
     NoBroker,
     NoRoute,
     RequestFailed,
+    RequestTimedOut,
     SendFailed,
+    TooManyPendingRequests,
     TooManyPendingSends,
 )
 from engine.client.list_splitter import ListSplitter
 from engine.client.message_queue_selector import (
     SelectMessageQueueByConsistentHash,
+    SelectMessageQueueByMachineRoom,
     SelectMessageQueueByRandom,
     select_message_queue_by_hash,
 )
 from engine.client.pull_result import PullResult, PullStatus
+from engine.client.reply_message import create_reply_message, is_request
+from engine.client.send_message_hook import SendMessageContext, SendMessageHook
 from engine.client.send_result import SendResult, SendStatus
 from engine.client.transaction_listener import LocalTransactionState, TransactionListener
 from engine.client.transaction_mq_producer import TransactionMQProducer, TransactionSendResult
@@ -78,14 +83,21 @@ __all__ = [
     "PullResult",
     "PullStatus",
     "RequestFailed",
+    "RequestTimedOut",
     "SelectMessageQueueByConsistentHash",
+    "SelectMessageQueueByMachineRoom",
     "SelectMessageQueueByRandom",
     "SendFailed",
+    "SendMessageContext",
+    "SendMessageHook",
     "SendResult",
     "SendStatus",
+    "TooManyPendingRequests",
     "TooManyPendingSends",
     "TransactionListener",
     "TransactionMQProducer",
     "TransactionSendResult",
+    "create_reply_message",
+    "is_request",
     "select_message_queue_by_hash",
 ]

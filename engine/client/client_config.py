@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from engine.client.errors import IllegalClientArgument
 from engine.runtime.port import Runtime
+
+if TYPE_CHECKING:
+    from engine.runtime.live_tls import ClientTls
 
 DEFAULT_INSTANCE_NAME = "DEFAULT"
 
@@ -23,12 +27,19 @@ class ClientConfig:
     :param poll_missing_route_interval_ms: how often to ask for the route of a subscribed topic that does not exist yet.
         RocketMQ asks with the others, every 30 s: a consumer that starts before its topic, or the first retry of a new
         group, waits for up to a minute. 0 does as RocketMQ does.
+    :param access_key: the account that requests are signed for, together with ``secret_key`` (RocketMQ:
+        ``AclClientRPCHook``); ``security_token`` is sent along and signed when given.
+    :param tls: encrypts the connections of a client without a runtime of its own (RocketMQ: ``ClientConfig.useTLS``).
     """
 
     name_server_addresses: tuple[str, ...]
     instance_name: str = DEFAULT_INSTANCE_NAME
     client_ip: str | None = None
     unit_name: str | None = None
+    access_key: str | None = None
+    secret_key: str | None = field(default=None, repr=False)
+    security_token: str | None = field(default=None, repr=False)
+    tls: ClientTls | None = None
     poll_name_server_interval_ms: int = 30_000  # ClientConfig.pollNameServerInterval
     poll_missing_route_interval_ms: int = 1_000
     heartbeat_broker_interval_ms: int = 30_000  # ClientConfig.heartbeatBrokerInterval

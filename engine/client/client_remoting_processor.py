@@ -6,7 +6,8 @@
     307  how are you?
     309  consume this one message now
 
-39 (transaction check) and 326 (reply to a request) belong to producers and come with them.
+39 (transaction check) and 326 (reply to a request) belong to producers: see ``transaction_mq_producer`` and
+``requester``.
 """
 
 from __future__ import annotations

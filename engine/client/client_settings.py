@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from engine.client.client_config import ClientConfig, parse_name_server_addresses
@@ -18,12 +19,18 @@ _Config = TypeVar("_Config")
 DEFAULT_NAME_SERVER_ADDRESS = "127.0.0.1:9876"
 
 
-def check_first_arguments(client: str, runtime: Runtime | None, group: str) -> None:
-    """Raise :class:`IllegalClientArgument` for a group without a legal name, or given in place of the runtime."""
+def check_first_arguments(client: str, runtime: Runtime | None, group: str, settings: Mapping[str, Any]) -> None:
+    """Raise :class:`IllegalClientArgument` for a group without a legal name, or given in place of the runtime; and for
+    ``tls`` beside a runtime, whose connections are what they are.
+    """
     if isinstance(runtime, str):
         raise IllegalClientArgument(
             f"the first argument of {client} is the runtime (or None for a live one), got {runtime!r}; "
             f"write {client}(group={runtime!r}, ...)"
+        )
+    if runtime is not None and settings.get("tls") is not None:
+        raise IllegalClientArgument(
+            "tls is for clients without a runtime; use LiveRuntime(..., client_tls=...) instead"
         )
     try:
         validate_group(group)

@@ -2,7 +2,8 @@
 
 Messages of one queue may be consumed side by side and finish in any order. The progress that is stored is the smallest
 offset not finished yet. What the listener fails to consume is given back to the broker, which delivers it again later,
-from the retry topic; only when that fails it stays here and is tried again after 5 s.
+from the retry topic; only when that fails it stays here and is tried again after 5 s. A broadcast message that fails is
+dropped.
 """
 
 from __future__ import annotations
@@ -91,9 +92,18 @@ class ConsumeMessageConcurrentlyService:
     def start(self) -> None:
         """See :class:`ConsumeMessageService`."""
         config = self._config
-        self._workers.start(config.consume_thread_max)
+        self._workers.resize(config.consume_thread_min)
         background = self._workers.background
         background.every(config.consume_timeout_ms, self.clean_expired_messages, "expired message cleaner")
+
+    @property
+    def core_pool_size(self) -> int:
+        """See :class:`ConsumeMessageService`."""
+        return self._workers.size
+
+    def update_core_pool_size(self, count: int) -> bool:
+        """See :class:`ConsumeMessageService`."""
+        return self._workers.update_core_pool_size(count, self._config.consume_thread_max)
 
     async def shutdown(self, await_termination_ms: int) -> None:
         """See :class:`ConsumeMessageService`. What no worker has begun is left to the next owner of the queue."""
@@ -125,7 +135,9 @@ class ConsumeMessageConcurrentlyService:
         started_us = self._runtime.clock.monotonic_us()
         status, return_type = await self._call_listener(request.messages, context)
         elapsed_ms = (self._runtime.clock.monotonic_us() - started_us) // 1000
-        self._count(request, status, elapsed_ms)
+        stats = self._stats.of_topic(request.message_queue.topic)
+        stats.consume_calls += 1
+        stats.consume_ms += elapsed_ms
         self._hooks.after(
             hook_context,
             status=status.value,
@@ -152,12 +164,11 @@ class ConsumeMessageConcurrentlyService:
         except (Exception, asyncio.CancelledError):
             if is_being_cancelled():
                 raise
-            _log.exception("group %s: the listener failed; the messages will be delivered again", self._group)
+            _log.exception("group %s: the listener failed: that means RECONSUME_LATER", self._group)
             return ConsumeConcurrentlyStatus.RECONSUME_LATER, ConsumeReturnType.EXCEPTION
         if not isinstance(returned, ConsumeConcurrentlyStatus):
             _log.warning(
-                "group %s: the listener returned %r instead of a ConsumeConcurrentlyStatus; the messages will be "
-                "delivered again",
+                "group %s: the listener returned %r, no ConsumeConcurrentlyStatus: that means RECONSUME_LATER",
                 self._group,
                 returned,
             )
@@ -166,28 +177,20 @@ class ConsumeMessageConcurrentlyService:
             return returned, ConsumeReturnType.FAILED
         return returned, ConsumeReturnType.SUCCESS
 
-    def _count(self, request: ConsumeRequest, status: ConsumeConcurrentlyStatus, elapsed_ms: int) -> None:
-        stats = self._stats.of_topic(request.message_queue.topic)
-        stats.consume_calls += 1
-        stats.consume_ms += elapsed_ms
-        if status is ConsumeConcurrentlyStatus.CONSUME_SUCCESS:
-            stats.consumed_messages += len(request.messages)
-        else:
-            stats.failed_messages += len(request.messages)
-
     async def _process_consume_result(
         self, status: ConsumeConcurrentlyStatus, context: ConsumeConcurrentlyContext, request: ConsumeRequest
     ) -> None:
         """Give back what failed, take what is finished out of the tree, note the progress."""
+        done_count = 0
         if status is ConsumeConcurrentlyStatus.CONSUME_SUCCESS:
-            first_failed = min(context.ack_index, len(request.messages) - 1) + 1
-        else:
-            first_failed = 0
-        failed = request.messages[max(0, first_failed) :]
+            done_count = min(context.ack_index + 1, len(request.messages))
+        failed = request.messages[done_count:]
+        stats = self._stats.of_topic(request.message_queue.topic)
+        stats.consumed_messages += done_count
+        stats.failed_messages += len(failed)
         kept: list[MessageExt] = []
         if self._config.message_model is MessageModel.BROADCASTING:
-            for message in failed:
-                _log.warning("group %s: broadcast message %s failed and is dropped", self._group, message.message_id)
+            self._drop(request.message_queue, failed)
         else:
             for message in failed:
                 if not await self._give_back(message, context.delay_level_when_next_consume):
@@ -202,6 +205,13 @@ class ConsumeMessageConcurrentlyService:
         await step("updates the offset")
         if offset >= 0 and not request.process_queue.dropped:
             self._offset_store.update_offset(request.message_queue, offset, increase_only=True)
+
+    def _drop(self, queue: MessageQueue, messages: Sequence[MessageExt]) -> None:
+        """Every member gets every broadcast message, so one member's failure brings it to nobody again."""
+        for message in messages:
+            _log.warning("group %s: broadcast message %s failed and is dropped", self._group, message.message_id)
+            self._stats.of_topic(queue.topic).dropped_messages += 1
+            self._hooks.dropped(queue, message)
 
     async def _give_back(self, message: MessageExt, delay_level: int) -> bool:
         try:
@@ -222,7 +232,9 @@ class ConsumeMessageConcurrentlyService:
     async def clean_expired_messages(self) -> None:
         """Give back what a listener has held for longer than ``consume_timeout_ms``, and let the progress go on.
 
-        The listener goes on too: the message is consumed at least twice.
+        The listener goes on too: the message is consumed at least twice. A message that only waits for a worker is not
+        late. In a broadcasting group the message goes to a retry topic that no member reads, as in RocketMQ: there
+        this loses it, unless its listener ends well after all.
         """
         for queue, process_queue in list(self._rebalance.process_queue_table.items()):
             for _ in range(EXPIRED_MESSAGES_PER_ROUND):

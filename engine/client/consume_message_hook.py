@@ -6,7 +6,7 @@ Tracing and metrics are made of it. A hook that fails is logged and otherwise ch
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -44,6 +44,7 @@ class ConsumeMessageContext:
     :ivar success: known afterwards.
     :ivar status: what the listener returned, by name; known afterwards.
     :ivar props: the hooks' own; afterwards also CONSUME_CONTEXT_TYPE.
+    :ivar trace_context: the trace hook's own.
     """
 
     consumer_group: str
@@ -52,6 +53,7 @@ class ConsumeMessageContext:
     success: bool = False
     status: str = ""
     props: dict[str, str] = field(default_factory=dict)
+    trace_context: object = None
 
 
 class ConsumeMessageHook(Protocol):
@@ -71,15 +73,32 @@ class ConsumeMessageHook(Protocol):
         ...
 
 
+#: ``listener(queue, message)``: a broadcast message was dropped. A plain function that must not block.
+DropListener = Callable[[MessageQueue, MessageExt], None]
+
+
 class ConsumeMessageHooks:
-    """The hooks of one consumer, in the order of their registration."""
+    """The hooks and drop listeners of one consumer, in the order of their registration."""
 
     def __init__(self) -> None:
         self._hooks: list[ConsumeMessageHook] = []
+        self._drop_listeners: list[DropListener] = []
 
     def add(self, hook: ConsumeMessageHook) -> None:
         """Call ``hook`` from now on."""
         self._hooks.append(hook)
+
+    def add_drop_listener(self, listener: DropListener) -> None:
+        """Tell ``listener`` of every broadcast message that is dropped. RocketMQ only writes it into its log."""
+        self._drop_listeners.append(listener)
+
+    def dropped(self, queue: MessageQueue, message: MessageExt) -> None:
+        """Tell them."""
+        for listener in self._drop_listeners:
+            try:
+                listener(queue, message)
+            except Exception:
+                _log.exception("a drop listener failed with message %s", message.message_id)
 
     def before(
         self, group: str, message_queue: MessageQueue, messages: Sequence[MessageExt]

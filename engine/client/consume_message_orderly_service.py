@@ -108,11 +108,20 @@ class ConsumeMessageOrderlyService:
     def start(self) -> None:
         """See :class:`ConsumeMessageService`."""
         config = self._config
-        self._workers.start(config.consume_thread_max)
+        self._workers.resize(config.consume_thread_min)
         if self._rebalance.needs_broker_locks:
             self._workers.background.every(
                 config.rebalance_lock_interval_ms, self._rebalance.lock_all, "lock renewal", FIRST_LOCK_ALL_AFTER_MS
             )
+
+    @property
+    def core_pool_size(self) -> int:
+        """See :class:`ConsumeMessageService`."""
+        return self._workers.size
+
+    def update_core_pool_size(self, count: int) -> bool:
+        """See :class:`ConsumeMessageService`."""
+        return self._workers.update_core_pool_size(count, self._config.consume_thread_max)
 
     async def shutdown(self, await_termination_ms: int) -> None:
         """See :class:`ConsumeMessageService`. The consumer releases the broker locks after it stored the progress."""

@@ -55,6 +55,15 @@ class ConsumeMessageService(Protocol):
         """Begin nothing new, and wait at most that long for running listeners."""
         ...
 
+    @property
+    def core_pool_size(self) -> int:
+        """How many listener calls run at a time (``getCorePoolSize``)."""
+        ...
+
+    def update_core_pool_size(self, count: int) -> bool:
+        """Change that while the consumer runs; False, and nothing changes, when ``count`` is not allowed."""
+        ...
+
     async def submit_consume_request(
         self,
         messages: Sequence[MessageExt],

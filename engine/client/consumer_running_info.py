@@ -15,7 +15,10 @@ _MIB = 1 << 20
 
 
 def process_queue_info(process_queue: ProcessQueue, committed_offset: int | None) -> dict[str, object]:
-    """One queue, under RocketMQ's names (its spelling of "droped" included)."""
+    """One queue, under RocketMQ's names (its spelling of "droped" included).
+
+    ``flowControl`` and ``flowControlTimes`` are ours: why the queue is not pulled at present, and how often that was.
+    """
     waiting = process_queue.msg_tree_map
     consuming = process_queue.consuming_msg_orderly_tree_map
     return {
@@ -33,6 +36,8 @@ def process_queue_info(process_queue: ProcessQueue, committed_offset: int | None
         "droped": process_queue.dropped,
         "lastPullTimestamp": process_queue.last_pull_timestamp,
         "lastConsumeTimestamp": process_queue.last_consume_timestamp,
+        "flowControl": process_queue.flow_control,
+        "flowControlTimes": dict(process_queue.flow_control_times),
     }
 
 
@@ -49,7 +54,7 @@ def consumer_running_info(
         "consumerGroup": consumer.group,
         "allocateMessageQueueStrategy": config.allocate_strategy.name,
         "PROP_CONSUMEORDERLY": str(consumer.consume_service.is_orderly).lower(),
-        "PROP_THREADPOOL_CORE_SIZE": str(config.consume_thread_max),
+        "PROP_THREADPOOL_CORE_SIZE": str(consumer.consume_service.core_pool_size),
         "PROP_CONSUMER_START_TIMESTAMP": str(consumer.stats.started_ms),
         "PROP_NAMESERVER_ADDR": ";".join(client_config.name_server_addresses),
         "PROP_CONSUME_TYPE": ConsumeType.CONSUME_PASSIVELY.value,

@@ -10,15 +10,22 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class TopicConsumeStats:
-    """Counts of one topic; times in milliseconds."""
+    """Counts of one topic; times in milliseconds.
+
+    :ivar unwanted_messages: those that came although their tag is another one with the same hash code.
+    :ivar failed_messages: those whose listener asked for them again.
+    :ivar dropped_messages: the broadcast ones of them.
+    """
 
     pulls: int = 0
     pull_ms: int = 0
     pulled_messages: int = 0
+    unwanted_messages: int = 0
     consume_calls: int = 0
     consume_ms: int = 0
     consumed_messages: int = 0
     failed_messages: int = 0
+    dropped_messages: int = 0
 
 
 class ConsumerStatsManager:

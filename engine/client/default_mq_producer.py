@@ -8,26 +8,35 @@ async with DefaultMQProducer(group="orders", name_server_addresses="127.0.0.1:98
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
 
 from engine.client.async_send_permits import AsyncSendPermits
+from engine.client.async_sender import AsyncSender, SendCallback
+from engine.client.client_config import ClientConfig
 from engine.client.client_settings import DEFAULT_NAME_SERVER_ADDRESS, build_configs, check_first_arguments
 from engine.client.default_mq_producer_impl import DefaultMQProducerImpl
 from engine.client.default_runtime import make_default_runtime
 from engine.client.errors import IllegalClientArgument
-from engine.client.message_batch import MessageBatch
+from engine.client.latency_fault_tolerance import FaultItem
+from engine.client.message_batch import MessageBatch, check_batch_messages, check_batch_size
 from engine.client.message_queue_selector import MessageQueueSelector
 from engine.client.message_validator import check_message
 from engine.client.mq_client_instance import MQClientInstance
 from engine.client.producer_config import ProducerConfig
+from engine.client.requester import RequestCallback, Requester, SendRequest
 from engine.client.send_kernel import Outgoing, outgoing_message
+from engine.client.send_message_hook import SendMessageHook
 from engine.client.send_result import SendResult
 from engine.client.service_context import ServiceContext
 from engine.client.service_state import ServiceLife, ServiceState
+from engine.client.trace.async_trace_dispatcher import AsyncTraceDispatcher
+from engine.client.trace.trace_hooks import EndTransactionTraceHook, SendMessageTraceHook
+from engine.client.trace.trace_service import TraceDispatcherType, make_trace_dispatcher
 from engine.protocol.batch_codec import encode_batch
-from engine.protocol.message import Message
+from engine.protocol.message import Message, MessageExt
 from engine.protocol.message_id import UniqueIdGenerator
 from engine.protocol.message_properties import PROPERTY_UNIQUE_KEY
 from engine.protocol.message_queue import MessageQueue
@@ -39,9 +48,6 @@ _log = logging.getLogger("glassmq.client")
 
 #: How often ``create_topic`` looks whether the name servers know.
 CREATE_TOPIC_POLL_MS = 100
-
-#: Called with the result and None, or with None and what went wrong; a plain or a coroutine function.
-SendCallback = Callable[[SendResult | None, Exception | None], Any]
 
 
 def make_unique_id_generator(runtime: Runtime) -> UniqueIdGenerator:
@@ -69,20 +75,37 @@ class DefaultMQProducer(ServiceContext):
         name_server_addresses: str | tuple[str, ...] | list[str] = DEFAULT_NAME_SERVER_ADDRESS,
         **settings: Any,
     ) -> None:
-        check_first_arguments("DefaultMQProducer", runtime, group)
+        check_first_arguments("DefaultMQProducer", runtime, group, settings)
         if group == DEFAULT_PRODUCER_GROUP:
             raise IllegalClientArgument(f"{group!r} is not allowed as a producer group; choose a name of your own")
         client_config, self.config = build_configs(name_server_addresses, ProducerConfig, settings)
         self._own_runtime: LiveRuntime | None = None
         if runtime is None:
-            runtime = self._own_runtime = make_default_runtime(keeps_files=False)
+            runtime = self._own_runtime = make_default_runtime(client_config, keeps_files=False)
         self.group = group
         self.instance = MQClientInstance(runtime, client_config)
         self._impl = DefaultMQProducerImpl(self.instance, group, self.config)
         self._unique_ids = make_unique_id_generator(runtime)
+        self.trace_dispatcher = self._make_trace_dispatcher(client_config)
         self._life = ServiceLife(f"producer group {group}")
-        self._permits = AsyncSendPermits(self.config.async_sends_in_flight_max, self.config.async_sends_waiting_max)
-        self._async_sends: dict[asyncio.Task[None], None] = {}
+        self.permits = AsyncSendPermits(
+            self.config.async_sends_in_flight_max,
+            self.config.async_sends_waiting_max,
+            self.config.async_sends_in_flight_max_bytes,
+        )
+        self._async_sender = AsyncSender(runtime, self.permits)
+        self.requester = Requester(self.instance, self._impl.publish_info, self.config.requests_waiting_max)
+
+    def _make_trace_dispatcher(self, client_config: ClientConfig) -> AsyncTraceDispatcher | None:
+        if not self.config.enable_msg_trace:
+            return None
+        runtime, topic = self.instance.runtime, self.config.customized_trace_topic
+        kind = TraceDispatcherType.PRODUCE
+        dispatcher = make_trace_dispatcher(DefaultMQProducer, runtime, client_config, self.group, kind, topic)
+        hooks = self._impl.kernel.hooks
+        hooks.add(SendMessageTraceHook(dispatcher, runtime.clock))
+        hooks.add_end_transaction(EndTransactionTraceHook(dispatcher, runtime.clock))
+        return dispatcher
 
     # --- life ------------------------------------------------------------------------------------------------------
 
@@ -92,20 +115,32 @@ class DefaultMQProducer(ServiceContext):
         self.instance.producer = self._impl
         self.instance.start()
         self._life.enter(ServiceState.RUNNING)
+        if self.trace_dispatcher is not None:
+            await self.trace_dispatcher.start()
 
     async def shutdown(self) -> None:
-        """Let asynchronous sends end (at most ``send_msg_timeout_ms``), leave the group, close connections."""
+        """Let asynchronous sends end (at most ``send_msg_timeout_ms``), leave the group, close connections.
+
+        Requests that wait for their replies fail with :class:`~engine.client.errors.ClientNotRunning`.
+        """
         if self._life.state is ServiceState.SHUTDOWN_ALREADY:
             return
         self._life.enter(ServiceState.SHUTDOWN_ALREADY)
         try:
             async with asyncio.timeout(self.config.send_msg_timeout_ms / 1000):
-                await asyncio.gather(*self._async_sends, return_exceptions=True)
+                await self._async_sender.finish()
+                await self.requester.shut_down()
         except TimeoutError:
             _log.warning("producer group %s: asynchronous sends did not end in time and were given up", self.group)
         await self.instance.shutdown()
+        if self.trace_dispatcher is not None:
+            await self.trace_dispatcher.shutdown()
         if self._own_runtime is not None:
             await self._own_runtime.close()
+
+    def register_send_message_hook(self, hook: SendMessageHook) -> None:
+        """Have ``hook`` called before and after every try to send."""
+        self._impl.kernel.hooks.add(hook)
 
     # --- sending ---------------------------------------------------------------------------------------------------
 
@@ -145,21 +180,18 @@ class DefaultMQProducer(ServiceContext):
         """Begin to send; ``callback(result, error)`` is called once with how it ended (one of the two is None).
 
         Await what is returned to be slowed down while ``async_sends_in_flight_max`` sends are under way; it does not
-        wait for the result. Raises :class:`~engine.client.errors.TooManyPendingSends` when far more were begun.
+        wait for the result. A send that finds no place until ``timeout_ms`` is over ends with
+        :class:`~engine.client.errors.RequestFailed`. Raises :class:`~engine.client.errors.TooManyPendingSends` when far
+        more were begun.
         """
         outgoing = self._prepare(message)
         timeout_ms = self.config.send_msg_timeout_ms if timeout_ms is None else timeout_ms
-        permit = self._permits.reserve()
-        accepted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-        async def send_it() -> SendResult:
+        async def send_within(left_ms: int) -> SendResult:
             chosen = await self._choose(message, queue, selector, selector_argument)
-            return await self._impl.send_async(outgoing, chosen, timeout_ms)
+            return await self._impl.send_async(outgoing, chosen, left_ms)
 
-        task = asyncio.create_task(self._run_async_send(permit, accepted, send_it, callback), name="async send")
-        self._async_sends[task] = None
-        task.add_done_callback(self._forget_async_send)
-        return accepted
+        return self._async_sender.begin(send_within, callback, len(outgoing.body), timeout_ms)
 
     async def send_oneway(
         self,
@@ -187,7 +219,43 @@ class DefaultMQProducer(ServiceContext):
         _check_queue(outgoing.topic, queue)
         return await self._impl.send_to(outgoing, queue, timeout_ms)
 
+    async def request(
+        self,
+        message: Message,
+        timeout_ms: int | None = None,
+        queue: MessageQueue | None = None,
+        selector: MessageQueueSelector | None = None,
+        selector_argument: object = None,
+    ) -> MessageExt:
+        """Send ``message`` and wait for a consumer's reply to it, see :mod:`engine.client.requester`.
+
+        ``timeout_ms`` (default ``send_msg_timeout_ms``) covers both ways. Raises
+        :class:`~engine.client.errors.RequestTimedOut` when no reply came, and what :meth:`send` raises.
+        """
+        timeout_ms = self.config.send_msg_timeout_ms if timeout_ms is None else timeout_ms
+        correlation_id, send = self._prepare_request(message, timeout_ms, queue, selector, selector_argument)
+        return await self.requester.request(correlation_id, message.topic, send, timeout_ms)
+
+    def request_async(
+        self,
+        message: Message,
+        callback: RequestCallback,
+        timeout_ms: int | None = None,
+        queue: MessageQueue | None = None,
+        selector: MessageQueueSelector | None = None,
+        selector_argument: object = None,
+    ) -> None:
+        """Begin a request; ``callback(reply, error)`` is called once with how it ended (one of the two is None)."""
+        timeout_ms = self.config.send_msg_timeout_ms if timeout_ms is None else timeout_ms
+        correlation_id, send = self._prepare_request(message, timeout_ms, queue, selector, selector_argument)
+        self.requester.request_async(correlation_id, message.topic, send, callback, timeout_ms)
+
     # --- looking and creating --------------------------------------------------------------------------------------
+
+    @property
+    def fault_items(self) -> Mapping[str, FaultItem]:
+        """What is held against brokers, by name; empty without ``send_latency_fault_enable``. For reading."""
+        return self._impl.fault_strategy.tolerance.fault_items
 
     async def fetch_publish_message_queues(self, topic: str) -> tuple[MessageQueue, ...]:
         """The queues of ``topic`` that one can send to. Raises :class:`~engine.client.errors.NoRoute`."""
@@ -221,18 +289,34 @@ class DefaultMQProducer(ServiceContext):
         self._give_unique_id(message)
         return outgoing_message(message, self.config)
 
+    def _prepare_request(
+        self,
+        message: Message,
+        timeout_ms: int,
+        queue: MessageQueue | None,
+        selector: MessageQueueSelector | None,
+        selector_argument: object,
+    ) -> tuple[str, SendRequest]:
+        self._life.require_running()
+        correlation_id = self.requester.mark(message, timeout_ms)
+        # The same message may be sent again as the next request before this one has gone out.
+        outgoing = self._prepare(message)
+        outgoing = dataclasses.replace(outgoing, properties=dict(outgoing.properties))
+
+        async def send_within(left_ms: int) -> SendResult:
+            chosen = await self._choose(message, queue, selector, selector_argument)
+            return await self._impl.send_async(outgoing, chosen, left_ms)
+
+        return correlation_id, send_within
+
     def _prepare_batch(self, messages: Sequence[Message]) -> Outgoing:
         self._life.require_running()
         batch = MessageBatch(messages)
+        check_batch_messages(batch.messages, self.config.max_message_size)
         for message in batch.messages:
-            check_message(message, self.config.max_message_size)
             self._give_unique_id(message)
         body = encode_batch(batch.messages)
-        if len(body) > self.config.max_message_size:
-            raise IllegalClientArgument(
-                f"the batch of {len(batch.messages)} messages has {len(body)} bytes; allowed: at most "
-                f"{self.config.max_message_size} (max_message_size); cut it with ListSplitter"
-            )
+        check_batch_size(len(body), len(batch.messages), self.config.max_message_size)
         return Outgoing(batch.topic, body, 0, 0, batch.properties, batch.unique_id, is_batch=True)
 
     def _give_unique_id(self, message: Message) -> None:
@@ -253,32 +337,6 @@ class DefaultMQProducer(ServiceContext):
         if queue is not None:
             _check_queue(message.topic, queue)
         return queue
-
-    async def _run_async_send(
-        self,
-        permit: asyncio.Future[None],
-        accepted: asyncio.Future[None],
-        send_it: Callable[[], Awaitable[SendResult]],
-        callback: SendCallback,
-    ) -> None:
-        result: SendResult | None = None
-        failure: Exception | None = None
-        await permit
-        if not accepted.done():
-            accepted.set_result(None)
-        try:
-            result = await send_it()
-        except Exception as error:  # a selector of the user may raise anything
-            failure = error
-        finally:
-            self._permits.release()
-        try:
-            await self.instance.runtime.call_listener(callback, result, failure)
-        except Exception:
-            _log.exception("the callback of an asynchronous send failed")
-
-    def _forget_async_send(self, task: asyncio.Task[None]) -> None:
-        self._async_sends.pop(task, None)
 
 
 def _check_queue(topic: str, queue: MessageQueue) -> None:

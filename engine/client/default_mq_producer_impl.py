@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from engine.client.client_route_table import publish_queues
 from engine.client.errors import (
@@ -16,6 +17,7 @@ from engine.client.errors import (
 )
 from engine.client.message_queue_selector import MessageQueueSelector
 from engine.client.mq_client_instance import MQClientInstance
+from engine.client.mq_fault_strategy import MQFaultStrategy
 from engine.client.producer_config import ProducerConfig
 from engine.client.send_kernel import Outgoing, SendKernel
 from engine.client.send_result import SendResult, SendStatus
@@ -39,7 +41,13 @@ class DefaultMQProducerImpl:
         self._instance = instance
         self._group = group
         self._config = config
-        self._kernel = SendKernel(instance, group, config)
+        self.kernel = SendKernel(instance, group, config)
+        self.fault_strategy = MQFaultStrategy(
+            instance.runtime.clock,
+            config.send_latency_fault_enable,
+            config.latency_max_ms,
+            config.not_available_duration_ms,
+        )
         #: topic -> queues to send to; None until the route is known.
         self._publish_infos: dict[str, TopicPublishInfo | None] = {}
         #: Routes that are being asked for: sends that begin meanwhile wait for the same answer.
@@ -109,27 +117,36 @@ class DefaultMQProducerImpl:
         started_us = self._instance.runtime.clock.monotonic_us()
         info = await self.publish_info(outgoing.topic)
         tries = 1 + self._config.retry_times_when_send_failed
-        return await self._try(
-            outgoing, info.select_one_message_queue, tries, self._is_worth_a_retry, started_us, timeout_ms
-        )
+        choose = partial(self.fault_strategy.select_one_message_queue, info)
+        return await self._try(outgoing, choose, tries, self._is_worth_a_retry, started_us, timeout_ms)
 
     async def send_async(self, outgoing: Outgoing, queue: MessageQueue | None, timeout_ms: int) -> SendResult:
         """As ``send``, for asynchronous sends: a refusal is final, only silence is tried again."""
         started_us = self._instance.runtime.clock.monotonic_us()
         info = await self.publish_info(outgoing.topic)
         tries = 1 + self._config.retry_times_when_send_async_failed
-        choose: ChooseQueue = info.select_one_message_queue if queue is None else lambda _: queue
+        choose: ChooseQueue
+        if queue is None:
+            choose = partial(self.fault_strategy.select_one_message_queue, info)
+        else:
+            # RocketMQ tries again at the same broker, whose queue it is.
+            choose = lambda _: queue  # noqa: E731  # a function for this one line would say no more
         return await self._try(outgoing, choose, tries, _got_no_reply, started_us, timeout_ms)
 
     async def send_to(self, outgoing: Outgoing, queue: MessageQueue, timeout_ms: int) -> SendResult:
         """Send to this queue and no other, once."""
         await self.publish_info(outgoing.topic)
-        return await self._kernel.send(outgoing, queue, timeout_ms)
+        return await self.kernel.send(outgoing, queue, timeout_ms)
 
     async def send_oneway(self, outgoing: Outgoing, queue: MessageQueue | None) -> None:
-        """Send and do not wait for a reply."""
+        """Send and do not wait for a reply. One try."""
         info = await self.publish_info(outgoing.topic)
-        await self._kernel.send_oneway(outgoing, queue or info.select_one_message_queue())
+        chosen = queue or self.fault_strategy.select_one_message_queue(info, None)
+        try:
+            await self.kernel.send_oneway(outgoing, chosen)
+        except MQClientError:
+            self.fault_strategy.update_fault_item(chosen.broker_name, 0, isolation=True)
+            raise
 
     async def select(self, message: Message, selector: MessageQueueSelector, argument: object) -> MessageQueue:
         """The queue that the user's ``selector`` chooses. Raises :class:`IllegalClientArgument` if it is none."""
@@ -164,7 +181,7 @@ class DefaultMQProducerImpl:
             queue = choose_queue(last_broker_name)
             last_broker_name = queue.broker_name
             try:
-                result = await self._kernel.send(outgoing, queue, timeout_ms - elapsed_ms)
+                result = await self._judged(outgoing, queue, timeout_ms - elapsed_ms)
             except MQClientError as error:
                 attempts.append((queue.broker_name, error))
                 if not is_worth_a_retry(error):
@@ -176,6 +193,22 @@ class DefaultMQProducerImpl:
         if not_quite_ok is not None:
             return not_quite_ok
         raise _failure(outgoing, attempts, (clock.monotonic_us() - started_us) // 1000, timeout_ms)
+
+    async def _judged(self, outgoing: Outgoing, queue: MessageQueue, timeout_ms: int) -> SendResult:
+        """One try, and how it went is noted for the choice of the next queues."""
+        clock = self._instance.runtime.clock
+        begun_us = clock.monotonic_us()
+        failed = True
+        try:
+            result = await self.kernel.send(outgoing, queue, timeout_ms)
+            failed = False
+            return result
+        except asyncio.CancelledError:
+            failed = False
+            raise
+        finally:
+            latency_ms = (clock.monotonic_us() - begun_us) // 1_000
+            self.fault_strategy.update_fault_item(queue.broker_name, latency_ms, isolation=failed)
 
     def _is_worth_a_retry(self, error: MQClientError) -> bool:
         """After silence always; after a refusal when another broker may accept."""

@@ -53,12 +53,12 @@ class DefaultMQPullConsumer(ServiceContext):
         name_server_addresses: str | tuple[str, ...] | list[str] = DEFAULT_NAME_SERVER_ADDRESS,
         **settings: Any,
     ) -> None:
-        check_first_arguments("DefaultMQPullConsumer", runtime, group)
+        check_first_arguments("DefaultMQPullConsumer", runtime, group, settings)
         client_config, self.config = build_configs(name_server_addresses, PullConsumerConfig, settings)
         broadcasting = self.config.message_model is MessageModel.BROADCASTING
         self._own_runtime: LiveRuntime | None = None
         if runtime is None:
-            runtime = self._own_runtime = make_default_runtime(keeps_files=broadcasting)
+            runtime = self._own_runtime = make_default_runtime(client_config, keeps_files=broadcasting)
         self._group = group
         self.instance = MQClientInstance(runtime, client_config, unique_client_id=not broadcasting)
         self._pull_api = PullApiWrapper(self.instance, group)

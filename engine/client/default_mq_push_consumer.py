@@ -23,11 +23,12 @@ from engine.client.client_remoting_processor import ClientRemotingProcessor
 from engine.client.client_settings import DEFAULT_NAME_SERVER_ADDRESS, build_configs, check_first_arguments
 from engine.client.consume_concurrently import MessageListenerConcurrently
 from engine.client.consume_message_concurrently_service import ConsumeMessageConcurrentlyService
-from engine.client.consume_message_hook import ConsumeMessageHook, ConsumeMessageHooks
+from engine.client.consume_message_hook import ConsumeMessageHook, ConsumeMessageHooks, DropListener
 from engine.client.consume_message_orderly_service import ConsumeMessageOrderlyService
 from engine.client.consume_message_service import ConsumeMessageService
 from engine.client.consume_orderly import MessageListenerOrderly
 from engine.client.consumer_config import PushConsumerConfig
+from engine.client.default_mq_producer import DefaultMQProducer, make_unique_id_generator
 from engine.client.default_mq_push_consumer_impl import DefaultMQPushConsumerImpl
 from engine.client.default_runtime import make_default_runtime
 from engine.client.errors import IllegalClientArgument
@@ -38,9 +39,13 @@ from engine.client.mq_client_instance import MQClientInstance
 from engine.client.offset_store import OffsetStore
 from engine.client.orderly_switches import OrderlySwitches
 from engine.client.process_queue import ProcessQueue
+from engine.client.pull_flow_control import PullFlowControl
 from engine.client.remote_broker_offset_store import RemoteBrokerOffsetStore
 from engine.client.service_context import ServiceContext
 from engine.client.service_state import ServiceLife, ServiceState
+from engine.client.trace.async_trace_dispatcher import AsyncTraceDispatcher
+from engine.client.trace.trace_hooks import ConsumeMessageTraceHook
+from engine.client.trace.trace_service import TraceDispatcherType, make_trace_dispatcher
 from engine.protocol.enums import ExpressionType, MessageModel
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message import MessageExt
@@ -77,19 +82,20 @@ class DefaultMQPushConsumer(ServiceContext):
         name_server_addresses: str | tuple[str, ...] | list[str] = DEFAULT_NAME_SERVER_ADDRESS,
         **settings: Any,
     ) -> None:
-        check_first_arguments("DefaultMQPushConsumer", runtime, group)
+        check_first_arguments("DefaultMQPushConsumer", runtime, group, settings)
         if group == DEFAULT_CONSUMER_GROUP:
             raise IllegalClientArgument(f"{group!r} is not allowed as a consumer group; choose a name of your own")
         client_config, self.config = self._build_configs(name_server_addresses, settings)
         self._own_runtime: LiveRuntime | None = None
         if runtime is None:
             keeps_files = self.config.message_model is MessageModel.BROADCASTING
-            runtime = self._own_runtime = make_default_runtime(keeps_files=keeps_files)
+            runtime = self._own_runtime = make_default_runtime(client_config, keeps_files=keeps_files)
         self.group = group
         self.instance = self._make_instance(runtime, client_config)
         self._impl = DefaultMQPushConsumerImpl(self.instance, group, self.config, self._make_offset_store(runtime))
         self._listener: _AnyListener | None = None
         self._hooks = ConsumeMessageHooks()
+        self.trace_dispatcher = self._make_trace_dispatcher(client_config)
         self.orderly_switches = OrderlySwitches(self._impl)
         self._life = ServiceLife(f"consumer group {group}")
 
@@ -106,6 +112,15 @@ class DefaultMQPushConsumer(ServiceContext):
         if self.config.message_model is MessageModel.BROADCASTING:
             return LocalFileOffsetStore(runtime.disk, self.instance.client_id, self.group)
         return RemoteBrokerOffsetStore(self.instance, self.group)
+
+    def _make_trace_dispatcher(self, client_config: ClientConfig) -> AsyncTraceDispatcher | None:
+        if not self.config.enable_msg_trace:
+            return None
+        runtime, topic = self.instance.runtime, self.config.customized_trace_topic
+        kind = TraceDispatcherType.CONSUME
+        dispatcher = make_trace_dispatcher(DefaultMQProducer, runtime, client_config, self.group, kind, topic)
+        self._hooks.add(ConsumeMessageTraceHook(dispatcher, runtime.clock, make_unique_id_generator(runtime)))
+        return dispatcher
 
     # --- before the start ------------------------------------------------------------------------------------------
 
@@ -160,6 +175,10 @@ class DefaultMQPushConsumer(ServiceContext):
         """Have ``hook`` called before and after every listener call."""
         self._hooks.add(hook)
 
+    def register_drop_listener(self, listener: DropListener) -> None:
+        """Have ``listener(queue, message)`` told of every broadcast message that failed: nobody gets it again."""
+        self._hooks.add_drop_listener(listener)
+
     # --- life ------------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
@@ -189,6 +208,8 @@ class DefaultMQPushConsumer(ServiceContext):
             await self.instance.shutdown()
             raise
         self._life.enter(ServiceState.RUNNING)
+        if self.trace_dispatcher is not None:
+            await self.trace_dispatcher.start()
         await self.instance.send_heartbeat_to_all_brokers()
         self._impl.is_started = True
         self.instance.rebalance_immediately()
@@ -246,6 +267,8 @@ class DefaultMQPushConsumer(ServiceContext):
                 await self._impl.rebalance.unlock_all()
             self._impl.rebalance.drop_all()
             await self.instance.shutdown()
+            if self.trace_dispatcher is not None:
+                await self.trace_dispatcher.shutdown()
         if self._own_runtime is not None:
             await self._own_runtime.close()
 
@@ -265,10 +288,30 @@ class DefaultMQPushConsumer(ServiceContext):
         """Whether pulling is suspended."""
         return self._impl.paused
 
+    def update_core_pool_size(self, count: int) -> bool:
+        """Have ``count`` listener calls run at a time from now on, at least 1 and less than ``consume_thread_max``.
+
+        False, and nothing changes, for other numbers (RocketMQ says nothing at all). Running calls are not interrupted.
+        RocketMQ also looks once a minute whether a backlog asks for more workers (``adjustThreadPool``); what it would
+        call then is empty in 4.9.8, so that is left out. Raises :class:`IllegalClientArgument` before the start.
+        """
+        if not self._life.is_running:
+            raise IllegalClientArgument("update_core_pool_size needs a running consumer")
+        return self._impl.consume_service.update_core_pool_size(count)
+
     @property
     def process_queues(self) -> dict[MessageQueue, ProcessQueue]:
         """The queues that this member owns at present, with what waits in them. For reading."""
         return self._impl.rebalance.process_queue_table
+
+    def unwanted_messages(self, topic: str) -> int:
+        """How many messages of ``topic`` came and were dropped: their tag only has the hash code of a wanted one."""
+        return self._impl.stats.of_topic(topic).unwanted_messages
+
+    @property
+    def flow_control(self) -> PullFlowControl:
+        """When a queue is not pulled because too much of it waits here, and how often that was."""
+        return self._impl.flow_control
 
     @property
     def is_orderly(self) -> bool:

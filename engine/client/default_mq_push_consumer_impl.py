@@ -17,7 +17,6 @@ from engine.client.errors import MQBrokerError, MQClientError
 from engine.client.message_queue_lock import MessageQueueLock
 from engine.client.mq_client_instance import MQClientInstance
 from engine.client.offset_store import OffsetStore
-from engine.client.process_queue import ProcessQueue
 from engine.client.pull_api_wrapper import PullApiWrapper
 from engine.client.pull_message_service import PullMessageService
 from engine.client.pull_request import PullRequest
@@ -32,15 +31,17 @@ from engine.runtime.step import step
 
 _log = logging.getLogger("glassmq.client")
 
-_MIB = 1 << 20
 #: One in so many failed pulls of a queue in a row is a warning in the log.
 FAILURES_PER_WARNING = 60
+#: One in so many pulls that flow control puts off is a line in the log, per queue and reason.
+FLOW_CONTROLS_PER_LINE = 1_000
 
 
 class DefaultMQPushConsumerImpl:
     """Implements ``MQConsumerInner``.
 
     :ivar message_queue_lock: the local locks of an orderly consumer, one per queue.
+    :ivar flow_control: when a queue is not pulled because too much of it waits here.
     :ivar pull_api: sends the pulls.
     :ivar dispatch_per_pull: every pull that brings messages submits a consume request, even while one is under way. A
         switch for lessons.
@@ -64,6 +65,7 @@ class DefaultMQPushConsumerImpl:
         self.rebalance = RebalancePushImpl(
             instance, group, config, offset_store, self.pull_message_service.execute_pull_request_immediately
         )
+        self.flow_control = self.rebalance.flow_control
         self.pull_api = PullApiWrapper(instance, group)
         self.message_queue_lock = MessageQueueLock()
         self.dispatch_per_pull = False
@@ -131,7 +133,10 @@ class DefaultMQPushConsumerImpl:
             return
         process_queue.last_pull_timestamp = self._instance.runtime.clock.now_ms()
         delay_ms = self._delay_before_pull(request)
-        subscription = self.rebalance.subscriptions_at_brokers.get(request.message_queue.topic)
+        rebalance = self.rebalance
+        is_announced = self._config.pull_announced_version
+        known = rebalance.subscriptions_at_brokers if is_announced else rebalance.subscriptions
+        subscription = known.get(request.message_queue.topic)
         if delay_ms is None and subscription is None:
             delay_ms = self._instance.config.pull_time_delay_when_exception_ms
         if delay_ms is not None:
@@ -148,20 +153,30 @@ class DefaultMQPushConsumerImpl:
         config = self._config
         if self.paused:
             return config.pull_delay_when_suspended_ms
-        if self._is_full(request.process_queue):
+        if self._is_full(request):
             return config.pull_delay_when_cache_flow_control_ms
         if self.consume_service.is_orderly and not request.process_queue.locked:
             return self._instance.config.pull_time_delay_when_exception_ms
         return None
 
-    def _is_full(self, process_queue: ProcessQueue) -> bool:
+    def _is_full(self, request: PullRequest) -> bool:
         """Flow control: so much waits here that pulling more would only fill memory."""
-        config = self._config
-        return (
-            process_queue.msg_count > config.pull_threshold_for_queue
-            or process_queue.msg_size // _MIB > config.pull_threshold_size_for_queue_mib
-            or (not self.consume_service.is_orderly and process_queue.max_span > config.consume_concurrently_max_span)
-        )
+        process_queue = request.process_queue
+        reason = self.flow_control.check(process_queue, is_orderly=self.consume_service.is_orderly)
+        if reason is None:
+            return False
+        if process_queue.flow_control_times[reason.value] % FLOW_CONTROLS_PER_LINE == 1:
+            _log.info(
+                "group %s: %s is not pulled because of its %s: %d messages, %d bytes, span %d; again in %d ms",
+                self._group,
+                request.message_queue,
+                reason,
+                process_queue.msg_count,
+                process_queue.msg_size,
+                process_queue.max_span,
+                self._config.pull_delay_when_cache_flow_control_ms,
+            )
+        return True
 
     async def _pull(self, request: PullRequest, subscription: SubscriptionData) -> None:
         """Pull once and hand the request on, whatever happens: a lost request is a queue nobody consumes."""
@@ -188,6 +203,7 @@ class DefaultMQPushConsumerImpl:
         stats = self.stats.of_topic(request.message_queue.topic)
         stats.pulls += 1
         stats.pulled_messages += len(result.messages)
+        stats.unwanted_messages += result.unwanted_count
         stats.pull_ms += (self._instance.runtime.clock.monotonic_us() - started_us) // 1000
         await self._take(request, result)
 

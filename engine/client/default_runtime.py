@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from engine.client.client_config import ClientConfig
 from engine.runtime.live_runtime import LiveRuntime
 
 #: Below the home directory; RocketMQ: ``rocketmq.client.localOffsetStoreDir``.
 LOCAL_OFFSET_FOLDER = ".rocketmq_offsets"
 
 
-def make_default_runtime(*, keeps_files: bool) -> LiveRuntime:
-    """A live runtime. With ``keeps_files`` its disk is ``~/.rocketmq_offsets``, else it has none."""
-    return LiveRuntime("client", Path.home() / LOCAL_OFFSET_FOLDER if keeps_files else None)
+def make_default_runtime(config: ClientConfig, *, keeps_files: bool) -> LiveRuntime:
+    """A live runtime that encrypts as ``config`` says. With ``keeps_files`` its disk is ``~/.rocketmq_offsets``.
+
+    Raises ``TlsUnusable`` for certificates that cannot be used.
+    """
+    folder = Path.home() / LOCAL_OFFSET_FOLDER if keeps_files else None
+    return LiveRuntime("client", folder, client_tls=config.tls)

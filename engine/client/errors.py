@@ -41,6 +41,19 @@ class TooManyPendingSends(MQClientError):
     """More asynchronous sends wait than the producer keeps; this one was refused."""
 
 
+class TooManyPendingRequests(MQClientError):
+    """More requests wait for their replies than the producer keeps; this one was refused."""
+
+
+class RequestTimedOut(MQClientError):
+    """The request was sent, but no reply came in time (RocketMQ: ``RequestTimeoutException``).
+
+    Nobody can tell whether it was read, and the reply may still come: then nobody takes it.
+    """
+
+    outcome_is_known = False
+
+
 class RequestFailed(MQClientError):
     """A request got no answer: the connection could not be made, was lost, or the time ran out."""
 

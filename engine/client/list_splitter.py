@@ -1,14 +1,19 @@
-"""Cuts a list of messages into batches that a broker accepts (``ListSplitter`` of RocketMQ's batch example)."""
+"""Cuts a list of messages into batches that a broker accepts (``ListSplitter`` of RocketMQ's batch example)::
+
+for batch in ListSplitter(messages):
+    await producer.send_batch(batch)
+
+A message that is too large by itself goes alone: sending that batch is refused, and says so, and all others still go.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from engine.client.errors import IllegalClientArgument
 from engine.protocol.message import Message
 from engine.protocol.message_codec import FIXED_SIZE_BYTES
 
-#: What brokers accept at most per request (``maxMessageSize``), 4 MiB.
+#: What producers and brokers accept at most per request (``maxMessageSize`` of each), 4 MiB.
 DEFAULT_SIZE_LIMIT_BYTES = 4_194_304
 #: RocketMQ's example counts this much per message for lengths and the like.
 EXAMPLE_OVERHEAD_BYTES = 20
@@ -26,15 +31,16 @@ def measure(message: Message) -> int:
 def stored_size(message: Message) -> int:
     """An upper bound for the room that ``message`` takes in the commit log.
 
-    A broker adds these up over a batch and refuses more than ``maxMessageSize``. For small messages they are well
-    above what the example measures, which therefore cuts batches that brokers refuse.
+    Brokers up to 4.9.3 add these up over a batch and refuse more than ``maxMessageSize``. For small messages they are
+    well above what the example measures, which therefore cuts batches that those brokers refuse. Later ones, and this
+    one, only look at the body of the request.
     """
     separators = 2 * len(message.properties)
     return measure(message) - EXAMPLE_OVERHEAD_BYTES + FIXED_SIZE_BYTES + separators + _ADDED_PROPERTIES_BYTES
 
 
 class ListSplitter:
-    """Iterates over sublists, in order, whose size stays within the limit.
+    """Iterates over sublists, in order, whose size stays within the limit; a single message may be beyond it.
 
     :param messages: what shall be sent.
     :param size_limit_bytes: the most that one sublist may measure, by either way of measuring.
@@ -45,15 +51,10 @@ class ListSplitter:
         self._size_limit_bytes = size_limit_bytes
 
     def __iter__(self) -> Iterator[list[Message]]:
-        """The sublists. Raises :class:`IllegalClientArgument` for a single message beyond the limit."""
+        """The sublists. None is empty, and together they are the whole list."""
         batch: list[Message] = []
         batch_bytes = 0
-        for number, message in enumerate(self._messages):
-            if measure(message) > self._size_limit_bytes:
-                raise IllegalClientArgument(
-                    f"message {number} alone measures {measure(message)} bytes (topic, body, properties and "
-                    f"{EXAMPLE_OVERHEAD_BYTES}); the limit of a batch is {self._size_limit_bytes}"
-                )
+        for message in self._messages:
             size = stored_size(message)
             if batch and batch_bytes + size > self._size_limit_bytes:
                 yield batch

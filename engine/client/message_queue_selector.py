@@ -8,7 +8,7 @@ queues changes: then the same argument selects another queue while older message
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from engine.client.allocate_message_queue_consistent_hash import place_on_ring
 from engine.client.errors import IllegalClientArgument
@@ -97,3 +97,34 @@ class SelectMessageQueueByRandom:
     def __call__(self, queues: Sequence[MessageQueue], message: Message, argument: object) -> MessageQueue:
         """See :data:`MessageQueueSelector`."""
         return self._generator.choice(queues)
+
+
+class SelectMessageQueueByMachineRoom:
+    """The queues of some machine rooms take turns: brokers are named ``room@name``, as for the allocation strategies.
+
+    In RocketMQ 4.9.8 the class of that name is a stub that returns null, which makes every send fail.
+
+    :param machine_rooms: where messages may go.
+    """
+
+    def __init__(self, machine_rooms: Iterable[str]) -> None:
+        self._machine_rooms = dict.fromkeys(machine_rooms)
+        self._turn = 0
+
+    def __call__(self, queues: Sequence[MessageQueue], message: Message, argument: object) -> MessageQueue:
+        """See :data:`MessageQueueSelector`. Raises :class:`IllegalClientArgument` when the rooms have no queue."""
+        near = [queue for queue in queues if machine_room_of(queue.broker_name) in self._machine_rooms]
+        if not near:
+            rooms = ", ".join(self._machine_rooms) or "none"
+            found = ", ".join(sorted({queue.broker_name for queue in queues}))
+            raise IllegalClientArgument(
+                f"no queue of {message.topic!r} is in one of the rooms {rooms}; brokers: {found}"
+            )
+        self._turn += 1
+        return near[self._turn % len(near)]
+
+
+def machine_room_of(broker_name: str) -> str:
+    """``"room"`` of ``"room@name"``; empty where none is named."""
+    room, separator, _ = broker_name.partition("@")
+    return room if separator else ""

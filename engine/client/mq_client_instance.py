@@ -15,6 +15,7 @@ import logging
 from collections.abc import Iterable
 from typing import Protocol
 
+from engine.client.acl_client_rpc_hook import make_rpc_hook
 from engine.client.client_config import ClientConfig, build_client_id
 from engine.client.client_route_table import ClientRouteTable, subscribe_queues
 from engine.client.consumer_api import ConsumerApi
@@ -96,7 +97,8 @@ class MQClientInstance:
         self.runtime = runtime
         self.config = config
         self.client_id = build_client_id(runtime, config, unique=unique_client_id)
-        self.remoting_client = RemotingClient(runtime, self.client_id)
+        hook = make_rpc_hook(config.access_key, config.secret_key, config.security_token)
+        self.remoting_client = RemotingClient(runtime, self.client_id, request_hook=hook)
         self.api = MQClientApi(self.remoting_client, config.name_server_addresses, config.api_timeout_ms)
         self.consumer_api = ConsumerApi(self.api)
         self.route_table = ClientRouteTable(self.api)

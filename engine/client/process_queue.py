@@ -37,6 +37,8 @@ class ProcessQueue:
         "consuming",
         "consuming_msg_orderly_tree_map",
         "dropped",
+        "flow_control",
+        "flow_control_times",
         "last_consume_timestamp",
         "last_lock_timestamp",
         "last_pull_timestamp",
@@ -74,6 +76,10 @@ class ProcessQueue:
         self.msg_acc_cnt = 0
         #: The greatest offset ever put.
         self.queue_offset_max = 0
+        #: Why it was not pulled when it was looked at last ("count", "size", "span"); None: it was.
+        self.flow_control: str | None = None
+        #: How often each of these held a pull back.
+        self.flow_control_times: dict[str, int] = {}
         #: The queue was given up: nothing may be consumed, committed or pulled through this object any more.
         self.dropped = False
         #: A chain of orderly consume requests is under way; ``put_messages`` need not start another.

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.client.errors import IllegalClientArgument
+from engine.client.mq_fault_strategy import LATENCY_MAX_MS, NOT_AVAILABLE_DURATION_MS
 from engine.protocol.compression import DEFAULT_COMPRESS_LEVEL
+from engine.protocol.names import TRACE_TOPIC
 from engine.protocol.response_code import ResponseCode
 
 #: DefaultMQProducer.retryResponseCodes: refusals after which another broker may accept. SYSTEM_BUSY is not among them:
@@ -33,7 +35,16 @@ class ProducerConfig:
     :param default_topic_queue_nums: how many queues a topic gets that the first message creates.
     :param async_sends_in_flight_max: asynchronous sends that run at a time; further ones wait. RocketMQ 5's
         ``backPressureForAsyncSendNum``; version 4.9 bounds only by 65535 open calls.
+    :param async_sends_in_flight_max_bytes: how many bytes of bodies those hold together. RocketMQ 5's
+        ``backPressureForAsyncSendSize``.
     :param async_sends_waiting_max: how many may wait for that; further ones are refused. RocketMQ queues 50,000.
+    :param requests_waiting_max: how many requests may wait for their replies; further ones are refused. RocketMQ has no
+        bound.
+    :param send_latency_fault_enable: avoid brokers that were slow or failed, for as long as the next two say.
+    :param latency_max_ms: ascending; a send that took so long costs what stands beside it in the next one.
+    :param not_available_duration_ms: see :mod:`engine.client.mq_fault_strategy`.
+    :param enable_msg_trace: tell the trace topic of every message sent, see :mod:`engine.client.trace`.
+    :param customized_trace_topic: where to.
     """
 
     send_msg_timeout_ms: int = 3_000
@@ -46,7 +57,14 @@ class ProducerConfig:
     max_message_size: int = 4_194_304
     default_topic_queue_nums: int = 4
     async_sends_in_flight_max: int = 10_000
+    async_sends_in_flight_max_bytes: int = 100 * 1_048_576
     async_sends_waiting_max: int = 50_000
+    requests_waiting_max: int = 10_000
+    send_latency_fault_enable: bool = False
+    latency_max_ms: tuple[int, ...] = LATENCY_MAX_MS
+    not_available_duration_ms: tuple[int, ...] = NOT_AVAILABLE_DURATION_MS
+    enable_msg_trace: bool = False
+    customized_trace_topic: str = TRACE_TOPIC
 
     def __post_init__(self) -> None:
         for name in (
@@ -54,6 +72,8 @@ class ProducerConfig:
             "max_message_size",
             "default_topic_queue_nums",
             "async_sends_in_flight_max",
+            "async_sends_in_flight_max_bytes",
+            "requests_waiting_max",
         ):
             if getattr(self, name) <= 0:
                 raise IllegalClientArgument(f"{name} must be greater than 0, got {getattr(self, name)}")
@@ -62,3 +82,16 @@ class ProducerConfig:
                 raise IllegalClientArgument(f"{name} must not be negative, got {getattr(self, name)}")
         if not -1 <= self.compress_level <= 9:
             raise IllegalClientArgument(f"compress_level must be -1 to 9, got {self.compress_level}")
+        self._check_latencies()
+
+    def _check_latencies(self) -> None:
+        limits, durations = self.latency_max_ms, self.not_available_duration_ms
+        if len(limits) != len(durations):
+            raise IllegalClientArgument(
+                f"latency_max_ms has {len(limits)} entries and not_available_duration_ms {len(durations)}; each "
+                "latency needs one duration"
+            )
+        if list(limits) != sorted(limits) or any(value < 0 for value in (*limits, *durations)):
+            raise IllegalClientArgument(
+                f"latency_max_ms must ascend, and no latency or duration be negative, got {limits} and {durations}"
+            )

@@ -108,4 +108,11 @@ class PullApiWrapper:
             message.properties[PROPERTY_MIN_OFFSET] = str(header.min_offset)
             message.properties[PROPERTY_MAX_OFFSET] = str(header.max_offset)
             message.broker_name = queue.broker_name
-        return PullResult(status, header.next_begin_offset, header.min_offset, header.max_offset, tuple(wanted))
+        return PullResult(
+            status,
+            header.next_begin_offset,
+            header.min_offset,
+            header.max_offset,
+            tuple(wanted),
+            len(messages) - len(wanted),
+        )

@@ -36,7 +36,8 @@ class PullResult:
     """The messages, and where to pull next.
 
     ``min_offset`` is the queue's oldest message, ``max_offset`` one after its newest. With FOUND the list may still be
-    empty: the broker compares hash codes of tags, the client the tags themselves.
+    empty: the broker compares hash codes of tags, the client the tags themselves. ``unwanted_count`` messages came and
+    were dropped here, because their tag only has the hash code of one that is wanted.
     """
 
     status: PullStatus
@@ -44,3 +45,4 @@ class PullResult:
     min_offset: int
     max_offset: int
     messages: tuple[MessageExt, ...] = ()
+    unwanted_count: int = 0

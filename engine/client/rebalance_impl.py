@@ -53,8 +53,7 @@ class RebalanceImpl(ABC):
         self.topic_subscribe_info: dict[str, tuple[MessageQueue, ...]] = {}
         #: topic -> what is wanted of it (``subscriptionInner``).
         self.subscriptions: dict[str, SubscriptionData] = {}
-        #: The same as brokers know it from the last heartbeat. Pulls carry this version. RocketMQ's carry the newest:
-        #: after a rebalance a pull that overtakes the heartbeat is refused (code 25) and delayed by a second.
+        #: The same as brokers know it from the last heartbeat (``pull_announced_version``).
         self.subscriptions_at_brokers: dict[str, SubscriptionData] = {}
 
     @property
@@ -235,6 +234,7 @@ class RebalanceImpl(ABC):
         if subscription is not None:
             version = max(self.instance.runtime.clock.now_ms(), subscription.sub_version + 1)
             self.subscriptions[topic] = dataclasses.replace(subscription, sub_version=version)
+        self.queues_changed()
         await self.instance.send_heartbeat_to_all_brokers()
 
     # --- what depends on the kind of consumer ----------------------------------------------------------------------
@@ -246,6 +246,10 @@ class RebalanceImpl(ABC):
     @abstractmethod
     async def remove_unnecessary_message_queue(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:
         """``process_queue`` was dropped: keep its progress. False: it cannot be let go yet, ask again next time."""
+
+    @abstractmethod
+    def queues_changed(self) -> None:
+        """The process queue table holds other queues than before."""
 
     @abstractmethod
     def remove_dirty_offset(self, queue: MessageQueue) -> None:

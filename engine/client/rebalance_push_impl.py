@@ -10,6 +10,7 @@ from engine.client.consumer_config import PushConsumerConfig
 from engine.client.mq_client_instance import MQClientInstance
 from engine.client.offset_store import OffsetStore
 from engine.client.process_queue import ProcessQueue
+from engine.client.pull_flow_control import PullFlowControl
 from engine.client.pull_request import PullRequest
 from engine.client.rebalance_impl import RebalanceImpl
 from engine.protocol.enums import ConsumeFromWhere
@@ -28,7 +29,10 @@ DEFAULT_CONSUME_TIMESTAMP_AGE_MS = 30 * 60_000
 
 
 class RebalancePushImpl(RebalanceImpl):
-    """:param dispatch: hands a pull request to the pull message service."""
+    """:param dispatch: hands a pull request to the pull message service.
+
+    :ivar flow_control: gets its limits from the number of queues.
+    """
 
     def __init__(
         self,
@@ -41,6 +45,7 @@ class RebalancePushImpl(RebalanceImpl):
         super().__init__(instance, group, config.message_model, config.allocate_strategy)
         self._config = config
         self.lock_timeout_ms = config.lock_timeout_ms
+        self.flow_control = PullFlowControl(config)
         self._consume_lock_enabled = True
         #: Queues given up whose broker lock is kept for a while.
         self._unlocks_to_come: dict[MessageQueue, None] = {}
@@ -127,6 +132,10 @@ class RebalancePushImpl(RebalanceImpl):
         self._offset_store.remove_offset(queue)
         await self.unlock(queue)
         self.instance.rebalance_immediately()
+
+    def queues_changed(self) -> None:
+        """See :class:`RebalanceImpl`."""
+        self.flow_control.share_among(len(self.process_queue_table))
 
     def remove_dirty_offset(self, queue: MessageQueue) -> None:
         """See :class:`RebalanceImpl`."""

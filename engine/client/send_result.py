@@ -8,6 +8,9 @@ from enum import StrEnum
 from engine.protocol.message_queue import MessageQueue
 from engine.protocol.response_code import ResponseCode
 
+#: MixAll.DEFAULT_TRACE_REGION_ID
+DEFAULT_REGION_ID = "DefaultRegion"
+
 
 class SendStatus(StrEnum):
     """In all four cases the broker has the message; the last three say what it could not do in time."""
@@ -34,6 +37,8 @@ class SendResult:
     :ivar message_id: the unique id that this client gave the message; of a batch all ids, joined by commas.
     :ivar offset_message_id: the id that says where in which commit log the message lies.
     :ivar queue_offset: its place in the queue; of a batch the first one's.
+    :ivar region_id: what the broker calls the place where it stands.
+    :ivar trace_on: whether the broker wants messages to be traced.
     """
 
     status: SendStatus
@@ -42,3 +47,5 @@ class SendResult:
     message_queue: MessageQueue
     queue_offset: int
     transaction_id: str | None = None
+    region_id: str = DEFAULT_REGION_ID
+    trace_on: bool = True

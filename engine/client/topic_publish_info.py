@@ -28,7 +28,15 @@ class TopicPublishInfo:
                 return queue
         return self._advance()
 
-    def _advance(self) -> MessageQueue:
-        queue = self.message_queues[self._next_index % len(self.message_queues)]
+    def next_index(self) -> int:
+        """Whose turn it is, as a number that grows for ever; the turn passes on."""
+        index = self._next_index
         self._next_index += 1
-        return queue
+        return index
+
+    def queues_of_broker(self, broker_name: str) -> list[MessageQueue]:
+        """The broker's share of the queues; empty when it does not serve the topic."""
+        return [queue for queue in self.message_queues if queue.broker_name == broker_name]
+
+    def _advance(self) -> MessageQueue:
+        return self.message_queues[self.next_index() % len(self.message_queues)]

@@ -21,6 +21,7 @@ from engine.client.client_settings import DEFAULT_NAME_SERVER_ADDRESS
 from engine.client.consume_workers import is_being_cancelled
 from engine.client.default_mq_producer import DefaultMQProducer
 from engine.client.errors import IllegalClientArgument, MQClientError
+from engine.client.send_message_hook import EndTransactionContext
 from engine.client.send_result import SendResult, SendStatus
 from engine.client.transaction_listener import LocalTransactionState, TransactionListener
 from engine.protocol.errors import ProtocolError
@@ -126,7 +127,7 @@ class TransactionMQProducer(DefaultMQProducer):
             # The half message may vanish in a crash: nothing may be built upon it.
             state = LocalTransactionState.ROLLBACK_MESSAGE
         await step("ends the transaction")
-        await self._end_first(result, state, problem)
+        await self._end_first(message, result, state, problem)
         return TransactionSendResult(result, state)
 
     async def _ask(self, function: Any, *arguments: object) -> tuple[LocalTransactionState, str]:
@@ -146,7 +147,9 @@ class TransactionMQProducer(DefaultMQProducer):
             return LocalTransactionState.UNKNOW, problem
         return answer, ""
 
-    async def _end_first(self, result: SendResult, state: LocalTransactionState, problem: str) -> None:
+    async def _end_first(
+        self, message: Message, result: SendResult, state: LocalTransactionState, problem: str
+    ) -> None:
         try:
             _, commit_log_offset = decode_offset_message_id(result.offset_message_id)
             address = self.instance.route_table.master_address(result.message_queue.broker_name)
@@ -162,7 +165,30 @@ class TransactionMQProducer(DefaultMQProducer):
             msg_id=result.message_id,
             transaction_id=result.transaction_id or result.message_id,
         )
+        self._call_hooks(message, address, header, state)
         await self._end(address, header, problem)
+
+    def _call_hooks(
+        self,
+        message: Message | MessageExt,
+        address: str,
+        header: EndTransactionRequestHeader,
+        state: LocalTransactionState,
+    ) -> None:
+        hooks = self._impl.kernel.hooks
+        if hooks.are_any_for_transactions:
+            hooks.end_transaction(
+                EndTransactionContext(
+                    self.group,
+                    message.topic,
+                    message.properties,
+                    address,
+                    header.msg_id or "",
+                    header.transaction_id,
+                    state,
+                    header.from_transaction_check is True,
+                )
+            )
 
     async def _end(self, address: str, header: EndTransactionRequestHeader, problem: str) -> None:
         """Tell the broker; it will ask again when this is lost."""
@@ -206,4 +232,5 @@ class TransactionMQProducer(DefaultMQProducer):
             msg_id=check.message.message_id,
             transaction_id=check.header.transaction_id,
         )
+        self._call_hooks(check.message, check.address, header, state)
         await self._end(check.address, header, problem)

@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from engine.broker.dead_letter import ResendTo
 from engine.lab import refusal_texts as texts
 from engine.lab.errors import CommandRefused
 from engine.lab.frame_names import REPLY
 from engine.lab.listener_spec import ListenerResult
 from engine.lab.scenario import SettingValue
+from engine.lab.scenario_names import DELAY_LEVEL_MAX
 from engine.lab.switches import SWITCHES
 from engine.protocol.request_code import RequestCode
 from engine.xa.request_codes import XaRequestCode
@@ -223,9 +225,13 @@ COMMANDS: Mapping[str, CommandKind] = {
     "listener": _kind(
         Target.CONSUMER,
         ("Listener behaviour", "监听器行为"),
-        ("How calls end from now on, and how long they take.", "从现在起，调用如何结束、花多长时间。"),
+        (
+            "How calls end from now on; delay_level: when what fails comes again, -1: never, it is a dead letter.",
+            "从现在起，调用如何结束；delay_level：失败的消息何时再来，-1 表示不再来，直接成为死信。",
+        ),
         CommandField("result", "choice", "success", allowed=tuple(result.value for result in ListenerResult)),
         CommandField("duration_ms", "integer", 10),
+        CommandField("delay_level", "integer", 0, low=-1, high=DELAY_LEVEL_MAX),
     ),
     "kill-consumer": _kind(
         Target.CONSUMER,
@@ -282,6 +288,18 @@ COMMANDS: Mapping[str, CommandKind] = {
             "被放弃的消息重新成为半消息，回查计数归零。",
         ),
         _MESSAGE,
+    ),
+    "resend-dead-letter": _kind(
+        Target.BROKER,
+        ("Resend a dead letter", "重发死信"),
+        (
+            "It is sent anew: to the group that failed, or to its first topic and so to all groups. The old one stays.",
+            "管理员把它重新发送一次：只发给失败的消费组，或发回原主题（所有订阅组都会收到）；死信本身仍留在原处。",
+        ),
+        CommandField("group", "text"),
+        CommandField("message", "text"),
+        CommandField("to", "choice", ResendTo.GROUP.value, allowed=tuple(to.value for to in ResendTo)),
+        CommandField("anyway", "switch", False),
     ),
     "lock-switch": _kind(
         Target.ANY_NODE,

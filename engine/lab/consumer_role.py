@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from engine.bank.errors import BankError
+from engine.client.client_config import ClientConfig
 from engine.client.consume_concurrently import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
 from engine.client.consume_orderly import ConsumeOrderlyContext, ConsumeOrderlyStatus
 from engine.client.default_mq_push_consumer import DefaultMQPushConsumer
-from engine.lab.history import ConsumeBegan, ConsumeEnded
-from engine.lab.listener_spec import ListenerResult, ListenerSpec
+from engine.lab.batch_answer import BatchAnswer, acknowledged_up_to, answer
+from engine.lab.hand_over import HandOver
+from engine.lab.history import ConsumeBegan, ConsumeEnded, MessageDropped
+from engine.lab.listener_spec import BatchAck, ListenerResult, ListenerSpec
+from engine.lab.move_aside import MoveAside, MovingAsideFailed
 from engine.lab.node_banks import NodeReceivingBank
 from engine.lab.node_role import LabNodeRole
+from engine.lab.replier import Replier
 from engine.lab.scenario import NodeSpec
+from engine.lab.settings import of_class
 from engine.lab.switches import IDEMPOTENT_CONSUMER, apply_to_consumer
 from engine.protocol.enums import ConsumeFromWhere, MessageModel
 from engine.protocol.message import MessageExt
+from engine.protocol.message_queue import MessageQueue
+from engine.runtime.lab_clock import WORLD_BEGIN_MS
 
 if TYPE_CHECKING:
     from engine.lab.world import ScenarioWorld
@@ -26,7 +36,12 @@ _MODELS = {"clustering": MessageModel.CLUSTERING, "broadcasting": MessageModel.B
 _BEGINNINGS = {
     "first": ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
     "last": ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET,
+    "timestamp": ConsumeFromWhere.CONSUME_FROM_TIMESTAMP,
 }
+
+
+#: Keys of dropped messages that a node's card shows.
+GIVEN_UP_KEPT = 6
 
 
 class ListenerFailed(Exception):
@@ -49,7 +64,12 @@ class ConsumerRole(LabNodeRole):
 
     :ivar listener: how the listener behaves from the next call on.
     :ivar listener_calls: those under way, by a number of their own.
+    :ivar hand_over: None for a listener that consumes its messages itself, as it should.
+    :ivar move_aside: None for one that consumes them all.
+    :ivar replier: None for one that answers no requests.
     :ivar node_bank: None for one that is no bank.
+    :ivar given_up_count: broadcasting: how many messages it dropped, over all its processes.
+    :ivar given_up_keys: the last ones.
     """
 
     consumer: DefaultMQPushConsumer | None = None
@@ -59,6 +79,12 @@ class ConsumerRole(LabNodeRole):
         self.listener: ListenerSpec = spec.listener
         self.listener_calls: dict[int, ListenerCall] = {}
         self._call_count = 0
+        self.given_up_count = 0
+        self.given_up_keys: deque[str] = deque(maxlen=GIVEN_UP_KEPT)
+        self.hand_over = HandOver(world, spec.listener) if spec.listener.hand_over else None
+        aside = spec.listener.move_aside
+        self.move_aside = MoveAside(self, aside) if aside is not None else None
+        self.replier = Replier(self, spec.listener.reply) if spec.listener.reply else None
         self.node_bank = NodeReceivingBank(self, spec.bank) if spec.bank is not None else None
         if spec.bank is not None and not spec.bank.idempotent:
             self.switched_off[IDEMPOTENT_CONSUMER] = None
@@ -70,11 +96,16 @@ class ConsumerRole(LabNodeRole):
         settings: dict[str, Any] = {
             "message_model": _MODELS[spec.model],
             "consume_from_where": _BEGINNINGS[spec.consume_from],
+            "consume_thread_min": spec.threads,
             "consume_thread_max": spec.threads,
         }
+        if spec.from_ms is not None:
+            settings["consume_timestamp_ms"] = WORLD_BEGIN_MS + spec.from_ms
         settings |= cast("dict[str, Any]", self.settings)
+        await self._start_helpers()
         consumer = self._make_consumer(settings)
-        consumer.subscribe(spec.topic, spec.expression)
+        consumer.register_drop_listener(self._note_drop)
+        consumer.subscribe(spec.topic, spec.expression, spec.expression_type)
         if spec.orderly:
             consumer.register_message_listener_orderly(self._listen_orderly)
         else:
@@ -83,10 +114,25 @@ class ConsumerRole(LabNodeRole):
         self.consumer = consumer
         await consumer.start()
 
-    def change_listener(self, duration_ms: int, result: ListenerResult) -> None:
+    async def _start_helpers(self) -> None:
+        """What the application has besides its consumer, before the first message comes."""
+        if self.hand_over is not None:
+            self.spawn(self.hand_over.work(), "works off the list")
+        if self.move_aside is not None:
+            await self.move_aside.start(of_class(ClientConfig, self.settings))
+        if self.replier is not None:
+            await self.replier.start(of_class(ClientConfig, self.settings))
+
+    def change_listener(self, duration_ms: int, result: ListenerResult, delay_level: int = 0) -> None:
         """From the next call on all messages are treated alike."""
-        was = self.spec.listener
-        self.listener = ListenerSpec(duration_ms, result, commit_every=was.commit_every, suspend_ms=was.suspend_ms)
+        self.listener = dataclasses.replace(
+            self.spec.listener,
+            duration_ms=duration_ms,
+            result=result,
+            delay_level=delay_level,
+            fails_first=None,
+            only_keys=(),
+        )
 
     async def _listen_concurrently(
         self, messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext
@@ -127,8 +173,10 @@ class ConsumerRole(LabNodeRole):
         offsets = tuple([message.queue_offset for message in messages])
         call = ListenerCall(queue.topic, queue.broker_name, queue.queue_id, offsets, keys, world.now_us)
         self.listener_calls[number] = call
-        for message, key in zip(messages, keys, strict=True):
-            world.history.consumes_began.append(ConsumeBegan(*self._seen(context, message, key)))
+        began = [ConsumeBegan(*self._seen(context, message, key)) for message, key in zip(messages, keys, strict=True)]
+        # One by one: the explorer's lists notice what is appended only.
+        for entry in began:
+            world.history.consumes_began.append(entry)
         listener = self.listener
         results = [
             listener.result_of(key, message.reconsume_times) for message, key in zip(messages, keys, strict=True)
@@ -136,24 +184,43 @@ class ConsumerRole(LabNodeRole):
         try:
             if ListenerResult.HANGS in results:
                 await asyncio.get_running_loop().create_future()
-            failure = await self._work(messages, listener)
-            result = _worst(results) if failure is None else ListenerResult.THROWS
-            if result in _NEED_AUTO_COMMIT_OFF and getattr(context, "auto_commit", True):
-                result = ListenerResult.SUCCESS
-            for message, key in zip(messages, keys, strict=True):
-                world.history.consumes_ended.append(ConsumeEnded(*self._seen(context, message, key), result.value))
+            if self.hand_over is not None:
+                await asyncio.sleep(listener.duration_ms / 1_000)
+                await self.hand_over.take(began)
+                return ListenerResult.SUCCESS
+            if getattr(context, "auto_commit", True):
+                results = [ListenerResult.SUCCESS if one in _NEED_AUTO_COMMIT_OFF else one for one in results]
+            answered = answer(listener.batch_ack, results)
+            failure = await self._work(messages[: answered.worked_on], listener)
+            if failure is not None:
+                answered = answer(BatchAck.WHOLE, [ListenerResult.THROWS] * len(messages))
+            if isinstance(context, ConsumeConcurrentlyContext):
+                answered = _fill_in(context, listener, answered)
+            for message, key, one in zip(messages, keys, answered.results, strict=True):
+                world.history.consumes_ended.append(ConsumeEnded(*self._seen(context, message, key), one.value))
         finally:
             self.listener_calls.pop(number, None)
         if failure is not None:
             raise failure
-        if result is ListenerResult.THROWS:
+        if answered.result is ListenerResult.THROWS:
             raise ListenerFailed(f"the scenario lets the listener fail with {', '.join(keys)}")
-        return result
+        return answered.result
 
-    async def _work(self, messages: Sequence[MessageExt], listener: ListenerSpec) -> BankError | None:
+    async def _work(
+        self, messages: Sequence[MessageExt], listener: ListenerSpec
+    ) -> BankError | MovingAsideFailed | None:
         """What a listener is there for; why it failed. The scenario's own failures come after it: the work is done."""
+        if self.move_aside is not None:
+            try:
+                messages = await self.move_aside.sort_out(messages)
+            except MovingAsideFailed as error:
+                return error
+            if not messages:
+                return None
         if self.node_bank is None:
-            await asyncio.sleep(listener.duration_ms / 1_000)
+            await asyncio.sleep((listener.duration_ms + listener.each_ms * len(messages)) / 1_000)
+            if self.replier is not None:
+                await self.replier.answer(messages)
             return None
         try:
             for message in messages:
@@ -179,12 +246,28 @@ class ConsumerRole(LabNodeRole):
             message.reconsume_times,
         )
 
+    def _note_drop(self, queue: MessageQueue, message: MessageExt) -> None:
+        context, key = ConsumeConcurrentlyContext(queue), _key_of(message)
+        self.given_up_count += 1
+        self.given_up_keys.append(key)
+        self.world.history.messages_dropped.append(MessageDropped(*self._seen(context, message, key)))
+
     async def _stop(self) -> None:
         if self.consumer is not None:
             await self.consumer.shutdown()
+        if self.move_aside is not None:
+            await self.move_aside.stop()
+        if self.replier is not None:
+            await self.replier.stop()
 
     def _forget(self) -> None:
         self.consumer = None
+        if self.hand_over is not None:
+            self.hand_over.forget()
+        if self.move_aside is not None:
+            self.move_aside.forget()
+        if self.replier is not None:
+            self.replier.forget()
         if self.node_bank is not None:
             self.node_bank.forget()
         self.listener_calls.clear()
@@ -195,22 +278,15 @@ def _key_of(message: MessageExt) -> str:
     return keys[0] if keys else ""
 
 
-_WORST_FIRST = (
-    ListenerResult.THROWS,
-    ListenerResult.LATER,
-    ListenerResult.SUSPEND,
-    ListenerResult.ROLLBACK,
-    ListenerResult.COMMIT,
-)
+def _fill_in(context: ConsumeConcurrentlyContext, listener: ListenerSpec, answered: BatchAnswer) -> BatchAnswer:
+    """What the listener says besides its status; how the call ends by that."""
+    context.delay_level_when_next_consume = listener.delay_level
+    if listener.ack_index is not None:
+        answered = acknowledged_up_to(answered, listener.ack_index)
+    if answered.ack_index is not None:
+        context.ack_index = answered.ack_index
+    return answered
 
 
 #: Mean SUCCESS to everybody else.
 _NEED_AUTO_COMMIT_OFF = (ListenerResult.COMMIT, ListenerResult.ROLLBACK)
-
-
-def _worst(results: Sequence[ListenerResult]) -> ListenerResult:
-    """A batch succeeds or fails as a whole."""
-    for result in _WORST_FIRST:
-        if result in results:
-            return result
-    return ListenerResult.SUCCESS

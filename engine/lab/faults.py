@@ -14,6 +14,7 @@ from engine.lab import refusal_texts as texts
 from engine.lab.broker_role import BrokerRole
 from engine.lab.command import Command
 from engine.lab.consumer_role import ConsumerRole
+from engine.lab.dead_letter_deeds import resend_dead_letter
 from engine.lab.errors import CommandRefused, SettingRefused
 from engine.lab.half_message_deeds import act_on_half_message
 from engine.lab.history import CommandApplied
@@ -186,7 +187,10 @@ def _add_consumer(world: ScenarioWorld, command: Command) -> None:
 
 def _listener(world: ScenarioWorld, command: Command) -> None:
     role = _consumer(world, command.target, command.kind)
-    role.change_listener(_integer(command, "duration_ms"), ListenerResult(str(command.value["result"])))
+    delay_level = _integer(command, "delay_level")
+    if delay_level and role.spec.orderly:
+        raise NoSuchTarget(texts.ORDERLY_HAS_NO_DELAY_LEVEL, name=role.name)
+    role.change_listener(_integer(command, "duration_ms"), ListenerResult(str(command.value["result"])), delay_level)
 
 
 def _lock_switch(world: ScenarioWorld, command: Command) -> None:
@@ -260,6 +264,12 @@ def _half_message(world: ScenarioWorld, command: Command) -> None:
     act_on_half_message(role, command)
 
 
+def _resend_dead_letter(world: ScenarioWorld, command: Command) -> None:
+    role = _broker(world, command)
+    _need(role, ("running",), texts.RESEND_DEAD_LETTERS)
+    resend_dead_letter(role, command)
+
+
 # --- links ---------------------------------------------------------------------------------------------------------
 
 
@@ -271,7 +281,9 @@ def _partition(world: ScenarioWorld, command: Command) -> None:
             raise CommandRefused(texts.ON_BOTH_SIDES, name=name)
     if len(world.link_faults.partitions) >= FAULTS_MAX:
         raise TooManyFaults(texts.TOO_MANY_PARTITIONS, limit=FAULTS_MAX)
-    world.link_faults.partitions.append(Partition(left, right, one_way=bool(command.value["one_way"])))
+    partition = Partition(left, right, one_way=bool(command.value["one_way"]))
+    world.link_faults.partitions.append(partition)
+    world.lab.network.cut(partition)
 
 
 def _heal(world: ScenarioWorld, command: Command) -> None:
@@ -398,6 +410,7 @@ _ACTIONS: Mapping[str, Callable[[ScenarioWorld, Command], Any]] = {
     "pause-node": _pause,
     "queue-count": _queue_count,
     "release": _release,
+    "resend-dead-letter": _resend_dead_letter,
     "restart": _restart,
     "resume-half": _half_message,
     "resume-node": _resume,

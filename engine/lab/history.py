@@ -12,13 +12,17 @@ from engine.lab.command import Command
 
 
 class SendInvoked(NamedTuple):
-    """A producer begins to send a message."""
+    """A producer begins to send a message.
+
+    ``batch``: the keys of all messages that travel in the same request, this one's too; empty: it travels alone.
+    """
 
     event: int
     time_us: int
     node: str
     key: str
     topic: str
+    batch: tuple[str, ...] = ()
 
 
 class SendReturned(NamedTuple):
@@ -26,7 +30,7 @@ class SendReturned(NamedTuple):
 
     ``status``: ``ok``: the broker has it; ``refused``: it certainly has not; ``unknown``: it may have it. ``detail`` is
     the send status (``SEND_OK``, ``FLUSH_DISK_TIMEOUT``: stored, but perhaps not on the disk yet), or the error.
-    Queue and offset are -1 unless ``ok``.
+    Queue and offset are -1 unless ``ok``. ``batch``: see :class:`SendInvoked`; each message has a place of its own.
     """
 
     event: int
@@ -40,6 +44,33 @@ class SendReturned(NamedTuple):
     offset_message_id: str
     broker: str
     detail: str
+    batch: tuple[str, ...] = ()
+
+
+class RequestReturned(NamedTuple):
+    """A producer learns what became of a request.
+
+    ``status``: ``replied``: ``detail`` is the reply; ``no-reply``: it was sent, but nobody answered in time;
+    ``failed``: it was not sent, or may not have been.
+    """
+
+    event: int
+    time_us: int
+    node: str
+    key: str
+    status: str
+    topic: str
+    detail: str
+
+
+class ReplySent(NamedTuple):
+    """A consumer has answered a request. ``problem``: why the reply did not get through, or empty."""
+
+    event: int
+    time_us: int
+    node: str
+    key: str
+    problem: str
 
 
 class ConsumeBegan(NamedTuple):
@@ -71,6 +102,21 @@ class ConsumeEnded(NamedTuple):
     key: str
     reconsume_times: int
     result: str
+
+
+class MessageDropped(NamedTuple):
+    """A broadcasting consumer gives a message up that its listener failed to consume: it will not get it again."""
+
+    event: int
+    time_us: int
+    node: str
+    group: str
+    topic: str
+    broker: str
+    queue_id: int
+    queue_offset: int
+    key: str
+    reconsume_times: int
 
 
 class LocalTransactionEnded(NamedTuple):
@@ -192,8 +238,11 @@ class LabHistory:
     def __init__(self) -> None:
         self.sends_invoked: list[SendInvoked] = []
         self.sends_returned: list[SendReturned] = []
+        self.requests_returned: list[RequestReturned] = []
+        self.replies_sent: list[ReplySent] = []
         self.consumes_began: list[ConsumeBegan] = []
         self.consumes_ended: list[ConsumeEnded] = []
+        self.messages_dropped: list[MessageDropped] = []
         self.transactions_ended: list[LocalTransactionEnded] = []
         self.bank_entries: list[BankEntry] = []
         self.branches_changed: list[BranchChanged] = []

@@ -24,10 +24,38 @@ class ListenerResult(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class MoveAsideSpec:
+    """What a listener sends elsewhere under backlog, see :mod:`engine.lab.move_aside`.
+
+    :ivar topic: where to.
+    :ivar only_tags: tags of the messages that may be moved.
+    :ivar above: how many messages must lie behind such a one in its queue.
+    """
+
+    topic: str
+    only_tags: tuple[str, ...]
+    above: int
+
+
+#: Messages that the list of ``hand_over`` holds, unless the scenario says otherwise.
+HAND_OVER_MAX = 10_000
+
+
+class BatchAck(StrEnum):
+    """What becomes of a batch of which some messages fail; see :mod:`engine.lab.batch_answer`."""
+
+    WHOLE = "whole"
+    PER_MESSAGE = "per-message"
+    ALL_OR_NOTHING = "all-or-nothing"
+    DROP_FAILED = "drop-failed"
+
+
+@dataclass(frozen=True, slots=True)
 class ListenerSpec:
     """How a consumer's listener behaves.
 
-    :ivar duration_ms: how long a call takes.
+    :ivar duration_ms: how long a call takes, however many messages it has.
+    :ivar each_ms: so much longer for every message that it works on.
     :ivar result: how a call with a matching message ends.
     :ivar fails_first: None: matching messages always end with ``result``. A number: so many deliveries of each
         matching message fail (with ``result``, or ``later`` when that is ``success``), the next one succeeds.
@@ -35,6 +63,17 @@ class ListenerSpec:
     :ivar commit_every: orderly: None: auto-commit. A number: auto-commit is off, and so many messages of a queue in a
         row are committed together, with the last of them.
     :ivar suspend_ms: orderly: how long the queue rests after a failure; None: as the consumer is configured.
+    :ivar ack_index: concurrent: None: as ``batch_ack`` says. A number: the listener sets ``context.ack_index`` to it in
+        every call that succeeds: the messages behind that index come again.
+    :ivar delay_level: concurrent: ``context.delay_level_when_next_consume``: 0 leaves it to the broker, -1: at once to
+        the dead letters.
+    :ivar batch_ack: what it answers when some messages of a call fail.
+    :ivar hand_over: the listener only puts its messages into a list and succeeds; a worker consumes them, see
+        :mod:`engine.lab.hand_over`.
+    :ivar hand_over_ms: how long the worker takes for a message.
+    :ivar hand_over_max: how many messages the list holds; the listener waits while it is full.
+    :ivar move_aside: None: it consumes everything itself.
+    :ivar reply: what it answers to requests, a pattern with ``{key}`` and ``{node}``; empty: it answers none.
     """
 
     duration_ms: int = 10
@@ -43,6 +82,15 @@ class ListenerSpec:
     only_keys: tuple[str, ...] = ()
     commit_every: int | None = None
     suspend_ms: int | None = None
+    ack_index: int | None = None
+    delay_level: int = 0
+    each_ms: int = 0
+    batch_ack: BatchAck = BatchAck.WHOLE
+    hand_over: bool = False
+    hand_over_ms: int = 100
+    hand_over_max: int = HAND_OVER_MAX
+    move_aside: MoveAsideSpec | None = None
+    reply: str = ""
 
     def result_of(self, key: str, reconsume_times: int) -> ListenerResult:
         """How the delivery of a message ends that was redelivered ``reconsume_times`` times."""

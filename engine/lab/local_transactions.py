@@ -65,7 +65,7 @@ class LocalTransactions:
     async def execute_local_transaction(self, message: Message, argument: object) -> LocalTransactionState:
         """The half message is stored. ``argument``: the number of the message, from 0."""
         key = message.keys[0]
-        self._role.half_message_stored(key)
+        self._role.sender.half_message_stored(key)
         return await self._call(key, 0, self._execute(message, argument))
 
     async def _execute(self, message: Message, argument: object) -> TransactionWord:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from engine.broker.dead_letter import DeadLetterRefusal
 from engine.broker.half_message_lookup import Refusal
 
 #: Words or a sentence, by language.
@@ -52,6 +53,10 @@ NEEDS_BROKER = RefusalText(
 NEEDS_CONSUMER = RefusalText(
     "{kind} needs a consumer, {name} is a {role}; consumers: {known}",
     "{kind} 只能用于消费者，而 {name} 是 {role}；现有消费者：{known}",
+)
+ORDERLY_HAS_NO_DELAY_LEVEL = RefusalText(
+    "{name} consumes in order: delay_level is not allowed; what fails is tried again in its queue",
+    "{name} 是顺序消费：不允许 delay_level；失败的消息就在原队列里重试",
 )
 NEEDS_DISK = RefusalText(
     "{kind} needs a node with a disk, {name} is a {role} without; with one: {known}",
@@ -97,6 +102,7 @@ BE_STARTED: Words = {"en": "be started", "zh": "启动"}
 BE_PAUSED: Words = {"en": "be paused", "zh": "暂停"}
 GO_ON: Words = {"en": "go on", "zh": "恢复"}
 DECIDE_HALF_MESSAGES: Words = {"en": "decide half messages", "zh": "处理半消息"}
+RESEND_DEAD_LETTERS: Words = {"en": "resend dead letters", "zh": "重发死信"}
 BE_STOPPED: Words = {"en": "be stopped", "zh": "停止"}
 GIVE_UP_A_QUEUE: Words = {"en": "give up a queue", "zh": "放弃队列"}
 NOT_ITS_QUEUE = RefusalText(
@@ -139,6 +145,23 @@ HALF_MESSAGE_REFUSED: Mapping[Refusal, RefusalText] = {
     ),
     Refusal.NO_INDEX: RefusalText("{problem}", "半消息要靠索引查找，而 messageIndexEnable 为 false"),
     Refusal.BY_BROKER: RefusalText("{problem}", "Broker 拒绝了请求：{remark}"),
+}
+
+# --- dead letters --------------------------------------------------------------------------------------------------
+
+#: What the broker's side says in English stands in :class:`DeadLetterRefusal` already.
+DEAD_LETTER_REFUSED: Mapping[DeadLetterRefusal, RefusalText] = {
+    DeadLetterRefusal.NO_SUCH: RefusalText("{problem}", "消费组 {group!r:.80} 没有 ID 或 key 为 {name!r:.80} 的死信"),
+    DeadLetterRefusal.AMBIGUOUS: RefusalText(
+        "{problem}", "该消费组有 {count} 条死信的 key 是 {name!r:.80}；请用消息 ID 指明其中一条：{ids}"
+    ),
+    DeadLetterRefusal.RESENT: RefusalText(
+        "{problem}",
+        "{name!r:.80} 已经重发过：它现在是 {topic} 队列 {queue_id} 中的消息 {offset}；再发一次，消费者可能会收到两次",
+    ),
+    DeadLetterRefusal.NO_TOPIC: RefusalText("{problem}", "{name!r:.80} 没有记录它来自哪个主题；只能重发给消费组"),
+    DeadLetterRefusal.NO_INDEX: RefusalText("{problem}", "死信是否重发过要靠索引查找，而 messageIndexEnable 为 false"),
+    DeadLetterRefusal.BY_BROKER: RefusalText("{problem}", "Broker 拒绝了请求：{remark}"),
 }
 
 # --- commands ------------------------------------------------------------------------------------------------------
@@ -187,8 +210,13 @@ WRONG_TYPE = RefusalText("{name} must be {expected}, got {value!r}", "{name} 必
 TEXT_TOO_LONG = RefusalText(
     "{name} may have at most {limit} characters, got {length}", "{name} 最多 {limit} 个字符，收到 {length} 个"
 )
-OUT_OF_BOUNDS = RefusalText(
-    "{name} must be {low} to {high}, got {value!r}", "{name} 必须在 {low} 到 {high} 之间，收到的是 {value!r}"
+VALUES_TO_COMPARE = RefusalText(
+    "{count} values to compare; allowed: 1 to {limit}, separated by commas",
+    "要比较的值有 {count} 个；允许 1 到 {limit} 个，用逗号分隔",
+)
+NOBODY_TO_WATCH = RefusalText(
+    "{name} is no client, and there is none whose figures could be compared",
+    "{name} 不是客户端，场景中也没有其他客户端可供比较",
 )
 SETTING_TWICE = RefusalText("{name} stands twice", "{name} 出现了两次")
 SETTINGS_CLASH = RefusalText("{problem}", "引擎不接受这些配置：{problem}")

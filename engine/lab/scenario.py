@@ -16,6 +16,7 @@ from engine.lab.condition import Condition
 from engine.lab.listener_spec import ListenerSpec
 from engine.lab.traffic_spec import TrafficSpec
 from engine.lab.xa_spec import CashMachineSpec, TransfersSpec
+from engine.protocol.enums import ExpressionType
 
 if TYPE_CHECKING:
     from engine.lab.command import Command
@@ -155,9 +156,12 @@ class NodeSpec:
     :ivar transfers: transaction manager; None: it makes none.
     :ivar cash_machine: resource manager and a producer with a bank; None: nobody looks the balance up.
     :ivar topic: consumer, as are all below but ``flush``, ``disk`` and ``settings``.
+    :ivar expression: which messages it wants, by tags or, as ``expression_type`` says, by an SQL92 condition.
     :ivar model: ``clustering`` or ``broadcasting``.
     :ivar orderly: the listener gets the messages of a queue one after the other.
-    :ivar consume_from: where a group without a stored offset begins: ``first`` or ``last``.
+    :ivar consume_from: where a group without a stored offset begins: ``first``, ``last`` or ``timestamp``.
+    :ivar from_ms: with ``timestamp``: at the first message stored then or later, in ms of the world; None: as RocketMQ,
+        half an hour before the consumer starts.
     :ivar stop_ms: when the client shuts down in order; None: never.
     :ivar flush: broker: ``async`` or ``sync``.
     :ivar settings: by our names, see :mod:`engine.lab.settings`.
@@ -173,9 +177,11 @@ class NodeSpec:
     cash_machine: CashMachineSpec | None = None
     topic: str = ""
     expression: str = "*"
+    expression_type: ExpressionType = ExpressionType.TAG
     model: str = "clustering"
     orderly: bool = False
     consume_from: str = "first"
+    from_ms: int | None = None
     threads: int = 2
     start_ms: int = 0
     stop_ms: int | None = None
@@ -240,6 +246,8 @@ class Scenario:
     text: str
     #: Names of :data:`engine.lab.switches.SWITCHES` that are off from the beginning, on all nodes.
     switched_off: tuple[str, ...] = ()
+    #: What each direction of each link carries; None: any frame arrives all at once, after the latency.
+    bytes_per_s: int | None = None
     order: int = 1_000
     suggestion: Mapping[str, str] = field(default_factory=dict)
 

@@ -14,6 +14,8 @@ NODE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,19}")
 #: A world of this size still steps fast enough to be watched.
 NODES_MAX = 60
 MESSAGES_MAX = 10_000
+#: RocketMQ has 18 levels unless configured otherwise; a broker with fewer takes a higher one for its last.
+DELAY_LEVEL_MAX = 18
 TIME_MAX_MS = 24 * 3_600_000
 
 #: Features of RocketMQ that this version's nodes do not have.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engine.filter.compiler import compile_expression
+from engine.filter.errors import FilterSyntaxError
 from engine.lab.errors import SettingRefused
 from engine.lab.refusal_texts import SETTING_TWICE
 from engine.lab.scenario import DiskSpec, NodeSpec, Role, SettingValue, TransactionSpec, TransactionWord
@@ -13,7 +15,9 @@ from engine.lab.scenario_names import NOT_YET, TIME_MAX_MS, parse_group, parse_t
 from engine.lab.scenario_traffic import parse_traffic
 from engine.lab.scenario_yaml import Section
 from engine.lab.settings import check_settings, find_setting
+from engine.lab.traffic_spec import SendMode
 from engine.lab.xa_scenario import parse_cash_machine, parse_resource_bank, parse_transfers
+from engine.protocol.enums import ExpressionType
 from engine.protocol.errors import ProtocolError
 from engine.protocol.subscription_data import build_subscription_data
 
@@ -69,8 +73,12 @@ def _producer(name: str, section: Section) -> NodeSpec:
         # The client refuses the one, and has no method for the other.
         if spec.delay_level:
             raise part.fail("delay_level", "is not allowed: a transactional message cannot be delayed")
+        if spec.batch > 1:
+            raise part.fail("batch", "is not allowed: transactional messages cannot be batched")
         if spec.queue is not None:
             raise part.fail("queue", "is not allowed: a transactional message cannot choose its queue")
+        if spec.mode is not SendMode.SYNC:
+            raise part.fail("mode", "must be sync: a transaction begins when the broker has answered")
     for part in parts if bank is not None else ():
         if part.has("body"):
             raise part.fail("body", "is not allowed: the bank writes it")
@@ -119,13 +127,13 @@ def _transaction_words(section: Section, field: str, allowed: Sequence[Transacti
 
 def _consumer(name: str, section: Section) -> NodeSpec:
     topic = parse_topic(section)
-    expression = section.text("expression", "*", max_length=500)
-    try:
-        build_subscription_data(topic, expression)
-    except ProtocolError as error:
-        raise section.fail("expression", str(error)) from error
+    expression, expression_type = _expression(section, topic)
     orderly = section.choice("orderly", ["true", "false"], "false") == "true"
     bank = parse_receiving_bank(section.section("bank"))
+    consume_from = section.choice("from", ["first", "last", "timestamp"], "first")
+    from_ms = section.optional_integer("from_ms", 0, TIME_MAX_MS)
+    if from_ms is not None and consume_from != "timestamp":
+        raise section.fail("from_ms", "is allowed only with from: timestamp")
     model = section.choice("model", ["clustering", "broadcasting"], "clustering")
     if bank is not None and model != "clustering":
         raise section.fail("model", "must be clustering: a bank has one database, and its progress is the group's")
@@ -135,16 +143,36 @@ def _consumer(name: str, section: Section) -> NodeSpec:
         group=parse_group(section),
         topic=topic,
         expression=expression,
+        expression_type=expression_type,
         bank=bank,
         model=model,
         orderly=orderly,
-        consume_from=section.choice("from", ["first", "last"], "first"),
+        consume_from=consume_from,
+        from_ms=from_ms,
         threads=section.integer("threads", 1, THREADS_MAX, 2),
         start_ms=section.integer("start_ms", 0, TIME_MAX_MS, 0),
         stop_ms=section.optional_integer("stop_ms", 0, TIME_MAX_MS),
         listener=parse_listener(section.section("listener"), orderly=orderly),
         settings=_settings(section, Role.CONSUMER),
     )
+
+
+def _expression(section: Section, topic: str) -> tuple[str, ExpressionType]:
+    """Which messages a consumer wants: ``expression:`` of tags, or ``sql:``."""
+    expression, sql = section.text("expression", "*", max_length=500), section.text("sql", "", max_length=500)
+    if not sql:
+        try:
+            build_subscription_data(topic, expression)
+        except ProtocolError as error:
+            raise section.fail("expression", str(error)) from error
+        return expression, ExpressionType.TAG
+    if section.has("expression"):
+        raise section.fail("sql", "is not allowed beside expression: a subscription filters by the one or the other")
+    try:
+        compile_expression(sql)
+    except FilterSyntaxError as error:
+        raise section.fail("sql", str(error)) from error
+    return sql, ExpressionType.SQL92
 
 
 def _settings(section: Section, role: Role) -> dict[str, SettingValue]:

@@ -55,7 +55,7 @@ def parse_scenario(text: str, name: str) -> Scenario:
     """The scenario in ``text``. Raises :class:`ScenarioError` with line, field and what is allowed."""
     root = read_yaml(text)
     network = root.section("network")
-    latency_ms, jitter_ms = _network(network)
+    latency_ms, jitter_ms, bytes_per_s = _network(network)
     nodes = _nodes(root)
     scenario = Scenario(
         name=name,
@@ -65,6 +65,7 @@ def parse_scenario(text: str, name: str) -> Scenario:
         duration_ms=root.integer("duration_ms", 1, DURATION_MAX_MS, DEFAULT_DURATION_MS),
         latency_ms=latency_ms,
         jitter_ms=jitter_ms,
+        bytes_per_s=bytes_per_s,
         nodes=nodes,
         topics=_topics(root),
         groups=_groups(root),
@@ -99,14 +100,15 @@ def _unfolded(text: str) -> str:
     return _FOLD_IN_CHINESE.sub("", text.strip())
 
 
-def _network(section: Section | None) -> tuple[float, float]:
+def _network(section: Section | None) -> tuple[float, float, int | None]:
     if section is None:
-        return 2.0, 0.0
+        return 2.0, 0.0, None
     # A link without latency would bring everything at once: nobody could act in between.
     latency_ms = section.number("latency_ms", 0.01, 60_000, 2.0)
     jitter_ms = section.number("jitter_ms", 0, 60_000, 0.0)
+    bytes_per_s = section.optional_integer("bytes_per_s", 1_000, 10_000_000_000)
     section.finish()
-    return latency_ms, jitter_ms
+    return latency_ms, jitter_ms, bytes_per_s
 
 
 def _nodes(root: Section) -> tuple[NodeSpec, ...]:

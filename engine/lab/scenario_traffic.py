@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from engine.lab.scenario_names import MESSAGES_MAX, NOT_YET, TIME_MAX_MS, parse_topic
+from engine.lab.scenario_names import DELAY_LEVEL_MAX, MESSAGES_MAX, NOT_YET, TIME_MAX_MS, parse_topic
 from engine.lab.scenario_yaml import Section
-from engine.lab.traffic_spec import TrafficSpec
+from engine.lab.traffic_spec import SendMode, TrafficSpec
+from engine.protocol.message_properties import RESERVED_PROPERTIES
 
-DELAY_LEVEL_MAX = 18
+BATCH_MAX = 1_024
+PROPERTIES_MAX = 20
+PROPERTY_NAME_MAX = 60
+#: A little more than brokers take (``maxMessageSize``), so that one can see them refuse.
+BODY_BYTES_MAX = 5_000_000
+#: What the bodies of one traffic may take together: a lab's disks lie in memory.
+BODIES_MAX_BYTES = 64_000_000
 
 #: Ways to choose a queue by the business key.
 SELECTORS = ("by-hash", "by-consistent-hash")
@@ -33,9 +40,49 @@ def parse_traffic(section: Section) -> TrafficSpec:
         queue=_queue(section),
         delay_level=section.integer("delay_level", 0, DELAY_LEVEL_MAX, 0),
         orders=orders,
+        properties=_properties(section.section("properties")),
+        batch=section.integer("batch", 1, BATCH_MAX, 1),
+        body_bytes=section.integer("body_bytes", 0, BODY_BYTES_MAX, 0),
+        mode=SendMode(section.choice("mode", [mode.value for mode in SendMode], SendMode.SYNC.value)),
+        back_pressure=section.choice("back_pressure", ["true", "false"], "true") == "true",
     )
+    clash = clash_of(traffic)
+    if clash is not None:
+        raise section.fail(*clash)
+    if not traffic.back_pressure and traffic.mode is not SendMode.ASYNC:
+        raise section.fail("back_pressure", "is allowed only with mode: async")
     section.finish(NOT_YET)
     return traffic
+
+
+def clash_of(traffic: TrafficSpec) -> tuple[str, str] | None:
+    """The field that does not go with ``batch`` or ``count``, and why; None when all is well."""
+    if traffic.batch > 1 and traffic.mode is not SendMode.SYNC:
+        return "mode", f"{traffic.mode.value!r} is not allowed with batch: a batch is sent and waited for"
+    if traffic.batch > 1 and traffic.queue in SELECTORS:
+        return "queue", f"{traffic.queue!r} is not allowed with batch: a batch goes to one queue as a whole"
+    total = traffic.count * traffic.body_bytes
+    if total > BODIES_MAX_BYTES:
+        return "body_bytes", f"makes {total:,} bytes of {traffic.count} messages; allowed: {BODIES_MAX_BYTES:,}"
+    return None
+
+
+def _properties(section: Section | None) -> tuple[tuple[str, str], ...]:
+    if section is None:
+        return ()
+    properties = []
+    for name in section.names():
+        value = section.text(name, max_length=200)
+        if name in RESERVED_PROPERTIES:
+            raise section.fail(name, "belongs to RocketMQ; tag, key and delay_level set theirs")
+        if not (name.isprintable() and value.isprintable() and value and len(name) <= PROPERTY_NAME_MAX):
+            raise section.fail(
+                name, f"is not allowed; a name has 1 to {PROPERTY_NAME_MAX} printable characters, a value 1 to 200"
+            )
+        properties.append((name, value))
+    if len(properties) > PROPERTIES_MAX:
+        raise section.fail(properties[-1][0], f"is one property too many; allowed: {PROPERTIES_MAX}")
+    return tuple(properties)
 
 
 def _queue(section: Section) -> int | str | None:

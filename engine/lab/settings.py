@@ -44,12 +44,14 @@ _CONFIGS: Mapping[Role, tuple[type, ...]] = {
 #: Decided by the scenario or by the lab.
 _NOT_SETTABLE = frozenset(
     {
+        "acl_enable",
         "broker_id",
         "broker_ip1",
         "broker_name",
         "client_ip",
         "cluster_name",
         "consume_thread_max",
+        "consume_thread_min",
         "consume_timestamp_ms",
         "flush_disk_type",
         "host",

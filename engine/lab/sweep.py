@@ -48,6 +48,8 @@ _FRAMES = (
     "reply to QUERY_CONSUMER_OFFSET",
     "reply to SEND_MESSAGE_V2",
 )
+#: Besides, where messages are sent in batches.
+_BATCH_FRAMES = ("SEND_BATCH_MESSAGE", "reply to SEND_BATCH_MESSAGE")
 #: The same where messages are sent in transactions.
 _TRANSACTION_FRAMES = (*_FRAMES, "END_TRANSACTION", "CHECK_TRANSACTION_STATE")
 #: Those of a two-phase commit, and their answers.
@@ -121,7 +123,7 @@ def plan_faults(scenario: Scenario, seed: int) -> list[PlannedCommand]:
 def _traffic_end_ms(scenario: Scenario, over_ms: int) -> int:
     """When the last message is due; traffic that begins when the faults are over is there to see what they left."""
     ends = [
-        traffic.start_ms + traffic.count * traffic.every_ms
+        traffic.start_ms + traffic.sends * traffic.every_ms
         for spec in scenario.of_role(Role.PRODUCER)
         for traffic in spec.traffic
         if traffic.start_ms < over_ms
@@ -176,7 +178,9 @@ def _link(chance: random.Random, scenario: Scenario) -> str:
 def _frames(scenario: Scenario) -> tuple[str, ...]:
     has_transactions = any(spec.transaction is not None for spec in scenario.of_role(Role.PRODUCER))
     has_branches = bool(scenario.of_role(Role.RESOURCE_MANAGER))
-    return (_TRANSACTION_FRAMES if has_transactions else _FRAMES) + (_XA_FRAMES if has_branches else ())
+    has_batches = any(traffic.batch > 1 for spec in scenario.of_role(Role.PRODUCER) for traffic in spec.traffic)
+    frames = _TRANSACTION_FRAMES if has_transactions else _FRAMES
+    return frames + (_XA_FRAMES if has_branches else ()) + (_BATCH_FRAMES if has_batches else ())
 
 
 def _crash(chance: random.Random, scenario: Scenario) -> _Fault:

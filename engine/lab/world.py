@@ -58,6 +58,7 @@ class ScenarioWorld:
             self.seed,
             latency_us=round(scenario.latency_ms * 1_000),
             jitter_us=round(scenario.jitter_ms * 1_000),
+            bytes_per_s=scenario.bytes_per_s,
             journal_limit=JOURNAL_KEPT,
             raise_failures=False,
         )

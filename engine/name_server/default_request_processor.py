@@ -1,6 +1,5 @@
-"""Answers brokers and clients (RocketMQ: ``DefaultRequestProcessor`` of the name server).
-
-Simplified: no key-value configuration (100-102), no write-permission switch (205, 327), no order topics.
+"""Answers brokers and clients (RocketMQ: ``DefaultRequestProcessor`` of the name server); what only tools ask is in
+``tool_request_processor.py``.
 """
 
 from __future__ import annotations
@@ -8,8 +7,10 @@ from __future__ import annotations
 import zlib
 
 from engine.name_server.errors import RegistrationRefused
+from engine.name_server.kv_config_manager import ORDER_TOPIC_NAMESPACE, KVConfigManager
+from engine.name_server.name_server_config import NameServerConfig
 from engine.name_server.route_info_manager import RouteInfoManager
-from engine.protocol.bodies import RegisterBrokerBody, TopicList
+from engine.protocol.bodies import KVTable, RegisterBrokerBody, TopicList
 from engine.protocol.data_version import DataVersion
 from engine.protocol.headers import (
     DeleteTopicRequestHeader,
@@ -33,10 +34,14 @@ _CRC_MASK = 0x7FFF_FFFF
 
 
 class DefaultRequestProcessor:
-    """All requests that a name server understands."""
+    """Codes 103-106, 206, 216, 224 and 322."""
 
-    def __init__(self, route_info_manager: RouteInfoManager) -> None:
+    def __init__(
+        self, route_info_manager: RouteInfoManager, kv_config_manager: KVConfigManager, config: NameServerConfig
+    ) -> None:
         self._routes = route_info_manager
+        self._kv = kv_config_manager
+        self._config = config
 
     def register_at(self, server: RemotingServer) -> None:
         """Make ``server`` bring its requests here."""
@@ -69,7 +74,10 @@ class DefaultRequestProcessor:
         for config in wrapper.topic_config_table.values():
             validate_topic(config.topic_name)
         ha_server_addr, master_addr = self._routes.register_broker(header, wrapper, channel)
-        return request.reply(ResponseCode.SUCCESS, header=RegisterBrokerResponseHeader(ha_server_addr, master_addr))
+        ordered = self._kv.namespace(ORDER_TOPIC_NAMESPACE)
+        reply_header = RegisterBrokerResponseHeader(ha_server_addr, master_addr)
+        body = b"" if ordered is None else KVTable(ordered).to_json()
+        return request.reply(ResponseCode.SUCCESS, header=reply_header, body=body)
 
     def unregister_broker(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
         """Code 104."""
@@ -95,6 +103,8 @@ class DefaultRequestProcessor:
         route = self._routes.pickup_topic_route_data(topic)
         if route is None:
             return request.reply(ResponseCode.TOPIC_NOT_EXIST, f"no broker has registered topic {topic!r}")
+        if self._config.order_message_enable:
+            route.order_topic_conf = self._kv.get(ORDER_TOPIC_NAMESPACE, topic)
         return request.reply(ResponseCode.SUCCESS, body=route.to_json())
 
     def get_broker_cluster_info(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:

@@ -7,3 +7,15 @@ from engine.protocol.errors import ProtocolError
 
 class RegistrationRefused(ProtocolError):
     """A broker's registration was refused; the text says why."""
+
+
+class KVConfigRefused(ProtocolError):
+    """A text cannot be kept; the text says why."""
+
+
+class ConfigRefused(ProtocolError):
+    """A setting cannot be changed; the text names it and what is allowed."""
+
+
+class SettingFixed(ConfigRefused):
+    """The setting can only be given when the name server starts."""

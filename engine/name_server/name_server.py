@@ -1,13 +1,19 @@
 """One name server (RocketMQ: ``NamesrvController``).
 
-Name servers know nothing of each other: every broker registers with each of them, and nothing is stored.
+Name servers know nothing of each other: every broker registers with each of them. Only what tools put here is stored:
+key-value configuration and changed settings; routes are not, the brokers tell them again.
 """
 
 from __future__ import annotations
 
+import dataclasses
+
 from engine.name_server.default_request_processor import DefaultRequestProcessor
+from engine.name_server.kv_config_manager import KVConfigManager
 from engine.name_server.name_server_config import NameServerConfig
+from engine.name_server.name_server_configuration import NameServerConfiguration
 from engine.name_server.route_info_manager import RouteInfoManager
+from engine.name_server.tool_request_processor import ToolRequestProcessor
 from engine.remoting.remoting_server import RemotingServer
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import Runtime
@@ -21,7 +27,10 @@ class NameServer:
     """
 
     def __init__(self, runtime: Runtime, config: NameServerConfig | None = None) -> None:
-        self.config = config if config is not None else NameServerConfig()
+        # A copy: tools may change it while the name server runs.
+        self.config = dataclasses.replace(config) if config is not None else NameServerConfig()
+        self.configuration = NameServerConfiguration(self.config, runtime.disk)
+        self.kv_config_manager = KVConfigManager(runtime.disk, self.config.max_kv_entries)
         self.started_ms = 0
         self._runtime = runtime
         self.route_info_manager = RouteInfoManager(
@@ -32,11 +41,14 @@ class NameServer:
         )
         self.server = RemotingServer(runtime, "name server")
         self.server.on_connection_closed(self.route_info_manager.channel_closed)
-        DefaultRequestProcessor(self.route_info_manager).register_at(self.server)
+        DefaultRequestProcessor(self.route_info_manager, self.kv_config_manager, self.config).register_at(self.server)
+        ToolRequestProcessor(self).register_at(self.server)
         self._tasks = BackgroundTasks("name server")
 
     async def start(self) -> None:
         """Listen. Raises ``AddressInUse``."""
+        self.configuration.load()
+        self.kv_config_manager.load()
         await self.server.start(self.config.host, self.config.port)
         self.started_ms = self._runtime.clock.now_ms()
         self._tasks.every(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class NameServerConfig:
-    """Defaults are RocketMQ 4.9.8's unless said otherwise."""
+    """Defaults are RocketMQ 4.9.8's unless said otherwise. A name server changes its copy when a tool asks it to."""
 
     #: RocketMQ listens on all addresses; here loopback unless told otherwise.
     host: str = "127.0.0.1"
@@ -18,6 +18,9 @@ class NameServerConfig:
     #: How soon after the start, and how often, that is checked (``scheduleAtFixedRate`` in ``NamesrvController``).
     scan_not_active_broker_first_after_ms: int = 5_000
     scan_not_active_broker_interval_ms: int = 10_000
+    #: Whether routes carry the order configuration of their topic (``updateOrderConf`` of mqadmin).
+    order_message_enable: bool = False
     #: Bounds of the tables; RocketMQ has none.
     max_brokers: int = 1_000
     max_topics: int = 100_000
+    max_kv_entries: int = 10_000

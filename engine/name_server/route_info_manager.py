@@ -8,18 +8,20 @@ Four tables, all in memory; brokers fill them by registering every 30 s::
     address                -> BrokerLiveInfo  when it registered last, which version of its topics it told, its channel
 
 A topic that a broker no longer has stays in the route until it is deleted here too (DELETE_TOPIC_IN_NAMESRV), as in
-RocketMQ 4. Simplified: no filter servers, no order-topic configuration, no lock (code between awaits is atomic).
+RocketMQ 4. Simplified: no filter servers, no lock (code between awaits is atomic).
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from engine.name_server.errors import RegistrationRefused
 from engine.protocol.bodies import ClusterInfo, TopicConfigSerializeWrapper
 from engine.protocol.data_version import DataVersion
 from engine.protocol.headers import RegisterBrokerRequestHeader
+from engine.protocol.permission import PERM_READ_WRITE, PERM_WRITE
 from engine.protocol.topic_config import TopicConfig
 from engine.protocol.topic_route_data import MASTER_ID, BrokerData, QueueData, TopicRouteData
 from engine.remoting.channel import Channel
@@ -190,6 +192,30 @@ class RouteInfoManager:
         if not queues:
             del self._topic_queue_table[topic]
 
+    # ------------------------------------------------------------------------------ write permission
+
+    def wipe_write_perm(self, broker_name: str) -> int:
+        """Let no producer choose a queue of ``broker_name``; how many topics that concerns.
+
+        Before a broker is stopped: consumers still empty it. Lasts until the broker's topics change, because it then
+        registers their own permissions again.
+        """
+        return self._change_perm(broker_name, lambda perm: perm & ~PERM_WRITE)
+
+    def add_write_perm(self, broker_name: str) -> int:
+        """Undo it. As in RocketMQ every topic of the broker becomes readable and writable, whatever it was."""
+        return self._change_perm(broker_name, lambda _: PERM_READ_WRITE)
+
+    def _change_perm(self, broker_name: str, change: Callable[[int], int]) -> int:
+        count = 0
+        for queues in self._topic_queue_table.values():
+            data = queues.get(broker_name)
+            if data is not None:
+                queues[broker_name] = replace(data, perm=change(data.perm))
+                count += 1
+        logger.info("the write permission of broker %s is changed on %d topics", broker_name, count)
+        return count
+
     # ------------------------------------------------------------------------------ questions
 
     def pickup_topic_route_data(self, topic: str) -> TopicRouteData | None:
@@ -215,3 +241,20 @@ class RouteInfoManager:
         """The names of all topics that a broker of ``cluster`` has."""
         members = self._cluster_addr_table.get(cluster, {})
         return [topic for topic, queues in self._topic_queue_table.items() if any(name in members for name in queues)]
+
+    def system_topics(self) -> tuple[list[str], str | None]:
+        """The topics named after clusters and brokers, and the address of one broker to ask for the others."""
+        names: dict[str, None] = {}
+        for cluster, members in self._cluster_addr_table.items():
+            names[cluster] = None
+            names.update(members)
+        addresses = (address for data in self._broker_addr_table.values() for address in data.broker_addrs.values())
+        return list(names), next(addresses, None)
+
+    def topics_by_flag(self, is_wanted: Callable[[int], bool]) -> list[str]:
+        """The topics whose ``topicSysFlag`` is wanted. As in RocketMQ the first broker that has the topic decides."""
+        return [
+            topic
+            for topic, queues in self._topic_queue_table.items()
+            if is_wanted(next(iter(queues.values())).topic_sys_flag)
+        ]

@@ -1,4 +1,4 @@
-"""Headers of administration: codes 17, 26, 200-208, 215, 216, 300, 303, 321."""
+"""Headers of administration at a broker: codes 17, 26, 200-208, 215, 216, 300, 303, 308, 314, 315, 317, 321."""
 
 from __future__ import annotations
 
@@ -97,3 +97,39 @@ class GetBrokerConfigResponseHeader(CommandHeader):
     """``version`` is a DataVersion as JSON text."""
 
     version: str
+
+
+@dataclass(slots=True)
+class QueryCorrectionOffsetHeader(CommandHeader):
+    """QUERY_CORRECTION_OFFSET (308): ``filter_groups``, joined by commas, are left out of the comparison."""
+
+    compare_group: str
+    topic: str
+    filter_groups: str | None = None
+
+
+@dataclass(slots=True)
+class CloneGroupOffsetRequestHeader(CommandHeader):
+    """CLONE_GROUP_OFFSET (314). Without ``topic``: all topics of the source group. ``offline``: even topics that the
+    source group's members do not subscribe to.
+    """
+
+    src_group: str
+    dest_group: str
+    topic: str | None = None
+    offline: bool = False
+
+
+@dataclass(slots=True)
+class ViewBrokerStatsDataRequestHeader(CommandHeader):
+    """VIEW_BROKER_STATS_DATA (315): one counter, such as TOPIC_PUT_NUMS of a topic."""
+
+    stats_name: str
+    stats_key: str
+
+
+@dataclass(slots=True)
+class GetConsumeStatsInBrokerHeader(CommandHeader):
+    """GET_BROKER_CONSUME_STATS (317): of all groups, on request only topics of strict order."""
+
+    is_order: bool

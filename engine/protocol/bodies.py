@@ -298,8 +298,13 @@ class ConsumeStats:
     offset_table: dict[MessageQueue, OffsetWrapper]
     consume_tps: float
 
-    def to_json(self) -> bytes:
-        """The body, with objects as keys."""
+    @property
+    def total_diff(self) -> int:
+        """Messages of all queues that are not consumed yet."""
+        return sum(offset.broker_offset - offset.consumer_offset for offset in self.offset_table.values())
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON object of the wire, with objects as keys."""
         pairs: list[tuple[dict[str, object], object]] = [
             (
                 queue.to_dict(),
@@ -311,7 +316,11 @@ class ConsumeStats:
             )
             for queue, offset in sorted(self.offset_table.items())
         ]
-        return dumps_json({"consumeTps": self.consume_tps, "offsetTable": ObjectKeyMap(pairs)})
+        return {"consumeTps": self.consume_tps, "offsetTable": ObjectKeyMap(pairs)}
+
+    def to_json(self) -> bytes:
+        """The body."""
+        return dumps_json(self.to_dict())
 
 
 @dataclass(slots=True)
@@ -333,19 +342,23 @@ class ResetOffsetBody:
 
     def to_json(self) -> bytes:
         """The body, with objects as keys."""
-        pairs: list[tuple[dict[str, object], object]] = [
-            (queue.to_dict(), offset) for queue, offset in sorted(self.offset_table.items())
-        ]
-        return dumps_json({"offsetTable": ObjectKeyMap(pairs)})
+        return dumps_json({"offsetTable": offset_map(self.offset_table)})
 
     @classmethod
     def from_json(cls, body: bytes) -> ResetOffsetBody:
         """Read the body. Raises :class:`MalformedBody`."""
-        table = loads_json_object(body, "a reset body").get("offsetTable")
-        if table in (None, {}):
-            return cls({})
-        if not isinstance(table, ObjectKeyMap):
-            raise MalformedBody("offsetTable must have message queues as keys")
-        return cls(
-            {MessageQueue.from_dict(key): get_integer({"offset": value}, "offset") for key, value in table.pairs}
-        )
+        return cls(offsets_of(loads_json_object(body, "a reset body").get("offsetTable"), "offsetTable"))
+
+
+def offset_map(offsets: Mapping[MessageQueue, int]) -> ObjectKeyMap:
+    """Offsets by queue, with queues as JSON keys."""
+    return ObjectKeyMap([(queue.to_dict(), offset) for queue, offset in sorted(offsets.items())])
+
+
+def offsets_of(value: object, what: str) -> dict[MessageQueue, int]:
+    """The inverse of :func:`offset_map`. Raises :class:`MalformedBody` that names ``what``."""
+    if value is None or value == {}:
+        return {}
+    if not isinstance(value, ObjectKeyMap):
+        raise MalformedBody(f"{what} must have message queues as keys")
+    return {MessageQueue.from_dict(key): get_integer({"offset": offset}, "offset") for key, offset in value.pairs}

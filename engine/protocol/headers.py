@@ -1,17 +1,21 @@
 """All custom headers in one place. Each lives with its kin; see the modules imported here."""
 
 from engine.protocol.admin_headers import (
+    CloneGroupOffsetRequestHeader,
     CreateTopicRequestHeader,
     DeleteSubscriptionGroupRequestHeader,
     DeleteTopicRequestHeader,
     GetBrokerConfigResponseHeader,
     GetConsumerConnectionListRequestHeader,
+    GetConsumeStatsInBrokerHeader,
     GetConsumeStatsRequestHeader,
     GetProducerConnectionListRequestHeader,
     GetTopicStatsInfoRequestHeader,
     QueryConsumeQueueRequestHeader,
     QueryConsumeTimeSpanRequestHeader,
+    QueryCorrectionOffsetHeader,
     QueryTopicConsumeByWhoRequestHeader,
+    ViewBrokerStatsDataRequestHeader,
 )
 from engine.protocol.command_header import CommandHeader
 from engine.protocol.consumer_headers import (
@@ -26,13 +30,20 @@ from engine.protocol.consumer_headers import (
     UpdateConsumerOffsetRequestHeader,
 )
 from engine.protocol.name_server_headers import (
+    AddWritePermOfBrokerResponseHeader,
+    GetKVConfigResponseHeader,
+    GetKVListByNamespaceRequestHeader,
     GetRouteInfoRequestHeader,
     GetTopicsByClusterRequestHeader,
+    KVConfigRequestHeader,
+    PutKVConfigRequestHeader,
     QueryDataVersionRequestHeader,
     QueryDataVersionResponseHeader,
     RegisterBrokerRequestHeader,
     RegisterBrokerResponseHeader,
     UnregisterBrokerRequestHeader,
+    WipeWritePermOfBrokerResponseHeader,
+    WritePermOfBrokerRequestHeader,
 )
 from engine.protocol.pull_message_headers import PullMessageRequestHeader, PullMessageResponseHeader
 from engine.protocol.queue_headers import (
@@ -47,6 +58,7 @@ from engine.protocol.queue_headers import (
 )
 from engine.protocol.send_message_headers import (
     ConsumerSendMsgBackRequestHeader,
+    ReplyMessageRequestHeader,
     SendMessageRequestHeader,
     SendMessageResponseHeader,
 )
@@ -58,7 +70,9 @@ from engine.protocol.transaction_headers import (
 
 __all__ = [
     "UNIQUE_KEY_QUERY_FLAG",
+    "AddWritePermOfBrokerResponseHeader",
     "CheckTransactionStateRequestHeader",
+    "CloneGroupOffsetRequestHeader",
     "CommandHeader",
     "ConsumeMessageDirectlyResultRequestHeader",
     "ConsumerSendMsgBackRequestHeader",
@@ -67,23 +81,29 @@ __all__ = [
     "DeleteTopicRequestHeader",
     "EndTransactionRequestHeader",
     "GetBrokerConfigResponseHeader",
+    "GetConsumeStatsInBrokerHeader",
     "GetConsumeStatsRequestHeader",
     "GetConsumerConnectionListRequestHeader",
     "GetConsumerListByGroupRequestHeader",
     "GetConsumerRunningInfoRequestHeader",
     "GetConsumerStatusRequestHeader",
     "GetEarliestMsgStoretimeResponseHeader",
+    "GetKVConfigResponseHeader",
+    "GetKVListByNamespaceRequestHeader",
     "GetProducerConnectionListRequestHeader",
     "GetRouteInfoRequestHeader",
     "GetTopicStatsInfoRequestHeader",
     "GetTopicsByClusterRequestHeader",
+    "KVConfigRequestHeader",
     "NotifyConsumerIdsChangedRequestHeader",
     "OffsetResponseHeader",
     "PullMessageRequestHeader",
     "PullMessageResponseHeader",
+    "PutKVConfigRequestHeader",
     "QueryConsumeQueueRequestHeader",
     "QueryConsumeTimeSpanRequestHeader",
     "QueryConsumerOffsetRequestHeader",
+    "QueryCorrectionOffsetHeader",
     "QueryDataVersionRequestHeader",
     "QueryDataVersionResponseHeader",
     "QueryMessageRequestHeader",
@@ -92,6 +112,7 @@ __all__ = [
     "QueueRequestHeader",
     "RegisterBrokerRequestHeader",
     "RegisterBrokerResponseHeader",
+    "ReplyMessageRequestHeader",
     "ResetOffsetRequestHeader",
     "ResumeCheckHalfMessageRequestHeader",
     "SearchOffsetRequestHeader",
@@ -100,5 +121,8 @@ __all__ = [
     "UnregisterBrokerRequestHeader",
     "UnregisterClientRequestHeader",
     "UpdateConsumerOffsetRequestHeader",
+    "ViewBrokerStatsDataRequestHeader",
     "ViewMessageRequestHeader",
+    "WipeWritePermOfBrokerResponseHeader",
+    "WritePermOfBrokerRequestHeader",
 ]

@@ -1,4 +1,4 @@
-"""Headers between clients, brokers and the name server: codes 103-106, 322."""
+"""Headers between clients, brokers and the name server: codes 100-106, 205, 219, 224, 322, 327."""
 
 from __future__ import annotations
 
@@ -79,3 +79,58 @@ class GetTopicsByClusterRequestHeader(CommandHeader):
     """GET_TOPICS_BY_CLUSTER (224)."""
 
     cluster: str
+
+
+@dataclass(slots=True)
+class PutKVConfigRequestHeader(CommandHeader):
+    """PUT_KV_CONFIG (100)."""
+
+    namespace: str
+    key: str
+    value: str
+
+
+@dataclass(slots=True)
+class KVConfigRequestHeader(CommandHeader):
+    """GET_KV_CONFIG (101) and DELETE_KV_CONFIG (102)."""
+
+    namespace: str
+    key: str
+
+
+@dataclass(slots=True)
+class GetKVConfigResponseHeader(CommandHeader):
+    """The reply of GET_KV_CONFIG."""
+
+    value: str | None = None
+
+
+@dataclass(slots=True)
+class GetKVListByNamespaceRequestHeader(CommandHeader):
+    """GET_KVLIST_BY_NAMESPACE (219)."""
+
+    namespace: str
+
+
+@dataclass(slots=True)
+class WritePermOfBrokerRequestHeader(CommandHeader):
+    """WIPE_WRITE_PERM_OF_BROKER (205) and ADD_WRITE_PERM_OF_BROKER (327)."""
+
+    #: Here the broker's name travels under its full name.
+    WIRE_NAMES: ClassVar[Mapping[str, str]] = {}
+
+    broker_name: str
+
+
+@dataclass(slots=True)
+class WipeWritePermOfBrokerResponseHeader(CommandHeader):
+    """How many topics of the broker may not be written any more."""
+
+    wipe_topic_count: Int32
+
+
+@dataclass(slots=True)
+class AddWritePermOfBrokerResponseHeader(CommandHeader):
+    """How many topics of the broker may be read and written now."""
+
+    add_topic_count: Int32

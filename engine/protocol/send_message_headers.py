@@ -1,4 +1,4 @@
-"""Headers of sending: codes 10, 310, 320 and 36.
+"""Headers of sending: codes 10, 310, 320 and 36; of replies to requests: 324, 325 and 326.
 
 Code 10 spells its fields out; 310 and 320 (``SendMessageRequestHeaderV2``) use one letter each, because the header
 travels with every message: a producerGroup, b topic, c defaultTopic, d defaultTopicQueueNums, e queueId, f sysFlag,
@@ -112,6 +112,30 @@ class SendMessageResponseHeader(CommandHeader):
     queue_id: Int32
     queue_offset: Int64
     transaction_id: str | None = None
+
+
+@dataclass(slots=True)
+class ReplyMessageRequestHeader(CommandHeader):
+    """The broker hands a reply to the client that waits for it (code 326); the reply's body is the frame's.
+
+    As :class:`SendMessageRequestHeader`, and who replied from where and when: hosts are ``"ip:port"``.
+    ``store_timestamp`` is when the broker got the reply, in ms, whether or not it stores it.
+    """
+
+    producer_group: str
+    topic: str
+    default_topic: str
+    default_topic_queue_nums: Int32
+    queue_id: Int32
+    sys_flag: Int32
+    born_timestamp: Int64
+    flag: Int32
+    born_host: str
+    store_host: str
+    store_timestamp: Int64
+    properties: str | None = None
+    reconsume_times: Int32 | None = 0
+    unit_mode: bool | None = False
 
 
 @dataclass(slots=True)

@@ -32,6 +32,7 @@ class RemotingClient:
     :param serialize_type: how the headers of requests are written.
     :param close_on_timeout: close a connection on which a call timed out, so that the next one starts afresh
         (RocketMQ: ``com.rocketmq.remoting.client.closeSocketIfTimeout``, true).
+    :param request_hook: called with every request just before it is sent (RocketMQ: ``RPCHook.doBeforeRequest``).
     """
 
     def __init__(
@@ -42,12 +43,14 @@ class RemotingClient:
         language: LanguageCode = LanguageCode.PYTHON,
         serialize_type: SerializeType = SerializeType.JSON,
         close_on_timeout: bool = True,
+        request_hook: Callable[[RemotingCommand], None] | None = None,
     ) -> None:
         self._runtime = runtime
         self._name = name
         self._language = language
         self._serialize_type = serialize_type
         self._close_on_timeout = close_on_timeout
+        self._request_hook = request_hook
         self._channels: dict[str, Channel] = {}
         self._connecting: dict[str, asyncio.Task[Channel]] = {}
         self._closed_callbacks: list[Callable[[str, Channel], None]] = []
@@ -107,6 +110,8 @@ class RemotingClient:
     def _stamp(self, command: RemotingCommand) -> None:
         command.language = self._language
         command.serialize_type = self._serialize_type
+        if self._request_hook is not None:
+            self._request_hook(command)
 
     async def _channel(self, address: str, timeout_ms: int) -> Channel:
         if self._shut_down:

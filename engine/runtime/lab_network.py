@@ -2,7 +2,7 @@
 
 Every node has one address, ``10.0.0.N``; the ``host`` given to ``listen`` is not looked at. A connect may
 name the address, the node's name, or ``127.0.0.1`` for the node itself. Simplified against TCP: no loss
-that is repaired by sending again, no bandwidth, no half-closed connections.
+that is repaired by sending again, no half-closed connections; bandwidth only where it is asked for.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from engine.runtime.connection_limits import CONNECTIONS_LIMIT
 from engine.runtime.lab_actor import LabActor, LabNode
+from engine.runtime.lab_bandwidth import LabBandwidth
 from engine.runtime.lab_connection import LabConnection
-from engine.runtime.lab_link_fault import LinkFault, OutOfOrder, Parcel, ParcelKind
+from engine.runtime.lab_link_fault import LinkFault, OutOfOrder, Parcel, ParcelKind, Partition
 from engine.runtime.lab_loop import LabLoop
 from engine.runtime.port import AddressInUse, ConnectFailed, Connection, FrameHandler
 
@@ -72,11 +74,20 @@ class LabListener:
 class LabNetwork:
     """All hosts and links of one world."""
 
-    def __init__(self, loop: LabLoop, seed: int, latency_us: int = DEFAULT_LATENCY_US, jitter_us: int = 0) -> None:
+    def __init__(
+        self,
+        loop: LabLoop,
+        seed: int,
+        latency_us: int = DEFAULT_LATENCY_US,
+        jitter_us: int = 0,
+        bytes_per_s: int | None = None,
+    ) -> None:
         self.loop = loop
         self.latency_us = latency_us
         #: Up to so much is added to each parcel's latency, drawn from the world's seed.
         self.jitter_us = jitter_us
+        #: None: a frame arrives all at once, however long it is.
+        self.bandwidth = None if bytes_per_s is None else LabBandwidth(bytes_per_s)
         #: Latency of single directions: (source, target) -> microseconds.
         self.latencies_us: dict[tuple[str, str], int] = {}
         #: Asked in order about every parcel.
@@ -84,6 +95,8 @@ class LabNetwork:
         #: Each is told about every parcel that is handed to a link, and after how many microseconds its
         #: copies arrive (none: it is dropped).
         self.parcel_watchers: list[Callable[[Parcel, tuple[int, ...]], None]] = []
+        #: Each is told about every frame that a cut has lost on its way.
+        self.cut_watchers: list[Callable[[Parcel], None]] = []
         self._seed = seed
         self._random: random.Random | None = None
         self._hosts: dict[str, _Host] = {}
@@ -135,7 +148,10 @@ class LabNetwork:
         delays_us = self._delays_us(parcel, sender)
         for delay_us in delays_us:
             if receiver.node.alive:
-                self.loop.post(receiver.actor, receiver.context, label, delay_us, arrive, *arguments)
+                arrival = self.loop.post(receiver.actor, receiver.context, label, delay_us, arrive, *arguments)
+                if self.bandwidth is not None and kind is ParcelKind.FRAME and parcel.source != parcel.target:
+                    now_us = self.loop.schedule.now_us
+                    self.bandwidth.note(parcel, arrival, now_us, partial(sender.arrived, len(data)))
             elif self._hosts[receiver.node.name].answers:
                 # The machine is up but knows no such connection (any more): it says so.
                 reset_us = delay_us + self._latency_us(receiver.node.name, sender.node.name)
@@ -147,6 +163,8 @@ class LabNetwork:
         """How long each copy of ``parcel`` takes; on the connection of ``sender`` none overtakes another."""
         extra_us = self._extra_delays_us(parcel)
         latency_us = self._latency_us(parcel.source, parcel.target)
+        if self.bandwidth is not None and parcel.source != parcel.target:
+            latency_us += self.bandwidth.leaves_after_us(parcel, self.loop.schedule.now_us)
         keeps_order = sender is not None and not isinstance(extra_us, OutOfOrder)
         now_us = self.loop.schedule.now_us
         delays: list[int] = []
@@ -160,6 +178,13 @@ class LabNetwork:
         for watch in self.parcel_watchers:
             watch(parcel, delays_us)
         return delays_us
+
+    def cut(self, partition: Partition) -> None:
+        """``partition`` begins: frames of which not all bytes have left are lost."""
+        if self.bandwidth is not None:
+            for parcel in self.bandwidth.cut(partition, self.loop.schedule.now_us):
+                for watch in self.cut_watchers:
+                    watch(parcel)
 
     def _extra_delays_us(self, parcel: Parcel) -> tuple[int, ...]:
         for fault in self.faults:

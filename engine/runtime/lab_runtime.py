@@ -90,6 +90,7 @@ class LabWorld:
         *,
         latency_us: int = DEFAULT_LATENCY_US,
         jitter_us: int = 0,
+        bytes_per_s: int | None = None,
         journal_limit: int = JOURNAL_LIMIT,
         raise_failures: bool = True,
     ) -> None:
@@ -99,7 +100,7 @@ class LabWorld:
         self.raise_failures = raise_failures
         self.loop = LabLoop.new()
         self.journal = LabJournal(journal_limit)
-        self.network = LabNetwork(self.loop, seed, latency_us, jitter_us)
+        self.network = LabNetwork(self.loop, seed, latency_us, jitter_us, bytes_per_s)
         self.storages: dict[str, LabStorage] = {}
         self._runtimes: dict[str, LabRuntime] = {}
         self._spawned: list[LabTask[Any]] = []
@@ -213,6 +214,7 @@ class LabWorld:
         """Free the world: its unfinished coroutines are closed."""
         self.loop.close()
         self.network.parcel_watchers.clear()
+        self.network.cut_watchers.clear()
         self.network.faults.clear()
         self._spawned.clear()
 

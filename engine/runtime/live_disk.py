@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import shutil
+import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -107,6 +108,8 @@ class LiveDisk:
         try:
             full_path.parent.mkdir(parents=True, exist_ok=True)
             with open(temporary, "wb") as file:
+                if full_path.exists():  # who may read it stays as it was: it may hold secrets
+                    os.fchmod(file.fileno(), stat.S_IMODE(full_path.stat().st_mode))
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())

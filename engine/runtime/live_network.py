@@ -6,10 +6,14 @@ import asyncio
 import errno
 import logging
 import resource
+import socket
+import ssl
 from collections.abc import Callable
 
 from engine.runtime.connection_limits import CONNECTIONS_LIMIT, IDLE_TIMEOUT_MS, UNFINISHED_LIMIT_BYTES
 from engine.runtime.live_connection import LiveConnection, format_address
+from engine.runtime.live_tls import ClientTls, ServerTls
+from engine.runtime.live_tls_listener import TlsAcceptor
 from engine.runtime.port import AddressInUse, ConnectFailed, Connection, FrameHandler, RuntimeFault
 
 _log = logging.getLogger("glassmq.network")
@@ -21,6 +25,8 @@ _SWEEPS_PER_TIMEOUT = 4
 _CLOSE_GRACE_MS = 1_000
 #: File descriptors left for files and everything else.
 _RESERVED_DESCRIPTORS = 128
+#: Connections that the kernel holds for a listener that has not taken them yet.
+_BACKLOG = 1_024
 
 
 class _OpenConnections:
@@ -33,6 +39,9 @@ class _OpenConnections:
         self._sweep_timer: asyncio.TimerHandle | None = None
         self._emptied: asyncio.Future[None] | None = None
         self._unfinished_bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._connections)
 
     def opened(self, connection: LiveConnection) -> str | None:
         """Count a new connection; a text when there are too many."""
@@ -110,33 +119,88 @@ class LiveListener:
         await self._server.wait_closed()
 
 
-class LiveNetwork:
-    """See the module and the port."""
+class LiveTlsListener:
+    """A listening address at which connections may or must be encrypted."""
 
-    def __init__(self, idle_timeout_ms: int = IDLE_TIMEOUT_MS) -> None:
+    def __init__(self, acceptor: TlsAcceptor, connections: _OpenConnections) -> None:
+        self._acceptor = acceptor
+        self._connections = connections
+        self._address = format_address(acceptor.socket_address)
+
+    @property
+    def address(self) -> str:
+        """See the port."""
+        return self._address
+
+    async def close(self) -> None:
+        """See the port."""
+        await self._acceptor.close()
+        await self._connections.close()
+
+
+class LiveNetwork:
+    """See the module and the port.
+
+    ``server_tls`` encrypts what is accepted, ``client_tls`` what is connected to. Raises
+    :class:`~engine.runtime.live_tls.TlsUnusable` for certificates and keys that cannot be used.
+    """
+
+    def __init__(
+        self,
+        idle_timeout_ms: int = IDLE_TIMEOUT_MS,
+        server_tls: ServerTls | None = None,
+        client_tls: ClientTls | None = None,
+    ) -> None:
         self._idle_timeout_ms = idle_timeout_ms
         self._limit = min(CONNECTIONS_LIMIT, _descriptor_limit() - _RESERVED_DESCRIPTORS)
         self._connected = _OpenConnections(self._limit, idle_timeout_ms)
-        self._listeners: list[LiveListener] = []
+        self._listeners: list[LiveListener | LiveTlsListener] = []
+        self._server_tls = server_tls or ServerTls()
+        self._server_context = self._server_tls.context()
+        self._client_context = None if client_tls is None else client_tls.context()
 
-    async def listen(self, host: str, port: int, handler_factory: Callable[[], FrameHandler]) -> LiveListener:
+    async def listen(
+        self, host: str, port: int, handler_factory: Callable[[], FrameHandler]
+    ) -> LiveListener | LiveTlsListener:
         """See the port. Raises :class:`RuntimeFault` for addresses that this machine does not have."""
         connections = _OpenConnections(self._limit, self._idle_timeout_ms)
+
+        def make_connection() -> LiveConnection:
+            return LiveConnection(handler_factory(), connections.opened, connections.lost, connections.unfinished)
+
         try:
-            server = await asyncio.get_running_loop().create_server(
-                lambda: LiveConnection(handler_factory(), connections.opened, connections.lost, connections.unfinished),
-                host,
-                port,
-                reuse_address=True,
-                backlog=1_024,
-            )
+            if self._server_context is None:
+                server = await asyncio.get_running_loop().create_server(
+                    make_connection, host, port, reuse_address=True, backlog=_BACKLOG
+                )
+                listener: LiveListener | LiveTlsListener = LiveListener(server, connections)
+            else:
+                acceptor = await self._accept_tls(self._server_context, host, port, make_connection, connections)
+                listener = LiveTlsListener(acceptor, connections)
         except (OSError, OverflowError) as failure:
             if isinstance(failure, OSError) and failure.errno == errno.EADDRINUSE:
                 raise AddressInUse(f"{host}:{port} is in use already") from failure
             raise RuntimeFault(f"cannot listen at {host}:{port}: {_reason(failure)}") from failure
-        listener = LiveListener(server, connections)
         self._listeners.append(listener)
         return listener
+
+    async def _accept_tls(
+        self,
+        context: ssl.SSLContext,
+        host: str,
+        port: int,
+        make_connection: Callable[[], LiveConnection],
+        connections: _OpenConnections,
+    ) -> TlsAcceptor:
+        found = await asyncio.get_running_loop().getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        family, _, _, _, address = found[0]
+        listening = socket.create_server(address, family=family, backlog=_BACKLOG)
+        listening.setblocking(False)
+        mode = self._server_tls.mode
+        limit, timeout_ms = self._limit, self._idle_timeout_ms
+        return TlsAcceptor(listening, context, mode, make_connection, limit, connections.__len__, timeout_ms)
 
     async def connect(self, address: str, handler: FrameHandler, timeout_ms: int) -> Connection:
         """See the port."""
@@ -151,6 +215,7 @@ class LiveNetwork:
                     ),
                     host.strip("[]"),
                     int(port_text),
+                    ssl=self._client_context,
                 )
         except TimeoutError:
             raise ConnectFailed(f"cannot connect to {address}: no answer within {timeout_ms} ms") from None

@@ -15,17 +15,29 @@ from engine.runtime.live_clock import LiveClock
 from engine.runtime.live_disk import LiveDisk
 from engine.runtime.live_listener_calls import LiveListenerCalls
 from engine.runtime.live_network import LiveNetwork
+from engine.runtime.live_tls import ClientTls, ServerTls
 from engine.runtime.port import NodeIdentity
 
 
 class LiveRuntime:
-    """See the port. ``data_folder=None``: a node that keeps no files. ``seed`` makes its random choices repeatable."""
+    """See the port. ``data_folder=None``: a node that keeps no files. ``seed`` makes its random choices repeatable.
 
-    def __init__(self, node_name: str, data_folder: Path | None, seed: int | None = None) -> None:
-        """Raises :class:`DiskFault` when the data folder cannot be made or written."""
+    ``server_tls`` encrypts connections that the node accepts, ``client_tls`` those that it makes.
+    """
+
+    def __init__(
+        self,
+        node_name: str,
+        data_folder: Path | None,
+        seed: int | None = None,
+        *,
+        server_tls: ServerTls | None = None,
+        client_tls: ClientTls | None = None,
+    ) -> None:
+        """Raises :class:`DiskFault` when the data folder cannot be made or written, ``TlsUnusable``."""
         self.node_name = node_name
         self.clock = LiveClock()
-        self.network = LiveNetwork()
+        self.network = LiveNetwork(server_tls=server_tls, client_tls=client_tls)
         self.disk = LiveDisk(node_name, data_folder)
         self._seed = seed
         self._randoms: dict[str, random.Random] = {}

@@ -92,7 +92,7 @@ class CleanService:
                 used * 100,
             )
             files.remove_first(count)
-            self._follow(self._commit_log.min_offset)
+            self.follow_commit_log()
         return count
 
     def _is_hour_to_delete(self) -> bool:
@@ -112,8 +112,9 @@ class CleanService:
             count += 1
         return count
 
-    def _follow(self, min_offset: int) -> None:
-        """Let consume queues and index forget the messages before ``min_offset`` of the log."""
+    def follow_commit_log(self) -> None:
+        """Let consume queues and index forget the messages that the log has no more."""
+        min_offset = self._commit_log.min_offset
         for queue in tuple(self._consume_queues):
             queue.remove_expired_files(min_offset)
             queue.correct_min_offset(min_offset)

@@ -187,7 +187,12 @@ class CommitLog:
         body_sizes = [len(member[1]) for member in batch.members]
         properties_sizes = [len(member[2]) for member in batch.members]
         bodies_size, all_properties_size = sum(body_sizes), sum(properties_sizes)
-        self._check(batch.topic, max(body_sizes), max(properties_sizes))
+        try:
+            self._check(batch.topic, max(body_sizes), max(properties_sizes))
+        except MessageRefused:
+            for number, sizes in enumerate(zip(body_sizes, properties_sizes, strict=True)):
+                self._check(batch.topic, *sizes, whose=f"message {number} of the batch: ")
+            raise
         size = bodies_size + all_properties_size + envelope_size * len(batch.members)
         if size > self.max_batch_size:
             raise MessageRefused(
@@ -197,17 +202,17 @@ class CommitLog:
             )
         return size
 
-    def _check(self, topic: str, body_size: int, properties_size: int) -> None:
-        """Raises :class:`MessageRefused` when the message does not fit its layout."""
+    def _check(self, topic: str, body_size: int, properties_size: int, whose: str = "") -> None:
+        """Raises :class:`MessageRefused` when the message does not fit its layout. ``whose`` begins the remark."""
         if properties_size > PROPERTIES_MAX_BYTES:
             raise MessageRefused(
                 PutMessageStatus.PROPERTIES_SIZE_EXCEEDED,
-                f"the properties take {properties_size} bytes; allowed: {PROPERTIES_MAX_BYTES}",
+                f"{whose}the properties take {properties_size} bytes; allowed: {PROPERTIES_MAX_BYTES}",
             )
         if body_size > self._max_message_size:
             raise MessageRefused(
                 PutMessageStatus.MESSAGE_ILLEGAL,
-                f"the body takes {body_size} bytes; allowed: {self._max_message_size}",
+                f"{whose}the body takes {body_size} bytes; allowed: {self._max_message_size} (maxMessageSize)",
             )
         if not 0 < len(topic) <= TOPIC_MAX_LENGTH:
             raise MessageRefused(

@@ -12,11 +12,13 @@ from collections.abc import Iterator
 
 from engine.runtime.port import Disk
 from engine.store.consume_queue_entry import CONSUME_QUEUE_ENTRY, ENTRY_SIZE_BYTES, FILLER_ENTRY, FILLER_SIZE
+from engine.store.consume_queue_ext import ConsumeQueueExt, is_ext_address
 from engine.store.mapped_file import MappedFile
 from engine.store.mapped_file_queue import MappedFileQueue
 from engine.store.mapping_pool import MappingPool
 
-#: ``(commit-log offset, size, tags code)``
+#: ``(commit-log offset, size, tags code)``; with an extension the address of a unit may stand for the tags code, see
+#: :mod:`engine.store.consume_queue_ext`.
 Entry = tuple[int, int, int]
 
 _ENTRIES_PER_BLOCK = 4096
@@ -25,6 +27,7 @@ _ENTRIES_PER_BLOCK = 4096
 class ConsumeQueue:
     """One consume queue.
 
+    :param ext: where its filters' bit maps are; None unless ``enable_consume_queue_ext`` is set.
     :ivar next_offset: logical offset that the next message put into the log gets.
     :ivar max_offset: logical offset behind the last entry. Runs behind ``next_offset`` until the dispatcher has run.
     :ivar min_offset: logical offset of the first entry whose message the log still holds.
@@ -34,6 +37,7 @@ class ConsumeQueue:
     """
 
     __slots__ = (
+        "ext",
         "files",
         "flushed_offset",
         "last_store_timestamp",
@@ -45,13 +49,22 @@ class ConsumeQueue:
         "topic_block",
     )
 
-    def __init__(self, disk: Disk, pool: MappingPool, topic: str, queue_id: int, file_size: int) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        pool: MappingPool,
+        topic: str,
+        queue_id: int,
+        file_size: int,
+        ext: ConsumeQueueExt | None = None,
+    ) -> None:
         assert file_size % ENTRY_SIZE_BYTES == 0
         self.topic = topic
         self.queue_id = queue_id
         topic_bytes = topic.encode()
         self.topic_block = bytes((len(topic_bytes),)) + topic_bytes
         self.files = MappedFileQueue(disk, pool, f"consumequeue/{topic}/{queue_id}", file_size)
+        self.ext = ext
         self.next_offset = 0
         self.max_offset = 0
         self.min_offset = 0
@@ -139,6 +152,12 @@ class ConsumeQueue:
             # The tags code of the last entry may end with zeros: round up to whole entries.
             self.max_offset = -(-used_end // ENTRY_SIZE_BYTES)
         self.next_offset = self.flushed_offset = self.max_offset
+        if self.ext is not None:
+            remarks += self.ext.load()
+            for _, (_, _, tags_code) in self.entries_backward():
+                if is_ext_address(tags_code):
+                    self.ext.continue_behind(tags_code)
+                    break
         return remarks
 
     def correct_min_offset(self, commit_log_min_offset: int) -> None:
@@ -178,11 +197,15 @@ class ConsumeQueue:
     async def flush(self) -> None:
         """Make all entries durable. Raises ``DiskFault``."""
         end = self.max_offset
+        if self.ext is not None:
+            await self.ext.flush()  # first: a durable entry must not point to a unit that may get lost
         await self.files.flush(self.flushed_offset * ENTRY_SIZE_BYTES, end * ENTRY_SIZE_BYTES)
         self.flushed_offset = max(self.flushed_offset, min(end, self.max_offset))
 
     def flush_now(self) -> None:
         """As :meth:`flush`, but blocks."""
+        if self.ext is not None:
+            self.ext.flush_now()
         self.files.flush_now(self.flushed_offset * ENTRY_SIZE_BYTES, self.max_offset * ENTRY_SIZE_BYTES)
         self.flushed_offset = self.max_offset
 
@@ -194,7 +217,24 @@ class ConsumeQueue:
                 break
             count += 1
         self.files.remove_first(count)
+        if self.ext is not None and count:
+            for _, _, tags_code in self.entries(self.first_entry_offset, _ENTRIES_PER_BLOCK):
+                if is_ext_address(tags_code):
+                    self.ext.remove_before(tags_code)
+                    break
         return count
+
+    def remove_all(self) -> None:
+        """Delete all files; entries cannot be put any more."""
+        self.files.remove_all()
+        if self.ext is not None:
+            self.ext.files.remove_all()
+
+    def close(self) -> None:
+        """Unmap all files."""
+        self.files.close()
+        if self.ext is not None:
+            self.ext.files.close()
 
     def _is_expired(self, file: MappedFile, commit_log_min_offset: int) -> bool:
         end = file.end_offset // ENTRY_SIZE_BYTES

@@ -8,18 +8,25 @@ from engine.protocol.errors import IllegalName
 from engine.protocol.names import validate_topic
 from engine.runtime.port import Disk
 from engine.store.consume_queue import ConsumeQueue
+from engine.store.consume_queue_ext import FOLDER as EXT_FOLDER
+from engine.store.consume_queue_ext import ConsumeQueueExt
 from engine.store.mapping_pool import MappingPool
 
 FOLDER = "consumequeue"
 
 
 class ConsumeQueueTable:
-    """Finds a queue by topic and queue id."""
+    """Finds a queue by topic and queue id.
 
-    def __init__(self, disk: Disk, pool: MappingPool, file_size: int) -> None:
+    :param file_size: of a consume-queue file, bytes.
+    :param ext_file_size: of a file of a queue's extension; None: queues have none.
+    """
+
+    def __init__(self, disk: Disk, pool: MappingPool, file_size: int, ext_file_size: int | None = None) -> None:
         self._disk = disk
         self._pool = pool
         self._file_size = file_size
+        self._ext_file_size = ext_file_size
         self._queues: dict[str, dict[int, ConsumeQueue]] = {}
 
     def get(self, topic: str, queue_id: int) -> ConsumeQueue | None:
@@ -32,7 +39,10 @@ class ConsumeQueueTable:
         try:
             return self._queues[topic][queue_id]
         except KeyError:
-            queue = ConsumeQueue(self._disk, self._pool, topic, queue_id, self._file_size)
+            ext = None
+            if self._ext_file_size is not None:
+                ext = ConsumeQueueExt(self._disk, self._pool, topic, queue_id, self._ext_file_size)
+            queue = ConsumeQueue(self._disk, self._pool, topic, queue_id, self._file_size, ext)
             self._queues.setdefault(topic, {})[queue_id] = queue
             return queue
 
@@ -71,11 +81,13 @@ class ConsumeQueueTable:
         """Delete all queues of ``topic`` with their files. Returns how many there were."""
         queues = self._queues.pop(topic, {})
         for queue in queues.values():
-            queue.files.remove_all()
+            queue.remove_all()
         self._disk.remove(f"{FOLDER}/{topic}")
+        if self._ext_file_size is not None:
+            self._disk.remove(f"{EXT_FOLDER}/{topic}")
         return len(queues)
 
     def close(self) -> None:
         """Unmap all files."""
         for queue in self:
-            queue.files.close()
+            queue.close()

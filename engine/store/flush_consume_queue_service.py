@@ -6,6 +6,7 @@ Nothing is lost when it runs late: what is not durable here is written again fro
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 
@@ -52,6 +53,8 @@ class FlushConsumeQueueService:
         self._on_fault = on_fault
         self._last_thorough_ms = 0
         self._has_failed = False
+        #: Of two flushes of everything the later one must write its recovery point later.
+        self._flushing_everything = asyncio.Lock()
 
     def start(self, tasks: BackgroundTasks) -> None:
         """Begin flushing."""
@@ -66,7 +69,11 @@ class FlushConsumeQueueService:
         try:
             if is_thorough:
                 self._last_thorough_ms = self._clock.now_ms()
-                await self._flush_everything()
+                full = await self._flush_everything()
+                if full is not None:
+                    # Nothing was lost: an older point only means that a start has more to do. There may be room the
+                    # next time.
+                    _log.warning("the recovery point stays where it was: %s", full)
             else:
                 await self._flush_queues(self._config.flush_consume_queue_least_pages * PAGE_SIZE_BYTES)
         except DiskFault as fault:
@@ -80,7 +87,27 @@ class FlushConsumeQueueService:
             if queue.unflushed_bytes >= least_bytes:
                 await queue.flush()
 
-    async def _flush_everything(self) -> None:
+    async def flush_everything(self) -> None:
+        """Make all that is visible now durable and record it, as happens every 10 s. Raises ``DiskFault``, and
+        ``DiskFull`` when only the record could not be written: the broker goes on then.
+        """
+        if self._has_failed:
+            raise DiskFault("an earlier flush failed")
+        try:
+            full = await self._flush_everything()
+        except DiskFault as fault:
+            self._has_failed = True
+            self._on_fault(fault)
+            raise
+        if full is not None:
+            raise full
+
+    async def _flush_everything(self) -> DiskFull | None:
+        async with self._flushing_everything:
+            return await self._flush_and_record()
+
+    async def _flush_and_record(self) -> DiskFull | None:
+        """Returns why the recovery point stays where it was; None when it was written."""
         point = self._point_now(is_clean=False)
         log_timestamp = self._flush_service.flushed_store_timestamp
         queue_timestamp = self._commit_log.last_store_timestamp
@@ -99,9 +126,8 @@ class FlushConsumeQueueService:
         try:
             save_recovery_point(self._recovery_point_file, point)
         except DiskFull as fault:
-            # Nothing was lost: the file is replaced as a whole or not at all, and an older point only means that a
-            # start has more to do. There may be room the next time.
-            _log.warning("the recovery point stays where it was: %s", fault)
+            return fault  # the file is replaced as a whole or not at all
+        return None
 
     def _point_now(self, *, is_clean: bool) -> RecoveryPoint:
         index_files = self._index.files if self._index is not None else []

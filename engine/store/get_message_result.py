@@ -30,6 +30,7 @@ class GetMessageResult:
     :ivar message_count: messages in all buffers.
     :ivar size_bytes: bytes in all buffers.
     :ivar last_store_timestamp: when the last message found was stored, ms; 0 when none was found.
+    :ivar kept_back_count: messages that the filter did not let through.
     """
 
     status: GetMessageStatus
@@ -40,6 +41,7 @@ class GetMessageResult:
     message_count: int = 0
     size_bytes: int = 0
     last_store_timestamp: int = 0
+    kept_back_count: int = 0
 
 
 @dataclass(slots=True)

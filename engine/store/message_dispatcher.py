@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import DiskFault
 from engine.store.consume_queue_entry import CONSUME_QUEUE_ENTRY
+from engine.store.consume_queue_ext import ConsumeQueueExt, ConsumeQueueExtUnit
 from engine.store.consume_queue_table import ConsumeQueueTable
 from engine.store.dispatch_request import DispatchRequest, belongs_in_consume_queue
 from engine.store.index_service import IndexService
@@ -33,6 +34,7 @@ class MessageDispatcher:
 
     :param on_disk_fault: told when the disk takes no entries, and with None when it does again.
     :ivar dispatched_offset: everything before it is visible.
+    :ivar bit_map_of: makes the bit map that a message gets in the extension of its queue; None: it gets none.
     :ivar on_messages_arrived: gets every list of dispatched requests; wakes long polls.
     :ivar listeners: get every list of dispatched requests; for whoever watches.
     """
@@ -52,6 +54,7 @@ class MessageDispatcher:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._context: contextvars.Context | None = None
         self.dispatched_offset = 0
+        self.bit_map_of: Callable[[DispatchRequest], bytes] | None = None
         self.on_messages_arrived: MessagesArrived | None = None
         self.listeners: list[Callable[[Sequence[DispatchRequest]], None]] = []
 
@@ -144,13 +147,23 @@ class MessageDispatcher:
         queue = self._consume_queues.get_or_create(topic, queue_id)
         first = requests[0].queue_offset
         pack = CONSUME_QUEUE_ENTRY.pack
-        entries = [pack(offset, size, tags_code) for _, _, _, offset, size, tags_code, _, _, _, _ in requests]
+        if queue.ext is None:
+            entries = [pack(offset, size, tags_code) for _, _, _, offset, size, tags_code, _, _, _, _ in requests]
+        else:
+            entries = [
+                pack(request.commit_log_offset, request.size_bytes, self._put_unit(queue.ext, request))
+                for request in requests
+            ]
         if len(requests) == requests[-1].queue_offset - first + 1:
             queue.put_entries(first, b"".join(entries))
         else:
             for request, entry in zip(requests, entries, strict=True):
                 queue.put_entries(request.queue_offset, entry)
         queue.last_store_timestamp = requests[-1].store_timestamp
+
+    def _put_unit(self, ext: ConsumeQueueExt, request: DispatchRequest) -> int:
+        bit_map = self.bit_map_of(request) if self.bit_map_of is not None else b""
+        return ext.put(ConsumeQueueExtUnit(request.tags_code, request.store_timestamp, bit_map))
 
     def _tell(self, requests: Sequence[DispatchRequest]) -> None:
         if self.on_messages_arrived is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from engine.store.consume_queue_ext import ConsumeQueueExtUnit
+
 
 class MessageFilter(Protocol):
     """Asked in two steps, because the first needs no look into the message."""
@@ -13,8 +15,8 @@ class MessageFilter(Protocol):
         """False when the tags code decides alone: the messages then need not be taken apart."""
         ...
 
-    def matches_consume_queue(self, tags_code: int) -> bool:
-        """True when the message may be wanted, judged by its tags code alone."""
+    def matches_consume_queue(self, tags_code: int, unit: ConsumeQueueExtUnit | None) -> bool:
+        """True when the message may be wanted, judged by its tags code, and by its unit where there is one."""
         ...
 
     def matches_commit_log(self, record: bytes) -> bool:

@@ -10,12 +10,13 @@ from engine.protocol.message_codec import decode_stored_message
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import ConsumeQueue, Entry
 from engine.store.consume_queue_entry import ENTRY_SIZE_BYTES, FILLER_SIZE
+from engine.store.consume_queue_ext import ConsumeQueueExtUnit, is_ext_address
 from engine.store.consume_queue_table import ConsumeQueueTable
 from engine.store.get_message_result import GetMessageResult, GetMessageStatus, QueryMessageResult
 from engine.store.index_service import IndexService
 from engine.store.message_filter import MessageFilter
 from engine.store.store_config import MessageStoreConfig
-from engine.store.stored_record import is_record_at, store_timestamp_of
+from engine.store.stored_record import is_record_at, parse_record, store_timestamp_of
 
 #: Between two messages of a queue lie those of other queues. So much is rather read with them than left out by a
 #: second read: copying it takes less time than another call.
@@ -48,7 +49,7 @@ class MessageReader:
             return GetMessageResult(GetMessageStatus.NO_MATCHED_LOGIC_QUEUE, 0, 0, 0)
         min_offset, max_offset = queue.min_offset, queue.max_offset
         if min_offset <= offset < max_offset:
-            return _Collector(self._config, self._commit_log, queue, max_messages, message_filter).collect(offset)
+            return _Collector(self, self._config, self._commit_log, queue, max_messages, message_filter).collect(offset)
         if max_offset == 0:
             status, next_offset = GetMessageStatus.NO_MESSAGE_IN_QUEUE, 0
         elif offset < min_offset:
@@ -107,6 +108,27 @@ class MessageReader:
         commit_log_offset, size, _ = entry
         return None if size == FILLER_SIZE else self._commit_log.read_record(commit_log_offset, size)
 
+    # --- what an entry says of its tags ------------------------------------------------------------------------------
+
+    def tags_of(self, queue: ConsumeQueue, entry: Entry) -> tuple[int, ConsumeQueueExtUnit | None]:
+        """The tags code of ``entry`` and the unit it points to. Where the unit is lost, the message says its tags."""
+        commit_log_offset, size, tags_code = entry
+        if not is_ext_address(tags_code):
+            return tags_code, None
+        unit = queue.ext.get(tags_code) if queue.ext is not None else None
+        if unit is not None:
+            return unit.tags_code, unit
+        record = self._commit_log.read_record(commit_log_offset, size)
+        request = parse_record(record, 0, commit_log_offset, self._config.delay_levels_ms) if record else None
+        return request.tags_code if request is not None else 0, None
+
+    def consume_queue_entries(self, queue: ConsumeQueue, start: int, count: int) -> list[Entry]:
+        """See :meth:`engine.store.message_store.MessageStore.consume_queue_entries`."""
+        entries = queue.entries(start, count)
+        if any(is_ext_address(tags_code) for _, _, tags_code in entries):
+            return [(entry[0], entry[1], self.tags_of(queue, entry)[0]) for entry in entries]
+        return entries
+
     # --- by place and by key -----------------------------------------------------------------------------------------
 
     def message_at(self, commit_log_offset: int) -> MessageExt | None:
@@ -150,12 +172,14 @@ class _Collector:
 
     def __init__(
         self,
+        reader: MessageReader,
         config: MessageStoreConfig,
         commit_log: CommitLog,
         queue: ConsumeQueue,
         max_messages: int,
         message_filter: MessageFilter | None,
     ) -> None:
+        self._reader = reader
         self._config = config
         self._commit_log = commit_log
         self._queue = queue
@@ -164,6 +188,7 @@ class _Collector:
         self._buffers: list[bytes] = []
         self._count = 0
         self._size = 0
+        self._kept_back = 0
         self._last_record: tuple[bytes, int] | None = None
 
     def collect(self, offset: int) -> GetMessageResult:
@@ -191,6 +216,7 @@ class _Collector:
             self._count,
             self._size,
             last_ms,
+            self._kept_back,
         )
 
     def _take(self, entries: list[Entry]) -> int:
@@ -201,17 +227,21 @@ class _Collector:
         max_count, max_bytes = self._limits(entries)
         done = len(entries)
         for index, entry in enumerate(entries):
-            commit_log_offset, size, tags_code = entry
-            if size == FILLER_SIZE or (
-                message_filter is not None and not message_filter.matches_consume_queue(tags_code)
-            ):
+            commit_log_offset, size, _ = entry
+            if size == FILLER_SIZE:
+                continue
+            if message_filter is not None and not self._may_match(message_filter, entry):
+                self._kept_back += 1
                 continue
             if taken and (taken >= max_count or taken_bytes + size > max_bytes):
                 done = index
                 break
             if message_filter is not None and message_filter.reads_message:
                 record = self._commit_log.read_record(commit_log_offset, size)
-                if record is None or not message_filter.matches_commit_log(record):
+                if record is None:
+                    continue
+                if not message_filter.matches_commit_log(record):
+                    self._kept_back += 1
                     continue
                 self._add(record, 1, 0)
             else:
@@ -220,6 +250,12 @@ class _Collector:
             taken_bytes += size
         self._read(wanted)
         return done
+
+    def _may_match(self, message_filter: MessageFilter, entry: Entry) -> bool:
+        tags_code, unit = entry[2], None
+        if is_ext_address(tags_code):
+            tags_code, unit = self._reader.tags_of(self._queue, entry)
+        return message_filter.matches_consume_queue(tags_code, unit)
 
     def _limits(self, entries: list[Entry]) -> tuple[int, int]:
         config = self._config

@@ -4,7 +4,7 @@
                        |                             |
                   flush service              flush service, recovery point, checkpoint
 
-Simplified: no slaves, no consume-queue extension file, no write buffers outside the page cache.
+Simplified: no slaves, no write buffers outside the page cache.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from engine.store.commit_log import CommitLog, MessageRefused
 from engine.store.commit_log_flush_service import CommitLogFlushService
 from engine.store.config_file import ConfigFile
 from engine.store.consume_queue import ConsumeQueue, Entry
+from engine.store.consume_queue_ext import ConsumeQueueExtUnit
 from engine.store.consume_queue_table import ConsumeQueueTable
 from engine.store.dispatch_request import DispatchRequest
 from engine.store.flush_consume_queue_service import FlushConsumeQueueService
@@ -44,6 +45,9 @@ from engine.store.store_recovery import ABORT_PATH, StoreRecovery
 
 _log = logging.getLogger("glassmq.store")
 
+#: A round deletes at most 10 files (``MAX_MANUAL_DELETE_FILE_TIMES`` of ``CleanCommitLogService``).
+_DELETION_ROUNDS = 20
+
 
 class MessageStore:
     """Use: ``load()``, ``start()``, put and get, ``await shutdown()``. After that the object is of no use any more."""
@@ -58,7 +62,8 @@ class MessageStore:
         self._lock: FolderLock | None = None
         self._is_loaded = False
         pool = MappingPool(config.max_mapped_files)
-        self._table = ConsumeQueueTable(disk, pool, config.mapped_file_size_consume_queue)
+        ext_file_size = config.mapped_file_size_consume_queue_ext if config.enable_consume_queue_ext else None
+        self._table = ConsumeQueueTable(disk, pool, config.mapped_file_size_consume_queue, ext_file_size)
         self._index = (
             IndexService(disk, pool, clock, config.max_hash_slot_num, config.max_index_num)
             if config.message_index_enable
@@ -289,7 +294,18 @@ class MessageStore:
     def consume_queue_entries(self, topic: str, queue_id: int, start: int, count: int) -> list[Entry]:
         """``(commit-log offset, size, tags code)`` of at most ``count`` entries from logical offset ``start`` on."""
         queue = self._table.get(topic, queue_id)
-        return queue.entries(start, count) if queue is not None else []
+        return self._reader.consume_queue_entries(queue, start, count) if queue is not None else []
+
+    def consume_queue_units(
+        self, topic: str, queue_id: int, start: int, count: int
+    ) -> list[tuple[Entry, ConsumeQueueExtUnit | None]]:
+        """The same entries as they are written: an entry may hold an address instead of its tags code, and comes with
+        the unit that lies there; None where none does.
+        """
+        queue = self._table.get(topic, queue_id)
+        entries = queue.entries(start, count) if queue is not None else []
+        ext = queue.ext if queue is not None else None
+        return [(entry, ext.get(entry[2]) if ext is not None else None) for entry in entries]
 
     @property
     def commit_log_min_offset(self) -> int:
@@ -340,6 +356,28 @@ class MessageStore:
         """
         self.dispatcher.drain()
         return self._table.remove_topic(topic)
+
+    async def make_deletions_last(self) -> None:
+        """Write a recovery point. A crash before it may bring queues back that :meth:`delete_topic` removed, because
+        the log still has their messages; one after it cannot. Raises ``DiskFault``.
+        """
+        if self._queue_flush_service is not None:
+            await self._queue_flush_service.flush_everything()
+
+    def delete_expired_commit_log(self) -> int:
+        """Delete commit-log files that are older than the retention time, whatever the hour. Returns how many."""
+        count = 0
+        for _ in range(_DELETION_ROUNDS):
+            self.clean_service.is_delete_demanded = True
+            deleted = self.clean_service.clean()
+            count += deleted
+            if not deleted:
+                break
+        return count
+
+    def delete_expired_consume_queues(self) -> None:
+        """Delete the files of consume queues and index all of whose messages have left the commit log."""
+        self.clean_service.follow_commit_log()
 
     # --- faults ------------------------------------------------------------------------------------------------------
 

@@ -44,6 +44,10 @@ class MessageStoreConfig:
     #: small one starts faster.
     max_index_num: int = 200_000
     message_index_enable: bool = True
+    #: Keep a bit map per message for filters by expression (``enableCalcFilterBitMap`` fills it).
+    enable_consume_queue_ext: bool = False
+    #: RocketMQ 48 MiB. A start walks through the last file of every queue.
+    mapped_file_size_consume_queue_ext: int = _MEBIBYTE
 
     # --- flush -------------------------------------------------------------------------------------------------------
     flush_disk_type: FlushDiskType = FlushDiskType.ASYNC_FLUSH
@@ -121,6 +125,11 @@ class MessageStoreConfig:
             raise ValueError(
                 f"mapped_file_size_consume_queue_entries is {self.mapped_file_size_consume_queue_entries}; "
                 f"it must be at most {FILE_MAX_BYTES // ENTRY_SIZE_BYTES}"
+            )
+        if not 4_096 <= self.mapped_file_size_consume_queue_ext <= FILE_MAX_BYTES:
+            raise ValueError(
+                f"mapped_file_size_consume_queue_ext is {self.mapped_file_size_consume_queue_ext}; "
+                f"it must be 4096 to {FILE_MAX_BYTES} bytes"
             )
         if self.max_index_num < 2:
             raise ValueError(f"max_index_num is {self.max_index_num}; it must be at least 2 (number 0 means 'none')")

@@ -23,6 +23,8 @@ checkpoint missing, damaged, or from the future   RocketMQ trusts its times and 
                                                   decide; the times are only checked and renewed.
 damage in the middle of the log                   RocketMQ cuts the log there. Here only what is damaged is left out,
                                                   and its logical offsets get filler entries.
+a topic deleted and made again before the crash   Its old messages come back and hide the new ones, which have the same
+                                                  offsets. Here of two messages of one place the later one counts.
 a queue all of whose messages have expired        A rebuild would start it at offset 0 again and consumers would skip
                                                   its next messages; its old max offset is kept.
 commit-log file of another size                   RocketMQ refuses to start. Here every file has its own size.
@@ -239,12 +241,26 @@ class StoreRecovery:
         return number
 
     def _dispatch(self, batch: list[DispatchRequest]) -> None:
-        missing = [request for request in batch if self._lacks_entry(request)]
+        missing: list[DispatchRequest] = []
+        newest: dict[_QueueKey, int] = {}
+        for request in batch:
+            key = (request.topic, request.queue_id)
+            if request.queue_offset <= newest.get(key, -1):
+                # What is known of the queue must be in it before the two messages of one place are compared.
+                self._put_entries(missing)
+                missing.clear()
+                newest.clear()
+            if self._lacks_entry(request):
+                missing.append(request)
+                newest[key] = request.queue_offset
+        self._put_entries(missing)
+        if self._index is not None:
+            self._index.put(batch)
+
+    def _put_entries(self, missing: list[DispatchRequest]) -> None:
         self._report.messages_dispatched += len(missing)
         if missing:
             self._dispatcher.put_consume_queue_entries(missing)
-        if self._index is not None:
-            self._index.put(batch)
 
     def _lacks_entry(self, request: DispatchRequest) -> bool:
         if not belongs_in_consume_queue(request.sys_flag):
@@ -253,7 +269,20 @@ class StoreRecovery:
         if request.commit_log_offset < self._dispatched_before and key not in self._damaged_queues:
             # Its entry is known to be durable; or its topic was deleted, and then it must not come back.
             return False
-        return request.queue_offset >= self._consume_queues.get_or_create(*key).max_offset
+        queue = self._consume_queues.get_or_create(*key)
+        if request.queue_offset < queue.max_offset and self._began_anew(queue, request):
+            queue.files.remove_all()
+            queue.clear_from(0)
+            self._lengths_before[key] = (0, 0)
+            self._rebuilt.pop(key, None)
+        return request.queue_offset >= queue.max_offset
+
+    def _began_anew(self, queue: ConsumeQueue, request: DispatchRequest) -> bool:
+        """Whether the place of ``request`` is taken by an older message: its topic was deleted and made again, and a
+        crash came before the recovery point that says so. All that ``queue`` holds is of the deleted topic then.
+        """
+        entry = queue.entry(request.queue_offset)
+        return entry is not None and entry[1] != FILLER_SIZE and entry[0] < request.commit_log_offset
 
     def _leave_out(self, start: int, end: int) -> None:
         """Put fillers where entries point into a damaged range of the log."""

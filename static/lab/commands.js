@@ -24,8 +24,8 @@ const STATES = {
   "pause-node": ["running"], "clock-skew": ["running", "paused", "crashed"],
 };
 const ROLES = { broker: ["broker"], "broker or bank": ["broker"], consumer: ["consumer"], node: ["broker", "consumer", "producer", "name_server", "transaction_coordinator", "transaction_manager", "resource_manager"] };
-/** Said better by another one of the list, or has a place of its own: the half messages of a broker's card. */
-const ELSEWHERE = ["setting", "commit-half", "rollback-half", "resume-half"];
+/** Said better by another one of the list, or has a place of its own: the half messages and the dead letters of a broker's card. */
+const ELSEWHERE = ["setting", "commit-half", "rollback-half", "resume-half", "resend-dead-letter"];
 
 /** Kinds for the menu of one node. */
 export function kindsForNode(name) {

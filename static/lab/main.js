@@ -8,7 +8,9 @@ import { labData } from "./commands.js";
 import { listenToKeys } from "./keys.js";
 import { Actors } from "./panels/actors.js";
 import { Banner, Notice } from "./panels/banner.js";
+import { Compare } from "./panels/compare.js";
 import { Controls } from "./panels/controls.js";
+import { DeadLettersDialog } from "./panels/dead_letters.js";
 import { Dock, shape } from "./panels/dock.js";
 import { Explorer } from "./panels/explorer.js";
 import { Faults, NodeFaults } from "./panels/faults.js";
@@ -18,7 +20,9 @@ import { HalfDialog } from "./panels/half_dialog.js";
 import { Choices, Connection, Title } from "./panels/header.js";
 import { Invariants } from "./panels/invariants.js";
 import { KeyMap } from "./panels/key_map.js";
+import { Life } from "./panels/life.js";
 import { Log } from "./panels/log.js";
+import { Backlog } from "./panels/backlog.js";
 import { Money } from "./panels/money.js";
 import { RecordDialog } from "./panels/record_dialog.js";
 import { Sequence } from "./panels/sequence.js";
@@ -33,7 +37,7 @@ import { openRecording } from "./source_recording.js";
 import { openSocket } from "./source_socket.js";
 import { loaded, view } from "./view.js";
 
-const PANELS = { source: SourceView, invariants: Invariants, timers: Timers, actors: Actors, faults: Faults, settings: Settings, sequence: Sequence, log: Log, frames: Frames, explorer: Explorer, money: Money, xa: TwoPhaseCommit };
+const PANELS = { source: SourceView, invariants: Invariants, timers: Timers, actors: Actors, faults: Faults, settings: Settings, sequence: Sequence, log: Log, frames: Frames, explorer: Explorer, backlog: Backlog, compare: Compare, life: Life, money: Money, xa: TwoPhaseCommit };
 
 function Page() {
   useEffect(() => void (document.documentElement.dataset.labShape = shape.value), [shape.value]);
@@ -41,7 +45,7 @@ function Page() {
   return html`<div class="lab" data-shape=${shape.value}><${Controls} /><${Banner} />
     ${loaded.value ? html`<${Stage} />` : html`<p class="loading">${t("live.waiting")}</p>`}
     <${Dock} place="bottom" panels=${PANELS} />${shape.value !== "narrow" && html`<${Dock} place="side" panels=${PANELS} />`}</div>
-    <${NodeFaults} /><${HalfDialog} /><${FrameDialog} /><${RecordDialog} /><${SettingDialog} /><${KeyMap} /><${Notice} />`;
+    <${NodeFaults} /><${HalfDialog} /><${DeadLettersDialog} /><${FrameDialog} /><${RecordDialog} /><${SettingDialog} /><${KeyMap} /><${Notice} />`;
 }
 
 if (labData.recording) useSource(openRecording(labData.recording));

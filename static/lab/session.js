@@ -17,6 +17,8 @@ export const messageDetails = (broker, message) => source.message(broker, messag
 /** Entries of the journal: those behind a number; those that fit a filter; what happened in a stretch of time. */
 export const fetchEntries = (after, count) => source.entries(after, count);
 export const searchEntries = (wanted) => source.search(wanted);
+/** Messages whose key contains a text, with their lives: also those that the view leaves out. */
+export const findLives = (text) => source.lives(text);
 export const fetchWindow = (leftUs, rightUs) => source.window(leftUs, rightUs);
 export const sourceFile = (file) => source.sourceFile(file);
 /** Opens the run of a link anew, in place of this one. */

@@ -81,6 +81,7 @@ export function openSocket(request, onRefused = () => {}) {
     frame: (id) => fetched(`${worldPath()}/frames/${encodeURIComponent(id)}`),
     entries: (after, count) => fetched(`${worldPath()}/journal?${new URLSearchParams({ after, count })}`),
     search: (wanted) => fetched(`${worldPath()}/journal?${new URLSearchParams(wanted)}`),
+    lives: (contains) => fetched(`${worldPath()}/lives?${new URLSearchParams({ contains })}`).then(({ messages }) => messages),
     window: (leftUs, rightUs) => fetched(`${worldPath()}/window?${new URLSearchParams({ left_us: leftUs, right_us: rightUs })}`),
     record: (broker, { offset }) => fetched(`${worldPath()}/records/${encodeURIComponent(broker)}/${offset}`),
     message: (broker, { topic, queue_id: queueId, queue_offset: offset }) => fetched(`${worldPath()}/records/${[broker, topic, queueId, offset].map(encodeURIComponent).join("/")}`),

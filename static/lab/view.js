@@ -9,7 +9,7 @@ import { groupMark, topicMark } from "../common/palette.js";
 const EMPTY_VIEW = {
   world: {}, scenario: "", title: "", about: "", duration_us: 0, busy: null, stopped_by: null, commands: [], failures: [], forked_from: null, time_total_us: 0,
   seed: 0, event: 0, events_total: 0, time_us: 0, playing: false, speed: 1, in_past: false, is_over: false,
-  nodes: {}, frames: [], timers: [], actors: [], next: null, invariants: [], faults: [], settings: [], link: "", money: null, xa: null,
+  nodes: {}, frames: [], timers: [], actors: [], next: null, invariants: [], faults: [], settings: [], link: "", backlog: null, life: null, money: null, xa: null,
 };
 
 /** The last entries of the journal that this page keeps; the run itself keeps them all. */
@@ -200,6 +200,8 @@ export const openSetting = signal(null);
 export const openFaults = signal(null);
 /** { broker, message } of the half message that is decided by hand, or null. */
 export const openHalf = signal(null);
+/** { broker, group } whose dead letters are listed, or null. */
+export const openDeadLetters = signal(null);
 /** A message that the pointer or the focus is on (its key), to mark it everywhere; or null. */
 export const pointedKey = signal(null);
 

@@ -8,6 +8,7 @@ import { listenToKeys } from "../lab/keys.js";
 import { Actors } from "../lab/panels/actors.js";
 import { Banner, Notice } from "../lab/panels/banner.js";
 import { Controls } from "../lab/panels/controls.js";
+import { DeadLettersDialog } from "../lab/panels/dead_letters.js";
 import { Dock } from "../lab/panels/dock.js";
 import { Explorer } from "../lab/panels/explorer.js";
 import { Faults, NodeFaults } from "../lab/panels/faults.js";
@@ -17,7 +18,9 @@ import { HalfDialog } from "../lab/panels/half_dialog.js";
 import { Connection } from "../lab/panels/header.js";
 import { Invariants } from "../lab/panels/invariants.js";
 import { KeyMap } from "../lab/panels/key_map.js";
+import { Life } from "../lab/panels/life.js";
 import { Log } from "../lab/panels/log.js";
+import { Backlog } from "../lab/panels/backlog.js";
 import { Money } from "../lab/panels/money.js";
 import { RecordDialog } from "../lab/panels/record_dialog.js";
 import { SettingDialog } from "../lab/panels/settings.js";
@@ -35,7 +38,7 @@ import { LessonPanel } from "./panel.js";
 import { replaying } from "./replay.js";
 import { openWorld } from "./world.js";
 
-const PANELS = { sequence: Sequence, money: Money, xa: TwoPhaseCommit, source: SourceView, log: Log, frames: Frames, timers: Timers, invariants: Invariants, actors: Actors, faults: Faults, settings: Settings, explorer: Explorer };
+const PANELS = { sequence: Sequence, life: Life, money: Money, xa: TwoPhaseCommit, source: SourceView, log: Log, backlog: Backlog, frames: Frames, timers: Timers, invariants: Invariants, actors: Actors, faults: Faults, settings: Settings, explorer: Explorer };
 
 function Page() {
   useEffect(() => view.subscribe(({ playing }) => (document.documentElement.dataset.playing = playing ? "yes" : "no")), []);
@@ -44,7 +47,7 @@ function Page() {
     <div class="lab lesson-lab"><${Controls} /><${Banner} />
     ${loaded.value ? html`<${Stage} />` : html`<p class="loading">${t("live.waiting")}</p>`}
     <${Dock} place="bottom" groups=${[Object.keys(PANELS)]} panels=${PANELS} /></div></div>
-    <${NodeFaults} /><${HalfDialog} /><${FrameDialog} /><${RecordDialog} /><${SettingDialog} /><${KeyMap} /><${Notice} />`;
+    <${NodeFaults} /><${HalfDialog} /><${DeadLettersDialog} /><${FrameDialog} /><${RecordDialog} /><${SettingDialog} /><${KeyMap} /><${Notice} />`;
 }
 
 openWorld();

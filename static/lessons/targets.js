@@ -26,6 +26,8 @@ export const TARGETS = {
   "consuming-tree": (consumer, queue) => treeOf(consumer, queue, "consumingMsgOrderlyTreeMap"),
   lock: (broker, group, queue) => inNode(broker, `[data-lock="${CSS.escape(`${group} ${queue}`)}"]`),
   listener: (consumer) => inNode(consumer, ".listener-calls"),
+  filter: (consumer) => inNode(consumer, "[data-part=filter]"),
+  "delay-levels": (broker) => inNode(broker, "[data-part=delay-levels]"),
   "half-messages": (broker) => inNode(broker, "[data-part=half-messages]"),
   "local-transactions": (producer) => inNode(producer, "[data-part=local-transactions]"),
   bank: (node) => inNode(node, "[data-part=bank]"),

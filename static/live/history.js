@@ -1,10 +1,11 @@
-// The last ten minutes of rates, one entry per second, as columns: the form that uPlot draws without conversion.
+// The last ten minutes of rates, one entry per second, as columns: the form that uPlot draws without conversion. The backlog is known
+// for the seconds only in which somebody watched: the broker keeps rates, not this.
 
 export const HISTORY_SECONDS = 600;
 
 const SERIES = [
   "in_messages", "out_messages", "in_bytes", "out_bytes",
-  "put_p50_us", "put_p99_us", "deliver_p50_ms", "deliver_p99_ms",
+  "put_p50_us", "put_p99_us", "deliver_p50_ms", "deliver_p99_ms", "backlog",
 ];
 
 export const EMPTY_HISTORY = Object.fromEntries([["seconds", []], ...SERIES.map((name) => [name, []])]);

@@ -6,6 +6,8 @@ import { Inspector } from "./inspector/inspector.js";
 import { QueueEntries } from "./inspector/queue_entries.js";
 import { listenToKeys } from "./keys.js";
 import { ConnectionState, Controls, Sections } from "./panels/header.js";
+import { DeadLetters } from "./panels/dead_letters.js";
+import { DelayLevels } from "./panels/delay_levels.js";
 import { Groups } from "./panels/groups.js";
 import { KeyMap } from "./panels/key_map.js";
 import { Log } from "./panels/log.js";
@@ -21,7 +23,7 @@ import { receive } from "./view.js";
 const stream = openStream(receive);
 
 function Page() {
-  return html`<${Metrics} /><${Stage} /><${Records} /><${Search} /><${Groups} /><${Transactions} /><${Plots} /><${Log} />
+  return html`<${Metrics} /><${Stage} /><${Records} /><${Search} /><${Groups} /><${Transactions} /><${DelayLevels} /><${DeadLetters} /><${Plots} /><${Log} />
     <${QueueEntries} /><${Inspector} /><${KeyMap} />`;
 }
 

@@ -6,7 +6,7 @@ import { recallMarks } from "../common/palette.js";
 import { EMPTY_HISTORY, historyOf, withSecond } from "./history.js";
 
 const EMPTY_STATE = {
-  cluster: {}, connections: {}, topics: {}, groups: {}, locks: {}, transactions: null, rates: {}, log: [],
+  cluster: {}, connections: {}, topics: {}, groups: {}, locks: {}, transactions: null, delay_levels: null, rates: {}, log: [],
   commit_log: { min_offset: 0, max_offset: 0, flushed_offset: 0, dispatched_offset: 0, file_count: 0, tail: [] },
   omitted: {},
 };

@@ -250,6 +250,37 @@ def test_the_tools_send_list_show_and_consume(server):
     assert output.count("cli_topic") == 4
 
 
+def test_consuming_by_sql_needs_the_brokers_setting(server):
+    tool(server, "send", "no_sql", "x")
+    code, _, errors = tool(server, "consume", "no_sql", "--group", "by_sql", "--sql", "age > 5", "--count", "1")
+    assert code == 1
+    assert "enablePropertyFilter=false" in errors
+
+
+def test_messages_with_properties_are_consumed_by_sql(tmp_path):
+    with GlassProcess(tmp_path / "data", "--broker-setting", "enablePropertyFilter=true") as server:
+        for age in (7, 3):
+            tool(server, "send", "people", f"age {age}", "--property", f"age={age}")
+        _, output, _ = tool(server, "consume", "people", "--group", "young", "--sql", "age < 5", "--count", "1")
+        assert output.splitlines()[0].endswith("age 3")
+        code, _, errors = tool(server, "consume", "people", "--group", "wrong", "--sql", "age betwen 0", "--count", "1")
+        assert code == 1
+        assert "  age betwen 0\n      ^" in errors
+
+
+def test_a_batch_goes_in_one_request_and_what_is_left_over_too(server):
+    code, output, _ = tool(server, "send", "in_batches", "body {n}", "--count", "10", "--batch", "4", "--key", "k")
+    assert code == 0
+    assert [line.split("  ")[-1].split(" ", 4)[-1] for line in output.splitlines()[:3]] == [
+        "0 to 3, one request",
+        "0 to 3, one request",
+        "0 to 1, one request",
+    ]
+    assert output.splitlines()[3].startswith("10 sent in")
+    _, output, _ = tool(server, "consume", "in_batches", "--group", "of_batches", "--count", "10")
+    assert sorted(line.split("  ")[-1] for line in output.splitlines()) == [f"body {number}" for number in range(10)]
+
+
 def test_messages_beyond_the_count_stay_unconsumed_and_come_first_the_next_time(server):
     assert tool(server, "send", "counted", "body {n}", "--count", "12", "--quiet")[0] == 0
     code, first, _ = tool(server, "consume", "counted", "--group", "counting", "--count", "3")
@@ -349,8 +380,10 @@ def test_consume_ends_when_nobody_reads_its_output(server):
         (("message", "0" * 32, "--topic", "no_such_topic"), ("there is no topic 'no_such_topic'",)),
         (("send", "t", "x", "--tag", "a || b"), ("--tag", "'a || b'", "one tag")),
         (("send", "t", "x", "--tag", " a"), ("--tag", "' a'", "blanks")),
+        (("send", "t", "x", "--batch", "2", "--count", "2", "--delay-level", "3"), ("message 0 has delay level 3",)),
         (("consume", "t", "--group", "g", "--expression", "a ||"), ("'a ||'", "empty tag")),
         (("consume", "t"), ("--group",)),
+        (("consume", "t", "--group", "g", "--sql", "a > 1", "--expression", "b"), ("--sql and --expression exclude",)),
         (("consume", "t", "--group", "bad group"), ("bad group",)),
     ],
 )

@@ -291,3 +291,36 @@ def test_a_broker_that_hides_its_op_queue_as_rocketmq_does_is_not_trusted_to_kno
     assert "whether 'hidden' is decided is not known" in tool(live, "commit", "--yes", "hidden").output
     assert stored(live, "hidden") == 1
     assert tool(live, "commit", "--yes", "--anyway", "hidden").output.splitlines()[-1] == "committed"
+
+
+def test_the_command_send_leaves_a_half_message_to_decide(live):
+    sent = CliRunner().invoke(
+        main,
+        [
+            "send",
+            "Transfers",
+            "by hand",
+            "--key",
+            "cli-1",
+            "--transaction",
+            "unknown",
+            "--name-server",
+            live.name_servers[0],
+        ],
+    )
+    assert sent.exit_code == 0, sent.output
+    assert "local transaction: unknown" in sent.output
+    (half,) = halves(live.host.state(), "cli-1")
+    assert half["decided_by"] is None
+    arguments = ["transactions", "commit", half["id"], "--name-server", live.name_servers[0]]
+    committed = CliRunner().invoke(main, arguments, input="y\n")
+    assert committed.exit_code == 0, committed.output
+    when_decided(live, "cli-1")
+    assert stored(live, "cli-1") == 1
+
+
+@pytest.mark.parametrize("other", [["--batch", "2"], ["--mode", "oneway"], ["--delay-level", "1"]])
+def test_a_transaction_is_neither_a_batch_nor_oneway_nor_delayed(live, other):
+    sent = CliRunner().invoke(main, ["send", "Transfers", "x", "--transaction", "commit", *other])
+    assert sent.exit_code == 2
+    assert "--transaction goes with none of" in sent.output

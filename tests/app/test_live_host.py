@@ -197,6 +197,20 @@ def test_a_consumer_is_shown_with_its_group_subscription_assignment_and_held_pul
     assert connection["frames_in"] > 0
 
 
+def test_a_subscription_shows_what_the_brokers_filter_did(live):
+    live.send(message("Tagged", "x", tags="Cc"), message("Tagged", "y", tags="BB"), message("Tagged", "z", tags="Aa"))
+
+    async def scenario():
+        async with Consumer(live, "Tags", "Tagged", "Aa"):
+            return await state_when(
+                live, lambda s: (wanted := s["groups"]["Tags"]["subscriptions"]["Tagged"])["kept_back"] and wanted
+            )
+
+    state = asyncio.run(scenario())
+    subscription = state["groups"]["Tags"]["subscriptions"]["Tagged"]
+    assert (subscription["expression"], subscription["kept_back"]) == ("Aa", 1)
+
+
 def test_the_made_up_state_for_work_on_the_page_has_the_shape_of_the_real_one(live):
     """Otherwise the page would be built for something that the product never sends."""
     made_up = json.loads((Path(__file__).parents[1] / "support" / "fixture_state.json").read_text(encoding="utf-8"))
@@ -305,6 +319,16 @@ def test_rates_and_history_count_what_was_sent(live):
     assert sum(history["in_messages"]) == 20
     assert len({len(values) for values in history.values()}) == 1
     assert history["seconds"] == list(range(history["seconds"][0], history["seconds"][0] + len(history["seconds"])))
+
+
+def test_the_backlog_of_all_groups_is_among_the_rates(live):
+    live.send(*[message("behind", "x") for _ in range(7)])
+    manager = live.host._broker.consumer_offset_manager
+    thread, _ = live.host._engine()
+    for queue_id in range(4):
+        thread.call(lambda at=queue_id: manager.commit_offset("", "left-behind", "behind", at, 0))
+    state = live.state_when(lambda s: "left-behind" in s["groups"])
+    assert state["rates"]["backlog"] == state["groups"]["left-behind"]["lag"] == 7
 
 
 def test_the_state_is_plain_json(live):

@@ -41,6 +41,18 @@ class Source:
     def act_on_half_message(self, deed, name):
         return {}
 
+    def message_trails(self, name, topic):
+        return []
+
+    def dead_letter_groups(self):
+        return []
+
+    def dead_letters(self, group, start, count):
+        return None
+
+    def resend_dead_letters(self, group, wish):
+        return None
+
 
 class Browsers:
     """What every browser received; the counterpart of a transport that never loses anything."""

@@ -28,6 +28,8 @@ START_MS = 1_795_000_000_000
 HISTORY_SECONDS = 600
 TAIL_RECORDS = 50
 LOG_LINES = 100
+#: A subscription to everything, as the page gets it.
+SUBSCRIPTION = {"expression": "*", "type": "TAG", "version": 1, "let_through": 0, "kept_back": 0}
 SYSTEM_TOPICS = {"TBW102": 8, "SCHEDULE_TOPIC_XXXX": 18, "BenchmarkTest": 16, "broker-a": 1, "DefaultCluster": 16}
 
 
@@ -125,7 +127,7 @@ class Scene(RecordSearch):
             "message_model": model,
             "consume_from_where": "CONSUME_FROM_LAST_OFFSET",
             "members": {},
-            "subscriptions": {topic: {"expression": "*", "type": "TAG", "version": 1} for topic in topics},
+            "subscriptions": {topic: dict(SUBSCRIPTION) for topic in topics},
             "assignment": {},
             "lag": 0,
             "held_pulls": {},
@@ -274,6 +276,7 @@ class Scene(RecordSearch):
             "put_p99_us": 180 + 30 * wave,
             "deliver_p50_ms": 1,
             "deliver_p99_ms": 3 + wave % 5,
+            "backlog": sum(group["lag"] for group in self.tree["groups"].values()),
         }
         self.seconds = [*self.seconds[1 - HISTORY_SECONDS :], self.tree["rates"]]
 

@@ -83,7 +83,12 @@ async def consume(name_server: str, group: str, topics: Sequence[str], seconds: 
         return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
     consumer = DefaultMQPushConsumer(
-        None, group, name_server, consume_thread_max=1, consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
+        None,
+        group,
+        name_server,
+        consume_thread_min=1,
+        consume_thread_max=1,
+        consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
     )
     for topic in topics:
         consumer.subscribe(topic)

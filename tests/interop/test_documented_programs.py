@@ -16,7 +16,15 @@ from tests.interop.harness.installs import cpp_client_python, node_command, node
 from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.rocketmq_jars import client_jars
 
-_HOW_IT_IS_RUN_HERE = {"cpp_parcels.py", "parcels.js", "Parcels.java", "glassmq_parcels.py", "test_parcels.py"}
+_HOW_IT_IS_RUN_HERE = {
+    "cpp_parcels.py",
+    "parcels.js",
+    "Parcels.java",
+    "glassmq_parcels.py",
+    "glassmq_send_modes.py",
+    "glassmq_request.py",
+    "test_parcels.py",
+}
 
 
 @pytest.fixture
@@ -69,6 +77,39 @@ def test_the_program_for_the_java_client(clients: Clients, tmp_path: Path) -> No
 def test_the_program_for_the_own_client(clients: Clients, tmp_path: Path) -> None:
     program = _program("glassmq_parcels.py", clients, tmp_path)
     _sends_and_receives(clients.command("documented Python program", [sys.executable, program]))
+
+
+@pytest.mark.interop
+def test_the_program_that_sends_in_every_way(clients: Clients, tmp_path: Path) -> None:
+    program = _program("glassmq_send_modes.py", clients, tmp_path)
+    output = clients.command("documented ways to send", [sys.executable, program]).wait_for_success(90)
+    assert re.search(r"^sync SEND_OK", output, re.MULTILINE), output
+    assert len(re.findall(r"^async SEND_OK", output, re.MULTILINE)) == 5, output
+    assert "one queue: True" in output
+    assert "acknowledged 5" in output
+
+
+@pytest.mark.interop
+def test_the_program_that_asks_and_the_trace_of_it(clients: Clients, tmp_path: Path) -> None:
+    program = _program("glassmq_request.py", clients, tmp_path)
+    output = clients.command("documented request", [sys.executable, program]).wait_for_success(90)
+    assert "reply: b'at the depot: parcel-1'" in output
+    assert "noted: 1 by the requester, 2 by the clerk" in output
+    found = re.search(r"glassmq trace (\w+)", output)
+    assert found is not None
+    command = [
+        sys.executable,
+        "-m",
+        "app.command_line",
+        "trace",
+        found[1],
+        "--name-server",
+        clients.cluster.name_server,
+    ]
+    trace = clients.command("trace", command).wait_for_success(60)
+    assert re.search(r"sent to ParcelQuestions .* customers ", trace), trace
+    assert re.search(r"listener called, delivery 1 +clerks", trace), trace
+    assert re.search(r"listener ended +clerks .* success", trace), trace
 
 
 @pytest.mark.interop

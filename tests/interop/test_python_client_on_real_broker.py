@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import count
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,9 @@ from engine.client.default_mq_producer import DefaultMQProducer
 from engine.client.default_mq_pull_consumer import DefaultMQPullConsumer
 from engine.client.default_mq_push_consumer import DefaultMQPushConsumer
 from engine.client.pull_result import PullStatus
+from engine.client.reply_message import create_reply_message
 from engine.client.send_result import SendResult, SendStatus
+from engine.protocol.enums import ConsumeFromWhere
 from engine.protocol.message import Message, MessageExt
 from tests.interop.harness.clients import Clients, sent, wait_for_bodies
 from tests.interop.harness.cluster import Cluster
@@ -244,3 +248,40 @@ def test_the_python_client_reads_what_the_java_client_sent(cluster: Cluster, cli
             await consumer.shutdown()
 
     assert Counter(message.body.decode() for message in asyncio.run(scenario())) == Counter(_texts(100))
+
+
+def test_a_request_and_its_reply_pass_a_real_broker_and_mqadmin_reads_the_trace(
+    cluster: Cluster, clients: Clients, unique: Unique
+) -> None:
+    topic = cluster.create_topic(unique("PyCall"), 4)
+
+    async def scenario() -> str:
+        replier = DefaultMQProducer(group=unique("clerks"), name_server_addresses=cluster.name_server)
+        traced: dict[str, Any] = {"name_server_addresses": cluster.name_server, "enable_msg_trace": True}
+        requester = DefaultMQProducer(group=unique("customers"), **traced)
+        consumer = DefaultMQPushConsumer(
+            group=unique("clerks"), consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET, **traced
+        )
+
+        async def listen(messages: Sequence[MessageExt], context: object) -> ConsumeConcurrentlyStatus:
+            for message in messages:
+                await replier.send(create_reply_message(message, b"answer to " + message.body))
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+        consumer.subscribe(topic)
+        consumer.register_message_listener(listen)
+        async with replier, requester, consumer:
+            question = Message(topic, b"what?", keys="question")
+            reply = await requester.request(question, timeout_ms=30_000)
+            assert reply.body == b"answer to what?"
+            assert reply.born_host
+        assert requester.trace_dispatcher is not None
+        assert consumer.trace_dispatcher is not None
+        assert (requester.trace_dispatcher.sent, consumer.trace_dispatcher.sent) == (1, 2)
+        assert question.unique_id is not None
+        return question.unique_id
+
+    message_id = asyncio.run(scenario())
+    output = clients.mqadmin("queryMsgTraceById", "-i", message_id).wait_for_success(_DEADLINE_S)
+    assert re.search(r"^Pub +customers\w* .* success", output, re.MULTILINE), output
+    assert re.search(r"^Sub +clerks\w* .* success", output, re.MULTILINE), output

@@ -97,6 +97,9 @@ def _story(run: LabRun) -> list[str]:
     for done in history.consumes_ended:
         place = f"{done.broker} {done.topic}/{done.queue_id}/{done.queue_offset}"
         lines.append((done.event, done.time_us, f"{done.node} consumed {done.key} from {place}: {done.result}"))
+    for drop in history.messages_dropped:
+        place = f"{drop.broker} {drop.topic}/{drop.queue_id}/{drop.queue_offset}"
+        lines.append((drop.event, drop.time_us, f"{drop.node} dropped {drop.key} from {place}"))
     lines.sort(key=lambda line: line[0])
     told = [f"{time_us / 1_000_000:10.6f} {text}" for _, time_us, text in lines[:STORY_LINES]]
     return told if len(lines) <= STORY_LINES else [*told, f"and {len(lines) - STORY_LINES} more"]

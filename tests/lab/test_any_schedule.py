@@ -48,7 +48,11 @@ class Scene:
 
     def member(self, node: str) -> DefaultMQPushConsumer:
         consumer = self.cluster.push_consumer(
-            node, "g", consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET, consume_thread_max=4
+            node,
+            "g",
+            consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
+            consume_thread_min=4,
+            consume_thread_max=4,
         )
         consumer.subscribe("T")
         durations = self.cluster.world.node(node).random_for("listener")

@@ -114,6 +114,7 @@ class FixtureSource(RecordSearch):
             "put_p99_us": 200 + 9 * wave,
             "deliver_p50_ms": 1,
             "deliver_p99_ms": 2 + wave % 5,
+            "backlog": 4 * wave,
         }
 
     def history(self):

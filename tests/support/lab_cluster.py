@@ -12,7 +12,7 @@ with LabCluster(seed=1) as cluster:
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -45,13 +45,20 @@ class LabCluster:
 
     :param brokers: how many masters there are.
     :param store_config: the brokers' stores.
+    :param broker_settings: further fields of each broker's :class:`BrokerConfig`.
     :param world: further settings of :class:`LabWorld`, e.g. ``jitter_us``.
     """
 
     def __init__(
-        self, seed: int = 1, brokers: int = 1, store_config: MessageStoreConfig = LAB_STORE, **world: Any
+        self,
+        seed: int = 1,
+        brokers: int = 1,
+        store_config: MessageStoreConfig = LAB_STORE,
+        broker_settings: Mapping[str, Any] | None = None,
+        **world: Any,
     ) -> None:
         self._store_config = store_config
+        self._broker_settings = dict(broker_settings or {})
         self.world = LabWorld(seed, **world)
         runtime = self.world.node(NAME_SERVER)
         self.name_server = NameServer(runtime, NameServerConfig(host="", port=9876))
@@ -70,7 +77,10 @@ class LabCluster:
         """Start a broker on the node of its name, with whatever files that has. Also after a crash."""
         runtime = self.world.node(name)
         config = BrokerConfig(
-            broker_name=name, host=runtime.identity.host_ip, name_server_addresses=(self.name_server_address,)
+            broker_name=name,
+            host=runtime.identity.host_ip,
+            name_server_addresses=(self.name_server_address,),
+            **self._broker_settings,
         )
         broker = self.brokers[name] = Broker(runtime, config, self._store_config)
         self.world.run(broker.start(), node=name)

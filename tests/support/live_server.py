@@ -19,6 +19,7 @@ from engine.client.transaction_listener import LocalTransactionState
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.message import Message
 from engine.protocol.message_queue import MessageQueue
+from engine.runtime.live_tls import ServerTls
 from engine.store.store_config import MessageStoreConfig
 
 
@@ -35,12 +36,13 @@ class ObedientListener:
 class LiveServer:
     """Start it in a ``with``; ``server.host`` is the LiveHost."""
 
-    def __init__(self, data_folder, *, store=None, broker=None, page=True):
+    def __init__(self, data_folder, *, store=None, broker=None, page=True, tls=None):
         settings = LiveHostSettings(
             data_folder=data_folder,
             name_server=NameServerConfig(port=0),
             broker=broker or BrokerConfig(port=0),
             store=store or MessageStoreConfig(mapped_file_size_commit_log=1024 * 1024),
+            tls=tls or ServerTls(),
         )
         self.recent_log = RecentLog()
         self.server = Server(settings, PageSettings(port=0) if page else None, self.recent_log)

@@ -27,5 +27,17 @@ class RecordSearch:
     def act_on_half_message(self, deed: Deed, name: str):
         raise HalfMessageRefused(Refusal.NO_SUCH, name=name)
 
+    def message_trails(self, name: str, topic: str | None):
+        return []
+
+    def dead_letter_groups(self):
+        return []
+
+    def dead_letters(self, group: str, start: int | None, count: int):
+        return None
+
+    def resend_dead_letters(self, group: str, wish):
+        return None
+
     def record_at(self, offset: int) -> bytes | None:
         return self.records.get(offset)

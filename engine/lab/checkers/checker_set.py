@@ -26,6 +26,7 @@ from engine.lab.checkers.order_per_key import OrderPerKey
 from engine.lab.checkers.order_per_queue import OrderPerQueue
 from engine.lab.checkers.progress_is_stored import ProgressIsStored
 from engine.lab.checkers.retry_count_within_limit import RetryCountWithinLimit
+from engine.lab.checkers.subscriptions_agree import SubscriptionsAgree
 from engine.lab.checkers.violation import Violation
 from engine.lab.checkers.xa_branches_agree import XaBranchesAgree
 
@@ -40,6 +41,7 @@ CHECKERS: dict[str, type[Checker]] = {
         LogAndQueuesAgree,
         ConsumedWasSent,
         OffsetsNeverPassUnconsumed,
+        SubscriptionsAgree,
         CommittedOffsetsWithinQueue,
         OneOwnerPerQueue,
         OneConsumptionPerQueue,

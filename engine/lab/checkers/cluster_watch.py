@@ -276,6 +276,9 @@ class ClusterWatch:
 
     def tell_stored(self, broker: BrokerWatch, message: LoggedMessage) -> None:
         """``broker`` appended ``message``."""
+        if message.resends >= 0 and message.reconsume_times == 0:
+            for resending in self.groups.values():
+                resending.dead_letter_resent(broker.name, message)
         group = self._group_of_copy(message)
         if group is not None:
             key = message.unique_key

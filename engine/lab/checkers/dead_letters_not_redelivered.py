@@ -6,7 +6,8 @@ Fault model: any, with one exception. RocketMQ delivers at least once: when a me
 changed owners, an answer was lost, a broker forgot a delay offset in a crash), each delivery goes its own way through
 the retries, and one may end as a dead letter while the other is still going. So the claim is about messages with a
 single way: no position was delivered twice, and no two copies have the same retry count. Nothing is ever taken out of
-the dead-letter topic unless somebody subscribes to it; that is claimed of all messages.
+the dead-letter topic unless somebody subscribes to it; that is claimed of all messages. Who resends a dead letter by
+hand (``resend-dead-letter``) stores a new message, and wants it to be delivered: it is not dead any more.
 """
 
 from __future__ import annotations

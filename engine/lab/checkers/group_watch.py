@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.filter.compiler import compile_expression
+from engine.filter.expression import Expression
 from engine.lab.checkers.logged_message import LoggedMessage
+from engine.protocol.enums import ExpressionType
+from engine.protocol.message_properties import decode_properties
 from engine.protocol.names import dlq_topic, retry_topic
 from engine.protocol.subscription_data import SubscriptionData, build_subscription_data
 
@@ -23,7 +27,7 @@ class GroupWatch:
     :ivar positions: how often each position was consumed successfully.
     :ivar consumed: unique keys of messages that some delivery of which succeeded.
     :ivar copies: unique key -> greatest retry count of a copy that was stored for the group.
-    :ivar dead: unique key -> the copy in the dead-letter topic.
+    :ivar dead: unique key -> the copy in the dead-letter topic, until somebody resends it by hand.
     :ivar lost: unique keys of messages that a power cut was allowed to take, or a copy of which it took.
     """
 
@@ -40,10 +44,17 @@ class GroupWatch:
         self.copies: dict[str, int] = {}
         self.dead: dict[str, LoggedMessage] = {}
         self.lost: dict[str, None] = {}
+        #: (broker, unique key) -> where in the log the dead letter lies that was resent: what lies before is settled.
+        self._resent: dict[tuple[str, str], int] = {}
+        #: What a group that filters by an expression wants; (broker, place in the log) -> whether a message is that.
+        self._condition: Expression | None = None
+        self._filtered: dict[tuple[str, int], bool] = {}
 
     def add(self, spec: NodeSpec) -> None:
         """A member."""
-        subscription = build_subscription_data(spec.topic, spec.expression)
+        subscription = build_subscription_data(spec.topic, spec.expression, expression_type=spec.expression_type)
+        if spec.expression_type is ExpressionType.SQL92:
+            self._condition = compile_expression(spec.expression)
         if self.subscription is None:
             self.topic, self.subscription = spec.topic, subscription
         elif self.subscription != subscription:
@@ -58,7 +69,7 @@ class GroupWatch:
         return all(spec.consume_from == "first" for spec in self.members)
 
     def wants(self, message: LoggedMessage) -> bool:
-        """Whether the message is for this group: of its topic and with its tags, or a retry of its own."""
+        """Whether the message is for this group: of its topic and as its expression says, or a retry of its own."""
         if message.destination == self.retry_topic:
             return True
         subscription = self.subscription
@@ -66,7 +77,24 @@ class GroupWatch:
             subscription is not None
             and message.destination == self.topic
             and subscription.matches_tag(message.tags or None)
+            and (self._condition is None or self._is_true(self._condition, message))
         )
+
+    def _is_true(self, condition: Expression, message: LoggedMessage) -> bool:
+        """Asked again and again, so the answer is kept."""
+        place = message.broker, message.commit_log_offset
+        wanted = self._filtered.get(place)
+        if wanted is None:
+            wanted = self._filtered[place] = condition.matches(decode_properties(message.properties_text))
+        return wanted
+
+    def dead_letter_resent(self, broker: str, message: LoggedMessage) -> None:
+        """Somebody stored ``message`` by hand for a dead letter, perhaps one of this group: its retries begin anew."""
+        dead = self.dead.get(message.unique_key)
+        if dead is not None and (dead.broker, dead.commit_log_offset) == (broker, message.resends):
+            del self.dead[message.unique_key]
+            self._resent[broker, message.unique_key] = message.resends
+            self.copies[message.unique_key] = message.reconsume_times
 
     def is_settled(self, message: LoggedMessage) -> bool:
         """Whether the group is done with this delivery: it was consumed, or given back and stored as a copy."""
@@ -76,4 +104,5 @@ class GroupWatch:
             or key in self.consumed
             or key in self.dead
             or self.copies.get(key, -1) > message.reconsume_times
+            or self._resent.get((message.broker, key), -1) > message.commit_log_offset
         )

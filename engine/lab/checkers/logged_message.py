@@ -5,7 +5,10 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
+from engine.broker.dead_letter import PROPERTY_RESENT_DEAD_LETTER
+from engine.protocol.errors import ProtocolError
 from engine.protocol.message_codec import stored_properties_text
+from engine.protocol.message_id import decode_offset_message_id
 from engine.protocol.message_properties import PROPERTY_REAL_TOPIC, PROPERTY_TAGS, decode_properties
 from engine.protocol.names import SCHEDULE_TOPIC
 from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6
@@ -25,7 +28,8 @@ class LoggedMessage(NamedTuple):
     """See the module.
 
     ``destination`` is where it is meant to go: the real topic of one that waits at a delay level, else its topic.
-    ``unique_key`` is the same in all copies of a message that is retried.
+    ``unique_key`` is the same in all copies of a message that is retried. ``resends``: where in the log the dead letter
+    lies that it was resent for by hand, -1 for others; its retries say so too. ``properties_text`` is as it is stored.
     """
 
     broker: str
@@ -42,6 +46,8 @@ class LoggedMessage(NamedTuple):
     unique_key: str
     reconsume_times: int
     store_timestamp: int
+    resends: int = -1
+    properties_text: str = ""
 
     @property
     def end_offset(self) -> int:
@@ -78,7 +84,8 @@ def read_logged_message(
     if request is None:
         return None
     topic = request.topic
-    properties = decode_properties(stored_properties_text(record))
+    properties_text = stored_properties_text(record)
+    properties = decode_properties(properties_text)
     return LoggedMessage(
         broker,
         topic,
@@ -95,7 +102,18 @@ def read_logged_message(
         request.unique_key or f"{broker}@{commit_log_offset}",
         _reconsume_times(record, request.sys_flag),
         request.store_timestamp,
+        _resent_dead_letter(properties.get(PROPERTY_RESENT_DEAD_LETTER)),
+        properties_text,
     )
+
+
+def _resent_dead_letter(offset_message_id: str | None) -> int:
+    if offset_message_id is None:
+        return -1
+    try:
+        return decode_offset_message_id(offset_message_id)[1]
+    except ProtocolError:  # anybody may write such a property
+        return -1
 
 
 def _reconsume_times(record: bytes, sys_flag: int) -> int:

@@ -11,6 +11,9 @@ RocketMQ does not promise that the offset only grows: after a crash of a consume
 each other, it goes back, and messages are delivered again (at least once). Of a group whose members subscribe to
 different things, or begin at the last offset before their first report, nothing is claimed. Nor of a group without
 retry queues: it wants failed messages to be dropped.
+
+One offset per queue is told of: a group that has begun to pass messages over goes on doing so. Which of them are
+missing in the end, ``consumed-in-the-end`` says.
 """
 
 from __future__ import annotations
@@ -40,6 +43,8 @@ class OffsetsNeverPassUnconsumed(Checker):
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
         self._dropping = {group.name: None for group in watch.world.scenario.groups if group.retry_queues == 0}
+        #: (broker, group, topic, queue id) that a violation tells of.
+        self._told: dict[tuple[str, str, str, int], None] = {}
 
     @classmethod
     def applies(cls, scenario: Scenario) -> bool:
@@ -53,7 +58,8 @@ class OffsetsNeverPassUnconsumed(Checker):
         members = self.watch.groups.get(group)
         if members is None or not members.is_consistent or group in self._dropping:
             return
-        if before < 0 and not members.begins_at_first:
+        place = (broker.name, group, topic, queue_id)
+        if place in self._told or (before < 0 and not members.begins_at_first):
             return
         first = max(before, 0, broker.lost_until.get((topic, queue_id), 0))
         end = min(offset, broker.broker.store.max_offset(topic, queue_id))
@@ -61,6 +67,7 @@ class OffsetsNeverPassUnconsumed(Checker):
             message = broker.by_place.get((topic, queue_id, passed))
             if message is None or not members.wants(message) or members.is_settled(message):
                 continue
+            self._told[place] = None
             self.report(
                 {"node": broker.name, "group": group, **message.element},
                 (message.first_key,),

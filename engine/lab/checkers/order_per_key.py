@@ -56,7 +56,8 @@ class OrderPerKey(Checker):
         self._acknowledged: dict[str, None] = {}
         #: (group, or group and member when broadcasting; key) of messages that were consumed or put aside.
         self._done: dict[tuple[str, str], None] = {}
-        self._begun: dict[tuple[str, str], None] = {}
+        #: The same of those that were begun -> in which event.
+        self._begun: dict[tuple[str, str], int] = {}
 
     @classmethod
     def applies(cls, scenario: Scenario) -> bool:
@@ -88,12 +89,13 @@ class OrderPerKey(Checker):
         who = self._who(entry)
         if (who, entry.key) in self._begun:
             return
-        self._begun[who, entry.key] = None
+        self._begun[who, entry.key] = entry.event
         before = step.before
         while before and before not in self._acknowledged:
             # Nobody knows whether it is stored, so nobody may expect it.
             before = self._steps[before].before
-        if before and (who, before) not in self._done:
+        # A listener call gets the messages of a batch together, in their order.
+        if before and (who, before) not in self._done and self._begun.get((who, before)) != entry.event:
             self._report(entry, step.order, before)
 
     def _who(self, entry: ConsumeBegan | ConsumeEnded) -> str:

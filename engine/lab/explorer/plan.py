@@ -215,7 +215,7 @@ def _traffic_window(scenario: Scenario) -> tuple[int, int]:
             if traffic.count:
                 first_ms = max(spec.start_ms, traffic.start_ms)
                 begin_ms = min(begin_ms, first_ms)
-                end_ms = max(end_ms, first_ms + (traffic.count - 1) * traffic.every_ms + _MONEY_TAIL_MS)
+                end_ms = max(end_ms, first_ms + (traffic.sends - 1) * traffic.every_ms + _MONEY_TAIL_MS)
     return (begin_ms, end_ms) if begin_ms < end_ms else (0, scenario.duration_ms)
 
 

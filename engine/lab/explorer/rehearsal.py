@@ -56,6 +56,8 @@ def can_rehearse(setting: StageSetting) -> bool:
         is_watched_lightly(setting)
         and len(scenario.of_role(Role.BROKER)) == 1
         and all(kind in COMMANDS for kind in kinds)
+        and scenario.bytes_per_s is None
+        and all(traffic.batch == 1 for spec in scenario.of_role(Role.PRODUCER) for traffic in spec.traffic)
     )
 
 

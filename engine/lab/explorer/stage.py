@@ -15,6 +15,7 @@ from engine.lab.explorer.gated_run import GatedRun, Outcome, PlannedCommand, Wat
 from engine.lab.explorer.order_watch import OrderWatch
 from engine.lab.explorer.stall import Stalls
 from engine.lab.faults import apply_command
+from engine.lab.listener_spec import BatchAck
 from engine.lab.recording import TimedCommand
 from engine.lab.run import LabRun
 from engine.lab.scenario import Role, Scenario
@@ -126,6 +127,7 @@ def is_watched_lightly(setting: StageSetting) -> bool:
             and spec.expression == "*"
             and spec.stop_ms is None
             and spec.settings.get("max_reconsume_times", -1) == -1
+            and spec.listener.batch_ack is not BatchAck.DROP_FAILED
             for spec in scenario.of_role(Role.CONSUMER)
         )
     )

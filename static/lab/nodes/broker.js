@@ -9,9 +9,11 @@ import { shortMs } from "../format.js";
 import { memo } from "../memo.js";
 import { settingOfPart } from "../settings.js";
 import { entriesShown } from "../panels/dock.js";
+import { DeadLettersButton } from "../panels/dead_letters.js";
 import { SettingButton } from "../panels/settings.js";
 import { Roving } from "../roving.js";
 import { accused, compare, openRecord, pointedKey, view } from "../view.js";
+import { DelayLevels } from "./delay_levels.js";
 import { Bar, NodeCard } from "./node_card.js";
 import { Transactions } from "./transactions.js";
 
@@ -19,10 +21,11 @@ export const Broker = memo(({ name, node }) => html`<${NodeCard} name=${name} no
   ${node.commit_log && html`<${CommitLog} broker=${name} log=${node.commit_log} />`}
   <${Queues} broker=${name} topics=${node.topics ?? EMPTY} records=${node.commit_log?.records ?? NONE} />
   ${node.transactions && html`<${Transactions} broker=${name} part=${node.transactions} />`}
-  <div class="broker-tables"><${Locks} broker=${name} locks=${node.locks ?? NONE} isOff=${node.switched_off?.includes("broker-lock")} /><${DelayLevels} broker=${name} levels=${node.delay_levels ?? NONE} /><${HeldPulls} broker=${name} pulls=${node.held_pulls ?? NONE} /></div></${NodeCard}>`);
+  <div class="broker-tables"><${Locks} broker=${name} locks=${node.locks ?? NONE} isOff=${node.switched_off?.includes("broker-lock")} />${node.delay_levels && html`<${DelayLevels} broker=${name} part=${node.delay_levels} />`}<${HeldPulls} broker=${name} pulls=${node.held_pulls ?? NONE} /></div></${NodeCard}>`);
 
 const NONE = [];
 const EMPTY = {};
+const DEAD_LETTER_PREFIX = "%DLQ%";
 
 // ------------------------------------------------------------------------------------------------- commit log
 
@@ -71,7 +74,8 @@ const Topic = memo(({ broker, name, topic, records }) => {
   const ids = Object.keys(topic.queues ?? {}).filter((id) => topic.kind === "normal" || topic.kind === undefined || topic.queues[id].max > 0).sort((a, b) => a - b);
   return html`<section class=${`topic topic-${topic.kind ?? "normal"}`} aria-label=${name}>
     <div class="part-head"><h3><${TopicMark} topic=${name} /> <span class="ellipsis">${name}</span></h3>
-      ${topic.kind && topic.kind !== "normal" && html`<span class=${`kind kind-${topic.kind}`}>${t(`lab.queues.kind_${topic.kind}`)}</span>`}</div>
+      ${topic.kind && topic.kind !== "normal" && html`<span class=${`kind kind-${topic.kind}`}>${t(`lab.queues.kind_${topic.kind}`)}</span>`}
+      ${topic.kind === "dlq" && ids.length > 0 && html`<${DeadLettersButton} broker=${broker} group=${name.slice(DEAD_LETTER_PREFIX.length)} />`}</div>
     ${ids.map((id) => html`<${Queue} key=${id} broker=${broker} topic=${name} id=${id} queue=${topic.queues[id]} records=${records} />`)}</section>`;
 });
 
@@ -99,7 +103,7 @@ const Cell = memo(({ tone, entry, done, onOpen }) => html`<button type="button" 
   aria-label=${t("lab.queues.entry", { offset: entry.queue_offset, key: entry.key || "–" })} title=${t("lab.queues.entry", { offset: entry.queue_offset, key: entry.key || "–" })}
   onClick=${() => onOpen(entry)} onPointerEnter=${() => (pointedKey.value = entry.key || null)} onPointerLeave=${() => (pointedKey.value = null)}>${String(entry.queue_offset).slice(-3)}</button>`);
 
-// -------------------------------------------------------------------------------------- locks, delays, held pulls
+// ---------------------------------------------------------------------------------------------- locks, held pulls
 
 /** The setting that rules a part of the card. */
 const Rule = ({ broker, part }) => html`<${SettingButton} node=${broker} name=${settingOfPart(broker, part)} />`;
@@ -117,14 +121,6 @@ function ownerName(clientId = "") {
   if (!name) return clientId;
   return node.client_id === clientId ? name : html`${name} <span class="lock-gone" title=${t("lab.locks.gone")}>✕<span class="sr-only">${t("lab.locks.gone")}</span></span>`;
 }
-
-const DelayLevels = memo(({ broker, levels }) => {
-  const used = levels.filter((level) => level.waiting > 0 || (level.max) > 0);
-  return used.length > 0 && html`<section class="broker-table" aria-label=${t("lab.delay.title")}><h3>${t("lab.delay.title")} <${Rule} broker=${broker} part="delay_levels" /></h3>
-    <ul class="delay-rows">${used.map((level) => html`<li key=${level.level} class="delay-row" title=${t("lab.delay.hint", { level: level.level, offset: level.offset, n: level.waiting })}>
-      <span class="delay-name mono">${level.level}: ${shortMs(level.delay_ms)}</span>
-      <span class="delay-dots" aria-hidden="true">${Array.from({ length: Math.min(10, level.waiting) }, (_, index) => html`<span key=${index} class="delay-dot"></span>`)}</span><span class="number">${level.waiting}</span></li>`)}</ul></section>`;
-});
 
 const HeldPulls = memo(({ broker, pulls }) => pulls.length > 0 && html`<section class="broker-table" data-part="held-pulls" aria-label=${t("lab.held.title")}><h3>${t("lab.held.title")} <span class="quiet number">${pulls.length}</span> <${Rule} broker=${broker} part="held_pulls" /></h3>
   <ul class="chips">${pulls.slice(0, HELD_MOST).map((pull) => html`<li key=${`${pull.group} ${pull.topic}@${pull.queue_id}`} class="chip" title=${t("lab.held.hint", { offset: pull.offset, time: shortMs(pull.timeout_ms), client: pull.client_id })}>

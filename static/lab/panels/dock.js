@@ -4,16 +4,17 @@
 import { html } from "htm/preact";
 import { computed, signal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
+import { canCompare } from "./compare.js";
 import { calmView, framesUnderWay, runningTimers, violations } from "../view.js";
 
 const SHAPES = {
-  large: { side: [["source"], ["invariants"], ["timers", "actors", "faults", "settings"]], bottom: [["sequence"], ["xa", "money", "log", "frames", "explorer"]] },
-  wide: { side: [["source"], ["invariants", "timers", "actors", "faults", "settings"]], bottom: [["sequence"], ["xa", "money", "log", "frames", "explorer"]] },
-  narrow: { side: [], bottom: [["sequence", "xa", "money", "source", "invariants", "log", "frames", "timers", "actors", "faults", "settings", "explorer"]] },
+  large: { side: [["source"], ["invariants"], ["timers", "actors", "faults", "settings"]], bottom: [["sequence"], ["xa", "money", "compare", "log", "backlog", "life", "frames", "explorer"]] },
+  wide: { side: [["source"], ["invariants", "timers", "actors", "faults", "settings"]], bottom: [["sequence"], ["xa", "money", "compare", "log", "backlog", "life", "frames", "explorer"]] },
+  narrow: { side: [], bottom: [["sequence", "xa", "money", "compare", "source", "invariants", "log", "backlog", "life", "frames", "timers", "actors", "faults", "settings", "explorer"]] },
 };
 
 /** Panels that only some worlds have. */
-const OPTIONAL = { money: computed(() => calmView.value.money !== null), xa: computed(() => calmView.value.xa !== null) };
+const OPTIONAL = { backlog: computed(() => calmView.value.backlog !== null), compare: canCompare, money: computed(() => calmView.value.money !== null), xa: computed(() => calmView.value.xa !== null) };
 const isThere = (name) => OPTIONAL[name]?.value ?? true;
 
 const isWide = matchMedia("(min-width: 1240px)");
@@ -85,6 +86,7 @@ function TabGroup({ names, panels }) {
 function TabText({ name }) {
   const figures = {
     frames: () => framesUnderWay(calmView.value).length || "",
+    life: () => calmView.value.life?.in_trouble || "",
     faults: () => calmView.value.faults.length || "",
     timers: () => runningTimers.value.length || "",
   };

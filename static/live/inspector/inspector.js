@@ -8,6 +8,7 @@ import { t } from "../../common/i18n.js";
 import { inspectedOffset } from "../view.js";
 import { Empty, TopicMark } from "../panels/marks.js";
 import { RecordDetails } from "./record_details.js";
+import { Trail } from "./trail.js";
 
 export function Inspector() {
   const dialog = useRef(null);
@@ -25,7 +26,7 @@ export function Inspector() {
         <button type="button" class="button button-close" onClick=${close}>${t("inspector.close")} <kbd>Esc</kbd></button></header>
       ${answer.problem && html`<div class="problem" role="alert">${answer.problem}</div>`}
       ${!answer.view && !answer.problem && html`<${Empty} title=${t("inspector.loading")} />`}
-      ${answer.view && html`<${RecordDetails} key=${offset} view=${answer.view} />`}
+      ${answer.view && html`<${Trail} record=${answer.view.record} /><${RecordDetails} key=${offset} view=${answer.view} />`}
     </div>`}
   </dialog>`;
 }

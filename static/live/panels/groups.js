@@ -59,9 +59,15 @@ function Subscriptions({ subscriptions }) {
   const topics = Object.keys(subscriptions).sort(compare);
   return html`<div class="table-block"><h3>${t("live.groups.subscriptions", { n: topics.length })}</h3>
     ${topics.length === 0 ? html`<p class="quiet">${t("live.groups.no_subscriptions")}</p>` : html`<table><thead><tr>
-      <th scope="col">${t("live.records.topic")}</th><th scope="col">${t("live.groups.expression")}</th></tr></thead>
+      <th scope="col">${t("live.records.topic")}</th><th scope="col">${t("live.groups.expression")}</th><th scope="col" class="number">${t("live.groups.filtered")}</th></tr></thead>
       <tbody>${topics.map((topic) => html`<tr key=${topic}><td><span class="topic-cell"><${TopicMark} topic=${topic} /><span>${topic}</span></span></td>
-        <td><code>${subscriptions[topic].expression}</code> <span class="quiet">${subscriptions[topic].type}</span></td></tr>`)}</tbody></table>`}</div>`;
+        <td><code>${subscriptions[topic].expression}</code> <span class="quiet">${subscriptions[topic].type}</span></td>
+        <td class="number">${filtered(subscriptions[topic])}</td></tr>`)}</tbody></table>`}</div>`;
+}
+
+/** How many messages the broker's filter let through and kept back. */
+function filtered({ expression, let_through: through = 0, kept_back: back = 0 }) {
+  return expression === "*" ? html`<span class="quiet">${t("live.groups.filtered_none")}</span>` : `${count(through)} / ${count(back)}`;
 }
 
 /** Every queue that the group has an owner, an offset, a held pull or a lock for. */

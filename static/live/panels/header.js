@@ -19,13 +19,21 @@ export function ConnectionState({ stream }) {
   </div>`;
 }
 
+/** Sections that only some brokers have. */
+const OPTIONAL = [
+  ["transactions", ({ transactions }) => Boolean(transactions)],
+  ["delay-levels", ({ delay_levels: levels }) => Boolean(levels)],
+  ["dead-letters", ({ topics }) => Object.values(topics).some((topic) => topic.kind === "dlq" && (topic.queues["0"]?.max ?? 0) > 0)],
+];
+
 export function Sections() {
-  const hasTransactions = useComputed(() => Boolean(state.value.transactions));
-  const shown = SECTIONS.flatMap((section) => (section === "plots" && hasTransactions.value ? ["transactions", section] : [section]));
+  const optional = useComputed(() => OPTIONAL.filter(([, isThere]) => isThere(state.value)).map(([section]) => section).join(" "));
+  const extra = optional.value.split(" ").filter(Boolean);
+  const shown = SECTIONS.flatMap((section) => (section === "plots" ? [...extra, section] : [section]));
   return html`${shown.map((section) => html`<a key=${section} href=${`#${section}`} onClick=${(event) => {
     event.preventDefault();
     goTo(section);
-  }}>${t(`section.${section}`)}</a>`)}`;
+  }}>${t(`section.${section.replaceAll("-", "_")}`)}</a>`)}`;
 }
 
 export function Controls() {

@@ -1,4 +1,4 @@
-// Throughput and latency of the last ten minutes.
+// Throughput, latency and backlog of the last ten minutes.
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -31,6 +31,7 @@ const PLOTS = [
     name: "deliver_latency", print: milliseconds, floor: 1, least: 100,
     series: [["deliver_p50_ms", "--plot-out", []], ["deliver_p99_ms", "--plot-high", [7, 4]]],
   },
+  { name: "lag", print: compact, least: 10, series: [["backlog", "--plot-in", []]] },
 ];
 
 export function Plots() {

@@ -61,3 +61,15 @@ def test_frames_in_flight_are_shown_however_many_have_arrived_since(run):
         run.run_events(10)
         shown = {frame["id"] for frame in recorder.view(run.now_us)}
     assert slow[0]["id"] in shown
+
+
+def test_a_frame_that_a_cut_has_lost_on_its_way_is_shown_as_dropped():
+    with LabRun(load_scenario("batch-trade-offs")) as run:
+        recorder = FrameRecorder(run.world.lab.network)
+        run.run_to_time(3_299_999)
+        frames: list[Any] = recorder.view(run.now_us)
+        under_way = [frame for frame in frames if frame["source"] == "B1" and frame["arrives_us"] > 3_310_000]
+        assert under_way
+        assert not any(frame["dropped"] for frame in under_way)
+        run.run_to_time(3_305_000)
+        assert all(detail_of(recorder, frame["id"])["dropped"] for frame in under_way)

@@ -11,7 +11,7 @@ from engine.lab.run import LabRun
 from engine.lab.scenario_files import load_scenario
 
 
-@pytest.mark.parametrize("name", ["general", "three-locks", "bank-transaction", "xa-two-phase"])
+@pytest.mark.parametrize("name", ["general", "three-locks", "bank-transaction", "xa-two-phase", "send-modes"])
 def test_what_happens_in_a_world_has_a_name(name):
     table = label_table()
     with LabRun(load_scenario(name), check=False) as run:

@@ -202,12 +202,16 @@ class LabClient:
         version: int = 1,
         message_model: MessageModel = MessageModel.CLUSTERING,
         producer_groups: tuple[str, ...] = (),
+        expression_type: str = "TAG",
     ) -> RemotingCommand:
-        """The reply to a heartbeat of one consumer group; topic -> tag expression."""
+        """The reply to a heartbeat of one consumer group; topic -> expression."""
         wanted = {"T": "*"} if subscriptions is None else subscriptions
         data = tuple(
-            build_subscription_data(topic, expression, sub_version=version)
-            for topic, expression in (wanted | {retry_topic(group): "*"}).items()
+            build_subscription_data(topic, expression, expression_type=kind, sub_version=version)
+            for topic, expression, kind in (
+                *((topic, expression, expression_type) for topic, expression in wanted.items()),
+                (retry_topic(group), "*", "TAG"),
+            )
         )
         consumer = ConsumerData(
             group,
@@ -231,6 +235,7 @@ class LabClient:
         commit_offset: int | None = None,
         max_messages: int = 32,
         version: int = 1,
+        expression_type: str = "TAG",
     ) -> RemotingCommand:
         """A pull; ``subscription`` None uses the heartbeat's."""
         header = PullMessageRequestHeader(
@@ -248,7 +253,7 @@ class LabClient:
             suspend_timeout_millis=suspend_ms,
             subscription=subscription,
             sub_version=version,
-            expression_type="TAG",
+            expression_type=expression_type,
         )
         return RemotingCommand.request(RequestCode.PULL_MESSAGE, header)
 

@@ -66,10 +66,10 @@ def test_the_rate_of_a_group_is_that_of_the_last_minute():
     stats = BrokerStatsManager(START_MS)
     stats.record_pull("T", "g", 100, 1, START_MS, START_MS)
     assert stats.group_get_tps("T", "g") == 0.0
-    stats.sample_groups()
+    stats.sample()
     assert stats.group_get_tps("T", "g") == pytest.approx(10.0)
     for _ in range(6):
-        stats.sample_groups()
+        stats.sample()
     assert stats.group_get_tps("T", "g") == 0.0
 
 

@@ -70,6 +70,8 @@ class BadClient:
         self.wire = Wire()
         self.channel: Channel = self._server._new_channel()
         self.channel.connection_made(self.wire)
+        #: Numbers of the requests of this connection that may be answered, now or later.
+        self._asked: dict[int, None] = {}
         self.connections += 1
 
     def feed(self, frame: bytes) -> None:
@@ -80,8 +82,12 @@ class BadClient:
             if sent.flag & RESPONSE_FLAG and sent.code != ResponseCode.SUCCESS:
                 assert sent.remark, (sent.code, frame.hex())
             self.answers += 1
-        if self.wire.sent and self._is_oneway_request(frame):
-            assert not any(sent.flag & RESPONSE_FLAG for sent in self.wire.sent), frame.hex()
+        opaque, is_oneway = self._asked_by(frame)
+        if opaque is not None and not is_oneway:
+            self._asked[opaque] = None
+        elif opaque is not None and opaque not in self._asked:
+            # Answers to earlier requests, which had to wait for somebody else, may come meanwhile.
+            assert not any(sent.flag & RESPONSE_FLAG and sent.opaque == opaque for sent in self.wire.sent), frame.hex()
         self.wire.sent.clear()
         if self.wire.is_closing:
             self.disconnect()
@@ -92,11 +98,13 @@ class BadClient:
         self.channel.connection_lost("closed by the test")
 
     @staticmethod
-    def _is_oneway_request(frame: bytes) -> bool:
+    def _asked_by(frame: bytes) -> tuple[int | None, bool]:
+        """The request's number, and whether it is oneway."""
         try:
-            return bool(decode_command(frame).flag & ONEWAY_FLAG)
+            command = decode_command(frame)
         except MalformedFrame:
-            return False  # what was sent meanwhile (a notification, say) was no answer to it
+            return None, False  # what was sent meanwhile (a notification, say) was no answer to it
+        return command.opaque, bool(command.flag & ONEWAY_FLAG)
 
 
 @pytest.fixture(autouse=True)

@@ -82,7 +82,7 @@ def test_a_message_whose_retries_are_used_up_becomes_a_dead_letter(delay_level, 
         assert reply.code == ResponseCode.SUCCESS
         (letter,) = client.messages(dlq_topic("consumers"))
         assert letter.properties["RETRY_TOPIC"] == "T"
-        assert "DELAY" not in letter.properties
+        assert letter.properties["DELAY"] == "0", "as RocketMQ stores it"
         assert lab.broker.topic_config_manager.topic_config_table[dlq_topic("consumers")].perm == 6
 
 
@@ -217,7 +217,7 @@ def test_a_clock_that_was_set_back_does_not_hold_messages_for_ever():
         assert len(client.messages()) == 1
 
 
-def test_a_refused_delivery_is_tried_again():
+def test_a_refused_delivery_is_tried_again_at_once_and_said_once(caplog):
     with broker_lab() as lab:
         client = lab.client()
         client.send(delay_level=2)
@@ -228,8 +228,102 @@ def test_a_refused_delivery_is_tried_again():
         lab.run_for(5_000)
         store.put_message = put_message
         assert client.messages() == []
+        lab.run_for(110)
+        assert len(client.messages()) == 1
+        assert [record.message.count("disk full") for record in caplog.records if "refuses" in record.message] == [1]
+        assert lab.broker.schedule_message_service.delivered_messages == 1
+
+
+def test_an_error_in_a_delivery_does_not_end_its_level():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.send(delay_level=1)
+        store = lab.broker.store
+        put_message = store.put_message
+
+        def fail(message):
+            store.put_message = put_message
+            raise ZeroDivisionError("of a bug")
+
+        store.put_message = fail
+        lab.run_for(2_000)
+        assert client.messages() == []
         lab.run_for(10_000)
         assert len(client.messages()) == 1
+
+
+def test_messages_of_a_level_that_is_not_configured_any_more_wait_until_it_is_again(caplog):
+    with broker_lab(store_config=MessageStoreConfig(message_delay_level="1s 2s")) as lab:
+        client = lab.client()
+        client.send(body=b"first", delay_level=1)
+        client.send(body=b"second", delay_level=2)
+        lab.store_config = MessageStoreConfig(message_delay_level="1s")
+        lab.restart_broker()
+        assert "1 messages wait at delay level 2, and messageDelayLevel has only 1 levels" in caplog.text
+        lab.run_for(20_000)
+        assert [message.body for message in client.messages()] == [b"first"]
+        lab.store_config = MessageStoreConfig(message_delay_level="1s 2s")
+        lab.restart_broker()
+        lab.run_for(3_000)
+        assert [message.body for message in client.messages()] == [b"first", b"second"]
+
+
+def test_a_delayed_message_that_is_given_back_waits_as_a_retry_and_not_its_own_delay_again():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.send(delay_level=5)
+        lab.run_for(61_200)
+        (message,) = client.messages()
+        assert message.properties["DELAY"] == "5", "the delivered copy still says so"
+        client.send_back(message)
+        lab.run_for(10_200)
+        (again,) = client.messages(RETRY)
+        assert (again.properties["DELAY"], again.properties["REAL_TOPIC"]) == ("3", RETRY)
+
+
+# --- several retry queues ------------------------------------------------------------------------------------------
+
+
+def _send_back_20(client):
+    client.send()
+    (message,) = client.messages()
+    for _ in range(20):
+        assert client.send_back(message, delay_level=1).code == ResponseCode.SUCCESS
+
+
+def test_a_group_with_several_retry_queues_spreads_its_retries():
+    with broker_lab() as lab:
+        config = SubscriptionGroupConfig("consumers", retry_queue_nums=3)
+        lab.broker.subscription_group_manager.update_subscription_group_config(config)
+        _send_back_20(lab.client())
+        lab.run_for(2_000)
+        counts = [lab.broker.store.max_offset(RETRY, queue_id) for queue_id in range(4)]
+        assert sum(counts) == 20
+        assert all(counts[:3])
+        assert not counts[3]
+
+
+def test_retry_queues_that_a_group_got_later_are_used_only_once_its_retry_topic_has_them():
+    """RocketMQ stores retries in queues that no route names: nobody would ever consume them."""
+    with broker_lab() as lab:
+        client = lab.client()
+        lab.broker.topic_config_manager.create_topic_in_send_message_back(RETRY, 1)
+        config = SubscriptionGroupConfig("consumers", retry_queue_nums=3)
+        lab.broker.subscription_group_manager.update_subscription_group_config(config)
+        _send_back_20(client)
+        lab.run_for(2_000)
+        assert lab.broker.store.max_offset(RETRY, 0) == 20
+
+
+@pytest.mark.parametrize(("of_client", "of_group", "dead"), [(1, 0, 0), (0, 5, 1), (None, 0, 1), (None, 5, 0)])
+def test_the_maximum_that_comes_with_the_message_counts_before_the_group_s(of_client, of_group, dead):
+    with broker_lab() as lab:
+        config = SubscriptionGroupConfig("consumers", retry_max_times=of_group)
+        lab.broker.subscription_group_manager.update_subscription_group_config(config)
+        client = lab.client()
+        client.send()
+        client.send_back(client.messages()[0], max_reconsume_times=of_client)
+        assert lab.broker.store.max_offset(dlq_topic("consumers"), 0) == dead
 
 
 def test_other_delay_levels_can_be_configured():

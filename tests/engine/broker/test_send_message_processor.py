@@ -179,7 +179,16 @@ def test_a_client_cannot_claim_that_hosts_are_ipv6():
 
 def batch_request(messages: list[Message], **fields) -> RemotingCommand:
     header = SendMessageRequestHeader(
-        "producers", "T", "TBW102", 4, 1, 0, 1_767_225_600_000, 0, fields.get("properties", "WAIT\x01true"), batch=True
+        "producers",
+        fields.get("topic", "T"),
+        "TBW102",
+        4,
+        1,
+        0,
+        1_767_225_600_000,
+        0,
+        fields.get("properties", "WAIT\x01true"),
+        batch=True,
     )
     request = RemotingCommand.request(RequestCode.SEND_BATCH_MESSAGE, body=fields.get("body", encode_batch(messages)))
     request.ext_fields = header.encode_v2()
@@ -216,20 +225,27 @@ def test_the_captured_batch_is_answered_like_the_real_broker_answered_it():
 
 
 @pytest.mark.parametrize(
-    "fields",
+    ("fields", "remark"),
     [
-        {"body": b""},
-        {"body": b"\x00" * 50},
-        {"properties": "DELAY\x013"},
-        {"body": encode_batch([Message("T", b"x")])[:-1]},
+        ({"body": b""}, "the batch is empty"),
+        ({"body": b"\x00" * 50}, "message 0 of the batch says 0 bytes"),
+        ({"properties": "DELAY\x013"}, "a batch cannot be delayed"),
+        ({"properties": "TRAN_MSG\x01true\x02PGROUP\x01g"}, "a batch cannot be transactional"),
+        ({"topic": "%RETRY%g"}, "a batch cannot go to retry topic %RETRY%g"),
+        ({"body": encode_batch([Message("T", b"x")])[:-1]}, "message 0 of the batch has an impossible body length 1"),
+        (
+            {"body": encode_batch([Message("T", b"x"), Message("T", b"y", properties={"p": "y" * 32_740})])},
+            "message 1 of the batch: the properties take 32775 bytes; allowed: 32767",
+        ),
     ],
 )
-def test_a_batch_that_cannot_be_is_refused_whole(fields):
+def test_a_batch_that_cannot_be_is_refused_whole(fields, remark):
     with broker_lab() as lab:
         client = lab.client()
         client.create_topic("T")
         reply = client.exchange(batch_request([Message("T", b"x")], **fields))
         assert reply.code == ResponseCode.MESSAGE_ILLEGAL
+        assert remark in (reply.remark or "")
         assert lab.broker.store.commit_log_max_offset == 0
 
 
@@ -259,14 +275,19 @@ def test_long_properties_of_a_batch_are_not_copied_to_more_messages_than_could_b
 # --- retry topics, delay, flush --------------------------------------------------------------------------------------
 
 
-def test_a_message_to_a_retry_topic_becomes_a_dead_letter_when_its_retries_are_used_up():
+def test_a_message_to_a_retry_topic_becomes_a_dead_letter_after_its_delay_when_its_retries_are_used_up():
     with broker_lab() as lab:
         client = lab.client()
         topic = retry_topic("g")
         assert client.send(topic, reconsume_times=1, max_reconsume_times=2).code == ResponseCode.SUCCESS
         assert client.send(topic, reconsume_times=2, max_reconsume_times=2, delay_level=3).code == ResponseCode.SUCCESS
         assert len(client.messages(topic)) == 1
-        assert len(client.messages(dlq_topic("g"))) == 1
+        assert client.messages(dlq_topic("g")) == []
+        lab.run_for(10_200)
+        (letter,) = client.messages(dlq_topic("g"))
+        assert (letter.properties["DELAY"], letter.properties["REAL_TOPIC"]) == ("3", dlq_topic("g")), (
+            "as from RocketMQ"
+        )
         assert lab.broker.topic_config_manager.topic_config_table[dlq_topic("g")].write_queue_nums == 1
 
 

@@ -172,6 +172,8 @@ def test_with_a_maximum_of_retries_a_message_ends_in_the_dead_letter_topic(stage
     cluster.stop(consumer)
     assert committed(cluster) == 3
     store = cluster.broker.store
+    assert store.max_offset(dlq_topic("g"), 0) == 0, "it waits at level 3 + 2 retries, although nobody will retry it"
+    cluster.world.run_for(61_000)
     assert store.max_offset(dlq_topic("g"), 0) == 1
     (entry,) = (queue for topic, _, queue in store.consume_queues() if topic == dlq_topic("g"))
     ((offset, _, _),) = entry.entries(0, 1)
@@ -211,6 +213,7 @@ def test_of_a_batch_only_what_is_not_put_aside_comes_again(stage):
     assert calls == [[b"first"], [b"first", b"second"], [b"second"]]
     cluster.stop(consumer)
     assert committed(cluster) == 2
+    cluster.world.run_for(31_000)
     assert cluster.broker.store.max_offset(dlq_topic("g"), 0) == 1
 
 
@@ -282,7 +285,7 @@ def test_a_worker_leaves_a_queue_after_its_slice_so_that_another_queue_gets_its_
         heard = HeardInOrder(cluster, duration_ms=100)
         send(cluster, producer, *(f"a{number}" for number in range(30)), queue=0)
         send(cluster, producer, "b", queue=1)
-        orderly(cluster, heard, consume_thread_max=1, max_time_consume_continuously_ms=1_000)
+        orderly(cluster, heard, consume_thread_min=1, consume_thread_max=1, max_time_consume_continuously_ms=1_000)
         cluster.world.run_until(lambda: len(heard.messages) == 31)
         place = heard.bodies.index("b")
         assert place == 0 or 10 <= place <= 12, "one worker, a slice of a second, 100 ms each"

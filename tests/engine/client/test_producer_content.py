@@ -154,8 +154,31 @@ def test_a_batch_is_one_request_with_all_messages(wire: Wire):
 
 def test_a_batch_that_is_too_large_is_refused_with_the_way_out(wire: Wire):
     messages = [Message("T", bytes(1_000_000)) for _ in range(5)]
-    with pytest.raises(ValueError, match=r"5 messages has 5000\d+ bytes; allowed: at most 4194304.*ListSplitter"):
+    with pytest.raises(ValueError, match=r"5 messages takes 5000\d+ bytes; allowed: at most 4194304.*ListSplitter"):
         wire.world.run(wire.producer.send_batch(messages), node="P")
+    assert wire.stub.sends == []
+
+
+@pytest.mark.parametrize(
+    ("bad", "complaint"),
+    [
+        (Message("T", b""), "message 1 of the batch: the message body is empty"),
+        (Message("T", bytes(4_194_305)), "message 1 of the batch: the message body has 4194305 bytes; .* 4194304"),
+        (Message("T", b"x", properties={"p": "y" * 40_000}), "message 1 of the batch: the properties take .* 32767"),
+        (Message("T", b"x", delay_level=2), "message 1 has delay level 2"),
+        (Message("Other", b"x"), "message 1 has topic 'Other'"),
+    ],
+)
+def test_a_batch_with_one_bad_message_names_it_and_sends_nothing(wire: Wire, bad: Message, complaint: str):
+    with pytest.raises(ValueError, match=complaint):
+        wire.world.run(wire.producer.send_batch([Message("T", b"good"), bad]), node="P")
+    assert wire.stub.sends == []
+
+
+def test_a_single_message_that_the_splitter_left_alone_is_refused_without_talk_of_cutting(wire: Wire):
+    (batch,) = ListSplitter([Message("T", bytes(4_194_304))])
+    with pytest.raises(ValueError, match=r"message 0 takes 4194\d+ bytes; allowed: at most 4194304 .*alone"):
+        wire.world.run(wire.producer.send_batch(batch), node="P")
     assert wire.stub.sends == []
 
 

@@ -334,7 +334,87 @@ def test_awaiting_a_send_slows_the_sender_down_to_what_may_be_in_flight():
     assert begun == [0, 1, 2]
     assert stage.tries == 3
     stage.world.run_until(lambda: len(outcomes) == 5)
-    assert [type(error) for error in outcomes.errors] == [SendFailed] * 5
+    kinds = sorted(type(error).__name__ for error in outcomes.errors)
+    assert kinds == ["RequestFailed"] + ["SendFailed"] * 4, "the fourth waited until its own time was over"
+    stage.world.close()
+
+
+def test_an_asynchronous_send_that_finds_no_place_in_its_time_is_certainly_not_sent():
+    stage = Stage(async_sends_in_flight_max=1)
+    stage.both(silent)
+    outcomes = Outcomes()
+
+    async def begin() -> None:
+        await stage.producer.send_async(Message("T", b"x"), outcomes, timeout_ms=2_000)
+        await stage.producer.send_async(Message("T", b"x"), outcomes, timeout_ms=300)
+
+    stage.world.run(begin(), node="P")
+    stage.world.run_until(lambda: len(outcomes) == 1)
+    (error,) = outcomes.errors
+    assert isinstance(error, RequestFailed)
+    assert error.outcome_is_known
+    assert "waited 300 ms for 1 others" in str(error)
+    assert (stage.producer.permits.in_flight, stage.producer.permits.waiting) == (1, 0)
+    assert stage.tries == 1
+    stage.world.close()
+
+
+def test_the_time_that_an_asynchronous_send_waited_is_taken_from_its_timeout():
+    stage = Stage(async_sends_in_flight_max=1)
+    stage.both(silent)
+    outcomes = Outcomes()
+
+    async def begin() -> None:
+        stage.producer.send_async(Message("T", b"x"), outcomes, timeout_ms=400)
+        stage.producer.send_async(Message("T", b"x"), outcomes, timeout_ms=600)
+
+    started_us = stage.world.loop.now_us
+    stage.world.run(begin(), node="P")
+    stage.world.run_until(lambda: len(outcomes) == 2)
+    assert 600 <= (stage.world.loop.now_us - started_us) // 1_000 < 650
+    assert stage.tries == 2
+    stage.world.close()
+
+
+# --- latency fault avoidance ------------------------------------------------------------------------------------------
+
+
+def test_a_failed_broker_is_left_alone_for_ten_minutes_when_faults_are_avoided():
+    stage = Stage(send_latency_fault_enable=True)
+    stage.a.script(refuse(ResponseCode.SERVICE_NOT_AVAILABLE), stored())
+    stage.b.script(stored())
+    results = [stage.send() for _ in range(8)]
+    assert {result.message_queue.broker_name for result in results} == {"b"}
+    assert len(stage.a.sends) == 1, "the first try found out"
+    stage.world.run_for(590_000)
+    assert {stage.send().message_queue.broker_name for _ in range(4)} == {"b"}
+    stage.world.run_for(11_000)
+    assert {stage.send().message_queue.broker_name for _ in range(8)} == {"a", "b"}
+    stage.world.close()
+
+
+def test_without_the_switch_the_failed_broker_is_tried_again_and_again():
+    stage = Stage()
+    stage.a.script(refuse(ResponseCode.SERVICE_NOT_AVAILABLE))
+    stage.b.script(stored())
+    for _ in range(40):
+        stage.send()
+    assert len(stage.a.sends) >= 8
+    stage.world.close()
+
+
+def test_a_oneway_send_that_cannot_leave_is_held_against_its_broker():
+    stage = Stage(send_latency_fault_enable=True)
+    stage.world.crash("a")
+    stage.b.script(stored())
+    failures = 0
+    for _ in range(8):
+        try:
+            stage.world.run(stage.producer.send_oneway(Message("T", b"x")), node="P")
+        except RequestFailed:
+            failures += 1
+    stage.world.run_for(10)
+    assert (failures, len(stage.b.sends)) == (1, 7)
     stage.world.close()
 
 

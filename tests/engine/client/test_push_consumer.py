@@ -89,7 +89,7 @@ def test_no_more_listeners_run_at_a_time_than_allowed(cluster, producer):
         return SUCCESS
 
     send(cluster, producer, *(str(number) for number in range(30)))
-    consumer_of(cluster, listen, consume_thread_max=4)
+    consumer_of(cluster, listen, consume_thread_min=4, consume_thread_max=4)
     cluster.world.run_until(lambda: committed(cluster) == 30, 60_000)
     assert running[1] == 4
 

@@ -88,7 +88,7 @@ def test_a_consumer_needs_a_listener_and_starts_once(cluster):
         ({"group": "DEFAULT_CONSUMER"}, "choose a name of your own"),
         ({"pull_batch_size": 0}, "pull_batch_size must be 1 to 1024, got 0"),
         ({"consume_message_batch_max_size": 5_000}, "1 to 1024, got 5000"),
-        ({"pull_threshold": 7}, "did you mean pull_threshold_for_queue"),
+        ({"pull_batchsize": 7}, "did you mean pull_batch_size"),
         ({"name_server_addresses": "nowhere"}, "expected host:port"),
     ],
 )

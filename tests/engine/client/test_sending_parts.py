@@ -18,6 +18,7 @@ from engine.client.errors import ClientNotRunning
 from engine.client.list_splitter import measure, stored_size
 from engine.client.message_batch import MessageBatch
 from engine.client.message_queue_selector import (
+    SelectMessageQueueByMachineRoom,
     SelectMessageQueueByRandom,
     java_hash_code,
     select_message_queue_by_hash,
@@ -66,6 +67,16 @@ def test_selecting_by_hash_of_something_without_a_java_hash_is_refused():
         select_message_queue_by_hash(QUEUES, MESSAGE, (1, 2))
 
 
+def test_machine_rooms_take_turns_among_their_own_queues():
+    queues = [MessageQueue("T", name, number) for name in ("r1@a", "r2@b", "c") for number in range(2)]
+    selector = SelectMessageQueueByMachineRoom(["r1"])
+    assert {str(selector(queues, MESSAGE, None)) for _ in range(8)} == {"T@r1@a:0", "T@r1@a:1"}
+    with pytest.raises(
+        IllegalClientArgument, match="no queue of 'T' is in one of the rooms r3; brokers: c, r1@a, r2@b"
+    ):
+        SelectMessageQueueByMachineRoom(["r3"])(queues, MESSAGE, None)
+
+
 def test_selecting_at_random_reaches_every_queue():
     selector = SelectMessageQueueByRandom(random.Random(1))
     assert {selector(QUEUES, MESSAGE, None) for _ in range(200)} == set(QUEUES)
@@ -93,7 +104,8 @@ def test_after_a_failure_another_broker_is_chosen_if_there_is_one():
     ("second", "complaint"),
     [
         (Message("Other", b"x"), "message 1 has topic 'Other', the first has 'T'"),
-        (Message("T", b"x", delay_level=3), "message 1 has a delay level"),
+        (Message("T", b"x", delay_level=3), "message 1 has delay level 3; delayed messages cannot be batched"),
+        (Message("T", b"x", properties={"TRAN_MSG": "true"}), r"message 1 is transactional \(TRAN_MSG\)"),
         (Message("T", b"x", properties={"WAIT": "false"}), "message 1 differs from the first in WAIT"),
     ],
 )
@@ -118,28 +130,29 @@ def test_a_message_measures_topic_body_properties_and_20_bytes():
     assert measure(Message("Topic", b"12345", tags="A", properties={"k": "vv"})) == 5 + 5 + (4 + 1) + (1 + 2) + 20
 
 
-@given(BODIES, st.integers(700, 4_000))
+@given(BODIES, st.integers(100, 4_000))
 def test_the_splitter_keeps_order_and_every_batch_fits_by_both_measures(sizes, limit):
     messages = [Message("T", bytes(size)) for size in sizes]
     batches = list(ListSplitter(messages, limit))
     assert [message for batch in batches for message in batch] == messages
     for batch in batches:
-        assert sum(map(stored_size, batch)) <= limit
-        assert sum(map(measure, batch)) <= limit
-        assert len(encode_batch(batch)) <= limit
+        assert batch
+        if len(batch) > 1 or stored_size(batch[0]) <= limit:
+            assert sum(map(stored_size, batch)) <= limit
+            assert sum(map(measure, batch)) <= limit
+            assert len(encode_batch(batch)) <= limit
 
 
-@given(BODIES, st.integers(700, 4_000))
+@given(BODIES, st.integers(100, 4_000))
 def test_the_splitter_makes_no_more_batches_than_needed(sizes, limit):
     batches = list(ListSplitter([Message("T", bytes(size)) for size in sizes], limit))
     for batch, following in itertools.pairwise(batches):
         assert sum(map(stored_size, batch)) + stored_size(following[0]) > limit
 
 
-def test_a_single_message_over_the_limit_is_named():
-    messages = [Message("T", b"ok"), Message("T", bytes(1_000))]
-    with pytest.raises(IllegalClientArgument, match="message 1 alone measures 1021 bytes"):
-        list(ListSplitter(messages, 1_000))
+def test_a_single_message_over_the_limit_goes_alone_and_the_others_still_go():
+    messages = [Message("T", b"first"), Message("T", bytes(1_000)), Message("T", b"last")]
+    assert list(ListSplitter(messages, 1_000)) == [[messages[0]], [messages[1]], [messages[2]]]
 
 
 def test_the_default_limit_is_4_mib():
@@ -227,6 +240,65 @@ def test_permits_are_handed_on_in_order_and_too_many_waiters_are_refused():
         third.cancel()
         permits.release()
         assert (permits.in_flight, permits.waiting) == (0, 0)
+
+    asyncio.run(scenario())
+
+
+def test_permits_bound_the_bytes_under_way_but_one_alone_may_be_larger():
+    async def scenario() -> None:
+        permits = AsyncSendPermits(in_flight_max=10, waiting_max=10, in_flight_max_bytes=100)
+        large = permits.reserve(500)
+        small = permits.reserve(1)
+        assert (large.done(), small.done()) == (True, False)
+        permits.release(500)
+        assert small.done()
+        second, third = permits.reserve(99), permits.reserve(1)
+        assert (second.done(), third.done(), permits.in_flight_bytes) == (True, False, 100)
+        permits.release(99)
+        assert third.done()
+
+    asyncio.run(scenario())
+
+
+def test_nobody_overtakes_a_large_send_that_waits_for_room():
+    async def scenario() -> None:
+        permits = AsyncSendPermits(in_flight_max=10, waiting_max=10, in_flight_max_bytes=100)
+        permits.reserve(60)
+        large, small = permits.reserve(60), permits.reserve(10)
+        assert (large.done(), small.done()) == (False, False)
+        permits.give_up(large, 60)
+        assert small.done(), "who gives up makes room for those behind"
+
+    asyncio.run(scenario())
+
+
+@given(st.lists(st.tuples(st.sampled_from(["reserve", "release", "give up"]), st.integers(0, 60)), max_size=60))
+def test_permits_never_exceed_their_bounds_and_nobody_is_forgotten(deeds):
+    async def scenario() -> None:
+        permits = AsyncSendPermits(in_flight_max=3, waiting_max=5, in_flight_max_bytes=100)
+        held: list[tuple[asyncio.Future[None], int]] = []
+        for deed, number in deeds:
+            granted = [pair for pair in held if pair[0].done()]
+            if deed == "reserve":
+                try:
+                    held.append((permits.reserve(number), number))
+                except TooManyPendingSends:
+                    assert permits.waiting == 5
+            elif deed == "release" and granted:
+                held.remove(granted[number % len(granted)])
+                permits.release(granted[number % len(granted)][1])
+            elif deed == "give up" and held:
+                pair = held.pop(number % len(held))
+                permits.give_up(*pair)
+            running = [size for future, size in held if future.done()]
+            assert (permits.in_flight, permits.in_flight_bytes) == (len(running), sum(running))
+            assert permits.waiting == len(held) - len(running)
+            assert len(running) <= 3
+            assert sum(running) <= 100
+        while held:
+            future, size = held.pop(0)
+            assert future.done(), "those who wait longest come first"
+            permits.release(size)
 
     asyncio.run(scenario())
 

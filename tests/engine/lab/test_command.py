@@ -38,6 +38,7 @@ EXAMPLES: dict[str, dict[str, object]] = {
     "pause-node": {"target": "B1"},
     "queue-count": {"target": "T", "n": 8},
     "release": {"target": "P1/sends T"},
+    "resend-dead-letter": {"target": "B1", "group": "g", "message": "k-1", "to": "topic", "anyway": True},
     "restart": {"target": "B1"},
     "resume-half": {"target": "B1", "message": "k-1"},
     "resume-node": {"target": "B1"},

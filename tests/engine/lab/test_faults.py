@@ -60,15 +60,15 @@ def test_a_paused_node_does_nothing_until_it_is_resumed(started):
     run = started()
     producer = run.world.producers()[0]
     apply(run, "pause-node", "P1")
-    sent = producer.sent
+    sent = producer.sender.sent
     assert producer.status == "paused"
     run_to_ms(run, 2_000)
-    assert producer.sent == sent
+    assert producer.sender.sent == sent
     with pytest.raises(WrongNodeState, match="P1 is paused"):
         apply(run, "pause-node", "P1")
     apply(run, "resume-node", "P1")
     run_to_ms(run, 3_000)
-    assert producer.sent > sent
+    assert producer.sender.sent > sent
     with pytest.raises(WrongNodeState):
         apply(run, "resume-node", "P1")
 
@@ -169,13 +169,13 @@ def sends(run: LabRun) -> list[str]:
 def test_a_partition_lets_nothing_through_until_it_is_healed(started):
     run = started()
     apply(run, "partition", left=["P1"], right=["B1", "N1"])
-    acknowledged = run.world.producers()[0].acknowledged
+    acknowledged = run.world.producers()[0].sender.acknowledged
     run_to_ms(run, 8_000)
-    assert run.world.producers()[0].acknowledged == acknowledged
+    assert run.world.producers()[0].sender.acknowledged == acknowledged
     assert "unknown" in sends(run)
     apply(run, "heal")
     run_to_ms(run, 30_000)
-    assert run.world.producers()[0].acknowledged > acknowledged
+    assert run.world.producers()[0].sender.acknowledged > acknowledged
     with pytest.raises(CommandRefused, match="both sides"):
         apply(run, "partition", left=["P1"], right=["P1"])
     with pytest.raises(NoSuchTarget, match="'X'"):
@@ -311,13 +311,13 @@ def test_a_full_disk_refuses_messages_until_there_is_room(started):
 
 def test_a_held_task_waits_while_the_rest_goes_on(started):
     run = started()
-    sent = run.world.producers()[0].sent
+    sent = run.world.producers()[0].sender.sent
     apply(run, "hold", "P1/sends T", ms=1_000)
     run_to_ms(run, 1_900)
-    assert run.world.producers()[0].sent == sent
+    assert run.world.producers()[0].sender.sent == sent
     apply(run, "release", "P1/sends T")
     run_to_ms(run, 2_050)
-    assert run.world.producers()[0].sent > sent
+    assert run.world.producers()[0].sender.sent > sent
     with pytest.raises(NoSuchTarget, match="no task or link is called 'P1/nothing'"):
         apply(run, "hold", "P1/nothing", ms=1)
 

@@ -83,7 +83,7 @@ def test_a_half_message_is_no_send_in_flight_any_more():
     with transactions("duration_ms: 2000") as run:
         run_to_ms(run, 1_500)
         (role,) = run.world.producers()
-        assert role.in_flight == {}
+        assert role.sender.in_flight == {}
         assert [call.key for call in role.local_transactions.running.values()] == ["k-0"]
         assert not role.is_done
         apply(run, "crash", "P1")

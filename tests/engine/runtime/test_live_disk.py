@@ -297,3 +297,11 @@ def test_a_sector_that_cannot_be_read_is_a_fault_that_names_the_file(disk, monke
         with pytest.raises(DiskFault, match=r"cannot read .*data/log: Input/output error"):
             file.read_at(0, 10)
     file.close()
+
+
+def test_a_file_that_is_replaced_stays_as_secret_as_it_was(disk, tmp_path):
+    disk.write_whole("config/plain_acl.yml", b"accounts: []")
+    path = tmp_path / "data" / "config" / "plain_acl.yml"
+    path.chmod(0o600)
+    disk.write_whole("config/plain_acl.yml", b"accounts: [{}]")
+    assert path.stat().st_mode & 0o777 == 0o600 and path.read_bytes() == b"accounts: [{}]"

@@ -185,6 +185,23 @@ def test_what_does_not_fit_the_layout_is_refused_and_named(fields, status, remar
     assert world.put(b"fine").queue_offset == 0
 
 
+@pytest.mark.parametrize(
+    ("fields", "remark"),
+    [
+        ({"body": b"x" * 101}, "message 2 of the batch: the body takes 101 bytes; allowed: 100"),
+        ({"properties_string": "x" * 32_768}, "message 2 of the batch: the properties take 32768 bytes"),
+    ],
+)
+def test_a_refused_batch_names_the_message_and_stores_none(fields, remark):
+    world = StoreWorld(small_config(max_message_size=100))
+    world.start()
+    # The one before is larger, where it may be.
+    messages = [store_message(), store_message(body=b"x" * 100, properties_string="x" * 100), store_message(**fields)]
+    result = world.do(lambda: world.store.put_batch(store_batch(messages)))
+    assert remark in result.remark
+    assert world.store.commit_log_max_offset == 0
+
+
 def test_the_longest_topic_and_properties_fit():
     world = StoreWorld(small_config())
     world.start()

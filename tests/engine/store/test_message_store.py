@@ -33,7 +33,7 @@ class TagFilter:
     def __init__(self, *tags):
         self.codes = [java_string_hash(tag) for tag in tags]
 
-    def matches_consume_queue(self, tags_code):
+    def matches_consume_queue(self, tags_code, unit):
         return tags_code in self.codes
 
     def matches_commit_log(self, record):
@@ -43,7 +43,7 @@ class TagFilter:
 class BodyFilter:
     reads_message = True
 
-    def matches_consume_queue(self, tags_code):
+    def matches_consume_queue(self, tags_code, unit):
         return True
 
     def matches_commit_log(self, record):

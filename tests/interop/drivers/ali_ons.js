@@ -1,6 +1,7 @@
 // Drives the npm client ali-ons from a process of its own. Each report is one line of JSON on standard output.
 //   node ali_ons.js send    NAME_SERVER GROUP TOPIC COUNT [BODY_BYTES]
 //   node ali_ons.js consume NAME_SERVER GROUP TOPIC          (until SIGTERM)
+//   node ali_ons.js accountable NAME_SERVER GROUP TOPIC FORBIDDEN_TOPIC    with ACCESS_KEY and SECRET_KEY (until SIGTERM)
 'use strict';
 
 const httpclient = require('urllib');
@@ -20,8 +21,8 @@ const fail = error => {
 const options = {
   httpclient,
   nameSrv: nameServer,
-  accessKeyId: 'none',
-  accessKeySecret: 'none',
+  accessKeyId: process.env.ACCESS_KEY || 'none',
+  accessKeySecret: process.env.SECRET_KEY || 'none',
   logger: { info() {}, debug() {}, warn: (...text) => console.error(...text), error: (...text) => console.error(...text) },
 };
 
@@ -67,4 +68,38 @@ async function consume() {
   });
 }
 
-({ send, consume })[action]().catch(fail);
+// Sends a plain, a delayed and a failing message, and one that its account may not send; consumes the first three.
+async function accountable() {
+  const consumer = new Consumer({ ...options, consumerGroup: group });
+  consumer.on('error', error => report({ event: 'trouble', error: String(error) }));
+  consumer.subscribe(topic, '*', async message => {
+    report({ event: 'message', body: message.body.toString(), reconsume_times: message.reconsumeTimes, at: Date.now() });
+    if (message.body.toString() === 'failing' && message.reconsumeTimes === 0) {
+      throw new Error('not this time');
+    }
+  });
+  await consumer.ready();
+  const producer = new Producer({ ...options, producerGroup: `${group}_producer`, sendMsgTimeout: SEND_TIMEOUT_MS });
+  producer.on('error', fail);
+  await producer.ready();
+  for (const [body, delay] of [['plain', 0], ['delayed', 2], ['failing', 0]]) {
+    const message = new Message(topic, 'TagA', body);
+    if (delay) message.delayTimeLevel = delay;
+    const at = Date.now();   // before the broker stores it: no delay is shorter than from then on
+    const result = await producer.send(message);
+    report({ event: 'sent', body, status: result.sendStatus, at });
+  }
+  const forbidden = new Message(count, 'TagA', 'forbidden');
+  await producer.send(forbidden).then(
+    result => report({ event: 'sent', body: 'forbidden', status: result.sendStatus, at: Date.now() }),
+    error => report({ event: 'refused', error: String(error && error.message || error) }),
+  );
+  process.on('SIGTERM', async () => {
+    await producer.close();
+    await consumer.close();
+    report({ event: 'done' });
+    process.exit(0);
+  });
+}
+
+({ send, consume, accountable })[action]().catch(fail);

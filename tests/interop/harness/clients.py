@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,10 @@ class Clients:
     def __init__(self, cluster: Cluster, folder: Path) -> None:
         self.cluster = cluster
         self._folder = folder
+        #: Further settings of every Java program, such as ``-Dtls.enable=true``.
+        self.java_settings: tuple[str, ...] = ()
+        #: Whom mqadmin signs for: access key and secret key.
+        self.tools_account: tuple[str, str] | None = None
         self._started: list[ManagedProcess] = []
 
     def cpp(self, action: str, group: str, topic: str, **options: Any) -> ManagedProcess:
@@ -58,6 +62,14 @@ class Clients:
         command = [node_command(), str(DRIVERS / "ali_ons.js"), action, self.cluster.name_server, group, topic]
         return self._start(f"ali-ons {action}", [*command, *map(str, options)], {"NODE_PATH": str(modules)})
 
+    def ali_ons_with_account(
+        self, account: tuple[str, str], group: str, topic: str, other_topic: str
+    ) -> ManagedProcess:
+        """A producer and a consumer in one process that sign for ``account``; see ``accountable`` in the driver."""
+        command = [node_command(), str(DRIVERS / "ali_ons.js"), "accountable", self.cluster.name_server, group, topic]
+        environment = {"NODE_PATH": str(node_modules()), "ACCESS_KEY": account[0], "SECRET_KEY": account[1]}
+        return self._start("ali-ons with an account", [*command, other_topic], environment)
+
     def java_driver(
         self, action: str, *options: object, binary: bool = False, name_server: str | None = None
     ) -> ManagedProcess:
@@ -65,6 +77,12 @@ class Clients:
         name = f"Java client {action}"
         arguments = [action, name_server or self.cluster.name_server, *map(str, options)]
         return self._java(name, driver_jars(), "InteropClient", arguments, binary)
+
+    def java_with_account(self, account: tuple[str, str], group: str, topic: str, count: int) -> ManagedProcess:
+        """``java/AccountClient.java``: a producer that signs for ``account``."""
+        arguments = [self.cluster.name_server, group, topic, str(count)]
+        keys = {"ACCESS_KEY": account[0], "SECRET_KEY": account[1]}
+        return self._java("Java client with an account", driver_jars(), "AccountClient", arguments, environment=keys)
 
     def java_listing(self, class_name: str, binary: bool = False) -> ManagedProcess:
         """One of the programs in ``java/TransactionListings.java``."""
@@ -91,6 +109,17 @@ class Clients:
         where = ["-n", name_server or self.cluster.name_server]
         return self._java(f"mqadmin {arguments[0]}", client_jars(), main_class, [*arguments, *where])
 
+    def mqadmin_session(self, commands: Sequence[Sequence[str]]) -> ManagedProcess:
+        """Many mqadmin commands, one after the other in one process; see ``java/MqadminSession.java``."""
+        script = self._folder / f"mqadmin-{len(self._started)}.txt"
+        script.write_text("".join("\t".join(words) + "\n" for words in commands), "utf-8")
+        arguments = [self.cluster.name_server, str(script)]
+        return self._java("mqadmin session", driver_jars(), "MqadminSession", arguments)
+
+    def dashboard_calls(self, *arguments: str) -> ManagedProcess:
+        """``java/DashboardCalls.java``; ``arguments`` are those behind the name server."""
+        return self._java("dashboard calls", driver_jars(), "DashboardCalls", [self.cluster.name_server, *arguments])
+
     def stop_all(self) -> None:
         for process in self._started:
             process.stop(grace_s=1.0)
@@ -103,14 +132,18 @@ class Clients:
         arguments: list[str],
         binary: bool = False,
         heap: tuple[str, ...] = _CLIENT_HEAP,
+        environment: Mapping[str, str] | None = None,
     ) -> ManagedProcess:
         home = self._next_home()
         settings = ["-Dfile.encoding=UTF-8", f"-Duser.home={home}"]
         settings.append(f"-Drocketmq.namesrv.addr={self.cluster.name_server}")
+        settings += self.java_settings
         if binary:
             settings.append("-Drocketmq.serialize.type=ROCKETMQ")
         command = [tool("java"), *heap, *settings, "-cp", jars.class_path, main_class, *arguments]
-        return self._start(name, command, {"ROCKETMQ_HOME": str(_tools_home(home))}, home)
+        return self._start(
+            name, command, {"ROCKETMQ_HOME": str(_tools_home(home, self.tools_account)), **(environment or {})}, home
+        )
 
     def _start(
         self, name: str, command: list[str], environment: dict[str, str] | None = None, home: Path | None = None
@@ -126,11 +159,13 @@ class Clients:
         return home
 
 
-def _tools_home(home: Path) -> Path:
-    """mqadmin wants a logback file under ROCKETMQ_HOME and stays silent where it finds none."""
+def _tools_home(home: Path, account: tuple[str, str] | None) -> Path:
+    """mqadmin wants a logback file under ROCKETMQ_HOME and stays silent where it finds none; its account too."""
     settings = home / "conf"
     settings.mkdir(exist_ok=True)
     (settings / "logback_tools.xml").write_text('<configuration><root level="OFF"/></configuration>\n', "ascii")
+    if account is not None:
+        (settings / "tools.yml").write_text(f"accessKey: {account[0]}\nsecretKey: {account[1]}\n", "ascii")
     return home
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.interop.harness.cluster import NO_SETTINGS, Cluster
@@ -31,10 +32,11 @@ def start_glassmq(
     broker_port: int | None = None,
     flush: str = "async",
     settings: Mapping[str, str] = NO_SETTINGS,
+    options: Sequence[str | Path] = (),
 ) -> Cluster:
     """Start name server, broker and page in one process; return when the broker's route is known.
 
-    ``settings`` are further broker settings in RocketMQ's names.
+    ``settings`` are further broker settings in RocketMQ's names, ``options`` further options of ``serve``.
     """
     name_server_port = name_server_port or free_port()
     broker_port = broker_port or free_broker_port()
@@ -44,6 +46,7 @@ def start_glassmq(
         command += [f"--{part}-port", str(port)]
     for name, value in settings.items():
         command += ["--broker-setting", f"{name}={value}"]
+    command += map(str, options)
     started = time.monotonic()
     environment = {"PYTHONUNBUFFERED": "1", "PATH": os.environ.get("PATH", "")}
     process = ManagedProcess("glassmq serve", command, folder / "glassmq.log", environment, REPOSITORY)
@@ -60,6 +63,8 @@ def start_glassmq(
     def ready() -> bool:
         if not process.is_running:
             raise ProcessFailed(f"glassmq serve ended with exit code {process.exit_code}\n{process.output_end()}")
+        if "enforcing" in options:  # plain questions are not answered
+            return re.search(cluster.ready_pattern, process.output(), re.MULTILINE) is not None
         try:
             return write_queues(cluster.name_server, "TBW102") > 0
         except OSError:

@@ -32,6 +32,8 @@ TRANSACTION_CLIENT = "rocketmq-client-python==2.0.0"
 TRANSACTION_LIBRARY = "rocketmq-python-cvs==2.1.0.3"
 NODE_PACKAGES = ("ali-ons@3.12.0", "urllib@2")
 _DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
+#: npm gives up on a download after 300 s, and tries twice: one that hangs is longer than all that a client may take.
+_NPM_PATIENCE = ("--fetch-timeout=20000", "--fetch-retries=5", "--fetch-retry-mintimeout=1000", "--prefer-offline")
 #: For one client with all its steps. A test may need three of them, and pytest stops a test after 600 s.
 INSTALL_DEADLINE_S = 180.0
 
@@ -109,7 +111,7 @@ def node_modules() -> Path:
         folder.mkdir(parents=True)
         (folder / "package.json").write_text('{"private": true}\n', "utf-8")
         options = ("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", f"--prefix={folder}")
-        steps.run(what, npm, "install", *options, *NODE_PACKAGES, environment={"PATH": path})
+        steps.run(what, npm, "install", *options, *_NPM_PATIENCE, *NODE_PACKAGES, environment={"PATH": path})
 
     install_once(folder, what, " ".join(NODE_PACKAGES), install)
     return folder / "node_modules"

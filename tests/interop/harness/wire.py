@@ -6,6 +6,8 @@ Frame: int32 length, int32 (serialize type << 24 | header length), JSON header, 
 
 from __future__ import annotations
 
+import base64
+import hmac
 import json
 import socket
 import struct
@@ -34,6 +36,14 @@ class RequestRefused(Exception):
     def __init__(self, request_code: int, code: int, remark: str | None) -> None:
         super().__init__(f"request {request_code} was answered with code {code}: {remark}")
         self.code = code
+        self.remark = remark or ""
+
+
+def signed(fields: dict[str, str], body: bytes, access_key: str, secret_key: str) -> dict[str, str]:
+    """``fields`` with an account and its signature, for a broker with rules."""
+    fields = {**fields, "AccessKey": access_key}
+    content = "".join(value for _, value in sorted(fields.items())).encode() + body
+    return {**fields, "Signature": base64.b64encode(hmac.digest(secret_key.encode(), content, "sha1")).decode()}
 
 
 def request(

@@ -32,9 +32,10 @@ import org.apache.rocketmq.common.protocol.heartbeat.MessageModel;
  * Drives the unmodified RocketMQ Java client; each report is one line of JSON on standard output.
  *
  * <p>InteropClient ACTION NAME_SERVER GROUP TOPIC [COUNT] where ACTION is sync, async, oneway, selected (message n goes
- * to the queue of key n modulo 100), batch (sends COUNT messages in batches of 16), push, orderly, broadcast (these run
- * until they are killed), pull, lite-pull (both end when COUNT messages were read), transaction (sends one message,
- * whose local transaction takes COUNT ms and commits; runs until it is killed, to answer check-backs).
+ * to the queue of key n modulo 100), delayed (message n with delay level n + 1), batch (sends COUNT messages in batches
+ * of 16), push, orderly, broadcast (these run until they are killed), pull, lite-pull (both end when COUNT messages were
+ * read), transaction (sends one message, whose local transaction takes COUNT ms and commits; runs until it is killed, to
+ * answer check-backs).
  */
 public final class InteropClient {
     private static final int BATCH_SIZE = 16;
@@ -63,6 +64,7 @@ public final class InteropClient {
             case "oneway":
             case "selected":
             case "batch":
+            case "delayed":
                 client.send(args[0]);
                 break;
             case "push":
@@ -107,7 +109,11 @@ public final class InteropClient {
                 } else if (mode.equals("selected")) {
                     reportSent(producer.send(message(number), new SelectMessageQueueByHash(), number % KEYS));
                 } else {
-                    reportSent(producer.send(message(number)));
+                    Message message = message(number);
+                    if (mode.equals("delayed")) {
+                        message.setDelayTimeLevel(number + 1);
+                    }
+                    reportSent(producer.send(message));
                 }
             }
         }
@@ -259,9 +265,10 @@ public final class InteropClient {
     private static void reportReceived(MessageExt message) {
         report(String.format(
             "{\"event\":\"message\",\"body\":\"%s\",\"queue\":%d,\"offset\":%d,\"id\":\"%s\",\"tags\":\"%s\","
-                + "\"number\":%s,\"key\":\"%s\",\"reconsume_times\":%d}",
+                + "\"number\":%s,\"key\":\"%s\",\"reconsume_times\":%d,\"age_ms\":%d}",
             new String(message.getBody()), message.getQueueId(), message.getQueueOffset(), message.getMsgId(),
-            message.getTags(), message.getUserProperty("number"), message.getKeys(), message.getReconsumeTimes()));
+            message.getTags(), message.getUserProperty("number"), message.getKeys(), message.getReconsumeTimes(),
+            System.currentTimeMillis() - message.getBornTimestamp()));
     }
 
     private static void reportSent(SendResult result) {

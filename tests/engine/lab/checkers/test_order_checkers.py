@@ -77,6 +77,22 @@ def test_a_member_that_joins_leaves_or_is_killed_violates_nothing():
         assert len({entry.key for entry in run.world.history.consumes_ended}) == 40
 
 
+BATCHES = QUICK.replace("{", "{consume_message_batch_max_size: 8, ")
+
+
+def test_the_messages_of_a_batch_that_one_call_gets_are_in_order():
+    with ordered_run(settings=BATCHES, replace=[("duration_ms: 150", "duration_ms: 600")]) as run:
+        assert finish(run) == []
+        began = [entry.event for entry in run.world.history.consumes_began]
+        assert len(set(began)) < len(began) / 2
+
+
+def test_a_batch_that_begins_while_the_one_before_is_not_done_is_out_of_order():
+    off = "switched_off: [message-queue-lock, process-queue-lock, consuming-flag]\n"
+    with ordered_run(off, settings=BATCHES, replace=[("duration_ms: 150", "duration_ms: 600")]) as run:
+        assert {ONE_CALL, QUEUE_ORDER, KEY_ORDER} <= checkers_of(finish(run))
+
+
 def test_messages_that_are_redelivered_in_order_violate_nothing():
     with ordered_run() as run:
         run_to(run, 3_300)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from engine.client.consume_message_concurrently_service import ConsumeMessageConcurrentlyService
+from engine.lab.run import LabRun
+from engine.lab.scenario_text import parse_scenario
 from engine.protocol.java_hash import java_string_hash
 from engine.protocol.message_properties import encode_properties
 from engine.protocol.names import dlq_topic, retry_topic
 from engine.store.store_message import StoreMessage
-from tests.support.checked_run import broker_of, checked_run, finish, names, of, run_to, run_until
+from tests.support.checked_run import broker_of, checked_run, consumer_of, do, finish, names, of, run_to, run_until
 
 LIMIT = "retry-count-within-limit"
 DEAD = "dead-letters-not-redelivered"
@@ -54,6 +57,55 @@ def test_a_dead_letter_with_a_single_way_must_not_be_delivered():
         violation = of(finish(run), DEAD)[0]
         assert violation.anomaly == "duplicate"
         assert violation.messages == ("order-7",)
+
+
+def test_a_dead_letter_that_was_never_retried_must_not_be_delivered_either():
+    with checked_run() as run:
+        do(run, "listener", "C1", result="later", delay_level=-1)
+        do(run, "listener", "C2", result="later", delay_level=-1)
+        run_until(run, lambda: _dead_letters(run) >= 3)
+        assert run.violations == []
+        key = run.world.history.consumes_began[0].key
+        _store_again(run, key, retry_topic("shop"), reconsume_times=1)
+        assert of(finish(run), DEAD)[0].messages == (key,)
+
+
+def test_a_consumer_that_forgets_to_give_back_what_failed_is_found():
+    """Every failed delivery comes again or is a dead letter: that is what these two claims come to."""
+    with checked_run() as run:
+        run_to(run, 400)
+        for name in ("C1", "C2"):
+            service = consumer_of(run, name).consume_service
+            assert isinstance(service, ConsumeMessageConcurrentlyService)
+            service._send_back = _taken_for_granted
+        violations = finish(run)
+        assert names(violations) == ["consumed-in-the-end", "offsets-never-pass-unconsumed"]
+        assert {violation.messages for violation in violations} == {("order-7",)}
+
+
+async def _taken_for_granted(message, delay_level):
+    """A send-back that does nothing."""
+
+
+def test_a_message_that_waits_at_a_long_delay_level_is_not_stuck():
+    """Its earlier copies are settled, though the group has not reported their offsets yet when the checker looks."""
+    with LabRun(parse_scenario(LONG_WAITS, "long-waits")) as run:
+        assert finish(run) == []
+        assert max(call.reconsume_times for call in run.world.history.consumes_began) == 6
+
+
+LONG_WAITS = """
+title: {en: long waits, zh: 长时间等待}
+about: {en: long waits, zh: 长时间等待}
+duration_ms: 700000
+nodes:
+  N1: {role: name_server}
+  B1: {role: broker}
+  P1: {role: producer, group: p, traffic: {topic: Orders, count: 3, every_ms: 200, start_ms: 1000, key: "order-{n}"}}
+  C1: {role: consumer, group: shop, topic: Orders, listener: {duration_ms: 50, result: throws, only_keys: [order-2]}}
+topics:
+  Orders: {queues: 1}
+"""
 
 
 def _dead_letters(run):

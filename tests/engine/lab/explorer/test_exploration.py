@@ -12,6 +12,7 @@ from engine.lab.explorer.exploration import Exploration, Finding, Where
 from engine.lab.explorer.plan import ExplorationRefused, ExplorationRequest, explain_nothing, make_plan
 from engine.lab.explorer.rehearsal import can_rehearse
 from engine.lab.explorer.stage import ORDER_CHECKERS, is_watched_lightly
+from engine.lab.listener_spec import BatchAck, ListenerSpec
 from engine.lab.recording import parse_link
 from engine.lab.run import LabRun
 from engine.lab.scenario import Scenario
@@ -125,6 +126,8 @@ def test_what_the_light_watch_does_not_know_is_left_to_the_checkers() -> None:
         ({"orderly": False}, False),
         ({"stop_ms": 900}, False),
         ({"settings": {"max_reconsume_times": 3}}, False),
+        ({"listener": ListenerSpec(batch_ack=BatchAck.DROP_FAILED)}, False),
+        ({"listener": ListenerSpec(batch_ack=BatchAck.ALL_OR_NOTHING)}, True),
     ],
 )
 def test_the_light_watch_is_for_orderly_consumers_that_get_and_finish_every_message(

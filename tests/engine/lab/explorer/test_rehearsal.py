@@ -12,6 +12,7 @@ from engine.lab.explorer.rehearsal import Rehearsal, can_rehearse
 from engine.lab.explorer.stage import execute_on_stage
 from engine.lab.explorer.stall import Stall, Stalls
 from engine.lab.scenario_files import load_scenario
+from engine.lab.scenario_text import parse_scenario
 from engine.runtime.lab_actor import lab_step
 from engine.runtime.lab_short_cuts import LabShortCuts
 
@@ -68,6 +69,21 @@ def test_short_cuts_through_the_loop_change_no_schedule(monkeypatch: pytest.Monk
 )
 def test_scenarios_of_order_can_be_rehearsed(name: str, where: Where) -> None:
     assert make_plan(ExplorationRequest(load_scenario(name), to_ms=20_000, from_ms=1_000)).world is where
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("latency_ms: 2", "bytes_per_s: 1000000, latency_ms: 2"),
+        ("topic: Orders, count", "batch: 4, topic: Orders, count"),
+    ],
+)
+def test_narrow_links_and_batches_are_not_rehearsed(old: str, new: str) -> None:
+    text = load_scenario("two-consumers").text
+    assert can_rehearse(make_plan(ExplorationRequest(parse_scenario(text, "two"), to_ms=20_000, from_ms=1_000)).setting)
+    assert old in text
+    changed = parse_scenario(text.replace(old, new), "two")
+    assert not can_rehearse(make_plan(ExplorationRequest(changed, to_ms=20_000, from_ms=1_000)).setting)
 
 
 def test_what_the_rehearsal_does_not_know_is_searched_on_the_stage() -> None:

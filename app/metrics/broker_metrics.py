@@ -1,0 +1,234 @@
+"""Looks at the live broker once and gives all metrics. Runs in the engine's thread.
+
+The number of samples is bounded, and so is the time: what goes beyond :data:`TOPICS_MAX` topics, :data:`PAIRS_MAX`
+pairs of topic and group, :data:`GROUPS_MAX` groups or :data:`MESSAGES_READ_MAX` messages is counted in
+``glassmq_metrics_omitted``. No label holds what clients can make up without end: client ids, addresses and keys of
+messages are in none.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from app.metrics.broker_runtime_metrics import broker_runtime_families
+from app.metrics.exposition import Family
+from app.version import version
+from engine.broker.broker_admin_processor import BrokerAdminProcessor
+from engine.broker.store_lookups import message_store_time
+from engine.protocol.enums import MessageModel
+from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX, is_dlq_topic, is_retry_topic
+
+if TYPE_CHECKING:
+    from engine.broker.broker import Broker
+    from engine.protocol.topic_config import TopicConfig
+
+TOPICS_MAX = 2_000
+#: Pairs of topic and group that have offsets.
+PAIRS_MAX = 2_000
+#: Messages that are read to tell how old a backlog is, one per queue with one. Reading is what costs most here.
+MESSAGES_READ_MAX = 1_000
+#: Producer groups, and consumer groups.
+GROUPS_MAX = 1_000
+
+_BROKER = ("cluster", "brokerIP", "broker")
+_TOPIC = ("cluster", "broker", "topic")
+_TOPIC_AND_GROUP = ("cluster", "broker", "topic", "group")
+_DIFF = ("group", "topic", "countOfOnlineConsumers", "msgModel")
+#: ``MessageModel.ordinal()`` in Java, as the exporter writes it.
+_MODEL_NUMBERS = {MessageModel.BROADCASTING: "0", MessageModel.CLUSTERING: "1"}
+
+
+class BrokerMetrics:
+    """Takes all metrics of one broker."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._admin = BrokerAdminProcessor(broker)
+        config = broker.config
+        self._topic_labels = (config.cluster_name, config.broker_name)
+
+    def collect(self) -> list[Family]:
+        """Everything, taken at one moment."""
+        clock = self._broker.runtime.clock
+        started_us = clock.monotonic_us()
+        now_ms = clock.now_ms()
+        omitted = Family("glassmq_metrics_omitted", "What is beyond the bounds of this page.", ("kind",))
+        families = [
+            *self._broker_families(),
+            *self._topic_families(omitted),
+            *self._producer_families(omitted),
+            *self._group_families(now_ms, omitted),
+            *broker_runtime_families(self._broker, self._admin.runtime_info()),
+            *self._own_families(now_ms),
+            omitted,
+        ]
+        took = Family("glassmq_metrics_collect_seconds", "How long it took to look at the engine for this page.")
+        took.add((), (clock.monotonic_us() - started_us) / 1_000_000)
+        return [*families, took]
+
+    # ------------------------------------------------------------------------------ the broker
+
+    def _broker_families(self) -> list[Family]:
+        config, stats = self._broker.config, self._broker.stats
+        labels = (config.cluster_name, self._broker.address, config.broker_name)
+        stored = Family("rocketmq_broker_tps", "Messages stored per second, over the last minute.", _BROKER)
+        stored.add(labels, stats.broker_data("BROKER_PUT_NUMS").minute.tps)
+        handed_out = Family("rocketmq_broker_qps", "Messages handed out per second, over the last minute.", _BROKER)
+        handed_out.add(labels, stats.broker_data("BROKER_GET_NUMS").minute.tps)
+        return [stored, handed_out]
+
+    # ------------------------------------------------------------------------------ topics
+
+    def _topic_families(self, omitted: Family) -> list[Family]:
+        messages = Family("rocketmq_producer_tps", "Messages stored per second, over the last minute.", _TOPIC)
+        sizes = Family("rocketmq_producer_message_size", "Bytes stored per second, over the last minute.", _TOPIC)
+        offsets = Family("rocketmq_producer_offset", "Messages ever stored: the sum of the queues' ends.", _TOPIC)
+        retry = Family("rocketmq_topic_retry_offset", "The same for retry topics.", _TOPIC)
+        dead = Family("rocketmq_topic_dlq_offset", "The same for dead-letter topics.", ("cluster", "broker", "group"))
+        table = self._broker.topic_config_manager.topic_config_table
+        used = [(config, end) for config in table.values() if (end := self._end_of(config)) or self._is_users(config)]
+        stats = self._broker.stats
+        for config, end in used[:TOPICS_MAX]:
+            topic = config.topic_name
+            labels = (*self._topic_labels, topic)
+            if is_retry_topic(topic):
+                retry.add(labels, end)
+            elif is_dlq_topic(topic):
+                dead.add((*self._topic_labels, topic.removeprefix(DLQ_GROUP_TOPIC_PREFIX)), end)
+            else:
+                offsets.add(labels, end)
+            messages.add(labels, stats.topic_minute("TOPIC_PUT_NUMS", topic).tps)
+            sizes.add(labels, stats.topic_minute("TOPIC_PUT_SIZE", topic).tps)
+        omitted.add(("topics",), max(0, len(used) - TOPICS_MAX))
+        return [messages, sizes, offsets, retry, dead]
+
+    def _is_users(self, config: TopicConfig) -> bool:
+        return not self._broker.topic_config_manager.is_system_topic(config.topic_name)
+
+    def _end_of(self, config: TopicConfig) -> int:
+        max_offset = self._broker.store.max_offset
+        count = max(config.read_queue_nums, config.write_queue_nums)
+        return sum(max_offset(config.topic_name, queue_id) for queue_id in range(count))
+
+    # ------------------------------------------------------------------------------ groups
+
+    def _producer_families(self, omitted: Family) -> list[Family]:
+        counts = Family("rocketmq_producer_count", "Producers that are online.", ("cluster", "broker", "group"))
+        manager = self._broker.producer_manager
+        for group, clients in islice(manager, GROUPS_MAX):
+            counts.add((*self._topic_labels, group), len(clients))
+        omitted.add(("producer_groups",), max(0, sum(1 for _ in manager) - GROUPS_MAX))
+        return [counts]
+
+    def _group_families(self, now_ms: int, omitted: Family) -> list[Family]:
+        manager = self._broker.consumer_manager
+        # The exporter writes all clients' addresses into the two other labels; here they stay empty.
+        counts = Family("rocketmq_group_count", "Consumers that are online.", ("caddr", "localaddr", "group"))
+        for info in islice(manager, GROUPS_MAX):
+            counts.add(("", "", info.group_name), len(info.channel_info_table))
+        omitted.add(("consumer_groups",), max(0, len(manager) - GROUPS_MAX))
+        offsets = self._broker.consumer_offset_manager
+        progress = _ProgressFamilies()
+        for topic, group, committed in islice(offsets.entries(), PAIRS_MAX):
+            config = self._broker.topic_config_manager.topic_config_table.get(topic)
+            if config is not None:
+                self._add_progress(progress, config, group, committed, now_ms)
+        omitted.add(("topic_and_group",), max(0, len(offsets.offset_table) - PAIRS_MAX))
+        omitted.add(("latencies",), progress.latencies_omitted)
+        return [counts, *progress.families()]
+
+    def _add_progress(
+        self, progress: _ProgressFamilies, config: TopicConfig, group: str, committed: dict[int, int], now_ms: int
+    ) -> None:
+        topic, stats = config.topic_name, self._broker.stats
+        labels = (*self._topic_labels, topic, group)
+        progress.messages.add(labels, stats.group_minute("GROUP_GET_NUMS", topic, group).tps)
+        progress.sizes.add(labels, stats.group_minute("GROUP_GET_SIZE", topic, group).tps)
+        progress.offsets.add(labels, sum(committed.values()))
+        info = self._broker.consumer_manager.get_consumer_group_info(group)
+        model = MessageModel.CLUSTERING if info is None else info.message_model
+        if model is not MessageModel.CLUSTERING:
+            return
+        behind = self._behind(config, committed)
+        if progress.messages_to_read >= len(behind):
+            progress.messages_to_read -= len(behind)
+            oldest_ms = min((self._stored_ms(topic, *place) for place, _ in behind), default=now_ms)
+            progress.latencies.add(labels, max(0, now_ms - oldest_ms))
+        else:
+            progress.latencies_omitted += 1
+        online = "0" if info is None else str(len(info.channel_info_table))
+        progress.diff_of(topic).add((group, topic, online, _MODEL_NUMBERS[model]), sum(count for _, count in behind))
+
+    def _behind(self, config: TopicConfig, committed: dict[int, int]) -> list[tuple[tuple[int, int], int]]:
+        """The queues with messages that are not confirmed: (queue id, offset of the first), how many."""
+        store, topic = self._broker.store, config.topic_name
+        behind = []
+        for queue_id in range(config.read_queue_nums):
+            end, offset = store.max_offset(topic, queue_id), committed.get(queue_id, 0)
+            if end > offset:
+                behind.append(((queue_id, max(offset, store.min_offset(topic, queue_id))), end - offset))
+        return behind
+
+    def _stored_ms(self, topic: str, queue_id: int, offset: int) -> int:
+        """When that message was stored; now when it is gone, which makes it no backlog."""
+        stored_ms = message_store_time(self._broker.store, topic, queue_id, offset)
+        return stored_ms if stored_ms > 0 else self._broker.runtime.clock.now_ms()
+
+    # ------------------------------------------------------------------------------ of our own
+
+    def _own_families(self, now_ms: int) -> list[Family]:
+        broker, totals, last = self._broker, self._broker.stats.totals, self._broker.stats.last_second(now_ms)
+        info = Family("glassmq_info", "Always 1; the labels say what runs.", ("version", "broker", "flush", "acl"))
+        flush = broker.store.config.flush_disk_type.value
+        info.add((version(), broker.config.broker_name, flush, "on" if broker.access_guard else "off"), 1)
+        families = [info]
+
+        def add(name: str, text: str, value: float, kind: str = "gauge") -> None:
+            family = Family(f"glassmq_{name}", text, kind=kind)
+            family.add((), value)
+            families.append(family)
+
+        add("messages_in_total", "Messages stored.", totals.in_messages, "counter")
+        add("messages_out_total", "Messages handed out.", totals.out_messages, "counter")
+        add("bytes_in_total", "Bytes stored.", totals.in_bytes, "counter")
+        add("bytes_out_total", "Bytes handed out.", totals.out_bytes, "counter")
+        add("put_failures_total", "Messages that could not be stored.", broker.stats.put_failures, "counter")
+        p99_s = last.deliver_p99_ms / 1_000
+        add("deliver_seconds_p99", "Age of 99 of 100 replies' oldest messages, last second.", p99_s)
+        add("connections", "Connections of clients to the broker.", len(broker.server.channels))
+        add("held_pulls", "Pull requests that wait for messages.", len(broker.pull_request_hold_service))
+        add("queue_locks", "Queues that are locked for a consumer.", len(broker.rebalance_lock_manager))
+        if broker.access_guard is not None and broker.permission_manager is not None:
+            refused = broker.access_guard.refused_requests
+            add("acl_refused_requests_total", "Requests that the rules refused.", refused, "counter")
+            is_usable = broker.permission_manager.problem is None
+            add("acl_rules_usable", "0 while the rules' file cannot be used and older rules hold.", int(is_usable))
+        return families
+
+
+class _ProgressFamilies:
+    """What is said of every pair of topic and group."""
+
+    def __init__(self) -> None:
+        self.messages_to_read = MESSAGES_READ_MAX
+        self.latencies_omitted = 0
+        self.messages = Family("rocketmq_consumer_tps", "Messages got per second, last minute.", _TOPIC_AND_GROUP)
+        self.sizes = Family("rocketmq_consumer_message_size", "Bytes got per second, last minute.", _TOPIC_AND_GROUP)
+        self.offsets = Family("rocketmq_consumer_offset", "Messages ever confirmed: all offsets.", _TOPIC_AND_GROUP)
+        latency = "Age of the oldest message not confirmed yet, ms."
+        self.latencies = Family("rocketmq_group_get_latency_by_storetime", latency, _TOPIC_AND_GROUP)
+        self.diff = Family("rocketmq_group_diff", "Messages that are not confirmed yet.", _DIFF)
+        self.retry_diff = Family("rocketmq_group_retrydiff", "The same for retry topics.", _DIFF)
+        self.dlq_diff = Family("rocketmq_group_dlqdiff", "The same for dead-letter topics that somebody reads.", _DIFF)
+
+    def diff_of(self, topic: str) -> Family:
+        """Where the backlog of ``topic`` belongs."""
+        if is_retry_topic(topic):
+            return self.retry_diff
+        return self.dlq_diff if is_dlq_topic(topic) else self.diff
+
+    def families(self) -> tuple[Family, ...]:
+        """All."""
+        diffs = (self.diff, self.retry_diff, self.dlq_diff)
+        return (self.messages, self.sizes, self.offsets, self.latencies, *diffs)

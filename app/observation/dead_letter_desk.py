@@ -1,0 +1,43 @@
+"""Dead letters of the live broker: listing them and sending them again. The JSON: app.observation.dead_letters_view."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.json_types import JsonObject, JsonValue
+from app.live_source import ResendWish
+from app.observation.dead_letters_view import dead_letter_view, group_view, report_view
+from engine.broker.dead_letter_administrator import DeadLetterAdministrator
+
+if TYPE_CHECKING:
+    from engine.broker.broker import Broker
+
+
+class DeadLetterDesk:
+    """Runs in the engine's thread."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._administrator = DeadLetterAdministrator(broker)
+
+    def groups(self) -> list[JsonObject]:
+        """All of them, those with the newest dead letters first."""
+        groups = sorted(self._administrator.groups(), key=lambda group: (-group.newest_ms, group.group))
+        return [group_view(group) for group in groups]
+
+    def page(self, group: str, start: int | None, count: int) -> JsonObject | None:
+        """See :class:`app.live_source.LiveSource`."""
+        found = next((one for one in self._administrator.groups() if one.group == group), None)
+        if found is None:
+            return None
+        first = max(found.min_offset, found.max_offset - count) if start is None else max(found.min_offset, start)
+        dead = self._administrator.page(group, first, count)
+        messages: list[JsonValue] = [dead_letter_view(self._administrator, group, one) for one in dead]
+        return {"group": group_view(found), "start": first, "messages": messages}
+
+    async def resend(self, group: str, wish: ResendWish) -> JsonObject | None:
+        """See :class:`app.live_source.LiveSource`."""
+        if all(one.group != group for one in self._administrator.groups()):
+            return None
+        if wish.names is None:
+            return report_view(await self._administrator.resend_from(group, wish.start, wish.to))
+        return report_view(await self._administrator.resend_named(group, wish.names, wish.to, anyway=wish.anyway))

@@ -1,0 +1,108 @@
+"""Dead letters as JSON, for the page and for scripts::
+
+group       group, count (how many are kept), min, max (queue offsets of the oldest one and of the next one to come),
+            newest_ms
+message     queue_offset, offset (in the commit log), id (offset message id: by it a dead letter is resent), unique_id,
+            keys, tags, topic (its first one; null where it does not say), retries (how often it was delivered again),
+            cause (see engine.broker.dead_letter.DeathCause), born_ms, born_host, dead_ms, body_preview, body_bytes,
+            properties (name -> value), resent: null, or topic, queue_id, queue_offset, offset, at_ms of the message
+            that it was resent as; resent_known: false where there is no index to find that with
+report      resent (list of id, topic, queue_id, queue_offset), already (how many were resent before and left alone),
+            failed (list of id, error, text {en, zh}), failed_omitted, next (queue offset to go on from; null: done)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.json_types import JsonObject, JsonValue
+from app.observation.bounds import client_text
+from app.record_view import message_summary
+from engine.broker.dead_letter import DeadLetterRefused, original_topic, retries_of
+from engine.broker.dead_letter_administrator import DeadLetterAdministrator, DeadLetterGroup, ResendReport
+from engine.lab.refusal_texts import DEAD_LETTER_REFUSED
+
+if TYPE_CHECKING:
+    from engine.protocol.message import MessageExt
+
+#: Failures that a report lists.
+FAILED_MAX = 50
+_PROPERTIES_MAX = 64
+
+
+def group_view(group: DeadLetterGroup) -> JsonObject:
+    """See the module."""
+    return {
+        "group": group.group,
+        "count": group.count,
+        "min": group.min_offset,
+        "max": group.max_offset,
+        "newest_ms": group.newest_ms or None,
+    }
+
+
+def dead_letter_view(administrator: DeadLetterAdministrator, group: str, dead: MessageExt) -> JsonObject:
+    """See the module."""
+    summary = message_summary(dead)
+    try:
+        again, is_known = administrator.resent_as(group, dead), True
+    except DeadLetterRefused:  # there is no index
+        again, is_known = None, False
+    return {
+        "queue_offset": dead.queue_offset,
+        "offset": dead.commit_log_offset,
+        "id": dead.offset_message_id,
+        "unique_id": dead.unique_id,
+        "keys": [client_text(key) for key in dead.keys],
+        "tags": dead.tags,
+        "topic": original_topic(dead),
+        "retries": retries_of(dead),
+        "cause": str(administrator.cause_of_death(group, dead)),
+        "born_ms": dead.born_timestamp,
+        "born_host": dead.born_host,
+        "dead_ms": dead.store_timestamp,
+        "body_preview": summary["body_preview"],
+        "body_bytes": summary["body_bytes"],
+        "properties": {
+            client_text(name): client_text(value) for name, value in list(dead.properties.items())[:_PROPERTIES_MAX]
+        },
+        "resent": None if again is None else _resent(again),
+        "resent_known": is_known,
+    }
+
+
+def _resent(again: MessageExt) -> JsonObject:
+    return {
+        "topic": again.topic,
+        "queue_id": again.queue_id,
+        "queue_offset": again.queue_offset,
+        "offset": again.commit_log_offset,
+        "at_ms": again.store_timestamp,
+    }
+
+
+def refusal_view(error: DeadLetterRefused) -> JsonObject:
+    """``error`` (English), ``reason``, ``text`` in both languages."""
+    text = DEAD_LETTER_REFUSED[error.refusal].filled({**error.values, "problem": error})
+    return {"error": str(error), "reason": error.refusal.name.lower(), "text": dict(text)}
+
+
+def report_view(report: ResendReport) -> JsonObject:
+    """See the module."""
+    failed: list[JsonValue] = [{"id": name, **refusal_view(error)} for name, error in report.failed[:FAILED_MAX]]
+    resent: list[JsonValue] = [
+        {
+            "id": one.dead.offset_message_id,
+            "topic": one.topic,
+            "queue_id": one.queue_id,
+            "queue_offset": one.queue_offset,
+        }
+        for one in report.resent
+    ]
+    return {
+        "resent": resent,
+        "already": report.already,
+        "failed": failed,
+        "failed_omitted": max(0, len(report.failed) - FAILED_MAX),
+        "next": report.next_offset,
+    }

@@ -1,0 +1,67 @@
+"""The delay levels of a broker, with the queue that each has in SCHEDULE_TOPIC_XXXX::
+
+    delays_ms   the delay of level 1, 2, 3 ... (``messageDelayLevel``)
+    levels      those that were ever used: level, delay_ms, queue_id, min, max (offsets of the queue), offset (of the
+                next message to be delivered), waiting, next_due_ms (when that one is due; null: nothing waits)
+
+Null while no message was ever delayed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.json_types import JsonObject
+from engine.protocol.names import SCHEDULE_TOPIC
+
+if TYPE_CHECKING:
+    from engine.broker.broker import Broker
+
+
+class DelayLevelsView:
+    """Builds the ``delay_levels`` part of a broker's state."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        #: Level -> (what it was made from, view).
+        self._levels: dict[int, tuple[tuple[int, int, int], JsonObject]] = {}
+        self._last: JsonObject | None = None
+
+    def build(self) -> JsonObject | None:
+        """See the module. The same object as before while nothing has changed."""
+        store = self._broker.store
+        delays_ms = self._broker.store_config.delay_levels_ms
+        levels = [
+            self._level(level, delays_ms[level])
+            for level in range(1, len(delays_ms))
+            if store.max_offset(SCHEDULE_TOPIC, level - 1) > 0
+        ]
+        if not levels:
+            return None
+        view: JsonObject = {"delays_ms": list(delays_ms[1:]), "levels": levels}
+        if view != self._last:
+            self._last = view
+        return self._last
+
+    def _level(self, level: int, delay_ms: int) -> JsonObject:
+        store, service, queue_id = self._broker.store, self._broker.schedule_message_service, level - 1
+        minimum = max(0, store.min_offset(SCHEDULE_TOPIC, queue_id))
+        maximum = store.max_offset(SCHEDULE_TOPIC, queue_id)
+        made_from = (minimum, maximum, max(minimum, service.offset_table.get(level, 0)))
+        known = self._levels.get(level)
+        if known is None or known[0] != made_from:
+            offset = made_from[2]
+            # The tags code of such an entry is the time at which it is due.
+            entries = store.consume_queue_entries(SCHEDULE_TOPIC, queue_id, offset, 1)
+            view: JsonObject = {
+                "level": level,
+                "delay_ms": delay_ms,
+                "queue_id": queue_id,
+                "min": minimum,
+                "max": maximum,
+                "offset": offset,
+                "waiting": max(0, maximum - offset),
+                "next_due_ms": entries[0][2] if entries else None,
+            }
+            known = self._levels[level] = (made_from, view)
+        return known[1]

@@ -1,0 +1,1 @@
+"""Who may do what: signed requests, accounts with permissions, white addresses (RocketMQ: module ``acl``)."""

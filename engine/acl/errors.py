@@ -1,0 +1,17 @@
+"""What can be wrong with the rules, and why a request is refused."""
+
+from __future__ import annotations
+
+from engine.protocol.errors import ProtocolError
+
+
+class BadAccessConfig(ProtocolError):
+    """Rules that cannot be; the text names the entry and what is allowed. It never shows a secret key."""
+
+
+class AccessConfigNotSaved(ProtocolError):
+    """The file of the rules could not be written, so nothing was changed."""
+
+
+class AccessDenied(ProtocolError):
+    """This request is refused (RocketMQ: ``AclException``, thrown while a request is checked)."""

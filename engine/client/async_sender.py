@@ -1,0 +1,104 @@
+"""Runs asynchronous sends (RocketMQ: ``DefaultMQProducerImpl``'s executor of them)::
+
+send_async(message, callback)
+    │ reserve a permit            refused at once: too many wait already
+    ▼
+waiting for a permit              its time runs: may end here, with nothing sent
+    │
+    ▼
+in flight: choose a queue, send, try again after silence
+    │ give the permit back
+    ▼
+callback(result, error)           once, whatever happened
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from engine.client.async_send_permits import AsyncSendPermits
+from engine.client.errors import RequestFailed
+from engine.client.send_result import SendResult
+from engine.runtime.port import Runtime
+
+_log = logging.getLogger("glassmq.client")
+
+#: Called with the result and None, or with None and what went wrong; a plain or a coroutine function.
+SendCallback = Callable[[SendResult | None, Exception | None], Any]
+#: Sends within the milliseconds that are left.
+SendWithin = Callable[[int], Awaitable[SendResult]]
+
+
+class AsyncSender:
+    """:param permits: bounds what is under way and what waits."""
+
+    def __init__(self, runtime: Runtime, permits: AsyncSendPermits) -> None:
+        self.permits = permits
+        self._runtime = runtime
+        self._tasks: dict[asyncio.Task[None], None] = {}
+
+    def begin(self, send: SendWithin, callback: SendCallback, size: int, timeout_ms: int) -> asyncio.Future[None]:
+        """Begin to send ``size`` bytes within ``timeout_ms``, waiting included.
+
+        The future is done when the send is under way, or has ended. Raises
+        :class:`~engine.client.errors.TooManyPendingSends`.
+        """
+        permit = self.permits.reserve(size)
+        accepted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        task = asyncio.create_task(self._run(permit, accepted, send, callback, size, timeout_ms), name="async send")
+        self._tasks[task] = None
+        task.add_done_callback(self._forget)
+        return accepted
+
+    async def finish(self) -> None:
+        """Wait until all sends have ended, callbacks too."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _run(
+        self,
+        permit: asyncio.Future[None],
+        accepted: asyncio.Future[None],
+        send: SendWithin,
+        callback: SendCallback,
+        size: int,
+        timeout_ms: int,
+    ) -> None:
+        result: SendResult | None = None
+        failure: Exception | None = None
+        started_us = self._runtime.clock.monotonic_us()
+        has_permit = await self._wait_for(permit, size, timeout_ms)
+        if not accepted.done():
+            accepted.set_result(None)
+        if has_permit:
+            try:
+                result = await send(timeout_ms - (self._runtime.clock.monotonic_us() - started_us) // 1_000)
+            except Exception as error:  # a selector of the user may raise anything
+                failure = error
+            finally:
+                self.permits.release(size)
+        else:
+            failure = RequestFailed(
+                f"the asynchronous send waited {timeout_ms} ms for {self.permits.in_flight} others and was not begun",
+                outcome_is_known=True,
+            )
+        try:
+            await self._runtime.call_listener(callback, result, failure)
+        except Exception:
+            _log.exception("the callback of an asynchronous send failed")
+
+    async def _wait_for(self, permit: asyncio.Future[None], size: int, timeout_ms: int) -> bool:
+        if permit.done():
+            return True
+        try:
+            async with asyncio.timeout(timeout_ms / 1_000):
+                await permit
+        except TimeoutError:
+            self.permits.give_up(permit, size)
+            return False
+        return True
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(task, None)

@@ -1,0 +1,70 @@
+"""One note of a trace (RocketMQ: ``TraceContext``, ``TraceBean``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+
+class TraceType(StrEnum):
+    """What was done."""
+
+    PUB = "Pub"
+    #: The listener is about to be called; SUB_AFTER: it has ended. Both name the same ``request_id``.
+    SUB_BEFORE = "SubBefore"
+    SUB_AFTER = "SubAfter"
+    END_TRANSACTION = "EndTransaction"
+
+
+class MessageType(IntEnum):
+    """RocketMQ's ordinals, which travel."""
+
+    NORMAL_MSG = 0
+    TRANS_MSG_HALF = 1
+    TRANS_MSG_COMMIT = 2
+    DELAY_MSG = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TraceBean:
+    """The message that a note is about. What a kind of note does not say keeps its default.
+
+    :ivar tags: None, as ``keys``: the message has none. On the wire that is the word "null", as Java prints it.
+    :ivar keys: words separated by spaces.
+    :ivar store_host: ``"ip:port"`` of the broker.
+    :ivar body_length: bytes, as sent.
+    """
+
+    message_id: str
+    topic: str = ""
+    tags: str | None = ""
+    keys: str | None = ""
+    store_host: str = ""
+    body_length: int = 0
+    retry_times: int = 0
+    message_type: MessageType = MessageType.NORMAL_MSG
+    offset_message_id: str = ""
+    transaction_id: str | None = None
+    transaction_state: str = ""
+    from_transaction_check: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TraceContext:
+    """One note.
+
+    :ivar timestamp_ms: when it began; of SUB_AFTER, when it ended.
+    :ivar cost_ms: how long it took; of a delivery, divided by the number of its messages.
+    :ivar request_id: one listener call.
+    :ivar context_code: how the call ended: the ordinal of ``ConsumeReturnType``.
+    """
+
+    trace_type: TraceType
+    timestamp_ms: int
+    group_name: str
+    beans: tuple[TraceBean, ...]
+    region_id: str | None = ""
+    cost_ms: int = 0
+    success: bool = True
+    request_id: str = ""
+    context_code: int = 0

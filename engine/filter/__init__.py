@@ -1,0 +1,1 @@
+"""SQL92 expressions over a message's properties (RocketMQ: module ``filter``): grammar, checks, evaluation, bloom."""

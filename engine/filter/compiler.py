@@ -1,0 +1,64 @@
+"""From the text of an expression to its parsed and checked form (RocketMQ: ``SqlFilter``, ``FilterFactory``,
+``SelectorParser.parse``).
+
+What could never match is refused here already, as RocketMQ does: ``= NULL``, an order of texts or booleans, BETWEEN
+with the greater value first. The bounds are ours: RocketMQ's parser calls itself once per bracket, and a deep
+expression ends its thread's stack.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from engine.filter.errors import FilterProblem, FilterSyntaxError
+from engine.filter.expression import Expression
+
+#: Characters of an expression.
+LENGTH_MAX = 8_192
+#: Levels of NOTs, signs, conditions in brackets and chained comparisons.
+DEPTH_MAX = 100
+#: As RocketMQ's ``PARSE_CACHE``, which keeps failures too.
+CACHE_SIZE = 100
+
+
+def compile_expression(text: str) -> Expression:
+    """The condition that ``text`` says. Raises :class:`FilterSyntaxError`.
+
+    >>> compile_expression("age BETWEEN 0 AND 6").matches({"age": "7"})
+    False
+    """
+    result = _compiled(text)
+    if isinstance(result, FilterSyntaxError):
+        raise result.again()
+    return result
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def _compiled(text: str) -> Expression | FilterSyntaxError:
+    if len(text) > LENGTH_MAX:
+        details = {"length": str(len(text)), "limit": str(LENGTH_MAX)}
+        return FilterSyntaxError(text[:LENGTH_MAX], LENGTH_MAX, FilterProblem.TOO_LONG, details)
+    if not text.strip():
+        return FilterSyntaxError(text, 0, FilterProblem.EMPTY)
+    # Imported here: loading lark and making the parser takes 100 ms and 6 MB, which most starts do not need.
+    from engine.filter.expression_parser import parse_condition
+
+    try:
+        expression = parse_condition(text)
+    except FilterSyntaxError as error:
+        return error.with_traceback(None)
+    too_deep = _first_below(expression, DEPTH_MAX)
+    if too_deep is not None:
+        return FilterSyntaxError(text, too_deep.start, FilterProblem.TOO_DEEP, {"limit": str(DEPTH_MAX)})
+    return expression
+
+
+def _first_below(expression: Expression, depth: int) -> Expression | None:
+    """The first node that lies deeper than ``depth`` levels. No recursion: that is what the bound is for."""
+    waiting = [(expression, 1)]
+    while waiting:
+        node, level = waiting.pop()
+        if level > depth:
+            return node
+        waiting += [(part, level + 1) for part in reversed(node.parts)]
+    return None

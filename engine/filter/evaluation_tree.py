@@ -1,0 +1,115 @@
+"""What every part of an expression is for one message: for people who want to know why a message comes or does not.
+
+Evaluated by the same nodes as in the broker. A part that was not looked at, because the parts before it had decided,
+says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engine.filter.errors import EvaluationFailed
+from engine.filter.expression import Cast, Constant, Evaluation, Expression, Properties, Property, text_of_value
+from engine.filter.values import Value, java_type
+
+
+class Outcome(StrEnum):
+    """What became of a part."""
+
+    TRUE = "true"
+    FALSE = "false"
+    #: A condition that a missing property leaves open.
+    UNKNOWN = "unknown"
+    #: No condition but a value, see ``EvaluatedPart.value``.
+    VALUE = "value"
+    #: A property that the message does not have, or what comes of one.
+    NULL = "null"
+    #: The values could not be compared, or a part of it failed.
+    ERROR = "error"
+    NOT_EVALUATED = "not-evaluated"
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatedPart:
+    """One node of the tree.
+
+    :ivar kind: name of the node's class, such as ``And``.
+    :ivar text: it, in the language of expressions.
+    :ivar start: 0-based index of its first character in the whole expression; ``end`` is behind the last one.
+    :ivar value: of an outcome ``VALUE``, as in an expression; else empty.
+    :ivar java_type: the value's type in RocketMQ; empty without one.
+    :ivar failure: of the part whose values could not be compared; None for the parts above it, which failed with it.
+    """
+
+    kind: str
+    text: str
+    start: int
+    end: int
+    outcome: Outcome
+    value: str
+    java_type: str
+    failure: EvaluationFailed | None
+    parts: tuple[EvaluatedPart, ...]
+
+
+class _TracedEvaluation(Evaluation):
+    """Remembers what it finds. Nodes are told apart by identity: equal ones may stand at several places."""
+
+    __slots__ = ("failures", "values")
+
+    def __init__(self, properties: Properties) -> None:
+        super().__init__(properties)
+        self.values: dict[int, Value] = {}
+        self.failures: dict[int, EvaluationFailed] = {}
+
+    def value_of(self, expression: Expression) -> Value:
+        try:
+            value = expression.evaluate(self)
+        except EvaluationFailed as failure:
+            self.failures[id(expression)] = failure
+            raise
+        self.values[id(expression)] = value
+        return value
+
+
+def evaluate_parts(expression: Expression, properties: Properties) -> EvaluatedPart:
+    """The tree of ``expression`` for a message with ``properties``. Never raises :class:`EvaluationFailed`."""
+    evaluation = _TracedEvaluation(properties)
+    try:
+        evaluation.value_of(expression)
+    except EvaluationFailed:
+        pass  # the tree says where
+    return _part(expression, evaluation)
+
+
+def _part(expression: Expression, evaluation: _TracedEvaluation) -> EvaluatedPart:
+    # A condition that is written once may be shared by two parts (the value of BETWEEN): its outcome is the same.
+    parts = tuple(_part(part, evaluation) for part in expression.parts)
+    failure = evaluation.failures.get(id(expression))
+    has_failed_part = any(part.outcome is Outcome.ERROR for part in parts)
+    outcome, value = _outcome(expression, evaluation)
+    return EvaluatedPart(
+        type(expression).__name__,
+        str(expression),
+        expression.start,
+        expression.end,
+        outcome,
+        text_of_value(value) if outcome is Outcome.VALUE else "",
+        java_type(value) if value is not None and outcome is Outcome.VALUE else "",
+        failure if not has_failed_part else None,
+        () if isinstance(expression, Constant | Property | Cast) else parts,
+    )
+
+
+def _outcome(expression: Expression, evaluation: _TracedEvaluation) -> tuple[Outcome, Value]:
+    if id(expression) in evaluation.failures:
+        return Outcome.ERROR, None
+    if id(expression) not in evaluation.values:
+        return Outcome.NOT_EVALUATED, None
+    value = evaluation.values[id(expression)]
+    if isinstance(value, bool):
+        return (Outcome.TRUE if value else Outcome.FALSE), value
+    if value is None:
+        return (Outcome.UNKNOWN if expression.is_condition else Outcome.NULL), None
+    return Outcome.VALUE, value

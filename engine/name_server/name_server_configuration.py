@@ -1,0 +1,90 @@
+"""A name server's settings while it runs (RocketMQ: ``Configuration`` with ``NamesrvConfig``).
+
+Only ``orderMessageEnable`` can change; the rest has done its work at the start. A change is kept in
+``config/nameServerConfig.json``, as the value it was changed from and the one it has: the next start takes it if the
+name server is started with the old value, and forgets it otherwise.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from engine.name_server.errors import ConfigRefused, SettingFixed
+from engine.name_server.name_server_config import NameServerConfig
+from engine.protocol.errors import ProtocolError
+from engine.protocol.json_text import dumps_pretty_json, loads_json
+from engine.runtime.port import Disk, DiskFault
+
+logger = logging.getLogger("glassmq.name_server")
+
+PATH = "config/nameServerConfig.json"
+_ORDER_MESSAGE_ENABLE = "orderMessageEnable"
+_BOOLEANS = {"true": True, "false": False}
+_JAVA_NAMES = {"host": "bindAddress", "port": "listenPort"}
+
+
+class NameServerConfiguration:
+    """Reads and changes ``config``, which is the name server's own."""
+
+    def __init__(self, config: NameServerConfig, disk: Disk) -> None:
+        self._config = config
+        self._disk = disk
+        self._is_persistent = True
+        self._at_start = config.order_message_enable
+
+    def settings(self, port: int) -> dict[str, str]:
+        """All settings under RocketMQ's names or their like; ``port`` is the one that is really bound."""
+        settings: dict[str, str] = {}
+        for field in dataclasses.fields(self._config):
+            value = getattr(self._config, field.name)
+            first, *rest = field.name.removesuffix("_ms").split("_")
+            name = _JAVA_NAMES.get(field.name, first + "".join(word.capitalize() for word in rest))
+            settings[name] = str(value).lower() if isinstance(value, bool) else str(value)
+        return settings | {"listenPort": str(port)}
+
+    def update(self, wanted: Mapping[str, str]) -> None:
+        """Change settings, all or none. Raises :class:`ConfigRefused`."""
+        known = self.settings(0)
+        value = self._config.order_message_enable
+        for name, text in wanted.items():
+            if name != _ORDER_MESSAGE_ENABLE and name in known:
+                raise SettingFixed(
+                    f"{name} can only be given when the name server starts; while it runs {_ORDER_MESSAGE_ENABLE} "
+                    "can change"
+                )
+            if name != _ORDER_MESSAGE_ENABLE:
+                raise ConfigRefused(f"there is no setting {name[:100]!r}; {_ORDER_MESSAGE_ENABLE} can change")
+            if text.strip().lower() not in _BOOLEANS:
+                raise ConfigRefused(f"{name}={text[:100]!r}; allowed: true, false")
+            value = _BOOLEANS[text.strip().lower()]
+        if value != self._config.order_message_enable:
+            self._save(value)
+            self._config.order_message_enable = value
+            logger.info("setting %s is %s", _ORDER_MESSAGE_ENABLE, value)
+
+    def _save(self, value: bool) -> None:
+        if not self._is_persistent:
+            return
+        change = {"from": self._at_start, "to": value}
+        try:
+            self._disk.write_whole(PATH, dumps_pretty_json({"changes": {_ORDER_MESSAGE_ENABLE: change}}))
+        except DiskFault as fault:
+            raise ConfigRefused(f"the settings could not be saved: {fault}") from fault
+
+    def load(self) -> None:
+        """Read the file and apply what still holds; see the module."""
+        try:
+            content: Any = loads_json(self._disk.read_whole(PATH)) if self._disk.exists(PATH) else {}
+            change = content["changes"][_ORDER_MESSAGE_ENABLE] if content else {}
+            first, last = (change["from"], change["to"]) if change else (None, None)
+        except DiskFault:
+            self._is_persistent = False
+            return
+        except (ProtocolError, KeyError, TypeError) as error:
+            logger.warning("%s is left aside: %s", PATH, error)
+            return
+        if isinstance(last, bool) and first == self._config.order_message_enable:
+            self._config.order_message_enable = last

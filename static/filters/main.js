@@ -1,0 +1,106 @@
+// The filter bench: an expression, a message's properties, and what the broker's own code makes of them.
+
+import { html } from "htm/preact";
+import { render } from "preact";
+import { signal } from "@preact/signals";
+import "../common/chrome.js";
+import { t } from "../common/i18n.js";
+import { Tags } from "./tags.js";
+import { Tree } from "./tree.js";
+import { post } from "./post.js";
+
+/** What a click on an example fills in: a name for its text, the expression, the properties. */
+const EXAMPLES = [
+  ["between", "age BETWEEN 0 AND 6", [["age", "7"]]],
+  ["unknown", "NOT (age BETWEEN 0 AND 6)", [["city", "Lyon"]]],
+  ["not_binds", "NOT age = 3", [["age", "5"]]],
+  ["failure", "age > 5 OR city = 'Lyon'", [["age", "seven"], ["city", "Lyon"]]],
+  ["integer", "created > 0", [["created", "1767225600000"]]],
+  ["mistake", "age BETWEN 0 AND 6", [["age", "3"]]],
+];
+const PROPERTIES_MAX = 30;
+/** So long after the last key the expression is sent. */
+const PAUSE_MS = 250;
+
+const asked = new URLSearchParams(location.search);
+const expression = signal(asked.get("expression") ?? EXAMPLES[0][1]);
+const properties = signal(asked.has("expression") ? asked.getAll("p").map(splitProperty) : EXAMPLES[0][2]);
+const answer = signal(null);
+let timer = 0;
+let newest = 0;
+
+function splitProperty(text) {
+  const at = text.indexOf("=");
+  return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+async function evaluate() {
+  const number = ++newest;
+  const named = properties.value.filter(([name]) => name !== "");
+  const result = await post("/api/filter/evaluate", { expression: expression.value, properties: Object.fromEntries(named) });
+  if (number === newest) answer.value = result;
+}
+
+function changed() {
+  clearTimeout(timer);
+  timer = setTimeout(evaluate, PAUSE_MS);
+}
+
+function setProperty(index, part, value) {
+  properties.value = properties.value.map((pair, at) => (at === index ? pair.map((old, which) => (which === part ? value : old)) : pair));
+  changed();
+}
+
+function take([, text, pairs]) {
+  expression.value = text;
+  properties.value = pairs;
+  evaluate();
+}
+
+function Bench() {
+  return html`<div class="bench">
+    <section class="panel bench-input" aria-labelledby="bench-input-title"><header class="panel-head"><h2 class="panel-title" id="bench-input-title">${t("filter.message")}</h2></header>
+      <div class="bench-body">
+        <label class="bench-field"><span>${t("filter.expression")}</span>
+          <textarea class="mono" rows="3" maxlength="1000" spellcheck="false" autocapitalize="off" aria-describedby="bench-verdict" value=${expression.value}
+            onInput=${(event) => { expression.value = event.target.value; changed(); }}></textarea></label>
+        <${Properties} />
+        <div class="examples"><h3>${t("filter.examples")}</h3>
+          <ul class="example-list">${EXAMPLES.map((example) => html`<li key=${example[0]}><button type="button" class="link-button" onClick=${() => take(example)}>${t(`filter.example.${example[0]}`)}</button></li>`)}</ul></div>
+      </div></section>
+    <section class="panel bench-result" aria-labelledby="bench-result-title"><header class="panel-head"><h2 class="panel-title" id="bench-result-title">${t("filter.result")}</h2></header>
+      <div class="bench-body" aria-live="polite"><${Result} /></div></section>
+    <${Tags} />
+  </div>`;
+}
+
+function Properties() {
+  return html`<fieldset class="properties"><legend>${t("filter.properties")}</legend>
+    ${properties.value.length === 0 && html`<p class="quiet">${t("filter.no_properties")}</p>`}
+    ${properties.value.map(([name, value], index) => html`<div class="property" key=${index}>
+      <input class="mono" type="text" maxlength="100" value=${name} aria-label=${t("filter.property_name", { n: index + 1 })} onInput=${(event) => setProperty(index, 0, event.target.value)} />
+      <span aria-hidden="true">=</span>
+      <input class="mono" type="text" maxlength="1000" value=${value} aria-label=${t("filter.property_value", { n: index + 1 })} onInput=${(event) => setProperty(index, 1, event.target.value)} />
+      <button type="button" class="button" aria-label=${t("filter.remove", { name: name || index + 1 })} title=${t("filter.remove", { name: name || index + 1 })}
+        onClick=${() => { properties.value = properties.value.filter((_, at) => at !== index); changed(); }}>×</button></div>`)}
+    <button type="button" class="button" disabled=${properties.value.length >= PROPERTIES_MAX} onClick=${() => { properties.value = [...properties.value, ["", ""]]; }}>${t("filter.add")}</button></fieldset>`;
+}
+
+function Result() {
+  const result = answer.value;
+  if (!result) return html`<p class="quiet" id="bench-verdict">…</p>`;
+  if (result.mistake) return html`<${Mistake} error=${result.mistake} />`;
+  if (result.error) return html`<p class="problem" id="bench-verdict">${result.error}</p>`;
+  return html`<p id="bench-verdict" class=${`verdict ${result.matches ? "is-match" : "is-no-match"}`}>${t(result.matches ? "filter.matches" : `filter.matches_not_${result.tree.outcome}`)}</p>
+    <${Tree} part=${result.tree} />`;
+}
+
+/** The line of the expression at fault, its column marked, and why. */
+function Mistake({ error }) {
+  return html`<p id="bench-verdict" class="problem">${t("filter.place", { line: error.line, column: error.column })} ${t(`filter.problem.${error.problem}`, error.details)}</p>
+    <pre class="marked mono" aria-hidden="true">${error.marked}</pre>
+    <p class="quiet">${t("filter.refused")}</p>`;
+}
+
+render(html`<${Bench} />`, document.getElementById("bench"));
+evaluate();

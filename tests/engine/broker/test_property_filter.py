@@ -1,0 +1,455 @@
+"""Filtering by SQL92 at the broker: codes 1, 23, 27, 28, waiting pulls, bit maps, retries, ``consumerFilter.json``."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from engine.broker.broker_config import BrokerConfig
+from engine.protocol.headers import QueryConsumeQueueRequestHeader
+from engine.protocol.message_codec import decode_messages
+from engine.protocol.names import retry_topic
+from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import ResponseCode
+from engine.store.store_config import MessageStoreConfig
+from tests.engine.broker.lab_broker import BrokerLab, LabClient, broker_lab, golden_frames
+
+ON = BrokerConfig(enable_property_filter=True)
+WITH_BIT_MAPS = BrokerConfig(enable_property_filter=True, enable_calc_filter_bit_map=True)
+EXT = MessageStoreConfig(enable_consume_queue_ext=True)
+SQL = {"expression_type": "SQL92"}
+YOUNG = "age BETWEEN 0 AND 6"
+
+
+@pytest.fixture
+def lab() -> Iterator[BrokerLab]:
+    with broker_lab(ON) as lab:
+        yield lab
+
+
+def send_ages(client: LabClient, *ages: int) -> None:
+    for age in ages:
+        client.send(body=b"%d" % age, properties={"age": str(age)})
+
+
+def found(client: LabClient, **fields) -> list[bytes]:
+    reply = client.pull(**{"subscription": None, "expression_type": "SQL92", **fields})
+    return [message.body for message in decode_messages(reply.body)]
+
+
+def subscribe(client: LabClient, expression: str = YOUNG, **fields) -> None:
+    reply = client.heartbeat(subscriptions={"T": expression}, **{**SQL, **fields})
+    assert reply.code == ResponseCode.SUCCESS
+
+
+# ------------------------------------------------------------------------------------------------ pulling
+
+
+def test_a_pull_gets_what_the_groups_expression_is_true_for(lab):
+    client = lab.client()
+    send_ages(client, 3, 9, 6, 7)
+    client.send(body=b"nobody")
+    subscribe(client)
+    assert found(client) == [b"3", b"6"]
+    counts = lab.broker.filter_statistics.of("consumers", "T")
+    assert (counts.let_through, counts.kept_back) == (2, 3)
+
+
+def test_a_pull_that_finds_only_unwanted_messages_goes_on_behind_them(lab):
+    client = lab.client()
+    send_ages(client, 9, 8)
+    subscribe(client)
+    reply = client.pull(subscription=None, **SQL)
+    assert (reply.code, reply.remark) == (ResponseCode.PULL_RETRY_IMMEDIATELY, "NO_MATCHED_MESSAGE")
+    assert reply.ext_fields["nextBeginOffset"] == "2"
+
+
+def test_a_pull_may_bring_its_expression_along(lab):
+    client = lab.client()
+    send_ages(client, 3, 9)
+    assert found(client, subscription="age > 6") == [b"9"]
+    assert not len(lab.broker.consumer_filter_manager)
+
+
+def test_system_properties_can_be_filtered_by_too(lab):
+    client = lab.client()
+    client.send(body=b"a", tags="TagA", keys="k1")
+    client.send(body=b"b", tags="TagB", keys="k2")
+    assert found(client, subscription="TAGS IN ('TagB') AND KEYS = 'k2'") == [b"b"]
+
+
+def test_a_value_that_cannot_be_compared_keeps_its_message_back_and_no_other(lab):
+    client = lab.client()
+    client.send(body=b"seven", properties={"age": "seven"})
+    send_ages(client, 3)
+    subscribe(client)
+    assert found(client) == [b"3"]
+
+
+def test_a_bad_expression_in_a_pull_is_refused_with_its_column(lab):
+    client = lab.client()
+    client.send()
+    reply = client.pull(subscription="age betwen 0 AND 6", **SQL)
+    assert reply.code == ResponseCode.SUBSCRIPTION_PARSE_FAILED
+    assert (reply.remark or "").endswith("  age betwen 0 AND 6\n      ^")
+
+
+@pytest.mark.parametrize("subscription", [None, YOUNG])
+def test_without_the_setting_sql_is_refused(subscription):
+    with broker_lab() as lab:
+        client = lab.client()
+        client.send()
+        subscribe(client)
+        reply = client.pull(subscription=subscription, expression_type="SQL92")
+        assert reply.code == ResponseCode.SYSTEM_ERROR
+        assert "enablePropertyFilter=false" in (reply.remark or "")
+
+
+def test_an_unknown_kind_of_expression_is_refused_with_those_allowed(lab):
+    client = lab.client()
+    client.send()
+    reply = client.pull(subscription="x", expression_type="XPATH")
+    assert reply.code == ResponseCode.SUBSCRIPTION_PARSE_FAILED
+    assert "'XPATH'; allowed: TAG, SQL92" in (reply.remark or "")
+
+
+def test_a_group_whose_expression_is_wrong_gets_27_and_why(lab):
+    client = lab.client()
+    client.send()
+    subscribe(client, "age >")
+    reply = client.pull(subscription=None, **SQL)
+    assert reply.code == ResponseCode.FILTER_DATA_NOT_EXIST
+    assert "column 6" in (reply.remark or "")
+
+
+def test_a_pull_that_knows_a_newer_expression_gets_28(lab):
+    client = lab.client()
+    client.send()
+    subscribe(client, version=5)
+    data = lab.broker.consumer_filter_manager.get("T", "consumers")
+    assert data is not None
+    data.client_version = 4
+    reply = client.pull(subscription=None, version=5, **SQL)
+    assert reply.code == ResponseCode.FILTER_DATA_NOT_LATEST
+
+
+def test_25_comes_before_27_and_28(lab):
+    client = lab.client()
+    client.send()
+    subscribe(client, "age >", version=5)
+    assert client.pull(subscription=None, version=6, **SQL).code == ResponseCode.SUBSCRIPTION_NOT_LATEST
+
+
+# ------------------------------------------------------------------------------------------------ waiting
+
+
+def test_a_waiting_pull_wakes_for_a_message_that_it_wants_only(lab):
+    client, sender = lab.client(), lab.client("sender")
+    sender.create_topic("T")
+    subscribe(client)
+    task = client.begin(client.pull_request(subscription=None, suspend_ms=15_000, **SQL))
+    lab.run_for(100)
+    send_ages(sender, 9)
+    lab.run_for(100)
+    assert not task.done()
+    send_ages(sender, 3)
+    lab.run_for(100)
+    assert task.done()
+    assert [message.body for message in decode_messages(task.result().body)] == [b"3"]
+
+
+# ------------------------------------------------------------------------------------------------ checking a client
+
+
+def checked(client: LabClient, expression: str, kind: str = "SQL92"):
+    frame = next(
+        f for f in golden_frames() if f["dir"] == "C" and f["header"]["code"] == RequestCode.CHECK_CLIENT_CONFIG
+    )
+    body = json.loads(frame["body"])
+    body["subscriptionData"].update(subString=expression, expressionType=kind)
+    return client.call(RequestCode.CHECK_CLIENT_CONFIG, body=json.dumps(body).encode())
+
+
+def test_a_client_is_told_before_it_subscribes(lab):
+    client = lab.client()
+    assert checked(client, YOUNG).code == ResponseCode.SUCCESS
+    assert checked(client, "TagA || TagB", "TAG").code == ResponseCode.SUCCESS
+    refused = checked(client, "a = NULL")
+    assert refused.code == ResponseCode.SUBSCRIPTION_PARSE_FAILED
+    assert "column 5" in (refused.remark or "")
+
+
+def test_the_captured_check_of_a_java_client_is_answered(lab):
+    frame = next(
+        f for f in golden_frames() if f["dir"] == "C" and f["header"]["code"] == RequestCode.CHECK_CLIENT_CONFIG
+    )
+    reply = lab.client().call(RequestCode.CHECK_CLIENT_CONFIG, body=frame["body"].encode())
+    assert reply.code == ResponseCode.SUCCESS
+
+
+# ------------------------------------------------------------------------------------------------ retries
+
+
+def give_back(client: LabClient, topic: str, age: int) -> None:
+    """A message of ``topic`` that the group failed to consume, as it lies in its retry topic."""
+    retry = retry_topic("consumers")
+    client.send(retry, b"%d" % age, properties={"age": str(age), "RETRY_TOPIC": topic})
+
+
+@pytest.mark.parametrize(("filter_support_retry", "bodies"), [(False, [b"3", b"9", b"8"]), (True, [b"3", b"8"])])
+def test_retries_are_filtered_only_on_demand(filter_support_retry, bodies):
+    with broker_lab(BrokerConfig(enable_property_filter=True, filter_support_retry=filter_support_retry)) as lab:
+        client = lab.client()
+        client.create_topic("T")
+        subscribe(client)
+        give_back(client, "T", 3)
+        give_back(client, "T", 9)
+        give_back(client, "other topic", 8)  # not filtered there, so not here
+        lab.run_for(10)
+        assert found(client, topic=retry_topic("consumers"), expression_type="TAG") == bodies
+
+
+# ------------------------------------------------------------------------------------------------ bit maps
+
+
+def units(lab: BrokerLab) -> list[bytes]:
+    (queue,) = [queue for topic, _, queue in lab.broker.store.consume_queues() if topic == "T"]
+    assert queue.ext is not None
+    found = [queue.ext.get(tags_code) for _, _, tags_code in queue.entries(0, 100)]
+    return [unit.bit_map for unit in found if unit is not None]
+
+
+def test_a_message_gets_a_bit_map_of_who_wants_it():
+    with broker_lab(WITH_BIT_MAPS, EXT) as lab:
+        client = lab.client()
+        send_ages(client, 3)
+        subscribe(client)
+        lab.run_for(10)
+        send_ages(client, 3, 9)
+        before, wanted, unwanted = units(lab)
+        assert before == b""
+        assert sum(byte.bit_count() for byte in wanted) == 3
+        assert unwanted == bytes(14)
+        assert found(client) == [b"3", b"3"]
+
+
+def test_the_bit_map_spares_reading_the_message(monkeypatch):
+    with broker_lab(WITH_BIT_MAPS, EXT) as lab:
+        client = lab.client()
+        client.create_topic("T")
+        subscribe(client)
+        lab.run_for(10)
+        send_ages(client, 9, 9, 3)
+        read: list[int] = []
+        read_record = lab.broker.store.commit_log.read_record
+
+        def note_and_read(offset: int, size: int) -> bytes | None:
+            read.append(offset)
+            return read_record(offset, size)
+
+        monkeypatch.setattr(lab.broker.store.commit_log, "read_record", note_and_read)
+        assert found(client) == [b"3"]
+        assert len(read) == 1
+
+
+def test_a_changed_expression_does_not_believe_old_bit_maps():
+    with broker_lab(WITH_BIT_MAPS, EXT) as lab:
+        client = lab.client()
+        client.create_topic("T")
+        subscribe(client)
+        lab.run_for(10)
+        send_ages(client, 9)
+        lab.run_for(10)
+        subscribe(client, "age > 6", version=2)
+        assert found(client, version=2) == [b"9"]
+
+
+def test_a_clock_that_was_set_back_does_not_make_old_bit_maps_believed():
+    with broker_lab(WITH_BIT_MAPS, EXT) as lab:
+        client = lab.client()
+        client.create_topic("T")
+        subscribe(client)
+        lab.run_for(10)
+        send_ages(client, 9)
+        lab.world.node("broker-a").clock.skew_ms = -60_000
+        subscribe(client, "age > 6", version=2)
+        assert found(client, version=2) == [b"9"]
+
+
+def test_tags_and_delays_work_with_the_extension():
+    with broker_lab(WITH_BIT_MAPS, EXT) as lab:
+        client = lab.client()
+        client.send(body=b"a", tags="TagA")
+        client.send(body=b"b", tags="TagB")
+        client.send(body=b"late", tags="TagA", delay_level=1)
+        assert found(client, subscription="TagA", expression_type="TAG") == [b"a"]
+        lab.run_for(2_500)
+        assert found(client, subscription="TagA", expression_type="TAG") == [b"a", b"late"]
+
+
+def test_bit_maps_survive_a_crash_and_their_loss_costs_nothing_but_time():
+    with broker_lab(WITH_BIT_MAPS, EXT) as lab:
+        client = lab.client()
+        client.create_topic("T")
+        subscribe(client)
+        lab.run_for(10)
+        send_ages(client, 9, 3)
+        lab.run_for(25_000)
+        for keep_page_cache in (True, False):
+            lab.restart_broker(keep_page_cache=keep_page_cache)
+            client = lab.client(f"client-{keep_page_cache}")
+            subscribe(client, version=2)
+            assert found(client, version=2) == [b"3"]
+        lab.world.node("broker-a").disk.remove("consumequeue_ext")
+        lab.restart_broker()
+        client = lab.client("client-last")
+        subscribe(client, version=3)
+        send_ages(client, 9, 4)
+        assert found(client, version=3) == [b"3", b"4"]
+        assert found(client, subscription="TagA", expression_type="TAG") == []
+
+
+def test_a_tool_sees_bit_maps_and_what_they_say_of_a_group():
+    with broker_lab(WITH_BIT_MAPS, EXT) as lab:
+        client = lab.client()
+        client.create_topic("T")
+        subscribe(client)
+        lab.run_for(10)
+        send_ages(client, 3, 9)
+        header = QueryConsumeQueueRequestHeader("T", 0, 0, 10, "consumers")
+        body = json.loads(client.call(RequestCode.QUERY_CONSUME_QUEUE, header).body)
+        assert json.loads(body["filterData"])["expression"] == YOUNG
+        wanted, unwanted = body["queueData"]
+        assert (wanted["eval"], unwanted["eval"]) == (True, False)
+        (data,) = lab.broker.consumer_filter_manager
+        assert data.bloom is not None
+        bits = wanted["bitMap"].replace("\n", "")
+        assert sorted(111 - at for at, bit in enumerate(bits) if bit == "1") == sorted(data.bloom.bit_pos)
+        unit = json.loads(wanted["extendDataJson"])
+        assert (unit["size"], unit["tagsCode"], len(unit["filterBitMap"])) == (34, 0, 20)
+        lab.run_for(25_000)  # flushed: the entries are not made again
+        lab.world.node("broker-a").disk.remove("consumequeue_ext")
+        lab.restart_broker()
+        body = json.loads(lab.client("again").call(RequestCode.QUERY_CONSUME_QUEUE, header).body)
+        assert "Cq extend not exist" in body["queueData"][0]["msg"]
+
+
+# ------------------------------------------------------------------------------------------------ the table
+
+
+def names_of(lab: BrokerLab) -> list[tuple[str, str, bool]]:
+    return [(data.topic, data.expression, data.is_dead) for data in lab.broker.consumer_filter_manager]
+
+
+def test_an_expression_is_replaced_by_a_newer_one_only(lab):
+    client = lab.client()
+    client.create_topic("T")
+    subscribe(client, version=5)
+    subscribe(client, "age > 6", version=5)
+    subscribe(client, "age > 7", version=4)
+    assert names_of(lab) == [("T", YOUNG, False)]
+    subscribe(client, "age > 6", version=6)
+    assert names_of(lab) == [("T", "age > 6", False)]
+
+
+def test_a_group_that_goes_keeps_its_expression_for_a_day(lab):
+    client = lab.client()
+    client.create_topic("T")
+    subscribe(client)
+    lab.world.crash("client")
+    lab.run_for(100)
+    assert names_of(lab) == [("T", YOUNG, True)]
+    lab.run_for(23 * 3_600_000)
+    assert names_of(lab) == [("T", YOUNG, True)]
+    lab.run_for(3_700_000)
+    assert names_of(lab) == []
+
+
+def test_a_group_that_filters_by_tags_from_now_on_has_no_expression_in_use(lab):
+    client = lab.client()
+    client.create_topic("T")
+    subscribe(client)
+    client.heartbeat(subscriptions={"T": "TagA"}, version=2)
+    assert names_of(lab) == [("T", YOUNG, True)]
+    subscribe(client, version=3)
+    assert names_of(lab) == [("T", YOUNG, False)]
+
+
+def test_a_wrong_expression_removes_the_one_before(lab):
+    client = lab.client()
+    client.create_topic("T")
+    subscribe(client)
+    subscribe(client, "age >", version=2)
+    assert names_of(lab) == []
+
+
+def test_the_table_is_bounded():
+    with broker_lab(BrokerConfig(enable_property_filter=True, max_consumer_filters=1)) as lab:
+        client, other = lab.client(), lab.client("other")
+        client.create_topic("T")
+        subscribe(client)
+        subscribe(other, group="others")
+        assert len(lab.broker.consumer_filter_manager) == 1
+        reply = other.pull(subscription=None, group="others", expression_type="SQL92")
+        assert reply.code == ResponseCode.FILTER_DATA_NOT_EXIST
+        assert "maxConsumerFilters" in (reply.remark or "")
+
+
+def test_the_file_has_rocketmqs_form_and_comes_back(lab):
+    client = lab.client()
+    client.create_topic("T")
+    subscribe(client)
+    (known,) = lab.broker.consumer_filter_manager
+    lab.run_for(11_000)
+    content = json.loads(lab.world.node("broker-a").disk.read_whole("config/consumerFilter.json"))
+    data = content["filterDataByTopic"]["T"]["groupFilterData"]["consumers"]
+    bloom = data.pop("bloomFilterData")
+    assert bloom["bitNum"] == 112
+    assert len(bloom["bitPos"]) == 3
+    assert data == {
+        "bornTime": known.born_time,
+        "clientVersion": 1,
+        "consumerGroup": "consumers",
+        "dead": False,
+        "deadTime": 0,
+        "expression": YOUNG,
+        "expressionType": "SQL92",
+        "topic": "T",
+    }
+    assert content["filterDataByTopic"]["T"]["topic"] == "T"
+    lab.restart_broker()
+    # Nobody is online after a start: the group counts as gone until its next heartbeat.
+    assert names_of(lab) == [("T", YOUNG, True)]
+    client = lab.client("again")
+    client.heartbeat(subscriptions={"T": YOUNG}, **SQL)
+    assert names_of(lab) == [("T", YOUNG, False)]
+
+
+def test_a_file_for_bit_maps_of_another_size_is_not_used(lab):
+    client = lab.client()
+    client.create_topic("T")
+    subscribe(client)
+    lab.run_for(11_000)
+    lab.config = BrokerConfig(enable_property_filter=True, expect_consumer_num_use_filter=64)
+    lab.restart_broker()
+    assert names_of(lab) == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"filterDataByTopic": {"T": {"groupFilterData": {"g": {"expression": "age >"}}}}}',
+        b'{"filterDataByTopic": {"T": {"groupFilterData": {"g": 5}}, "U": 7}}',
+        b'{"filterDataByTopic": []}',
+    ],
+)
+def test_what_is_no_entry_in_the_file_is_left_out(content, lab, caplog):
+    lab.world.crash("broker-a")
+    lab.world.restart("broker-a")
+    lab.world.node("broker-a").disk.write_whole("config/consumerFilter.json", content)
+    with caplog.at_level(logging.WARNING, logger="glassmq.broker"):
+        lab.broker = lab._start_broker()
+    assert names_of(lab) == []
