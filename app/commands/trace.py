@@ -35,7 +35,6 @@ def command(message_id: str, topic: str, name_servers: tuple[str, ...]) -> None:
 
 async def _show(message_id: str, topic: str, name_servers: tuple[str, ...]) -> None:
     from app.cluster_reader import open_cluster_reader
-    from engine.client.trace.trace_data_encoder import decode_trace_data
 
     async with open_cluster_reader(name_servers) as reader:
         if not await reader.has_topic(topic):
@@ -47,8 +46,7 @@ async def _show(message_id: str, topic: str, name_servers: tuple[str, ...]) -> N
     notes = [
         (note, message.born_host)
         for message in messages
-        for note in decode_trace_data(message.body.decode("utf-8", "replace"))
-        if any(bean.message_id == message_id for bean in note.beans)
+        for note in _notes_about(message_id, message.body.decode("utf-8", "replace"))
     ]
     if not notes:
         raise click.ClickException(f"no client has noted anything about message {message_id} in topic {topic}")
@@ -58,6 +56,27 @@ async def _show(message_id: str, topic: str, name_servers: tuple[str, ...]) -> N
         ("what", "group", "client", "time", "took ms", "ended"),
         [_row(note, client, message_id) for note, client in notes],
     )
+
+
+def _notes_about(message_id: str, text: str) -> list[TraceContext]:
+    """Anybody may write to the trace topic: a record that cannot be read must not hide the others."""
+    from engine.client.trace.trace_data_encoder import FIELD_SEPARATOR, decode_trace_data
+    from engine.protocol.errors import MalformedBody
+
+    notes = []
+    for record in text.split(FIELD_SEPARATOR):
+        if message_id not in record:
+            continue
+        try:
+            notes += decode_trace_data(record)
+        except MalformedBody as error:
+            click.echo(f"a note is left out: {error}", err=True)
+    return [note for note in notes if any(bean.message_id == message_id for bean in note.beans)]
+
+
+def _printable(text: str) -> str:
+    """A terminal would take some characters as commands."""
+    return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def _row(note: TraceContext, client: str, message_id: str) -> tuple[object, ...]:
@@ -73,9 +92,9 @@ def _row(note: TraceContext, client: str, message_id: str) -> tuple[object, ...]
             what, ended = f"listener called, delivery {bean.retry_times + 1}", ""
         case TraceType.SUB_AFTER:
             kinds = list(ConsumeReturnType)
-            kind = kinds[note.context_code].value if note.context_code < len(kinds) else str(note.context_code)
+            kind = kinds[note.context_code].value if 0 <= note.context_code < len(kinds) else str(note.context_code)
             what, ended = "listener ended", ended if note.success else f"failed: {kind}"
         case TraceType.END_TRANSACTION:
             asked = " (the broker had asked)" if bean.from_transaction_check else ""
             what, ended = f"local transaction: {bean.transaction_state}{asked}", ""
-    return what, note.group_name, client, local_time(note.timestamp_ms), note.cost_ms, ended
+    return _printable(what), _printable(note.group_name), client, local_time(note.timestamp_ms), note.cost_ms, ended

@@ -20,6 +20,7 @@ from app.lab.host import LabHost
 from app.lab.html_export import self_contained
 from app.lab.label_texts import label_table
 from app.lab.refusal import LabRefused
+from app.lab.scenario_shelves import on_shelves
 from app.lab.session import WorldSession
 from app.lab.setting_table import setting_table
 from app.lab.sources import source_file
@@ -46,10 +47,12 @@ def create_lab_routes(host: LabHost, static_folder: Path) -> Blueprint:
 
     @lab.get("/lab")
     def scenario_list() -> ResponseReturnValue:
-        scenarios = sorted(map(load_scenario, preset_scenario_names()), key=lambda one: (one.order, one.name))
+        shelves = on_shelves(preset_scenario_names())
         page = render_template(
             "lab_list.html",
-            scenarios=[_scenario_json(scenario) for scenario in scenarios],
+            shelves={
+                shelf: [_scenario_json(load_scenario(name)) for name in names] for shelf, names in shelves.items()
+            },
             import_max_bytes=IMPORT_MAX_BYTES,
         )
         return remember_browser(Response(page))

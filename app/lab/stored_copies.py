@@ -23,7 +23,7 @@ class StoredCopy(NamedTuple):
 
     ``kind``: see :func:`app.message_copies.kind_of_copy`. A delayed one waits until ``due_us``, to be given to
     ``group`` again (None: to everybody for the first time). ``resends``: the offset message id of the dead letter that
-    it was resent for, else empty.
+    it, or the message that it is a retry of, was resent for, else empty.
     """
 
     kind: str
@@ -95,7 +95,8 @@ class BrokerCopies:
                 continue
             self.copies[copy.offset] = copy
             fresh.append(copy)
-            if copy.kind == "resent":
+            if copy.resends:
+                # A power cut may take the resent message and leave a retry of it that its consumer sent later.
                 self.resent.setdefault(copy.resends, copy)
             elif copy.kind == "dead":
                 self.dead.append(copy)
@@ -122,7 +123,7 @@ class BrokerCopies:
             level,
             world_us(message.store_timestamp + delay_ms, skew_ms) if level else 0,
             group_of_copy(message),
-            message.properties[PROPERTY_RESENT_DEAD_LETTER] if kind == "resent" else "",
+            message.properties.get(PROPERTY_RESENT_DEAD_LETTER, "") if kind in ("resent", "due") else "",
             message.offset_message_id,
             first_topic(message),
         )

@@ -143,6 +143,7 @@ class WorldView:
         view: JsonObject = {
             "role": role.role.value,
             "status": role.status,
+            "has_run": role.has_run,
             "incarnation": role.incarnation,
             "skew_ms": role.runtime.clock.skew_ms,
             "held": list(held),

@@ -19,8 +19,8 @@ from collections.abc import Mapping
 ACCESS_KEY = "AccessKey"
 SIGNATURE = "Signature"
 SECURITY_TOKEN = "SecurityToken"
-#: Says what a query is about. RocketMQ 4.9.8's client signs it, its broker leaves it out, and so refuses mqadmin's queries
-#: by key; older clients added it after they had signed.
+#: Says what a query is about. RocketMQ 4.9.8's client signs it, its broker leaves it out and so refuses mqadmin's
+#: queries by key; older clients added it after they had signed.
 _SOMETIMES_SIGNED = "_UNIQUE_KEY_QUERY"
 
 

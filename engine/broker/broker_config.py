@@ -84,9 +84,10 @@ class BrokerConfig:
     transaction_check_interval_ms: int = 60_000
 
     # --- rate limits (ours) -------------------------------------------------------------------------------------
-    #: Messages a second that the whole broker takes from producers, and each topic; beyond it a send is answered
-    #: SYSTEM_BUSY. 0: no limit.
+    #: Messages a second that the whole broker takes from producers; beyond it a send is answered SYSTEM_BUSY. 0: no
+    #: limit. Ours, as the next one.
     send_rate_limit: int = 0
+    #: The same for each topic by itself.
     send_rate_limit_per_topic: int = 0
 
     # --- long polling -------------------------------------------------------------------------------------------

@@ -188,6 +188,8 @@ class DeadLetterAdministrator:
         return report
 
     async def _add(self, report: ResendReport, group: str, dead: MessageExt, to: ResendTo, *, anyway: bool) -> None:
+        # Each time anew: somebody else may have resent this one since the last.
+        await self._let_the_dispatcher_finish()
         try:
             self._check(group, dead, to, anyway=anyway)
             report.resent.append(await self._resend(group, dead, to))

@@ -12,6 +12,7 @@ from engine.broker.consumer_filter_data import ConsumerFilterData
 from engine.broker.consumer_filter_manager import ConsumerFilterManager
 from engine.broker.tag_message_filter import TagMessageFilter
 from engine.filter.bloom_filter import BloomFilter, may_want
+from engine.filter.compiler import LENGTH_MAX
 from engine.protocol.enums import ExpressionType
 from engine.protocol.message_codec import stored_properties_text
 from engine.protocol.message_properties import PROPERTY_RETRY_TOPIC, decode_properties
@@ -35,6 +36,11 @@ class ExpressionMessageFilter:
     def reads_message(self) -> bool:
         """Properties lie in the message."""
         return True
+
+    @property
+    def effort(self) -> int:
+        """As long as the expression is."""
+        return len(self._data.expression)
 
     def matches_consume_queue(self, tags_code: int, unit: ConsumeQueueExtUnit | None) -> bool:
         """False when the bit map excludes the message."""
@@ -70,6 +76,11 @@ class RetryMessageFilter:
     def reads_message(self) -> bool:
         """The message says where it came from."""
         return True
+
+    @property
+    def effort(self) -> int:
+        """As long as an expression may be: which one counts, each message says."""
+        return LENGTH_MAX
 
     def matches_consume_queue(self, tags_code: int, unit: ConsumeQueueExtUnit | None) -> bool:
         """Always true: bit maps are made for the topic that a message lies in."""

@@ -55,6 +55,7 @@ class GroupAdminProcessor:
         self._broker.subscription_group_manager.delete_subscription_group_config(group)
         if header.remove_offset:
             self._broker.consumer_offset_manager.remove_group(group)
+            self._broker.consumer_offset_manager.persist()
         self._broker.stats.forget_group(group)
         return request.reply(ResponseCode.SUCCESS)
 

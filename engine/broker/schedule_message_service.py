@@ -172,11 +172,20 @@ class ScheduleMessageService:
         return 0 if entries else None
 
     def _first_offset(self, level: int) -> int:
-        """The level's offset, moved to where its queue still has messages."""
+        """The level's offset, moved to where its queue still has messages.
+
+        A crash of the machine may leave a queue that ends before the offset. What is stored there from then on must be
+        delivered, so the place that was moved to is kept.
+        """
         offset = self.offset_table.get(level, 0)
         min_offset = max(0, self._store.min_offset(SCHEDULE_TOPIC, level - 1))
         max_offset = max(0, self._store.max_offset(SCHEDULE_TOPIC, level - 1))
-        return min(max(offset, min_offset), max_offset)
+        moved = min(max(offset, min_offset), max_offset)
+        if moved != offset:
+            logger.warning("delay level %d: offset %d is outside of its queue; going on at %d", level, offset, moved)
+            self.offset_table[level] = moved
+            self._is_changed = True
+        return moved
 
     def _deliver(self, level: int, commit_log_offset: int) -> bool:
         """Append the message to its real topic; False when the store refuses now and may not later."""

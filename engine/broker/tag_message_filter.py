@@ -22,6 +22,11 @@ class TagMessageFilter:
         """Tags are judged by their codes alone."""
         return False
 
+    @property
+    def effort(self) -> int:
+        """No message is read."""
+        return 0
+
     def matches_consume_queue(self, tags_code: int, unit: ConsumeQueueExtUnit | None) -> bool:
         """True when the tags code is one of those subscribed to."""
         return tags_code in self._codes

@@ -38,7 +38,8 @@ class AsyncSender:
     def __init__(self, runtime: Runtime, permits: AsyncSendPermits) -> None:
         self.permits = permits
         self._runtime = runtime
-        self._tasks: dict[asyncio.Task[None], None] = {}
+        #: Sends that have not ended -> what ``begin`` returned.
+        self._tasks: dict[asyncio.Task[None], asyncio.Future[None]] = {}
 
     def begin(self, send: SendWithin, callback: SendCallback, size: int, timeout_ms: int) -> asyncio.Future[None]:
         """Begin to send ``size`` bytes within ``timeout_ms``, waiting included.
@@ -49,7 +50,7 @@ class AsyncSender:
         permit = self.permits.reserve(size)
         accepted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         task = asyncio.create_task(self._run(permit, accepted, send, callback, size, timeout_ms), name="async send")
-        self._tasks[task] = None
+        self._tasks[task] = accepted
         task.add_done_callback(self._forget)
         return accepted
 
@@ -70,8 +71,7 @@ class AsyncSender:
         failure: Exception | None = None
         started_us = self._runtime.clock.monotonic_us()
         has_permit = await self._wait_for(permit, size, timeout_ms)
-        if not accepted.done():
-            accepted.set_result(None)
+        _settle(accepted)
         if has_permit:
             try:
                 result = await send(timeout_ms - (self._runtime.clock.monotonic_us() - started_us) // 1_000)
@@ -101,4 +101,10 @@ class AsyncSender:
         return True
 
     def _forget(self, task: asyncio.Task[None]) -> None:
-        self._tasks.pop(task, None)
+        # A shutdown may have given it up while it waited for a permit: nobody must wait for that.
+        _settle(self._tasks.pop(task))
+
+
+def _settle(accepted: asyncio.Future[None]) -> None:
+    if not accepted.done():
+        accepted.set_result(None)

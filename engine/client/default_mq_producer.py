@@ -126,10 +126,11 @@ class DefaultMQProducer(ServiceContext):
         if self._life.state is ServiceState.SHUTDOWN_ALREADY:
             return
         self._life.enter(ServiceState.SHUTDOWN_ALREADY)
+        self.requester.fail_all()
         try:
             async with asyncio.timeout(self.config.send_msg_timeout_ms / 1000):
                 await self._async_sender.finish()
-                await self.requester.shut_down()
+                await self.requester.finish()
         except TimeoutError:
             _log.warning("producer group %s: asynchronous sends did not end in time and were given up", self.group)
         await self.instance.shutdown()
@@ -177,7 +178,8 @@ class DefaultMQProducer(ServiceContext):
         selector_argument: object = None,
         timeout_ms: int | None = None,
     ) -> Awaitable[None]:
-        """Begin to send; ``callback(result, error)`` is called once with how it ended (one of the two is None).
+        """Begin to send; ``callback(result, error)`` is called once with how it ended (one of the two is None), and
+        never for a send that a shutdown gives up.
 
         Await what is returned to be slowed down while ``async_sends_in_flight_max`` sends are under way; it does not
         wait for the result. A send that finds no place until ``timeout_ms`` is over ends with

@@ -123,9 +123,14 @@ class Requester:
         self._tasks[task] = None
         task.add_done_callback(lambda done: self._tasks.pop(done, None))
 
-    async def shut_down(self) -> None:
-        """Let all requests fail, and wait until those who made them know it."""
-        self._table.fail_all(ClientNotRunning("the producer was shut down before the reply came"))
+    def fail_all(self) -> None:
+        """The producer shuts down: let all requests fail."""
+        error = ClientNotRunning("the producer was shut down before the reply came")
+        error.outcome_is_known = False  # it may have been sent, and be answered to nobody
+        self._table.fail_all(error)
+
+    async def finish(self) -> None:
+        """Wait until the callbacks of asynchronous requests have been called."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _run(self, pending: RequestResponseFuture, send: SendRequest, callback: RequestCallback) -> None:

@@ -38,6 +38,8 @@ class LabNodeRole:
         self.runtime: LabRuntime = world.lab.node(spec.name)
         self.failure = ""
         self._is_running = False
+        #: Whether its process has ever run: one that is off was shut down then, or has not started yet.
+        self.has_run = False
 
     # --- what it is now --------------------------------------------------------------------------------------------
 
@@ -106,7 +108,7 @@ class LabNodeRole:
 
     async def _live(self, start_ms: int) -> None:
         await self.until(start_ms)
-        self._is_running = True
+        self._is_running = self.has_run = True
         try:
             await self._start()
         except Exception as error:

@@ -15,6 +15,11 @@ class MessageFilter(Protocol):
         """False when the tags code decides alone: the messages then need not be taken apart."""
         ...
 
+    @property
+    def effort(self) -> int:
+        """What judging one message by :meth:`matches_commit_log` costs: characters of expression; 0: nothing."""
+        ...
+
     def matches_consume_queue(self, tags_code: int, unit: ConsumeQueueExtUnit | None) -> bool:
         """True when the message may be wanted, judged by its tags code, and by its unit where there is one."""
         ...

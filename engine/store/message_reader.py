@@ -21,6 +21,9 @@ from engine.store.stored_record import is_record_at, parse_record, store_timesta
 #: Between two messages of a queue lie those of other queues. So much is rather read with them than left out by a
 #: second read: copying it takes less time than another call.
 _GAP_BYTES = 4096
+#: What filters of one request may cost in all, see ``MessageFilter.effort``: about 50 ms of processor time. An
+#: expression of 100 characters may judge 1,000 messages, more than a request looks at.
+FILTER_EFFORT_MAX = 100_000
 
 
 class MessageReader:
@@ -167,6 +170,11 @@ def _decode(record: bytes) -> MessageExt | None:
         return None
 
 
+def _entries_within(effort: int) -> int:
+    """How many messages one request may judge at that ``effort`` each: other clients wait meanwhile."""
+    return max(1, FILTER_EFFORT_MAX // max(1, effort))
+
+
 class _Collector:
     """Gathers the messages of one request."""
 
@@ -196,7 +204,7 @@ class _Collector:
         queue = self._queue
         scan_entries = max(self._config.max_filter_message_size_bytes // ENTRY_SIZE_BYTES, self._max_messages)
         # Without a filter no more entries are needed than messages; with one, as many as may be looked at.
-        count = self._max_messages if self._filter is None else scan_entries
+        count = self._max_messages if self._filter is None else min(scan_entries, _entries_within(self._filter.effort))
         status = GetMessageStatus.NO_MATCHED_MESSAGE
         entries = queue.entries(offset, max(count, 1))
         if not entries:

@@ -79,3 +79,13 @@ def test_a_traced_message_is_found_by_its_id_and_an_untraced_one_is_not(server: 
     assert "no client has noted anything about message" in result.output
     result = glassmq(server, "trace", found[1], "--topic", "other")
     assert "there is no topic 'other'" in result.output
+
+
+def test_a_trace_record_that_cannot_be_read_hides_no_other_and_commands_no_terminal(server: GlassProcess):
+    glassmq(server, "send", "RMQ_SYS_TRACE_TOPIC", "Pub\x01mine\x02", "--key", "mine")
+    good = ["Pub", "1700000000000", "r", "g\x1b[2J", "t", "mine", "", "mine", "h", "1", "1", "0", "o", "true"]
+    glassmq(server, "send", "RMQ_SYS_TRACE_TOPIC", "\x01".join(good) + "\x02", "--key", "mine")
+    trace = glassmq(server, "trace", "mine")
+    assert trace.exit_code == 0
+    assert "a note is left out: trace record 0 (Pub, 1 fields)" in trace.output
+    assert "sent to t at h  g?[2J" in trace.output

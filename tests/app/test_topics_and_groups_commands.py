@@ -138,3 +138,11 @@ def test_a_group_is_deleted_with_its_offsets_and_begins_anew(glassmq):
     assert "is deleted" in glassmq("groups", "delete", "leaver", "--yes")
     assert lag(glassmq, "leaver") is None
     assert "leaver" in glassmq("groups", "delete", "leaver", "--yes", code=1)
+
+
+@pytest.mark.parametrize("what", ["topics", "groups"])
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help_names_the_commands(what, flag):
+    output = CliRunner().invoke(main, [what, flag], prog_name="glassmq").output
+    assert "delete" in output
+    assert "list" in output

@@ -301,6 +301,6 @@ def test_a_file_that_is_no_run_is_refused_in_the_page_s_language(address, open_p
 
 def test_the_list_begins_with_what_a_beginner_needs(address, open_page):
     page = open_page(f"{address}/lab")
-    expect(page.locator(".scenario h2").first).to_have_text("The first message")
+    expect(page.locator(".scenario h3").first).to_have_text("The first message")
     expect(page.locator(".scenario").first.locator(".scenario-try")).to_contain_text("Press step")
     expect(page.locator(".scenario").last).to_contain_text("A full stage")

@@ -26,7 +26,7 @@ def page(address, open_page):
 def test_the_list_shows_every_scenario_and_leads_to_its_stage(address, open_page):
     page = open_page(f"{address}/lab")
     expect(page.locator(".scenario")).not_to_have_count(0)
-    first = page.locator(".scenario h2 a").first
+    first = page.locator(".scenario h3 a").first
     title = first.inner_text()
     first.click()
     expect(opened(page).locator("h1")).to_have_text(title)

@@ -20,7 +20,7 @@ export function NodeCard({ name, node, titleExtra, lasting, children }) {
       ${isAccused && html`<span class="accused-sign" title=${t("lab.node.accused")}>✕<span class="sr-only">${t("lab.node.accused")}</span></span>`}
       <button type="button" class="button fault-button" aria-haspopup="dialog" onClick=${() => (openFaults.value = name)} title=${t("lab.node.faults", { name })}
         aria-label=${t("lab.node.faults", { name })}><${Icon} name="fault" /></button></header>
-    ${isGone ? html`<p class="node-gone">${t(`lab.node.is_${node.status}`)}</p>` : children}${lasting}</article>`;
+    ${isGone ? html`<p class="node-gone">${t(`lab.node.is_${node.status === "off" && node.has_run ? "shut_down" : node.status}`)}</p>` : children}${lasting}</article>`;
 }
 
 /** The parts that it plays in a transaction over several nodes; the nodes of a two-phase commit have theirs as sign. */

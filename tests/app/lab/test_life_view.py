@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from app.lab import life_view
 from app.lab.bounds import LIFE_MARKS_SHOWN, LIVES_SHOWN
 from app.lab.life_view import LifeView
 from app.lab.world_view import WorldView, view_of
@@ -108,6 +109,8 @@ def test_what_a_group_does_not_want_is_told_once_it_is_past_it(begun):
     life = message(begun(20_000), "k-1")
     assert life["groups"]["picky"] == {"state": "filtered", "attempts": 0, "until_us": None}
     assert life["groups"]["shop"]["state"] == "consumed"
+    # k-3 is the last one of its queue.
+    assert message(begun(20_000), "k-3")["groups"]["picky"]["state"] == "filtered"
 
 
 def test_a_dead_letter_lists_why_it_died_and_what_it_was_resent_as(begun):
@@ -158,6 +161,21 @@ def test_a_call_whose_process_is_killed_is_interrupted_and_the_message_waits(beg
     (call,) = [mark for mark in life["marks"] if mark["kind"] == "delivered" and mark["group"] == "shop"]
     assert (call["result"], call["until_us"]) == ("interrupted", run.world.now_us)
     assert (life["groups"]["shop"]["state"], life["in_trouble"]) == ("waiting", True)
+
+
+def test_the_end_of_another_process_interrupts_no_call(begun):
+    run = begun(1_030)
+    apply(run, "kill-consumer", "C2")
+    (call,) = [mark for mark in message(run, "k-0")["marks"] if mark.get("group") == "shop"]
+    assert (call["kind"], call["result"], call["until_us"]) == ("delivered", None, None)
+
+
+def test_of_a_long_life_the_end_is_shown(begun, monkeypatch):
+    run = begun(12_000)
+    whole = message(run, "k-2")["marks"]
+    monkeypatch.setattr(life_view, "LIFE_MARKS_SHOWN", 3)
+    life = message(run, "k-2")
+    assert (life["marks"], life["omitted_marks"]) == (whole[-3:], len(whole) - 3)
 
 
 def test_what_a_power_cut_has_taken_is_marked_as_lost(begun):

@@ -20,9 +20,11 @@ from app.metrics.broker_runtime_metrics import RATES, SINGLE_VALUES
 from app.metrics.exposition import Family, exposition
 from app.metrics.routes import SHARED_FOR_S, create_metrics_route
 from engine.broker.traffic_samples import SAMPLE_INTERVAL_MS
-from engine.protocol.headers import UpdateConsumerOffsetRequestHeader
+from engine.protocol.enums import MessageModel
+from engine.protocol.headers import CreateTopicRequestHeader, UpdateConsumerOffsetRequestHeader
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
+from engine.store.store_config import MessageStoreConfig
 from tests.engine.broker.lab_broker import BrokerLab, LabClient, broker_lab
 from tests.support.live_server import LiveServer, message
 
@@ -224,3 +226,60 @@ def test_every_metric_stands_in_the_documentation_and_no_other() -> None:
     assert documented == {family.name for family in families} | own
     assert {f"rocketmq_brokeruntime_{name}" for name in SINGLE_VALUES} <= documented
     assert len(RATES) * 3 == len([name for name in documented if re.search(r"_tps\d+$", name)])
+
+
+def test_a_broadcasting_group_has_no_backlog_at_the_broker() -> None:
+    """Its members keep their progress themselves."""
+    with broker_lab() as lab:
+        client = lab.client()
+        client.create_topic("orders", queues=1)
+        client.send("orders")
+        client.heartbeat("screens", {"orders": "*"}, message_model=MessageModel.BROADCASTING)
+        commit(client, "screens", "orders", 0, 0)
+        page = look(lab)
+        assert page.value("rocketmq_consumer_offset", group="screens") == 0
+        assert "rocketmq_group_diff" not in page.names()
+
+
+def test_a_backlog_begins_no_earlier_than_what_is_kept() -> None:
+    with broker_lab(store_config=MessageStoreConfig(mapped_file_size_commit_log=4096)) as lab:
+        client = lab.client()
+        client.create_topic("orders", queues=1)
+        commit(client, "billing", "orders", 0, 0)
+        lab.run_for(1_000)
+        for _ in range(3):
+            client.send("orders", b"x" * 3_000)
+            lab.run_for(60_000)
+        queues = {topic: queue for topic, _, queue in lab.broker.store.consume_queues()}
+        queues["orders"].min_offset = 1
+        assert lab.broker.store.min_offset("orders", 0) == 1
+        page = look(lab)
+        assert 120_000 <= page.value("rocketmq_group_get_latency_by_storetime", topic="orders") < 130_000
+
+
+def test_groups_beyond_the_bound_are_counted_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broker_metrics, "GROUPS_MAX", 2)
+    with broker_lab() as lab:
+        client = lab.client()
+        for number in range(5):
+            client.heartbeat(f"group-{number}", producer_groups=tuple(f"shop-{one}" for one in range(4)))
+        page = look(lab)
+        for name in ("rocketmq_producer_count", "rocketmq_group_count"):
+            assert len([known for known, _ in page.samples if known == name]) == 2
+        assert page.value("glassmq_metrics_omitted", kind="producer_groups") == 2
+        assert page.value("glassmq_metrics_omitted", kind="consumer_groups") == 3
+
+
+def test_queues_that_are_only_written_count_and_bytes_are_counted_by_direction() -> None:
+    with broker_lab() as lab:
+        client = lab.client()
+        header = CreateTopicRequestHeader("orders", "TBW102", 1, 2, 6, "SINGLE_TAG", 0, False)
+        assert client.call(RequestCode.UPDATE_AND_CREATE_TOPIC, header).code == ResponseCode.SUCCESS
+        for queue_id in (0, 1):
+            assert client.send("orders", b"x" * 50, queue_id=queue_id).code == ResponseCode.SUCCESS
+        page = look(lab)
+        assert page.value("rocketmq_producer_offset", topic="orders") == 2
+        stored_bytes = lab.broker.store.commit_log_max_offset
+        assert (page.value("glassmq_bytes_in_total"), page.value("glassmq_bytes_out_total")) == (stored_bytes, 0)
+        assert len(client.messages("orders", 0)) == 1
+        assert look(lab).value("glassmq_bytes_out_total") == stored_bytes / 2

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.acl.access_rules import parse_rules, read_rules, write_rules
+from engine.acl.access_rules import ACCOUNTS_MAX, FILE_MAX_BYTES, parse_rules, read_rules, write_rules
 from engine.acl.errors import AccessDenied, BadAccessConfig
 from engine.acl.needed_permissions import RULES_OF_REQUESTS
 from engine.acl.permission import ADMIN_CODES, Permission
@@ -133,3 +133,28 @@ def test_the_documented_rules_can_be_used_as_they_stand() -> None:
 def test_every_request_with_a_rule_of_its_own_is_documented() -> None:
     text = DOCUMENT.read_text("utf-8")
     assert [code for code in (*RULES_OF_REQUESTS, *ADMIN_CODES) if RequestCode(code).name not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"accessKey": "k" * 1_025}, r"accounts\[0\].accessKey has 1025 characters; allowed are 1024"),
+        ({"topicPerms": ["T=PUB"] * 1_001}, r"accounts\[0\].topicPerms has 1001 entries; allowed are 1000"),
+        ({"groupPerms": ["g=SUB", "g" * 2_000]}, r"accounts\[0\].groupPerms\[1\] has 2000 characters"),
+    ],
+)
+def test_an_account_without_end_is_refused_before_anything_is_written(entry: dict[str, object], words: str) -> None:
+    """Writing and reading YAML takes seconds for each MiB, and the broker stands still meanwhile."""
+    with pytest.raises(BadAccessConfig, match=words):
+        parse_rules({"accounts": [{"accessKey": "accessKey1", "secretKey": "sesame-open", **entry}]})
+
+
+def test_the_number_of_accounts_and_of_white_addresses_and_the_size_of_the_file_are_bounded() -> None:
+    accounts = [{"accessKey": f"account-{number}", "secretKey": "sesame-open"} for number in range(ACCOUNTS_MAX + 1)]
+    assert len(parse_rules({"accounts": accounts[1:]}).accounts) == ACCOUNTS_MAX
+    with pytest.raises(BadAccessConfig, match=f"there are {ACCOUNTS_MAX + 1} accounts; allowed are {ACCOUNTS_MAX}"):
+        parse_rules({"accounts": accounts})
+    with pytest.raises(BadAccessConfig, match="there are 1001 globalWhiteRemoteAddresses; allowed are 1000"):
+        parse_rules({"globalWhiteRemoteAddresses": ["10.0.0.1"] * 1_001})
+    with pytest.raises(BadAccessConfig, match=f"it has {FILE_MAX_BYTES + 1} bytes; allowed are {FILE_MAX_BYTES}"):
+        read_rules(b"#" * (FILE_MAX_BYTES + 1))

@@ -88,7 +88,7 @@ def test_a_secret_key_is_in_no_text() -> None:
 
 
 def test_what_a_query_is_about_may_be_signed_or_not() -> None:
-    """Java 4.9.8's client signs this field and its broker leaves it out, so there mqadmin's queries by key are refused."""
+    """Java 4.9.8's client signs this field and its broker leaves it out: there mqadmin's queries by key are refused."""
     fields = {"topic": "T", "key": "k"}
     asks = {**fields, "_UNIQUE_KEY_QUERY": "true"}
     of_an_old_client = sign(fields, b"", b"secret-key")

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from engine.broker import access_guard
 from engine.broker.broker import ACL_WATCH_INTERVAL_MS, Broker
 from engine.broker.broker_config import BrokerConfig
 from engine.broker.dead_letter import ResendTo
@@ -316,3 +317,17 @@ def test_whoever_runs_the_broker_decides_half_messages_without_an_account() -> N
         lab.world.run(HalfMessageAdministrator(lab.broker).act(Deed.COMMIT, "U"), node="broker-a")
         lab.run_for(1)
         assert [message.unique_id for message in admin.messages()] == ["U"]
+
+
+def test_a_refusal_is_said_once_and_refusals_without_end_are_not_remembered(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access_guard, "_LOGGED_MAX", 3)
+    with guarded_lab() as lab:
+        client = lab.client()
+        for number in range(20):
+            client.remoting._request_hook = AclClientRPCHook(SessionCredentials(f"nobody-{number}", "a-secret"))
+            for _ in range(2):
+                assert refusal(client.send("T"))
+            assert lab.broker.access_guard is not None and len(lab.broker.access_guard._logged) <= 3
+        assert len([record for record in caplog.records if "refused: AclException" in record.getMessage()]) == 20

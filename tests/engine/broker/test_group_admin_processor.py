@@ -5,8 +5,10 @@ import json
 import pytest
 
 from engine.protocol.headers import (
+    CreateTopicRequestHeader,
     DeleteSubscriptionGroupRequestHeader,
     GetConsumeStatsInBrokerHeader,
+    GetConsumeStatsRequestHeader,
     QueryConsumeTimeSpanRequestHeader,
     UpdateConsumerOffsetRequestHeader,
 )
@@ -116,3 +118,46 @@ def test_the_time_span_of_a_group_without_offset_is_the_age_of_the_oldest_messag
         assert span["delayTime"] == pytest.approx(5_000, abs=100)
         missing = client.call(RequestCode.QUERY_CONSUME_TIME_SPAN, QueryConsumeTimeSpanRequestHeader("X", "g"))
         assert missing.code == ResponseCode.TOPIC_NOT_EXIST
+
+
+@pytest.mark.parametrize(("read", "write"), [(1, 3), (3, 1)])
+def test_all_groups_are_counted_on_the_queues_one_writes_to_and_one_group_on_those_it_reads(read, write):
+    """As in RocketMQ: what a shrinking topic still holds is nobody's lag any more for one, and is for the other."""
+    with broker_lab() as lab:
+        client = lab.client()
+        client.create_topic("T", 3)
+        commit(client, 0)
+        lab.broker.subscription_group_manager.find_subscription_group_config("consumers")
+        header = CreateTopicRequestHeader("T", "TBW102", read, write, 6, "SINGLE_TAG", 0, False)
+        assert client.call(RequestCode.UPDATE_AND_CREATE_TOPIC, header).code == ResponseCode.SUCCESS
+        every = loads_json(client.call(RequestCode.GET_BROKER_CONSUME_STATS, GetConsumeStatsInBrokerHeader(False)).body)
+        [[stats]] = [one["consumers"] for one in every["consumeStatsList"] if "consumers" in one]
+        assert len(stats["offsetTable"].pairs) == write
+        one = loads_json(client.call(RequestCode.GET_CONSUME_STATS, GetConsumeStatsRequestHeader("consumers")).body)
+        assert len(one["offsetTable"].pairs) == read
+
+
+def test_the_last_consumed_message_says_when_it_was_stored():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.create_topic("T", 1)
+        for _ in range(3):
+            client.send()
+            lab.run_for(1_000)
+        commit(client, 2)
+        reply = client.call(RequestCode.GET_CONSUME_STATS, GetConsumeStatsRequestHeader("consumers"))
+        [(_, progress)] = loads_json(reply.body)["offsetTable"].pairs
+        stored = client.messages(offset=1)[0].store_timestamp
+        assert progress["lastTimestamp"] == stored
+
+
+def test_a_deleted_group_s_offsets_do_not_come_back_after_a_crash():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.create_topic("T", 1)
+        client.send()
+        commit(client, 1)
+        lab.run_for(6_000)
+        client.call(RequestCode.DELETE_SUBSCRIPTIONGROUP, DeleteSubscriptionGroupRequestHeader("consumers", True))
+        lab.restart_broker()
+        assert lab.broker.consumer_offset_manager.query_offset("consumers", "T", 0) == -1

@@ -156,3 +156,46 @@ def test_the_correction_is_the_smallest_offset_of_the_other_groups():
         assert ask("ignored") == {"0": 2**63 - 1}
         # RocketMQ deletes the offsets of the groups that were to be left out.
         assert lab.broker.consumer_offset_manager.offsets_of("ignored", "T") == {0: 1}
+
+
+def test_a_group_that_stands_at_the_beginning_can_be_reset_too():
+    with broker_lab() as lab:
+        client = filled(lab)
+        commit(client, 0)
+        told_member = member(lab, "c1")
+        assert ResetOffsetBody.from_json(reset(client, LATEST).body).offset_table == {
+            MessageQueue("T", "broker-a", 0): 10
+        }
+        lab.run_for(100)
+        assert len(told(told_member)) == 1
+
+
+def test_cloned_offsets_outlive_the_broker():
+    with broker_lab() as lab:
+        client = filled(lab)
+        lab.run_for(6_000)
+        client.call(RequestCode.CLONE_GROUP_OFFSET, CloneGroupOffsetRequestHeader("consumers", "twin", "T", True))
+        lab.run_for(6_000)
+        lab.restart_broker(keep_page_cache=False)
+        assert lab.broker.consumer_offset_manager.offsets_of("twin", "T") == {0: 6}
+
+
+def test_cloned_offsets_are_bounded_as_others_are():
+    with broker_lab() as lab:
+        client = filled(lab)
+        manager = lab.broker.consumer_offset_manager
+        manager._max_entries = 1
+        header = CloneGroupOffsetRequestHeader("consumers", "twin", "T", True)
+        reply = client.call(RequestCode.CLONE_GROUP_OFFSET, header)
+        assert (reply.code, "1" in (reply.remark or "")) == (ResponseCode.SYSTEM_ERROR, True)
+        assert list(manager.offset_table) == ["T@consumers"]
+
+
+def test_the_correction_leaves_out_offsets_of_messages_that_have_expired(monkeypatch):
+    with broker_lab() as lab:
+        client = filled(lab)
+        commit(client, 3, group="far_behind")
+        monkeypatch.setattr(lab.broker.store, "min_offset", lambda topic, queue_id: 5)
+        header = QueryCorrectionOffsetHeader("consumers", "T", None)
+        body = json.loads(client.call(RequestCode.QUERY_CORRECTION_OFFSET, header).body)
+        assert body["correctionOffsets"] == {"0": 6}, "equal offsets need a correction, 2^63 - 1 is for smaller ones"

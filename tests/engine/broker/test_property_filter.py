@@ -1,4 +1,4 @@
-"""Filtering by SQL92 at the broker: codes 1, 23, 27, 28, waiting pulls, bit maps, retries, ``consumerFilter.json``."""
+"""Filtering by SQL92 at the broker: codes 1, 23, 27, 28, waiting pulls, retries, ``consumerFilter.json``."""
 
 from __future__ import annotations
 
@@ -9,17 +9,14 @@ from collections.abc import Iterator
 import pytest
 
 from engine.broker.broker_config import BrokerConfig
-from engine.protocol.headers import QueryConsumeQueueRequestHeader
 from engine.protocol.message_codec import decode_messages
 from engine.protocol.names import retry_topic
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from engine.store.store_config import MessageStoreConfig
+from engine.store.dispatch_request import DispatchRequest
 from tests.engine.broker.lab_broker import BrokerLab, LabClient, broker_lab, golden_frames
 
 ON = BrokerConfig(enable_property_filter=True)
-WITH_BIT_MAPS = BrokerConfig(enable_property_filter=True, enable_calc_filter_bit_map=True)
-EXT = MessageStoreConfig(enable_consume_queue_ext=True)
 SQL = {"expression_type": "SQL92"}
 YOUNG = "age BETWEEN 0 AND 6"
 
@@ -108,6 +105,22 @@ def test_without_the_setting_sql_is_refused(subscription):
         assert "enablePropertyFilter=false" in (reply.remark or "")
 
 
+def test_without_the_setting_a_wrong_expression_of_a_group_is_27_all_the_same():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.send()
+        subscribe(client, "age >")
+        reply = client.pull(subscription=None, expression_type="SQL92")
+        assert reply.code == ResponseCode.FILTER_DATA_NOT_EXIST
+
+
+def test_without_the_setting_unknown_kinds_of_expressions_are_refused_as_sql_is():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.send()
+        assert client.pull(subscription="x", expression_type="XPATH").code == ResponseCode.SYSTEM_ERROR
+
+
 def test_an_unknown_kind_of_expression_is_refused_with_those_allowed(lab):
     client = lab.client()
     client.send()
@@ -161,6 +174,22 @@ def test_a_waiting_pull_wakes_for_a_message_that_it_wants_only(lab):
     assert [message.body for message in decode_messages(task.result().body)] == [b"3"]
 
 
+def test_a_waiting_pull_wakes_when_nobody_can_tell_whether_it_wants_the_message(lab):
+    client = lab.client()
+    client.create_topic("T")
+    subscribe(client)
+    task = client.begin(client.pull_request(subscription=None, suspend_ms=15_000, **SQL))
+    lab.run_for(100)
+    unreadable = DispatchRequest("T", 0, 0, 10**9, 100, 0, 0, 0, "", "")
+
+    async def arrive() -> None:
+        lab.broker.pull_request_hold_service.notify_messages_arriving([unreadable])
+
+    lab.world.run(arrive(), node="broker-a")
+    lab.run_for(100)
+    assert task.result().code == ResponseCode.PULL_NOT_FOUND
+
+
 # ------------------------------------------------------------------------------------------------ checking a client
 
 
@@ -212,131 +241,6 @@ def test_retries_are_filtered_only_on_demand(filter_support_retry, bodies):
         assert found(client, topic=retry_topic("consumers"), expression_type="TAG") == bodies
 
 
-# ------------------------------------------------------------------------------------------------ bit maps
-
-
-def units(lab: BrokerLab) -> list[bytes]:
-    (queue,) = [queue for topic, _, queue in lab.broker.store.consume_queues() if topic == "T"]
-    assert queue.ext is not None
-    found = [queue.ext.get(tags_code) for _, _, tags_code in queue.entries(0, 100)]
-    return [unit.bit_map for unit in found if unit is not None]
-
-
-def test_a_message_gets_a_bit_map_of_who_wants_it():
-    with broker_lab(WITH_BIT_MAPS, EXT) as lab:
-        client = lab.client()
-        send_ages(client, 3)
-        subscribe(client)
-        lab.run_for(10)
-        send_ages(client, 3, 9)
-        before, wanted, unwanted = units(lab)
-        assert before == b""
-        assert sum(byte.bit_count() for byte in wanted) == 3
-        assert unwanted == bytes(14)
-        assert found(client) == [b"3", b"3"]
-
-
-def test_the_bit_map_spares_reading_the_message(monkeypatch):
-    with broker_lab(WITH_BIT_MAPS, EXT) as lab:
-        client = lab.client()
-        client.create_topic("T")
-        subscribe(client)
-        lab.run_for(10)
-        send_ages(client, 9, 9, 3)
-        read: list[int] = []
-        read_record = lab.broker.store.commit_log.read_record
-
-        def note_and_read(offset: int, size: int) -> bytes | None:
-            read.append(offset)
-            return read_record(offset, size)
-
-        monkeypatch.setattr(lab.broker.store.commit_log, "read_record", note_and_read)
-        assert found(client) == [b"3"]
-        assert len(read) == 1
-
-
-def test_a_changed_expression_does_not_believe_old_bit_maps():
-    with broker_lab(WITH_BIT_MAPS, EXT) as lab:
-        client = lab.client()
-        client.create_topic("T")
-        subscribe(client)
-        lab.run_for(10)
-        send_ages(client, 9)
-        lab.run_for(10)
-        subscribe(client, "age > 6", version=2)
-        assert found(client, version=2) == [b"9"]
-
-
-def test_a_clock_that_was_set_back_does_not_make_old_bit_maps_believed():
-    with broker_lab(WITH_BIT_MAPS, EXT) as lab:
-        client = lab.client()
-        client.create_topic("T")
-        subscribe(client)
-        lab.run_for(10)
-        send_ages(client, 9)
-        lab.world.node("broker-a").clock.skew_ms = -60_000
-        subscribe(client, "age > 6", version=2)
-        assert found(client, version=2) == [b"9"]
-
-
-def test_tags_and_delays_work_with_the_extension():
-    with broker_lab(WITH_BIT_MAPS, EXT) as lab:
-        client = lab.client()
-        client.send(body=b"a", tags="TagA")
-        client.send(body=b"b", tags="TagB")
-        client.send(body=b"late", tags="TagA", delay_level=1)
-        assert found(client, subscription="TagA", expression_type="TAG") == [b"a"]
-        lab.run_for(2_500)
-        assert found(client, subscription="TagA", expression_type="TAG") == [b"a", b"late"]
-
-
-def test_bit_maps_survive_a_crash_and_their_loss_costs_nothing_but_time():
-    with broker_lab(WITH_BIT_MAPS, EXT) as lab:
-        client = lab.client()
-        client.create_topic("T")
-        subscribe(client)
-        lab.run_for(10)
-        send_ages(client, 9, 3)
-        lab.run_for(25_000)
-        for keep_page_cache in (True, False):
-            lab.restart_broker(keep_page_cache=keep_page_cache)
-            client = lab.client(f"client-{keep_page_cache}")
-            subscribe(client, version=2)
-            assert found(client, version=2) == [b"3"]
-        lab.world.node("broker-a").disk.remove("consumequeue_ext")
-        lab.restart_broker()
-        client = lab.client("client-last")
-        subscribe(client, version=3)
-        send_ages(client, 9, 4)
-        assert found(client, version=3) == [b"3", b"4"]
-        assert found(client, subscription="TagA", expression_type="TAG") == []
-
-
-def test_a_tool_sees_bit_maps_and_what_they_say_of_a_group():
-    with broker_lab(WITH_BIT_MAPS, EXT) as lab:
-        client = lab.client()
-        client.create_topic("T")
-        subscribe(client)
-        lab.run_for(10)
-        send_ages(client, 3, 9)
-        header = QueryConsumeQueueRequestHeader("T", 0, 0, 10, "consumers")
-        body = json.loads(client.call(RequestCode.QUERY_CONSUME_QUEUE, header).body)
-        assert json.loads(body["filterData"])["expression"] == YOUNG
-        wanted, unwanted = body["queueData"]
-        assert (wanted["eval"], unwanted["eval"]) == (True, False)
-        (data,) = lab.broker.consumer_filter_manager
-        assert data.bloom is not None
-        bits = wanted["bitMap"].replace("\n", "")
-        assert sorted(111 - at for at, bit in enumerate(bits) if bit == "1") == sorted(data.bloom.bit_pos)
-        unit = json.loads(wanted["extendDataJson"])
-        assert (unit["size"], unit["tagsCode"], len(unit["filterBitMap"])) == (34, 0, 20)
-        lab.run_for(25_000)  # flushed: the entries are not made again
-        lab.world.node("broker-a").disk.remove("consumequeue_ext")
-        lab.restart_broker()
-        body = json.loads(lab.client("again").call(RequestCode.QUERY_CONSUME_QUEUE, header).body)
-        assert "Cq extend not exist" in body["queueData"][0]["msg"]
-
-
 # ------------------------------------------------------------------------------------------------ the table
 
 
@@ -355,10 +259,20 @@ def test_an_expression_is_replaced_by_a_newer_one_only(lab):
     assert names_of(lab) == [("T", "age > 6", False)]
 
 
+def dead_in_file(lab: BrokerLab) -> list[bool]:
+    """Of every expression in ``consumerFilter.json`` after the next time that it is written."""
+    lab.run_for(11_000)
+    content = json.loads(lab.world.node("broker-a").disk.read_whole("config/consumerFilter.json"))
+    topics = content["filterDataByTopic"].values()
+    return [data["dead"] for topic in topics for data in topic["groupFilterData"].values()]
+
+
 def test_a_group_that_goes_keeps_its_expression_for_a_day(lab):
     client = lab.client()
     client.create_topic("T")
     subscribe(client)
+    (known,) = lab.broker.consumer_filter_manager
+    known.born_time -= 48 * 3_600_000  # the day begins when it goes
     lab.world.crash("client")
     lab.run_for(100)
     assert names_of(lab) == [("T", YOUNG, True)]
@@ -366,6 +280,20 @@ def test_a_group_that_goes_keeps_its_expression_for_a_day(lab):
     assert names_of(lab) == [("T", YOUNG, True)]
     lab.run_for(3_700_000)
     assert names_of(lab) == []
+    assert dead_in_file(lab) == []
+
+
+def test_the_file_says_whether_a_group_is_there(lab):
+    client = lab.client()
+    client.create_topic("T")
+    subscribe(client)
+    assert dead_in_file(lab) == [False]
+    client.heartbeat(subscriptions={"T": "TagA"}, version=2)
+    assert dead_in_file(lab) == [True]
+    subscribe(client, version=3)
+    assert dead_in_file(lab) == [False]
+    subscribe(client, "age >", version=4)
+    assert dead_in_file(lab) == []
 
 
 def test_a_group_that_filters_by_tags_from_now_on_has_no_expression_in_use(lab):
@@ -376,6 +304,15 @@ def test_a_group_that_filters_by_tags_from_now_on_has_no_expression_in_use(lab):
     assert names_of(lab) == [("T", YOUNG, True)]
     subscribe(client, version=3)
     assert names_of(lab) == [("T", YOUNG, False)]
+
+
+def test_a_topic_that_a_group_leaves_has_no_expression_in_use_and_its_others_have(lab):
+    client = lab.client()
+    client.create_topic("T")
+    client.create_topic("U")
+    client.heartbeat(subscriptions={"T": YOUNG, "U": "a = 1"}, **SQL)
+    client.heartbeat(subscriptions={"U": "a = 1"}, version=2, **SQL)
+    assert names_of(lab) == [("T", YOUNG, True), ("U", "a = 1", False)]
 
 
 def test_a_wrong_expression_removes_the_one_before(lab):
@@ -426,6 +363,18 @@ def test_the_file_has_rocketmqs_form_and_comes_back(lab):
     client = lab.client("again")
     client.heartbeat(subscriptions={"T": YOUNG}, **SQL)
     assert names_of(lab) == [("T", YOUNG, False)]
+
+
+def test_after_a_start_a_group_has_a_day_to_come_back(lab):
+    client = lab.client()
+    client.create_topic("T")
+    subscribe(client)
+    (known,) = lab.broker.consumer_filter_manager
+    known.born_time -= 48 * 3_600_000
+    assert dead_in_file(lab) == [False]
+    lab.restart_broker()
+    lab.run_for(11_000)
+    assert names_of(lab) == [("T", YOUNG, True)]
 
 
 def test_a_file_for_bit_maps_of_another_size_is_not_used(lab):

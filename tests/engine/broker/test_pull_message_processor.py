@@ -253,6 +253,16 @@ def test_a_parked_pull_wakes_when_a_message_arrives():
         assert lab.broker.stats.history(lab.world.node("broker-a").clock.now_ms() + 1_000, 1)[0].deliver_p99_ms <= 1
 
 
+def test_a_pull_that_does_not_want_to_wait_is_answered_at_once():
+    with broker_lab() as lab:
+        consumer = lab.client("consumer")
+        consumer.create_topic("T")
+        task = consumer.begin(consumer.pull_request())
+        lab.run_for(100)
+        assert task.result().code == ResponseCode.PULL_NOT_FOUND
+        assert len(lab.broker.pull_request_hold_service) == 0
+
+
 def test_messages_that_arrive_together_wake_a_pull_once():
     with broker_lab() as lab:
         consumer, producer = lab.client("consumer"), lab.client("producer")

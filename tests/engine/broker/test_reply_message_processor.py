@@ -169,3 +169,16 @@ def test_a_client_that_leaves_one_of_its_groups_is_still_found():
         assert lab.broker.producer_manager.find_channel("req@1") is not None
         client.call(RequestCode.UNREGISTER_CLIENT, UnregisterClientRequestHeader("req@1", "requesters"))
         assert lab.broker.producer_manager.find_channel("req@1") is None
+
+
+def test_a_responder_cannot_say_how_long_the_addresses_are():
+    with broker_lab() as lab:
+        requester, client = Requester(lab), lab.client("responder")
+        message = Message(REPLY_TOPIC, b"42", properties={"REPLY_TO_CLIENT": "req@1"})
+        request = client.send_request(REPLY_TOPIC, message)
+        request.code = RequestCode.SEND_REPLY_MESSAGE_V2
+        request.ext_fields["f"] = str(0x30)  # BORNHOST_V6, STOREHOSTADDRESS_V6
+        assert client.exchange(request).code == ResponseCode.SUCCESS
+        assert ReplyMessageRequestHeader.decode(requester.pushed[0].ext_fields).sys_flag == 0
+        (stored,) = stored_replies(lab, client)
+        assert (stored.body, stored.sys_flag) == (b"42", 0)

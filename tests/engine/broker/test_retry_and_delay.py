@@ -1,8 +1,13 @@
 """Send-back, retry topics, dead letters and delayed delivery, together as a consumer lives through them."""
 
+import dataclasses
+
 import pytest
 
+from engine.broker.send_message_processor import MIN_VERSION_MAX_RECONSUME_TIMES
 from engine.protocol.headers import ConsumerSendMsgBackRequestHeader
+from engine.protocol.java_hash import java_string_hash
+from engine.protocol.message import Message
 from engine.protocol.names import SCHEDULE_TOPIC, dlq_topic, retry_topic
 from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
@@ -345,3 +350,140 @@ def test_an_unknown_group_may_be_refused():
         reply = lab.client().exchange(request)
         assert reply.code == ResponseCode.SYSTEM_ERROR
         assert "group name" in (reply.remark or "")
+
+
+# --- what is easily forgotten ----------------------------------------------------------------------------------------
+
+
+def test_delayed_messages_are_delivered_although_a_power_cut_left_a_queue_shorter_than_its_progress():
+    never_ms = 3_600_000
+    store_config = MessageStoreConfig(
+        flush_interval_commit_log_ms=never_ms, flush_commit_log_thorough_interval_ms=never_ms
+    )
+    with broker_lab(store_config=store_config) as lab:
+        client = lab.client()
+        for number in range(5):
+            client.send(body=b"lost %d" % number, delay_level=1)
+        lab.run_for(15_000)
+        assert lab.broker.schedule_message_service.offset_table == {1: 5}
+        lab.restart_broker(keep_page_cache=False)
+        assert lab.broker.store.max_offset(SCHEDULE_TOPIC, 0) == 0
+        lab.run_for(3_000)
+        for number in range(3):
+            assert client.send(body=b"new %d" % number, delay_level=1).code == ResponseCode.SUCCESS
+        lab.run_for(3_000)
+        assert [message.body for message in client.messages()] == [b"new 0", b"new 1", b"new 2"]
+        assert lab.broker.schedule_message_service.offset_table == {1: 3}
+
+
+def test_progress_that_has_not_changed_is_not_written_again():
+    with broker_lab() as lab:
+        lab.client().send(delay_level=1)
+        lab.run_for(2_000)
+        service = lab.broker.schedule_message_service
+        service.persist()
+        disk = lab.world.node("broker-a").disk
+        disk.remove("config/delayOffset.json")
+        service.persist()
+        assert not disk.exists("config/delayOffset.json")
+
+
+def test_a_message_remembers_its_first_place_through_all_retries():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.send()
+        (message,) = client.messages()
+        first = message.offset_message_id
+        for retry in range(3):
+            client.send_back(message, delay_level=1)
+            lab.run_for(1_500)
+            (message,) = client.messages(RETRY, offset=retry)
+            assert (message.properties["ORIGIN_MESSAGE_ID"], message.properties["RETRY_TOPIC"]) == (first, "T")
+
+
+def test_a_level_beyond_the_last_counts_as_the_last_for_a_retry_too():
+    with broker_lab(store_config=MessageStoreConfig(message_delay_level="1s 2s")) as lab:
+        client = lab.client()
+        client.send()
+        assert client.send_back(client.messages()[0], delay_level=99).code == ResponseCode.SUCCESS
+        lab.run_for(3_200)
+        assert len(client.messages(RETRY)) == 1
+
+
+def test_what_may_not_be_written_takes_nothing_back():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.send()
+        (message,) = client.messages()
+        client.create_topic(RETRY, queues=1, perm=4)
+        reply = client.send_back(message)
+        assert reply.code == ResponseCode.NO_PERMISSION and RETRY in (reply.remark or "")
+        client.create_topic(RETRY, queues=1, perm=6)
+        lab.broker.config = dataclasses.replace(lab.broker.config, broker_permission=4)
+        reply = client.send_back(message)
+        assert reply.code == ResponseCode.NO_PERMISSION and "broker-a" in (reply.remark or "")
+        assert lab.broker.store.max_offset(SCHEDULE_TOPIC, 2) == 0
+
+
+def test_what_a_client_of_before_3_4_9_says_of_its_maximum_does_not_count():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.send()
+        (message,) = client.messages()
+        header = ConsumerSendMsgBackRequestHeader(message.commit_log_offset, "consumers", 0, max_reconsume_times=0)
+        request = RemotingCommand.request(RequestCode.CONSUMER_SEND_MSG_BACK, header)
+        request.version = MIN_VERSION_MAX_RECONSUME_TIMES - 1
+        assert client.exchange(request).code == ResponseCode.SUCCESS
+        assert lab.broker.store.max_offset(dlq_topic("consumers"), 0) == 0
+        request = RemotingCommand.request(RequestCode.CONSUMER_SEND_MSG_BACK, header)
+        request.version = MIN_VERSION_MAX_RECONSUME_TIMES
+        assert client.exchange(request).code == ResponseCode.SUCCESS
+        assert lab.broker.store.max_offset(dlq_topic("consumers"), 0) == 1
+
+
+@pytest.mark.parametrize("status", [PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED])
+def test_a_message_that_can_never_be_delivered_holds_up_nobody(status, caplog):
+    with broker_lab() as lab:
+        client = lab.client()
+        client.send(body=b"impossible", delay_level=1)
+        client.send(body=b"next", delay_level=1)
+        store = lab.broker.store
+        put_message = store.put_message
+
+        def refuse_once(message):
+            store.put_message = put_message
+            return PutMessageResult(status, "too much")
+
+        store.put_message = refuse_once
+        lab.run_for(2_000)
+        assert [message.body for message in client.messages()] == [b"next"]
+        assert "is given up: too much" in caplog.text
+
+
+def test_a_second_refusal_for_the_same_reason_is_said_again_after_a_delivery(caplog):
+    with broker_lab() as lab:
+        client = lab.client()
+        store = lab.broker.store
+        put_message = store.put_message
+        for _ in range(2):
+            client.send(delay_level=1)
+            store.put_message = lambda message: PutMessageResult(PutMessageStatus.SERVICE_NOT_AVAILABLE, "disk full")
+            lab.run_for(2_000)
+            store.put_message = put_message
+            lab.run_for(200)
+        assert len([record for record in caplog.records if "disk full" in record.message]) == 2
+
+
+def test_the_flag_and_the_tags_of_a_message_come_again_with_it():
+    with broker_lab() as lab:
+        client = lab.client()
+        request = client.send_request("T", Message("T", b"x", tags="TagA", flag=7))
+        assert client.exchange(request).code == ResponseCode.SUCCESS
+        (message,) = client.messages()
+        assert message.flag == 7
+        client.send_back(message, delay_level=1)
+        lab.run_for(1_500)
+        (again,) = client.messages(RETRY)
+        assert (again.flag, again.tags) == (7, "TagA")
+        ((_, _, tags_code),) = lab.broker.store.consume_queue_entries(RETRY, 0, 0, 1)
+        assert tags_code == java_string_hash("TagA"), "or a broker-side filter would drop every retry"

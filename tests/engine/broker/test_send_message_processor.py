@@ -366,3 +366,26 @@ def test_after_a_flush_that_failed_nothing_is_acknowledged_any_more():
             assert refused.code == ResponseCode.SERVICE_NOT_AVAILABLE
             assert "input/output error" in (refused.remark or "")
         assert len(client.messages()) == 2  # reading goes on
+
+
+def test_transaction_bits_are_refused_in_a_batch_that_looks_like_the_one_before():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.create_topic("T")
+        assert client.exchange(batch_request([Message("T", b"x")])).code == ResponseCode.SUCCESS
+        end = lab.broker.store.commit_log_max_offset
+        request = batch_request([Message("T", b"y")])
+        request.ext_fields["f"] = "4"
+        reply = client.exchange(request)
+        assert (reply.code, "transaction bits" in (reply.remark or "")) == (ResponseCode.MESSAGE_ILLEGAL, True)
+        assert lab.broker.store.commit_log_max_offset == end
+
+
+def test_a_batch_that_waits_for_nothing_is_answered_before_the_flush():
+    with broker_lab(store_config=MessageStoreConfig(flush_disk_type=FlushDiskType.SYNC_FLUSH)) as lab:
+        client = lab.client()
+        client.create_topic("T")
+        assert client.exchange(batch_request([Message("T", b"x")], properties="WAIT\x01false")).code == 0
+        assert lab.broker.store.flushed_offset == 0
+        assert client.exchange(batch_request([Message("T", b"x")])).code == ResponseCode.SUCCESS
+        assert lab.broker.store.flushed_offset == lab.broker.store.commit_log_max_offset

@@ -9,9 +9,10 @@ from engine.broker.send_message_checks import SendRefused
 from engine.broker.send_rate_limit import SendRateLimit, make_send_rate_limit
 from engine.client.errors import MQBrokerError
 from engine.protocol.message import Message
-from engine.protocol.names import retry_topic
+from engine.protocol.names import dlq_topic, retry_topic
 from engine.protocol.response_code import ResponseCode
 from tests.engine.broker.lab_broker import broker_lab
+from tests.engine.broker.test_send_message_processor import batch_request
 from tests.support.lab_cluster import LabCluster
 
 
@@ -72,6 +73,7 @@ def test_a_batch_counts_its_messages_and_pays_afterwards_what_it_took_too_much()
 def test_what_consumers_give_back_has_no_limit():
     limit = SendRateLimit(BrokerConfig(send_rate_limit=1, send_rate_limit_per_topic=1), HandTime())
     assert admitted(limit, retry_topic("g"), 50) == 50
+    assert admitted(limit, dlq_topic("g"), 50) == 50
 
 
 def test_the_answer_is_system_busy_and_names_the_limit():
@@ -102,3 +104,21 @@ def test_a_producer_does_not_send_again_what_a_busy_broker_refused():
         limit = cluster.broker.send_rate_limit
         assert limit is not None
         assert limit.refused == {"T": 1}, "asked once: 2 is not among retryResponseCodes"
+
+
+def test_a_batch_that_is_sent_counts_every_one_of_its_messages():
+    with LabCluster(broker_settings={"send_rate_limit": 4}) as cluster:
+        producer = cluster.producer("P1", "producers")
+        cluster.start(producer)
+        cluster.run(producer, producer.create_topic("T", queue_nums=1))
+        cluster.run(producer, producer.send_batch([Message("T", b"x") for _ in range(4)]))
+        with pytest.raises(MQBrokerError):
+            cluster.run(producer, producer.send(Message("T", b"one too many")))
+
+
+def test_every_message_of_a_batch_counts():
+    with broker_lab(BrokerConfig(send_rate_limit_per_topic=10)) as lab:
+        client = lab.client()
+        client.create_topic("T")
+        codes = [client.exchange(batch_request([Message("T", b"x")] * 6)).code for _ in range(3)]
+        assert codes == [ResponseCode.SUCCESS, ResponseCode.SUCCESS, ResponseCode.SYSTEM_BUSY]

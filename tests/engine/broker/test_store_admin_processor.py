@@ -110,3 +110,13 @@ def test_consume_queue_files_without_messages_are_deleted_on_demand():
         assert store.min_offset("T", 0) > 40
         # The queue goes on where it was: nobody skips its next message.
         assert store.max_offset("T", 0) == 61
+
+
+def test_a_reply_has_a_bound_however_many_entries_are_wanted(monkeypatch):
+    monkeypatch.setattr("engine.broker.store_admin_processor._ENTRIES_MAX", 2)
+    with broker_lab() as lab:
+        client = lab.client()
+        client.create_topic("T", 1)
+        for _ in range(3):
+            client.send()
+        assert len(json.loads(query(client, count=2**31 - 1).body)["queueData"]) == 2

@@ -101,7 +101,19 @@ def test_a_message_that_cannot_be_given_back_is_sent_as_a_copy(cluster, producer
     again = heard.messages[1]
     assert (again.body, again.topic, again.tags, again.reconsume_times) == (b"x", "T", "A", 1)
     assert again.message_id == heard.messages[0].message_id
-    assert heard.seconds[1] - heard.seconds[0] >= 15, "5 s without an answer, then the delay of level 3"
+    assert 15 <= heard.seconds[1] - heard.seconds[0] < 16, "5 s without an answer, then the delay of level 3"
+
+
+def test_copies_wait_longer_each_time_and_remember_the_first_place(cluster, producer):
+    heard = Heard(cluster, lambda message: SUCCESS if message.reconsume_times == 2 else LATER)
+    consumer_of(cluster, heard)
+    cluster.world.network.faults.append(DropsRequests("C", RequestCode.CONSUMER_SEND_MSG_BACK))
+    send(cluster, producer, "x")
+    cluster.world.run_until(lambda: len(heard.messages) == 3, 2 * MINUTE_MS)
+    first, second, third = heard.messages
+    assert 35 <= heard.seconds[2] - heard.seconds[1] < 36, "5 s without an answer, then the delay of level 4"
+    origins = [message.properties.get("ORIGIN_MESSAGE_ID") for message in (second, third)]
+    assert origins == [first.message_id] * 2
 
 
 def test_a_copy_to_a_retry_topic_that_does_not_exist_misleads_nobody_about_its_queues(cluster, producer):

@@ -16,7 +16,7 @@ from engine.client.client_config import parse_name_server_addresses
 from engine.client.client_settings import build_configs
 from engine.client.errors import ClientNotRunning
 from engine.client.list_splitter import measure, stored_size
-from engine.client.message_batch import MessageBatch
+from engine.client.message_batch import MessageBatch, check_batch_size
 from engine.client.message_queue_selector import (
     SelectMessageQueueByMachineRoom,
     SelectMessageQueueByRandom,
@@ -318,3 +318,13 @@ def test_a_client_is_never_started_twice_and_says_what_state_it_is_in():
     life.enter(ServiceState.SHUTDOWN_ALREADY)
     with pytest.raises(ClientNotRunning, match="make a new one"):
         life.require_running()
+
+
+def test_a_part_and_a_batch_may_be_exactly_as_large_as_allowed():
+    messages = [Message("T", b"x" * 50), Message("T", b"y" * 70)]
+    limit = sum(stored_size(message) for message in messages)
+    assert list(ListSplitter(messages, limit)) == [messages]
+    assert list(ListSplitter(messages, limit - 1)) == [messages[:1], messages[1:]]
+    check_batch_size(100, 2, 100)
+    with pytest.raises(IllegalClientArgument, match="the batch of 2 messages takes 101 bytes; allowed: at most 100"):
+        check_batch_size(101, 2, 100)

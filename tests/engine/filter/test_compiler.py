@@ -175,6 +175,12 @@ def test_a_deep_part_of_a_forbidden_comparison_is_no_crash_either():
     assert mistake("NOT " * 2_000 + "a > 5").problem is FilterProblem.NOT_ORDERED
 
 
+def test_as_many_levels_as_are_allowed_compile_and_one_more_does_not():
+    # A property that is negated is cast to a condition first: two levels.
+    compile_expression("NOT " * (DEPTH_MAX - 2) + "a")
+    assert mistake("NOT " * (DEPTH_MAX - 1) + "a").problem is FilterProblem.TOO_DEEP
+
+
 def test_brackets_alone_are_no_depth():
     assert str(compile_expression("(" * 3_000 + "a = 1" + ")" * 3_000)) == "a = 1"
 

@@ -51,6 +51,27 @@ def test_a_broker_that_is_down_is_taken_for_what_it_said_last():
         )
 
 
+def test_an_offset_behind_what_a_crash_has_left_is_no_negative_backlog():
+    group = GroupBacklog("g")
+    group.note(("B1", "T", 0), 5, 8)
+    group.note(("B1", "T", 1), 5, 1)
+    group.sample(0, 1, 1)
+    (sample,) = group.samples
+    assert (sample.lag, sample.lags) == (4, (0, 4))
+
+
+def test_a_member_that_hangs_for_a_while_is_a_member():
+    with checked_run() as run:
+        watch = watched(run)
+        run_to(run, 3_000)
+        do(run, "pause-node", "C2")
+        run_to(run, 5_000)
+        assert watch.groups["shop"].samples[-1].members == 2
+        do(run, "kill-consumer", "C2")
+        run_to(run, 6_000)
+        assert watch.groups["shop"].samples[-1].members == 1
+
+
 def test_only_changes_are_kept():
     with checked_run(duration_ms=600_000) as run:
         watch = watched(run)

@@ -240,3 +240,17 @@ def test_the_three_that_lose_nothing_keep_all_invariants_under_faults():
     )
     for seed in range(8):
         assert run_seed(survivors, seed).violations == (), seed
+
+
+def test_a_batch_that_was_under_way_at_a_crash_is_not_sent_again():
+    """The application goes on behind it, as one whose database says that it was sent."""
+    with LabRun(small(BATCHES)) as run:
+        run_to_ms(run, 499)
+        while len(run.world.history.sends_invoked) < 8:
+            run.step()
+        apply(run, "crash", "P1")
+        run_to_ms(run, 1_000)
+        apply(run, "restart", "P1")
+        run_to_ms(run, 8_000)
+        keys = [entry.key for entry in run.world.history.sends_invoked]
+        assert keys == [f"k-{number}" for number in range(20)]

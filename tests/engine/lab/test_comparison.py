@@ -149,3 +149,10 @@ def test_a_brokers_setting_is_told_by_a_consumer():
     lonely = parse_scenario(SMALL[:begin] + SMALL[end:], "lonely")
     with pytest.raises(CommandRefused, match="B1 is no client"):
         node_to_watch(lonely, "B1")
+
+
+def test_pulls_of_the_retry_topic_and_the_last_tenth_do_not_count(trade_offs):
+    """Three messages come back: 242 pulls bring each message once and two again, and none of them is a retry."""
+    figures = consumer_figures(trade_offs, Change("C1", "pullBatchSize", 1))
+    assert figures.pulls == figures.messages + figures.pulled_again
+    assert figures.per_second == pytest.approx(216 / figures.seconds, rel=1e-2)

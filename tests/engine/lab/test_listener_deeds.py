@@ -81,6 +81,7 @@ def test_a_bounded_list_makes_the_listener_wait_and_bounds_the_loss():
         assert [call.keys for call in role.listener_calls.values()] == [("order-6",)], "it waits for room"
         do(run, "kill-consumer", "C1")
         assert len(list_of(run).gone) == 4
+        assert list_of(run).unfinished == [], "the worker's message is gone with its process"
         do(run, "start-consumer", "C1")
         run_to(run, 60_000)
         lost = {f"order-{number}" for number in range(20)} - {entry.key for entry in run.world.history.consumes_ended}
@@ -105,6 +106,16 @@ def test_only_low_priority_is_moved_and_only_under_backlog():
         assert "order-19" not in moved(run), "the last ones have nobody behind them"
         assert broker_of(run).store.max_offset("Later", 0) == len(moved(run))
         assert len(run.world.history.consumes_ended) == 20
+
+
+def test_a_message_is_moved_when_as_many_lie_behind_it_as_the_limit_says():
+    with run_of(ASIDE) as run:
+        aside = role_of(run).move_aside
+        assert aside is not None
+        run_to(run, 10_000)
+        # Twenty messages are stored before the first is moved: behind number 13 lie six, behind 15 four.
+        low = [number for number in range(20) if number % 2]
+        assert moved(run)[-1] == f"order-{max(number for number in low if 20 - number > 5)}"
 
 
 def test_a_message_that_cannot_be_moved_is_delivered_again():

@@ -99,6 +99,9 @@ def test_the_queue_is_chosen_in_every_mode():
 def test_a_request_without_a_responder_gets_no_reply_and_is_stored():
     quick = "    settings: {send_msg_timeout_ms: 300}\n  C1:"
     with LabRun(small(("count: 20", "count: 3"), (BODY, f"{BODY}, mode: request"), ("  C1:", quick))) as run:
+        run_to_ms(run, 600)
+        assert [entry.status for entry in returned(run, "P1")] == ["ok"]
+        assert list(producer(run, "P1").sender.in_flight) == [returned(run, "P1")[0].key], "until its reply has come"
         run_to_ms(run, 5_000)
         assert [entry.status for entry in run.world.history.requests_returned] == ["no-reply"] * 3
         sends = returned(run, "P1")

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from engine.name_server.kv_config_manager import KVConfigManager
 from engine.name_server.name_server import NameServer
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.headers import (
@@ -16,6 +17,7 @@ from engine.protocol.headers import (
 from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
+from engine.runtime.port import DiskFault
 from tests.engine.name_server.test_name_server import ADDRESS, Lab
 
 ORDER = "ORDER_TOPIC_CONFIG"
@@ -202,3 +204,48 @@ def test_what_the_name_server_is_started_with_counts_more_than_an_older_change(l
     update(lab, "orderMessageEnable=false")
     restart(lab, NameServerConfig(order_message_enable=False))
     assert settings(lab)["orderMessageEnable"] == "false"
+
+
+def test_a_change_back_is_no_change_any_more(lab):
+    update(lab, "orderMessageEnable=true")
+    update(lab, "orderMessageEnable=false")
+    restart(lab)
+    assert settings(lab)["orderMessageEnable"] == "false"
+    restart(lab, NameServerConfig(order_message_enable=True))
+    assert settings(lab)["orderMessageEnable"] == "true", "nobody changed it from this value"
+
+
+def test_a_namespace_counts_as_an_entry():
+    lab = Lab(NameServerConfig(port=9876, max_kv_entries=3))
+    assert put(lab, "N", "a", "1").code == ResponseCode.SUCCESS
+    assert put(lab, "M", "b", "1").code == ResponseCode.SYSTEM_ERROR
+    lab.world.close()
+
+
+def test_wiping_twice_wipes_and_adding_makes_a_read_only_broker_writable_and_readable(lab):
+    lab.register({"T": 4})
+    header = WritePermOfBrokerRequestHeader("broker-a")
+    for _ in range(2):
+        lab.call(RequestCode.WIPE_WRITE_PERM_OF_BROKER, header)
+        assert perm(lab, "T") == 4
+    routes = lab.server.route_info_manager
+    routes._change_perm("broker-a", lambda _: 0)
+    lab.call(RequestCode.ADD_WRITE_PERM_OF_BROKER, header)
+    assert perm(lab, "T") == 6, "as RocketMQ: whatever it was"
+
+
+def test_a_name_server_whose_file_cannot_be_read_keeps_texts_in_memory_and_leaves_the_file(lab, monkeypatch):
+    put(lab, "N", "k", "v")
+    disk = lab.world.node("name-server").disk
+    before = disk.read_whole("config/kvConfig.json")
+
+    def unreadable(path):
+        raise DiskFault("broken")
+
+    manager = KVConfigManager(disk)
+    with monkeypatch.context() as patched:
+        patched.setattr(disk, "read_whole", unreadable)
+        manager.load()
+    manager.put("N", "k", "w")
+    assert manager.get("N", "k") == "w"
+    assert disk.read_whole("config/kvConfig.json") == before

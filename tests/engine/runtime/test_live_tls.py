@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import socket
 import ssl
@@ -11,7 +12,9 @@ from pathlib import Path
 
 import pytest
 import uvloop
+from cryptography.hazmat.primitives import serialization
 
+from engine.runtime import live_tls_listener
 from engine.runtime.connection_limits import UNSENT_HIGH_WATER_BYTES
 from engine.runtime.live_network import LiveNetwork
 from engine.runtime.live_tls import ClientTls, ServerTls, TlsMode, TlsUnusable, own_client_tls
@@ -269,3 +272,80 @@ def test_old_versions_of_tls_are_not_spoken(certificates: Certificates) -> None:
     context = server_tls(certificates, TlsMode.ENFORCING).context()
     assert context is not None and context.minimum_version is ssl.TLSVersion.TLSv1_2
     assert ClientTls().context().minimum_version is ssl.TLSVersion.TLSv1_2
+
+
+def test_a_server_that_wants_certificates_of_others_takes_its_own_too(run, certificates: Certificates) -> None:
+    server = server_tls(certificates, TlsMode.ENFORCING, client_ca=certificates.strangers_ca)
+    of_the_same_issuer = ClientTls(
+        ca=certificates.ca, certificate=certificates.client_certificate, key=certificates.client_key
+    )
+    own, other = run(echo(server, own_client_tls(server), of_the_same_issuer))
+    assert own == b"12345678 hello" and isinstance(other, str)
+
+
+def test_a_handshake_that_does_not_go_on_is_given_up(
+    run, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_tls_listener, "HANDSHAKE_TIMEOUT_MS", 50)
+
+    async def stop_half_way() -> None:
+        accepting = LiveNetwork(server_tls=server_tls(certificates, TlsMode.ENFORCING))
+        listener = await accepting.listen("127.0.0.1", 0, EchoHandler)
+        host, _, port = listener.address.rpartition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(b"\x16\x03\x01")
+        async with asyncio.timeout(10):
+            with contextlib.suppress(ConnectionResetError):
+                assert await reader.read() == b""
+        writer.close()
+        await accepting.close()
+
+    run(stop_half_way())
+
+
+def test_after_a_moment_without_descriptors_connections_are_accepted_again(
+    run, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_tls_listener, "_PAUSE_MS", 10)
+
+    class FullOnce:
+        """The listening socket of a machine that has no descriptor left, once."""
+
+        def __init__(self, listening: socket.socket) -> None:
+            self.fileno, self.close, self._accept = listening.fileno, listening.close, listening.accept
+            self.refused = 0
+
+        def accept(self) -> tuple[socket.socket, object]:
+            if not self.refused:
+                self.refused = 1
+                raise OSError(errno.EMFILE, "Too many open files")
+            return self._accept()
+
+    async def connect() -> tuple[int, list[bytes]]:
+        accepting = LiveNetwork(server_tls=server_tls(certificates, TlsMode.PERMISSIVE))
+        listener = await accepting.listen("127.0.0.1", 0, EchoHandler)
+        listener._acceptor._listening = full = FullOnce(listener._acceptor._listening)
+        network, handler = LiveNetwork(), CollectingHandler()
+        connection = await network.connect(listener.address, handler, TIMEOUT_MS)
+        connection.send_frame(frame_of(b"12345678"))
+        async with asyncio.timeout(10):
+            await handler.wait_until(lambda heard: heard.frames)
+        await network.close()
+        await accepting.close()
+        return full.refused, list(handler.frames)
+
+    assert run(connect()) == (1, [b"12345678"])
+
+
+def test_a_key_with_a_pass_phrase_is_refused_and_nobody_is_asked_for_it(
+    certificates: Certificates, tmp_path: Path
+) -> None:
+    key = serialization.load_pem_private_key(certificates.key.read_bytes(), None)
+    locked = tmp_path / "locked.key"
+    phrase = serialization.BestAvailableEncryption(b"x")
+    locked.write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, phrase)
+    )
+    server = ServerTls(TlsMode.ENFORCING, certificates.certificate, locked)
+    with pytest.raises(TlsUnusable, match=r"locked\.key cannot be used: the key has a pass phrase"):
+        LiveNetwork(server_tls=server)

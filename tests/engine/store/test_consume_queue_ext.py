@@ -136,6 +136,28 @@ def test_after_a_power_cut_no_entry_points_to_another_messages_unit(world):
         assert java_string_hash(record[record.index(b"tag-") :].split(b"\x02")[0].decode()) == unit.tags_code
 
 
+def test_the_file_that_is_written_to_is_never_deleted(world):
+    ext = new_ext(world)
+    addresses = [ext.put(UNIT) for _ in range(12)]
+    assert ext.remove_before(addresses[-1] + 1_000) == 2
+    assert ext.get(addresses[-1]) == UNIT
+    assert ext.remove_before(addresses[-1] + 1_000) == 0
+
+
+def test_units_are_deleted_with_the_messages_they_belong_to(world):
+    for number in range(500):
+        world.put(tags=f"tag-{number}")
+    queue = queue_of(world)
+    assert queue.ext is not None
+    before = world.disk.list_folder("consumequeue_ext/T/0")
+    kept_from = queue.entries(320, 1)[0]
+    assert queue.remove_expired_files(kept_from[0]) == 3
+    after = world.disk.list_folder("consumequeue_ext/T/0")
+    assert len(before) == 3
+    assert after == before[1:]
+    assert all(queue.ext.get(entry[2]) is not None for entry in queue.entries(300, 200))
+
+
 def test_deleting_a_topic_deletes_its_units(world):
     world.put(tags="TagA")
     assert world.disk.list_folder("consumequeue_ext") == ["T"]

@@ -10,6 +10,7 @@ from engine.protocol.message_codec import decode_messages, decode_stored_message
 from engine.protocol.message_id import encode_offset_message_id
 from engine.runtime.port import FolderLocked
 from engine.store.get_message_result import GetMessageStatus
+from engine.store.message_reader import FILTER_EFFORT_MAX
 from engine.store.message_store import MessageStore
 from engine.store.put_message_result import PutMessageStatus
 from engine.store.store_batch import StoreBatch
@@ -29,6 +30,7 @@ def get(world, offset=0, count=32, topic="T", queue_id=0, message_filter=None):
 
 class TagFilter:
     reads_message = False
+    effort = 0
 
     def __init__(self, *tags):
         self.codes = [java_string_hash(tag) for tag in tags]
@@ -42,6 +44,7 @@ class TagFilter:
 
 class BodyFilter:
     reads_message = True
+    effort = 10
 
     def matches_consume_queue(self, tags_code, unit):
         return True
@@ -291,6 +294,20 @@ def test_a_filter_may_look_into_the_message(world):
     result = get(world, message_filter=BodyFilter())
     assert [m.body for b in result.buffers for m in decode_messages(b)] == [b"wanted 1", b"wanted 2"]
     assert get(world, message_filter=BodyFilter(), count=1).next_begin_offset == 1
+
+
+def test_a_filter_that_takes_long_judges_fewer_messages_of_one_request(world):
+    for number in range(12):
+        world.put(b"wanted" if number == 11 else b"other")
+
+    costly = BodyFilter()
+    costly.effort = FILTER_EFFORT_MAX // 5
+    first = get(world, message_filter=costly)
+    assert (first.status, first.next_begin_offset) == (GetMessageStatus.NO_MATCHED_MESSAGE, 5)
+    assert get(world, 5, message_filter=costly).next_begin_offset == 10
+    assert get(world, 10, message_filter=costly).status is GetMessageStatus.FOUND
+    costly.effort = 10 * FILTER_EFFORT_MAX
+    assert get(world, message_filter=costly).next_begin_offset == 1
 
 
 def test_one_filtered_get_looks_at_800_entries_at_most():
