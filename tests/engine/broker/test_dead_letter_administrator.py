@@ -83,7 +83,7 @@ def test_a_message_that_is_no_dead_letter_of_the_group_is_none_whatever_it_is_ca
     (living,) = lab.client("other").messages(queue_id=3, max_messages=1)
     report = resend_named(lab, living.offset_message_id)
     ((_, refused),) = report.failed
-    assert isinstance(refused, DeadLetterRefused) and refused.refusal is DeadLetterRefusal.NO_SUCH
+    assert refused.refusal is DeadLetterRefusal.NO_SUCH
     assert not report.resent
 
 
