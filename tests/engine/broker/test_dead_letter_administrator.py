@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from engine.broker import dead_letter_administrator
-from engine.broker.dead_letter import DeadLetterRefusal, DeadLetterRefused, ResendTo
+from engine.broker.dead_letter import DeadLetterRefusal, ResendTo
 from engine.broker.dead_letter_administrator import DeadLetterAdministrator, ResendReport
 from engine.protocol.names import dlq_topic, retry_topic
 from engine.protocol.response_code import ResponseCode
