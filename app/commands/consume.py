@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -106,6 +107,7 @@ async def _consume(
         await_termination_when_shutdown_ms=SHUTDOWN_WAIT_MS,
         **cluster_access().client_settings(),
     )
+    _show_warnings()
     try:
         if sql is None:
             consumer.subscribe(topic, expression)
@@ -120,6 +122,14 @@ async def _consume(
         await printer.enough.wait()
     finally:
         await consumer.shutdown()
+
+
+def _show_warnings() -> None:
+    """To stderr: what the client warns of, such as a broker that refuses it. It goes on asking, silently otherwise."""
+    handler = logging.StreamHandler()
+    handler.setLevel(logging.WARNING)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    logging.getLogger("glassmq.client").addHandler(handler)
 
 
 class _Printer:

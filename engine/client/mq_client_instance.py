@@ -19,7 +19,7 @@ from engine.client.acl_client_rpc_hook import make_rpc_hook
 from engine.client.client_config import ClientConfig, build_client_id
 from engine.client.client_route_table import ClientRouteTable, subscribe_queues
 from engine.client.consumer_api import ConsumerApi
-from engine.client.errors import MQClientError
+from engine.client.errors import MQBrokerError, MQClientError
 from engine.client.mq_client_api import MQClientApi
 from engine.protocol.heartbeat_data import ConsumerData, HeartbeatData
 from engine.protocol.message_queue import MessageQueue
@@ -247,7 +247,9 @@ class MQClientInstance:
                 self.broker_versions[address] = await self.api.send_heartbeat(address, heartbeat)
             except MQClientError as error:
                 self.broker_versions.pop(address, None)
-                _log.info("%s: %s", self.client_id, error)
+                # A broker that cannot be reached is asked again; one that refuses has a reason that somebody must see.
+                level = logging.WARNING if isinstance(error, MQBrokerError) else logging.INFO
+                _log.log(level, "%s: %s", self.client_id, error)
         if self.consumer is not None and consumers:
             self.consumer.heartbeat_sent(consumers[0])
 

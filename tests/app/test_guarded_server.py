@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +25,8 @@ from tests.support.live_server import LiveServer
 
 RULES = """\
 accounts:
-  - {accessKey: shop-key, secretKey: shop-secret, defaultTopicPerm: PUB|SUB, defaultGroupPerm: SUB}
+  - {accessKey: shop-key, secretKey: shop-secret, defaultTopicPerm: PUB|SUB, defaultGroupPerm: SUB,
+     groupPerms: [secret=DENY]}
 """
 KEYS = {"access_key": "shop-key", "secret_key": "shop-secret"}
 
@@ -119,6 +123,25 @@ def test_the_commands_take_certificates_and_keys(
     assert "letters" in run(guarded, "topics", "--tls-insecure", *own).output
     consumed = run(guarded, "consume", "letters", "--group", "readers", "--from", "first", "--count", "1", *tls)
     assert "hello" in consumed.output, consumed.output
+
+
+def test_a_consumer_that_is_refused_says_so_and_does_not_wait_in_silence(
+    guarded: LiveServer, certificates: Certificates
+) -> None:
+    command = [sys.executable, "-m", "app.command_line", "consume", "letters", "--group", "secret"]
+    own = ["--tls-cert", str(certificates.client_certificate), "--tls-key", str(certificates.client_key)]
+    access = ["--tls-ca", str(certificates.ca), *own]
+    keys = ["--access-key", "shop-key", "--secret-key", "shop-secret", "--name-server", ";".join(guarded.name_servers)]
+    assert "SEND_OK" in run(guarded, "send", "letters", "hello", *access, *keys[:4]).output
+    with subprocess.Popen([*command, *access, *keys], stderr=subprocess.PIPE, text=True, bufsize=1) as consumer:
+        watchdog = threading.Timer(60, consumer.kill)
+        watchdog.start()
+        try:
+            assert consumer.stderr is not None
+            assert any("AclException" in line for line in consumer.stderr), "it ended without a word"
+        finally:
+            watchdog.cancel()
+            consumer.kill()
 
 
 def test_the_commands_say_what_is_missing(guarded: LiveServer, certificates: Certificates) -> None:
