@@ -17,6 +17,9 @@ from engine.protocol.errors import ProtocolError
 from engine.protocol.response_code import ResponseCode
 from engine.runtime.port import RuntimeFault
 
+#: What a server does to whoever does not speak its language.
+_HUNG_UP = ("reset by peer", "closed by the other end")
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -57,6 +60,8 @@ def _hint(error: Exception) -> str:
     """What is most likely wrong, where the error alone leaves a newcomer in the dark."""
     if "certificate verify failed" in str(error):
         return ". --tls-ca says whose certificates are believed"
+    if isinstance(error, NameServerUnreachable) and any(words in str(error) for words in _HUNG_UP):
+        return ". If it speaks TLS only, add --tls"
     if isinstance(error, NameServerUnreachable):
         return ". Is `glassmq serve` running there?"
     if isinstance(error, MQBrokerError) and error.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:

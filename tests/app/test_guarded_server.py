@@ -145,6 +145,8 @@ def test_a_consumer_that_is_refused_says_so_and_does_not_wait_in_silence(
 
 
 def test_the_commands_say_what_is_missing(guarded: LiveServer, certificates: Certificates) -> None:
+    plain = run(guarded, "topics")
+    assert plain.exit_code == 1 and "If it speaks TLS only, add --tls" in plain.output
     unbelieving = run(guarded, "topics", "--tls")
     assert unbelieving.exit_code == 1 and "--tls-ca says whose certificates are believed" in unbelieving.output
     half = run(guarded, "topics", "--access-key", "shop-key", "--tls-insecure")
