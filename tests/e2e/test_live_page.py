@@ -184,7 +184,7 @@ def test_one_message_read_late_does_not_flatten_the_latency_plot(serve, open_pag
     page.locator("#plots").scroll_into_view_if_needed()
     page.wait_for_function(
         """() => {
-             const canvas = [...document.querySelectorAll('#plots canvas')].at(-1);
+             const canvas = document.querySelectorAll('#plots canvas')[2];
              const { width, height } = canvas;
              const from = Math.round(width * 0.6);
              const { data } = canvas.getContext('2d').getImageData(from, 0, width - from, height);
