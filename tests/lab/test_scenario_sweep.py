@@ -18,7 +18,9 @@ from tests.support.sweep_seeds import sweep_seeds
 SEEDS = sweep_seeds(20)
 #: One seed of these takes as long as ten of others.
 LARGE = ("backlog-and-scale-out", "big-stage", "moved-aside")
-SCENARIOS = [name for name in preset_scenario_names() if load_scenario(name).fault_model.kinds]
+#: Its money is lost by crashes at the wrong moment: that is what it is there to show, see tests/lab/test_bank_sweep.py.
+UNSAFE = ("bank-naive",)
+SCENARIOS = [name for name in preset_scenario_names() if name not in UNSAFE and load_scenario(name).fault_model.kinds]
 
 
 def _sends_in_transactions(name: str) -> bool:
