@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import orjson
+from flask import request
+
 from app.json_types import JsonObject
 
 _INT64_MAX = 2**63 - 1
@@ -39,6 +42,23 @@ def only_known(parameters: Mapping[str, str], known: tuple[str, ...]) -> None:
     for name in parameters:
         if name not in known:
             raise BadParameter(shown(name), "unknown parameter", ", ".join(known) or "no parameter")
+
+
+def read_json_object(known: tuple[str, ...], example: str) -> JsonObject:
+    """The body of the current request, with no other fields than ``known``. Raises :class:`BadParameter`.
+
+    :param example: what would have been allowed, for whoever sent something else.
+    """
+    if request.mimetype != "application/json":
+        raise BadParameter("Content-Type", f"{shown(request.mimetype)} is not read", "application/json")
+    try:
+        body = orjson.loads(request.get_data(cache=False))
+    except orjson.JSONDecodeError as error:
+        raise BadParameter("body", f"it is no JSON: {error}", example) from None
+    if not isinstance(body, dict):
+        raise BadParameter("body", "it is no object", example)
+    only_known(body, known)
+    return body
 
 
 def short_text(name: str, text: str, maximum: int) -> str:

@@ -16,11 +16,10 @@ JSON rule of app/transaction_routes.py keep other sites' pages from sending them
 
 from __future__ import annotations
 
-import orjson
 from flask import Blueprint, Response, request
 
 from app.api import json_answer
-from app.api_parameters import BadParameter, only_known, short_text, shown, whole_number
+from app.api_parameters import BadParameter, only_known, read_json_object, short_text, shown, whole_number
 from app.live_source import LiveSource, ResendWish
 from engine.broker.dead_letter import ResendTo
 from engine.broker.dead_letter_administrator import RESEND_MAX
@@ -60,16 +59,8 @@ def _no_such_group(group: str) -> Response:
 
 def _read_wish() -> ResendWish:
     """What the current request wants. Raises :class:`BadParameter`."""
-    if request.mimetype != "application/json":
-        raise BadParameter("Content-Type", f"{shown(request.mimetype)} is not read", "application/json")
     example = '{"messages": ["..."] or "all", "to": "topic" or "group"}'
-    try:
-        body = orjson.loads(request.get_data(cache=False))
-    except orjson.JSONDecodeError as error:
-        raise BadParameter("body", f"it is no JSON: {error}", example) from None
-    if not isinstance(body, dict):
-        raise BadParameter("body", "it is no object", example)
-    only_known(body, ("messages", "to", "anyway", "start"))
+    body = read_json_object(("messages", "to", "anyway", "start"), example)
     to = body.get("to")
     if to not in list(ResendTo):
         raise BadParameter("to", "it is missing" if to is None else f"{shown(str(to))} is none", ", ".join(ResendTo))

@@ -12,12 +12,11 @@ who lets the message through. Nothing is stored and no broker is asked.
 
 from __future__ import annotations
 
-import orjson
-from flask import Blueprint, Response, render_template, request
+from flask import Blueprint, Response, render_template
 from flask.typing import ResponseReturnValue
 
 from app.api import json_answer
-from app.api_parameters import BadParameter, only_known, short_text, shown
+from app.api_parameters import BadParameter, read_json_object, short_text, shown
 from app.json_types import JsonObject, JsonValue
 from engine.filter.compiler import compile_expression
 from engine.filter.errors import FilterSyntaxError
@@ -50,7 +49,7 @@ def add_filter_routes(api: Blueprint) -> None:
 
     @api.post("/filter/evaluate")
     def evaluate() -> Response:
-        body = _read_object(("expression", "properties"))
+        body = read_json_object(("expression", "properties"), "an object with expression, properties")
         text = _text_field(body, "expression", EXPRESSION_MAX, may_be_empty=True)
         properties = _properties(body.get("properties", {}))
         try:
@@ -61,23 +60,10 @@ def add_filter_routes(api: Blueprint) -> None:
 
     @api.post("/filter/tags")
     def compare_tags() -> Response:
-        body = _read_object(("expression", "tag"))
+        body = read_json_object(("expression", "tag"), "an object with expression, tag")
         text = _text_field(body, "expression", TAGS_MAX, may_be_empty=True)
         tag = None if body.get("tag") is None else _text_field(body, "tag", NAME_MAX, may_be_empty=True)
         return json_answer(_tags_json(text, tag or None))
-
-
-def _read_object(fields: tuple[str, ...]) -> JsonObject:
-    if request.mimetype != "application/json":
-        raise BadParameter("Content-Type", f"{shown(request.mimetype)} is not read", "application/json")
-    try:
-        body = orjson.loads(request.get_data(cache=False))
-    except orjson.JSONDecodeError as error:
-        raise BadParameter("body", f"it is no JSON: {error}", "an object") from None
-    if not isinstance(body, dict):
-        raise BadParameter("body", "it is no object", f"an object with {', '.join(fields)}")
-    only_known(body, fields)
-    return body
 
 
 def _text_field(body: JsonObject, name: str, maximum: int, *, may_be_empty: bool = False) -> str:

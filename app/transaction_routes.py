@@ -12,11 +12,10 @@ Origin, and JSON needs the consent of this server first, which it does not give.
 
 from __future__ import annotations
 
-import orjson
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response
 
 from app.api import json_answer
-from app.api_parameters import BadParameter, only_known, short_text, shown
+from app.api_parameters import BadParameter, read_json_object, short_text, shown
 from app.json_types import JsonObject
 from app.live_source import LiveSource
 from engine.broker.half_message_lookup import NOT_FOUND, Deed, HalfMessageRefused
@@ -44,15 +43,7 @@ def add_transaction_routes(api: Blueprint, source: LiveSource) -> None:
 
 def _read_name() -> str:
     """Which message the current request means. Raises :class:`BadParameter`."""
-    if request.mimetype != "application/json":
-        raise BadParameter("Content-Type", f"{shown(request.mimetype)} is not read", "application/json")
-    try:
-        body = orjson.loads(request.get_data(cache=False))
-    except orjson.JSONDecodeError as error:
-        raise BadParameter("body", f"it is no JSON: {error}", '{"message": "..."}') from None
-    if not isinstance(body, dict):
-        raise BadParameter("body", "it is no object", '{"message": "..."}')
-    only_known(body, ("message",))
+    body = read_json_object(("message",), '{"message": "..."}')
     name = body.get("message")
     if not isinstance(name, str):
         raise BadParameter("message", "it is missing or no text", "the unique id or a key of a half message")

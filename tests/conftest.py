@@ -12,6 +12,8 @@ from xdist.scheduler import LoadScopeScheduling
 IN_CI = bool(os.environ.get("CI"))
 #: Tests of real clients.
 CLIENTS = "tests/interop/"
+#: Files of tests that take minutes each when there are many seeds, and share nothing: every test goes its own way.
+TESTS_APART = ("tests/lab/test_sweep.py", "tests/lab/test_scenario_sweep.py")
 #: What takes longest begins first, so that the end is made of small pieces.
 LONGEST_FIRST = (CLIENTS, "tests/e2e/test_every_lesson.py", "tests/e2e/", "tests/lab/test_sweep.py")
 
@@ -21,9 +23,14 @@ hypothesis.settings.load_profile("glassmq")
 
 
 class FilesApart(LoadScopeScheduling):
-    """Spreads test files over pytest's processes. Real clients, which mostly wait, are all in one of them."""
+    """Spreads test files over pytest's processes. Real clients, which mostly wait, are all in one of them.
+
+    ``make test`` keeps pytest-xdist from putting the files with most tests first: see :data:`LONGEST_FIRST`.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
+        if nodeid.startswith(TESTS_APART):
+            return nodeid
         return CLIENTS if nodeid.startswith(CLIENTS) else nodeid.partition("::")[0]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -107,29 +108,35 @@ async def _consume(
         await_termination_when_shutdown_ms=SHUTDOWN_WAIT_MS,
         **cluster_access().client_settings(),
     )
-    _show_warnings()
-    try:
-        if sql is None:
-            consumer.subscribe(topic, expression)
-        else:
-            consumer.subscribe(topic, sql, ExpressionType.SQL92)
-        if orderly:
-            consumer.register_message_listener_orderly(printer.print_in_order)
-        else:
-            consumer.register_message_listener(printer.print_message)
-        await _say_what_is_awaited(name_servers, topic, group)
-        await consumer.start()
-        await printer.enough.wait()
-    finally:
-        await consumer.shutdown()
+    with _warnings_shown():
+        try:
+            if sql is None:
+                consumer.subscribe(topic, expression)
+            else:
+                consumer.subscribe(topic, sql, ExpressionType.SQL92)
+            if orderly:
+                consumer.register_message_listener_orderly(printer.print_in_order)
+            else:
+                consumer.register_message_listener(printer.print_message)
+            await _say_what_is_awaited(name_servers, topic, group)
+            await consumer.start()
+            await printer.enough.wait()
+        finally:
+            await consumer.shutdown()
 
 
-def _show_warnings() -> None:
+@contextmanager
+def _warnings_shown() -> Iterator[None]:
     """To stderr: what the client warns of, such as a broker that refuses it. It goes on asking, silently otherwise."""
     handler = logging.StreamHandler()
     handler.setLevel(logging.WARNING)
     handler.setFormatter(logging.Formatter("%(message)s"))
-    logging.getLogger("glassmq.client").addHandler(handler)
+    log = logging.getLogger("glassmq.client")
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
 
 
 class _Printer:

@@ -47,12 +47,10 @@ def create_lab_routes(host: LabHost, static_folder: Path) -> Blueprint:
 
     @lab.get("/lab")
     def scenario_list() -> ResponseReturnValue:
-        shelves = on_shelves(preset_scenario_names())
+        shelves = on_shelves(map(load_scenario, preset_scenario_names()))
         page = render_template(
             "lab_list.html",
-            shelves={
-                shelf: [_scenario_json(load_scenario(name)) for name in names] for shelf, names in shelves.items()
-            },
+            shelves={shelf: [_scenario_json(scenario) for scenario in members] for shelf, members in shelves.items()},
             import_max_bytes=IMPORT_MAX_BYTES,
         )
         return remember_browser(Response(page))

@@ -1,11 +1,13 @@
-"""How the list of scenarios is sorted: shelf by shelf, in the order in which a learner meets them.
+"""On which shelf of the list each scenario stands. Within its shelf it stands where its own ``order`` puts it.
 
 What a shelf is called is a text of the page, ``lab.shelf.`` and its name. A test holds that every scenario has a place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+from engine.lab.scenario import Scenario
 
 SHELVES: Mapping[str, tuple[str, ...]] = {
     "basics": (
@@ -51,9 +53,10 @@ SHELVES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def on_shelves(names: list[str]) -> dict[str, list[str]]:
-    """Shelf -> which of ``names`` stand there; shelves without any are left out, names without a shelf come last."""
-    placed = {name for shelf in SHELVES.values() for name in shelf}
-    shelves = {shelf: [name for name in members if name in names] for shelf, members in SHELVES.items()}
-    shelves["other"] = [name for name in names if name not in placed]
+def on_shelves(scenarios: Iterable[Scenario]) -> dict[str, list[Scenario]]:
+    """Shelf -> those of ``scenarios`` that stand there; empty shelves are left out, what has no shelf comes last."""
+    shelf_of = {name: shelf for shelf, names in SHELVES.items() for name in names}
+    shelves: dict[str, list[Scenario]] = {shelf: [] for shelf in (*SHELVES, "other")}
+    for scenario in sorted(scenarios, key=lambda scenario: scenario.order):
+        shelves[shelf_of.get(scenario.name, "other")].append(scenario)
     return {shelf: members for shelf, members in shelves.items() if members}

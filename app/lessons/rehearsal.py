@@ -63,6 +63,25 @@ class Rehearsal:
         return found
 
 
+#: By the lesson's name. What a rehearsal says depends on the lesson alone: all page servers of a process share it.
+_known: dict[str, tuple[Lesson, Rehearsal]] = {}
+
+
+def known_rehearsal(lesson: Lesson) -> Rehearsal | None:
+    """The rehearsal of this very lesson, if :func:`rehearse_once` was called before. From any thread."""
+    rehearsed, rehearsal = _known.get(lesson.name, (None, None))
+    return rehearsal if rehearsed is lesson else None
+
+
+def rehearse_once(lesson: Lesson) -> Rehearsal:
+    """The same rehearsal as long as ``load_lesson`` gives the same lesson: until its author changes a file."""
+    rehearsal = known_rehearsal(lesson)
+    if rehearsal is None:
+        rehearsal = rehearse(lesson)
+        _known[lesson.name] = (lesson, rehearsal)
+    return rehearsal
+
+
 def rehearse(lesson: Lesson) -> Rehearsal:
     """Go through the whole lesson; takes some 100 ms."""
     steps: list[RehearsedStep] = []

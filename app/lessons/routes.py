@@ -25,7 +25,7 @@ from app.lessons.lesson import Lesson
 from app.lessons.lesson_files import lesson_names, load_lesson
 from app.lessons.lesson_page import lesson_data, lesson_entry, progress_json
 from app.lessons.progress import Progress
-from app.lessons.rehearsal import Rehearsal, rehearse
+from app.lessons.rehearsal import Rehearsal, known_rehearsal, rehearse_once
 
 log = logging.getLogger("glassmq.http")
 
@@ -38,15 +38,11 @@ class _Rehearsals:
     def __init__(self, host: LabHost) -> None:
         self._host = host
         self._lock = threading.Lock()
-        self._known: dict[str, tuple[Lesson, Rehearsal]] = {}
 
     def of(self, lesson: Lesson) -> Rehearsal:
         """Raises :class:`LabRefused`."""
         with self._lock:
-            known = self._known.get(lesson.name)
-            if known is None or known[0] is not lesson:
-                known = self._known[lesson.name] = (lesson, self._host.ask(lambda _: rehearse(lesson)))
-            return known[1]
+            return known_rehearsal(lesson) or self._host.ask(lambda _: rehearse_once(lesson))
 
 
 def create_lesson_routes(host: LabHost, progress: Progress) -> Blueprint:

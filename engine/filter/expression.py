@@ -178,47 +178,49 @@ class Not(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class And(Expression):
-    """True when all are. A false one ends the look: what stands behind it is not evaluated."""
+class _Junction(Expression):
+    """Conditions side by side, looked at from left to right until one decides: what stands behind it is not evaluated.
+
+    ``table`` joins two truths, ``decides`` is the one that no further condition can change.
+    """
 
     operands: tuple[Expression, ...]
+    word: ClassVar[str]
+    table: ClassVar[Mapping[tuple[Truth, Truth], Truth]]
+    decides: ClassVar[bool]
 
     @property
     def parts(self) -> tuple[Expression, ...]:
         return self.operands
 
     def evaluate(self, evaluation: Evaluation) -> Value:
-        truth: Truth = True
+        truth: Truth = not self.decides
         for operand in self.operands:
-            truth = AND[truth, evaluation.truth_of(operand)]
-            if truth is False:
+            truth = self.table[truth, evaluation.truth_of(operand)]
+            if truth is self.decides:
                 break
         return truth
 
     def __str__(self) -> str:
-        return " AND ".join(_bracketed(operand) for operand in self.operands)
+        return f" {self.word} ".join(_bracketed(operand) for operand in self.operands)
 
 
-@dataclass(frozen=True, slots=True)
-class Or(Expression):
-    """True when one is. A true one ends the look."""
+class And(_Junction):
+    """True when all are; a false one decides."""
 
-    operands: tuple[Expression, ...]
+    __slots__ = ()
+    word = "AND"
+    table = AND
+    decides = False
 
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return self.operands
 
-    def evaluate(self, evaluation: Evaluation) -> Value:
-        truth: Truth = False
-        for operand in self.operands:
-            truth = OR[truth, evaluation.truth_of(operand)]
-            if truth is True:
-                break
-        return truth
+class Or(_Junction):
+    """True when one is; a true one decides."""
 
-    def __str__(self) -> str:
-        return " OR ".join(_bracketed(operand) for operand in self.operands)
+    __slots__ = ()
+    word = "OR"
+    table = OR
+    decides = True
 
 
 @dataclass(frozen=True, slots=True)

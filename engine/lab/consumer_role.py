@@ -85,6 +85,7 @@ class ConsumerRole(LabNodeRole):
         aside = spec.listener.move_aside
         self.move_aside = MoveAside(self, aside) if aside is not None else None
         self.replier = Replier(self, spec.listener.reply) if spec.listener.reply else None
+        self._second_producers = [one for one in (self.move_aside, self.replier) if one is not None]
         self.node_bank = NodeReceivingBank(self, spec.bank) if spec.bank is not None else None
         if spec.bank is not None and not spec.bank.idempotent:
             self.switched_off[IDEMPOTENT_CONSUMER] = None
@@ -118,10 +119,8 @@ class ConsumerRole(LabNodeRole):
         """What the application has besides its consumer, before the first message comes."""
         if self.hand_over is not None:
             self.spawn(self.hand_over.work(), "works off the list")
-        if self.move_aside is not None:
-            await self.move_aside.start(of_class(ClientConfig, self.settings))
-        if self.replier is not None:
-            await self.replier.start(of_class(ClientConfig, self.settings))
+        for second in self._second_producers:
+            await second.start(of_class(ClientConfig, self.settings))
 
     def change_listener(self, duration_ms: int, result: ListenerResult, delay_level: int = 0) -> None:
         """From the next call on all messages are treated alike."""
@@ -255,19 +254,15 @@ class ConsumerRole(LabNodeRole):
     async def _stop(self) -> None:
         if self.consumer is not None:
             await self.consumer.shutdown()
-        if self.move_aside is not None:
-            await self.move_aside.stop()
-        if self.replier is not None:
-            await self.replier.stop()
+        for second in self._second_producers:
+            await second.stop()
 
     def _forget(self) -> None:
         self.consumer = None
         if self.hand_over is not None:
             self.hand_over.forget()
-        if self.move_aside is not None:
-            self.move_aside.forget()
-        if self.replier is not None:
-            self.replier.forget()
+        for second in self._second_producers:
+            second.forget()
         if self.node_bank is not None:
             self.node_bank.forget()
         self.listener_calls.clear()

@@ -10,11 +10,11 @@ it once more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from engine.client.default_mq_producer import DefaultMQProducer
 from engine.client.errors import MQClientError
 from engine.lab.history import SendInvoked, SendReturned
+from engine.lab.second_producer import SecondProducer
 from engine.protocol.message import Message, MessageExt
 from engine.protocol.message_properties import PROPERTY_MAX_OFFSET
 
@@ -27,32 +27,13 @@ class MovingAsideFailed(Exception):
     """The message stays where it is, and is delivered again later."""
 
 
-class MoveAside:
+class MoveAside(SecondProducer):
     """:ivar moved: how many messages were sent to the other topic."""
 
     def __init__(self, role: ConsumerRole, spec: MoveAsideSpec) -> None:
-        self._role = role
+        super().__init__(role, "aside")
         self.spec = spec
         self.moved = 0
-        self._producer: DefaultMQProducer | None = None
-
-    async def start(self, settings: dict[str, Any]) -> None:
-        """The process starts: it gets a producer besides its consumer."""
-        role = self._role
-        producer = DefaultMQProducer(
-            role.runtime, f"{role.spec.group}-aside", role.world.name_server_address, **settings
-        )
-        await producer.start()
-        self._producer = producer
-
-    async def stop(self) -> None:
-        """The process ends in order."""
-        if self._producer is not None:
-            await self._producer.shutdown()
-
-    def forget(self) -> None:
-        """The process has ended."""
-        self._producer = None
 
     async def sort_out(self, messages: Sequence[MessageExt]) -> list[MessageExt]:
         """Move what is to be moved; the others. Raises :class:`MovingAsideFailed` when a broker did not take it."""
@@ -73,12 +54,11 @@ class MoveAside:
 
     async def _move(self, message: MessageExt) -> None:
         role, topic, key = self._role, self.spec.topic, " ".join(message.keys)
-        world, producer = role.world, self._producer
-        assert producer is not None, "a listener is called while its process runs"
+        world = role.world
         world.history.sends_invoked.append(SendInvoked(world.event_number, world.now_us, role.name, key, topic))
         status, detail, place = "ok", "", (-1, -1, "", "")
         try:
-            result = await producer.send(Message(topic, message.body, tags=message.tags, keys=key))
+            result = await self._producer.send(Message(topic, message.body, tags=message.tags, keys=key))
         except MQClientError as error:
             status, detail = "refused" if error.outcome_is_known else "unknown", str(error)
         else:

@@ -7,47 +7,28 @@ same, for nobody waits for its reply any more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from engine.client.default_mq_producer import DefaultMQProducer
 from engine.client.errors import MQClientError
 from engine.client.reply_message import create_reply_message, is_request
 from engine.lab.history import ReplySent
+from engine.lab.second_producer import SecondProducer
 from engine.protocol.message import MessageExt
 
 if TYPE_CHECKING:
     from engine.lab.consumer_role import ConsumerRole
 
 
-class Replier:
+class Replier(SecondProducer):
     """:param pattern: the reply to a request, with ``{key}`` for its key and ``{node}`` for the consumer.
 
     :ivar replied: how many replies reached their requesters; ``failed``: how many did not.
     """
 
     def __init__(self, role: ConsumerRole, pattern: str) -> None:
-        self._role = role
+        super().__init__(role, "replies")
         self._pattern = pattern
         self.replied = self.failed = 0
-        self._producer: DefaultMQProducer | None = None
-
-    async def start(self, settings: dict[str, Any]) -> None:
-        """The process starts."""
-        role = self._role
-        producer = DefaultMQProducer(
-            role.runtime, f"{role.spec.group}-replies", role.world.name_server_address, **settings
-        )
-        await producer.start()
-        self._producer = producer
-
-    async def stop(self) -> None:
-        """The process ends in order."""
-        if self._producer is not None:
-            await self._producer.shutdown()
-
-    def forget(self) -> None:
-        """The process has ended."""
-        self._producer = None
 
     async def answer(self, messages: Sequence[MessageExt]) -> None:
         """Reply to those that are requests."""
@@ -56,13 +37,12 @@ class Replier:
                 await self._answer(message)
 
     async def _answer(self, message: MessageExt) -> None:
-        world, producer = self._role.world, self._producer
-        assert producer is not None, "a listener is called while its process runs"
+        world = self._role.world
         key = " ".join(message.keys)
         body = self._pattern.replace("{key}", key).replace("{node}", self._role.name)
         problem = ""
         try:
-            await producer.send(create_reply_message(message, body.encode()))
+            await self._producer.send(create_reply_message(message, body.encode()))
         except MQClientError as error:
             self.failed += 1
             problem = str(error)

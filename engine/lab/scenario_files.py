@@ -7,6 +7,7 @@ scenario is ``tutorials/01-first-message/scenario.yaml``, and is called by the n
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import Path
 
 from engine.lab.errors import UnknownScenario
@@ -53,4 +54,10 @@ def scenario_text(name: str) -> str:
 
 def load_scenario(name: str) -> Scenario:
     """One, parsed. Raises :class:`UnknownScenario`, :class:`~engine.lab.errors.ScenarioError`."""
-    return parse_scenario(scenario_text(name), name)
+    return _parsed(scenario_text(name), name)
+
+
+@lru_cache(maxsize=128)
+def _parsed(text: str, name: str) -> Scenario:
+    """Nobody changes a scenario, so a text that was read before is not read again: a list shows all there are."""
+    return parse_scenario(text, name)

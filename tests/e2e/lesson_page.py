@@ -10,7 +10,7 @@ from tests.e2e.lab_page import opened
 def lesson(page: Page) -> Page:
     """Wait until the lesson and its world are there."""
     opened(page)
-    expect(page.locator("#lesson-heading")).to_be_visible()
+    page.locator("#lesson-heading").wait_for()
     return page
 
 
@@ -50,9 +50,13 @@ def predict(page: Page, question: dict) -> None:
 
 
 def do_it(page: Page) -> Locator:
-    """Press the step's button and wait for the result."""
+    """Press the step's button and wait for the result.
+
+    ``wait_for`` where something takes its time: while an ``expect`` is not yet met, Playwright describes the page anew
+    at every look, which is a quarter of what the page's process then computes.
+    """
     page.locator("#do-it").click()
-    expect(page.locator("#result")).to_be_visible()
+    page.locator("#result").wait_for()
     return page.locator("#result")
 
 
