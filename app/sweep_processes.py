@@ -1,56 +1,66 @@
-"""Spreads the seeds of a sweep over processes.
+"""Spreads seeds and schedules of the lab over processes of this machine.
 
-Each process is a fresh interpreter (spawn), reads the scenario once and runs one seed after the other. Which process
-runs a seed makes no difference to what comes of it.
+Each process is a fresh interpreter (spawn). Which process runs a piece makes no difference to what comes of it.
 """
 
 from __future__ import annotations
 
 import gc
-import logging
 import multiprocessing
-from collections.abc import Iterator, Sequence
+import os
+import signal
+import threading
+from collections.abc import Callable, Generator, Sequence
+from typing import Generic, TypeVar
 
-from engine.lab.scenario import Scenario
-from engine.lab.scenario_text import parse_scenario
-from engine.lab.sweep import SeedResult, run_seed
+from engine.lab.spread import spread_here
 
-#: Seeds that a process fetches at a time: few, so that all end at about the same time.
-_SEEDS_AT_A_TIME = 4
-
-_scenario: Scenario | None = None
-_random_faults = True
-
-
-def sweep(scenario: Scenario, seeds: Sequence[int], processes: int, *, random_faults: bool) -> Iterator[SeedResult]:
-    """The results of ``seeds``, as they come: in no certain order when there are several processes."""
-    if processes == 1 or len(seeds) == 1:
-        be_quiet()
-        yield from (run_seed(scenario, seed, random_faults=random_faults) for seed in seeds)
-        return
-    context = multiprocessing.get_context("spawn")
-    arguments = (scenario.name, scenario.text, random_faults)
-    with context.Pool(min(processes, len(seeds)), _prepare, arguments) as pool:
-        yield from pool.imap_unordered(_run, seeds, _SEEDS_AT_A_TIME)
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
-def be_quiet() -> None:
-    """What the engine warns of in a lab was done to it on purpose; the checkers say what went wrong."""
-    for name in ("glassmq", "asyncio"):
-        logger = logging.getLogger(name)
-        logger.addHandler(logging.NullHandler())
-        logger.propagate = False
+class ProcessSpread:
+    """A :class:`~engine.lab.spread.Spread` over ``processes`` processes; with one, everything is done in this one."""
+
+    def __init__(self, processes: int) -> None:
+        self._processes = processes
+
+    def __call__(
+        self, function: Callable[[_Item], _Result], items: Sequence[_Item]
+    ) -> Generator[tuple[int, _Result], None, None]:
+        """See :class:`~engine.lab.spread.Spread`."""
+        if self._processes == 1 or len(items) == 1:
+            yield from spread_here(function, items)
+            return
+        context = multiprocessing.get_context("spawn")
+        with context.Pool(min(self._processes, len(items)), _prepare) as pool:
+            yield from pool.imap_unordered(_Numbered(function), enumerate(items))
 
 
-def _prepare(name: str, text: str, random_faults: bool) -> None:
-    global _scenario, _random_faults
-    be_quiet()
-    _scenario, _random_faults = parse_scenario(text, name), random_faults
+class _Numbered(Generic[_Item, _Result]):
+    """Keeps an item's number beside its result."""
+
+    def __init__(self, function: Callable[[_Item], _Result]) -> None:
+        self._function = function
+
+    def __call__(self, numbered: tuple[int, _Item]) -> tuple[int, _Result]:
+        """One item."""
+        index, item = numbered
+        return index, self._function(item)
+
+
+def _prepare() -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    # Ctrl-C goes to the whole group; the first process ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # What is imported by now stays: the collector need not look at it after every world.
     gc.collect()
     gc.freeze()
 
 
-def _run(seed: int) -> SeedResult:
-    assert _scenario is not None, "_prepare comes first"
-    return run_seed(_scenario, seed, random_faults=_random_faults)
+def _end_with_parent() -> None:
+    """A first process that was killed tells nobody; its workers would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "workers have one"
+    parent.join()
+    os._exit(1)

@@ -37,9 +37,13 @@ class TimeSpent:
     """:ivar seconds: by the clock.
 
     :ivar search_cpu_s: processor time of this process while it searched, not counting what it did with a finding.
+    :param is_shared: others search; then rates are by the clock.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_shared: bool = False) -> None:
+        self.unit = "/s" if is_shared else "/s of one core"
+        self._is_shared = is_shared
+        self._search_s = 0.0
         self._started, self._cpu_started = time.monotonic(), time.process_time()
         self._schedules = 0
         self.search_cpu_s = 0.0
@@ -50,6 +54,7 @@ class TimeSpent:
 
         if state.phase is Phase.SEARCHING:
             self.search_cpu_s = time.process_time() - self._cpu_started
+            self._search_s = self.seconds
             more = state.search.schedules if state.search is not state.bounded else 0
             self._schedules = state.bounded.schedules + more
 
@@ -60,8 +65,9 @@ class TimeSpent:
 
     @property
     def rate(self) -> float:
-        """Schedules per second of processor time: what one core does when nothing else runs on it."""
-        return self._schedules / self.search_cpu_s if self.search_cpu_s else 0.0
+        """Schedules per second of processor time, what one core does when nothing else runs on it; shared: in all."""
+        spent_s = self._search_s if self._is_shared else self.search_cpu_s
+        return self._schedules / spent_s if spent_s else 0.0
 
     def to_dict(self) -> dict[str, float]:
         """As JSON."""
@@ -131,6 +137,19 @@ class TimeSpent:
     "--random", "random_schedules", type=int, default=0, help="So many random schedules (PCT, d=3) if nothing is found."
 )
 @click.option("--max-schedules", type=int, default=1_000_000, show_default=True, help="Stop after so many.")
+@click.option(
+    "--processes",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="How many processes share the work. What is found is the same.",
+)
+@click.option(
+    "--spark",
+    "master",
+    metavar="MASTER",
+    help="Share the work on Spark: local[4], spark://host:7077, yarn. Executors need GlassMQ installed.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 @click.option(
     "--address", default="http://127.0.0.1:8000", show_default=True, help="Where the links lead: your glassmq serve."
@@ -151,6 +170,8 @@ def command(
     world: str | None,
     random_schedules: int,
     max_schedules: int,
+    processes: int,
+    master: str | None,
     as_json: bool,
     address: str,
 ) -> None:
@@ -173,6 +194,7 @@ def command(
       glassmq explore two-consumers --max-stalls 1 --pause-ms 90000
       glassmq explore bank-naive --crashes 1
       glassmq explore bank-transaction --crash producers --max-stalls 0
+      glassmq explore bank-transaction --spark 'local[8]'
     """
     from app.commands.lab import load_scenario_argument
     from engine.lab.explorer.exploration import Where
@@ -196,7 +218,9 @@ def command(
         random_schedules=random_schedules,
         max_schedules=max_schedules,
     )
-    exploration, spent = _explore(request)
+    if master is not None and processes != 1:
+        raise click.UsageError("--processes and --spark are two ways to share the work; name one")
+    exploration, spent = _explore(request, processes, master)
     if as_json:
         click.echo(json.dumps(exploration.state.to_dict() | spent.to_dict(), ensure_ascii=False))
     else:
@@ -205,21 +229,27 @@ def command(
         raise SystemExit(1)
 
 
-def _explore(request: ExplorationRequest) -> tuple[Exploration, TimeSpent]:
+def _explore(request: ExplorationRequest, processes: int, master: str | None) -> tuple[Exploration, TimeSpent]:
     """Search to the end."""
-    from app.sweep_processes import be_quiet
+    from app.commands.lab_run import shared_work
     from engine.lab.errors import LabError
     from engine.lab.explorer.exploration import Exploration
     from engine.lab.explorer.plan import make_plan
+    from engine.lab.quiet import be_quiet
 
     be_quiet()
     # What is imported by now stays: the collector need not look at it after every world.
     gc.collect()
     gc.freeze()
     try:
-        exploration = Exploration(make_plan(request))
-        spent = TimeSpent()
-        _run(exploration, request.scenario, spent)
+        plan = make_plan(request)
+        if processes == 1 and master is None:
+            exploration, spent = Exploration(plan), TimeSpent()
+            _run(exploration, request.scenario, spent)
+        else:
+            with shared_work(master, processes) as (spread, _):
+                exploration, spent = Exploration(plan, spread), TimeSpent(is_shared=True)
+                _run(exploration, request.scenario, spent)
     except LabError as error:
         raise click.ClickException(str(error)) from None
     return exploration, spent
@@ -268,7 +298,7 @@ def _tell(exploration: Exploration, request: ExplorationRequest, spent: TimeSpen
     switches = f"without {', '.join(request.without)}" if request.without else "with everything switched on"
     click.echo(
         f"{request.scenario.name}, {switches}: {bounded.schedules:,} schedules "
-        f"({depths} {what}){more}, {plan.world.value}, {spent.rate:,.0f}/s of one core; "
+        f"({depths} {what}){more}, {plan.world.value}, {spent.rate:,.0f}{spent.unit}; "
         f"{state.tried_on_stage} on the stage; {spent.seconds:.2f} s in all"
     )
     finding = state.finding

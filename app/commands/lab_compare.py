@@ -54,9 +54,9 @@ def compare(
 
     from app.commands.lab import load_scenario_argument
     from app.comparison_plot import comparison_svg
-    from app.sweep_processes import be_quiet
     from engine.lab.comparison import Change, node_to_watch, parse_values, run_with
     from engine.lab.errors import LabError
+    from engine.lab.quiet import be_quiet
 
     be_quiet()
     scenario = load_scenario_argument(scenario_name)

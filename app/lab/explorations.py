@@ -22,11 +22,11 @@ from typing import Any
 
 from app.json_types import JsonObject
 from app.lab.refusal import LabRefused, refusal_of
-from app.sweep_processes import be_quiet
 from engine.lab.errors import LabError
 from engine.lab.explorer.exploration import Exploration, ExplorationPlan, Phase
 from engine.lab.explorer.plan import ExplorationRequest, crashable_nodes, explain_nothing, make_plan, useful_switches
 from engine.lab.explorer.stage import ORDER_CHECKERS
+from engine.lab.quiet import be_quiet
 from engine.lab.scenario_text import parse_scenario
 
 log = logging.getLogger("glassmq.lab.explorer")

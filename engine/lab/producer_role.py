@@ -85,7 +85,8 @@ class ProducerRole(LabNodeRole):
             return accounts.committed_balance(node_bank.spec.account)
 
     def _make_producer(self) -> DefaultMQProducer:
-        settings = cast("dict[str, Any]", self.settings)
+        is_numbered = any(traffic.numbered for traffic in self.spec.traffic)
+        settings = {"number_messages": is_numbered, **cast("dict[str, Any]", self.settings)}
         group, name_server = self.spec.group, self.world.name_server_address
         if self.local_transactions is None:
             return DefaultMQProducer(self.runtime, group, name_server, **settings)

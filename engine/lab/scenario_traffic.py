@@ -45,6 +45,7 @@ def parse_traffic(section: Section) -> TrafficSpec:
         body_bytes=section.integer("body_bytes", 0, BODY_BYTES_MAX, 0),
         mode=SendMode(section.choice("mode", [mode.value for mode in SendMode], SendMode.SYNC.value)),
         back_pressure=section.choice("back_pressure", ["true", "false"], "true") == "true",
+        numbered=section.choice("numbered", ["true", "false"], "false") == "true",
     )
     clash = clash_of(traffic)
     if clash is not None:

@@ -36,6 +36,7 @@ class TrafficSpec:
     :ivar batch: so many messages go in one send; with ``queue`` ``"{n}"`` batch n goes to queue n modulo their number.
     :ivar body_bytes: shorter bodies are filled up to so many bytes.
     :ivar mode: how they are sent.
+    :ivar numbered: each message carries its producer and a number, see :mod:`engine.protocol.message_numbering`.
     :ivar back_pressure: ``async``: the application waits while too many sends are under way, as it should.
     """
 
@@ -54,6 +55,7 @@ class TrafficSpec:
     body_bytes: int = 0
     mode: SendMode = SendMode.SYNC
     back_pressure: bool = True
+    numbered: bool = False
 
     @property
     def sends(self) -> int:

@@ -65,3 +65,20 @@ def test_what_cannot_be_searched_is_an_error_that_names_it(arguments, problem):
     result = explore(*arguments)
     assert result.exit_code in (1, 2)
     assert problem in result.output
+
+
+def test_processes_find_the_same_after_as_many_schedules():
+    alone = explore("bank-naive", "--json")
+    shared = explore("bank-naive", "--json", "--processes", "2")
+    left_out = ("seconds", "search_cpu_seconds")
+
+    def report(result):
+        return {name: value for name, value in json.loads(result.stdout).items() if name not in left_out}
+
+    assert (shared.exit_code, report(shared)) == (1, report(alone))
+
+
+def test_processes_and_spark_are_not_asked_for_together():
+    result = explore("two-consumers", "--processes", "2", "--spark", "local[2]")
+    assert result.exit_code == 2
+    assert "name one" in result.output

@@ -12,11 +12,12 @@ import pytest
 
 from engine.lab.command import parse_command
 from engine.lab.errors import CommandRefused
+from engine.lab.fault_plan import plan_faults
 from engine.lab.money_flow import MoneyFlow
 from engine.lab.run import LabRun
 from engine.lab.scenario import FaultKind, FaultModel, Scenario
 from engine.lab.scenario_files import load_scenario
-from engine.lab.sweep import plan_faults, run_seed
+from engine.lab.sweep import run_seed
 from engine.protocol.names import TRANSACTION_HALF_TOPIC
 from tests.support.bank_scenarios import bank_scenario, broken
 

@@ -20,11 +20,17 @@ SEEDS = sweep_seeds(20)
 LARGE = ("backlog-and-scale-out", "big-stage", "moved-aside")
 #: Its money is lost by crashes at the wrong moment: that is what it is there to show, see tests/lab/test_bank_sweep.py.
 UNSAFE = ("bank-naive",)
-SCENARIOS = [name for name in preset_scenario_names() if name not in UNSAFE and load_scenario(name).fault_model.kinds]
 
 
 def _sends_in_transactions(name: str) -> bool:
     return any(spec.transaction is not None for spec in load_scenario(name).of_role(Role.PRODUCER))
+
+
+#: Those that take longest come first.
+SCENARIOS = sorted(
+    (name for name in preset_scenario_names() if name not in UNSAFE and load_scenario(name).fault_model.kinds),
+    key=lambda name: not _sends_in_transactions(name),
+)
 
 
 def test_those_with_transactions_have_the_two_invariants_of_transactions():

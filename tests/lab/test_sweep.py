@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
 
 from app.command_line import main
-from app.sweep_processes import sweep
+from app.sweep_processes import ProcessSpread
 from engine.broker.consumer_offset_manager import ConsumerOffsetManager
 from engine.broker.schedule_message_service import ScheduleMessageService
 from engine.client.default_mq_push_consumer_impl import DefaultMQPushConsumerImpl
@@ -21,11 +22,14 @@ from engine.client.message_back_sender import MessageBackSender
 from engine.client.process_queue import ProcessQueue
 from engine.lab.checkers import CHECKERS
 from engine.lab.command import COMMANDS, parse_command
+from engine.lab.fault_plan import FAULTS_OVER_AT, plan_faults
 from engine.lab.recording import parse_link
 from engine.lab.run import LabRun
 from engine.lab.scenario import FaultKind, FaultModel
 from engine.lab.scenario_files import load_scenario, scenario_names
-from engine.lab.sweep import FAULTS_OVER_AT, plan_faults, run_seed
+from engine.lab.seed_chunk import SeedRange, SeedTask, cut_into_chunks, run_chunk
+from engine.lab.sweep import run_seed
+from engine.lab.sweep_summary import SweepSummary
 from tests.support.checked_run import TEXT
 from tests.support.sweep_seeds import sweep_seeds
 
@@ -36,12 +40,16 @@ SEEDS = sweep_seeds(100)
 @pytest.mark.timeout(900)
 def test_random_faults_violate_nothing():
     scenario = load_scenario("general")
-    results = list(sweep(scenario, range(1, SEEDS + 1), min(2, os.cpu_count() or 1), random_faults=True))
-    assert len(results) == SEEDS
-    bad = {result.seed: [violation["text"]["en"] for violation in result.violations] for result in results}
-    assert {seed: texts for seed, texts in bad.items() if texts} == {}
-    assert len({result.journal_hash for result in results}) == SEEDS, "every seed has a fate of its own"
-    assert sum(result.faults for result in results) > 2 * SEEDS
+    task = SeedTask(scenario.name, scenario.text, random_faults=True)
+    portions = list(cut_into_chunks(SeedRange(1, SEEDS), (), 5))
+    spread = ProcessSpread(min(2, os.cpu_count() or 1))
+    summary = SweepSummary()
+    for _, portion in spread(partial(run_chunk, task), portions):
+        summary.merge(portion)
+    bad = {result.seed: [violation["text"]["en"] for violation in result.violations] for result in summary.told}
+    assert bad == {}
+    assert (summary.seeds, summary.unfinished) == (SEEDS, {})
+    assert summary.commands > 2 * SEEDS
 
 
 def test_every_kind_of_fault_is_planned_with_commands_that_exist():
@@ -73,6 +81,7 @@ def test_a_seed_has_one_fate():
     scenario = load_scenario("general")
     assert plan_faults(scenario, 7) == plan_faults(scenario, 7)
     assert run_seed(scenario, 7) == run_seed(scenario, 7)
+    assert run_seed(scenario, 7).journal_hash != run_seed(scenario, 8).journal_hash
 
 
 def test_all_faults_together_violate_nothing_in_a_few_seeds():

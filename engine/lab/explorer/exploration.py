@@ -24,10 +24,12 @@ from engine.lab.explorer.pct import PctSearch
 from engine.lab.explorer.rehearsal import Rehearsal, can_rehearse
 from engine.lab.explorer.search import SearchBounds, SearchState, StallSearch
 from engine.lab.explorer.shrink import ddmin, shorten
+from engine.lab.explorer.spread_search import spread_branches
 from engine.lab.explorer.stage import StageSetting, execute_on_stage, replay, violation_of
 from engine.lab.explorer.stall import Stall, Stalls, StepPoint
 from engine.lab.recording import link_of
 from engine.lab.run import LabRun
+from engine.lab.spread import Spread
 
 #: Neighbouring places that are tried on the stage for what the rehearsal found.
 LIFTS_MAX = 60
@@ -175,12 +177,17 @@ class ExplorationState:
 
 
 class Exploration:
-    """:ivar state: see :class:`ExplorationState`."""
+    """:ivar state: see :class:`ExplorationState`.
 
-    def __init__(self, plan: ExplorationPlan) -> None:
+    :param spread: who runs the schedules of the bounded search; None: this process. What it finds is the same.
+    """
+
+    def __init__(self, plan: ExplorationPlan, spread: Spread | None = None) -> None:
         self.plan = plan
-        self._execute = Rehearsal(plan.setting).execute if plan.world is Where.REHEARSAL else self._staged
-        self._bounded = StallSearch(self._execute, plan.bounds)
+        in_rehearsal = plan.world is Where.REHEARSAL
+        self._execute = Rehearsal(plan.setting).execute if in_rehearsal else self._staged
+        elsewhere = spread_branches(spread, plan.setting, in_rehearsal=in_rehearsal) if spread is not None else None
+        self._bounded = StallSearch(self._execute, plan.bounds, elsewhere)
         self.state = ExplorationState(self._bounded.state, bounded=self._bounded.state)
 
     def steps(self) -> Iterator[None]:

@@ -11,7 +11,8 @@ further stall is put only at a point that was passed after the last one had begu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -84,96 +85,133 @@ class SearchState:
     is_complete: bool = False
 
 
-class _Branch(NamedTuple):
+class Branch(NamedTuple):
     """A schedule that violated nothing, and where one more stall may be put."""
 
     stalls: Stalls
     points: tuple[StepPoint, ...]
 
 
+#: Runs all schedules with one stall more than ``branches`` have, in the order of :func:`schedules_after`; yields what
+#: came of each. ``keeps_steps``: whether the steps of the outcomes are wanted.
+RunBranches = Callable[[Sequence[Branch], SearchBounds, bool], Iterator[Outcome]]
+
 #: Duration in milliseconds, and what lasts so long.
 _Kind = tuple[int, StallKind]
 
 
 class StallSearch:
-    """:ivar state: see :class:`SearchState`."""
+    """:ivar state: see :class:`SearchState`.
 
-    def __init__(self, execute: Execute, bounds: SearchBounds) -> None:
+    :param run_branches: who runs the schedules with one stall and more; None: ``execute``, one after the other.
+    """
+
+    def __init__(self, execute: Execute, bounds: SearchBounds, run_branches: RunBranches | None = None) -> None:
         self._execute = execute
         self._bounds = bounds
+        self._run_branches = run_branches if run_branches is not None else self._run_here
         #: Each point once: the branches of a depth have hundreds of them each, mostly the same.
         self._points: dict[StepPoint, StepPoint] = {}
-        self._stalls = [(ms, StallKind.HOLD) for ms in bounds.hold_ms] + [
-            (ms, StallKind.PAUSE) for ms in bounds.pause_ms
-        ]
-        self._crashes = [(ms, StallKind.CRASH) for ms in bounds.restart_ms]
         self.state = SearchState()
 
     def run(self) -> Iterator[Found | None]:
         """Run schedules one by one; yields after each, what it violated or None. Stop asking to end the search."""
-        state = self.state
-        frontier: list[_Branch] = []
-        for depth in range(self._bounds.max_depth + 1):
+        state, bounds = self.state, self._bounds
+        frontier: list[Branch] = []
+        for depth in range(bounds.max_depth + 1):
             state.depth, state.done = depth, 0
-            state.planned = 1 if depth == 0 else sum(self._count_further(branch) for branch in frontier)
+            state.planned = 1 if depth == 0 else sum(count_after(branch, bounds) for branch in frontier)
             state.by_depth.append(0)
-            next_frontier: list[_Branch] = []
-            for stalls in self._schedules(depth, frontier):
-                if state.schedules >= self._bounds.max_schedules:
-                    return
-                outcome = self._run_one(stalls)
-                if outcome.violation is not None:
-                    found = Found(stalls, outcome)
-                    if len(state.found) < FOUND_MAX:
-                        state.found.append(found)
-                    yield found
-                    continue
-                if depth < self._bounds.max_depth:
-                    if len(next_frontier) >= FRONTIER_MAX:
+            goes_deeper = depth < bounds.max_depth
+            next_frontier: list[Branch] = []
+            with closing(self._outcomes(depth, frontier, goes_deeper)) as outcomes:
+                while state.done < state.planned:
+                    if state.schedules >= bounds.max_schedules:
                         return
-                    points = further_points(stalls, outcome)
-                    next_frontier.append(_Branch(stalls, tuple(self._points.setdefault(one, one) for one in points)))
-                yield None
+                    pair = next(outcomes, None)
+                    if pair is None:
+                        return  # whoever runs them was asked to stop
+                    stalls, outcome = pair
+                    self._count(outcome)
+                    if outcome.violation is not None:
+                        found = Found(stalls, outcome)
+                        if len(state.found) < FOUND_MAX:
+                            state.found.append(found)
+                        yield found
+                        continue
+                    if goes_deeper:
+                        if len(next_frontier) >= FRONTIER_MAX:
+                            return
+                        next_frontier.append(self._branch(stalls, outcome))
+                    yield None
             frontier = next_frontier
         state.is_complete = True
 
-    def _schedules(self, depth: int, frontier: Sequence[_Branch]) -> Iterator[Stalls]:
+    def _outcomes(
+        self, depth: int, frontier: Sequence[Branch], keeps_steps: bool
+    ) -> Generator[tuple[Stalls, Outcome], None, None]:
         if depth == 0:
-            yield ()
-        for branch in frontier:
-            stalls, crashes = self._kinds_after(branch)
-            for point in branch.points:
-                # What dies has done less than what stands still: it tells more when both break something.
-                if crashes and point.node in self._bounds.crash_nodes:
-                    for ms, kind in crashes:
-                        yield (*branch.stalls, Stall(point, ms, kind))
-                for ms, kind in stalls:
-                    yield (*branch.stalls, Stall(point, ms, kind))
+            yield (), self._execute(())
+            return
+        outcomes = self._run_branches(frontier, self._bounds, keeps_steps)
+        try:
+            for branch in frontier:
+                for stalls in schedules_after(branch, self._bounds):
+                    outcome = next(outcomes, None)
+                    if outcome is None:
+                        return
+                    yield stalls, outcome
+        finally:
+            if isinstance(outcomes, Generator):
+                outcomes.close()
 
-    def _kinds_after(self, branch: _Branch) -> tuple[list[_Kind], list[_Kind]]:
-        """Stalls and crashes that one more may be, at each point that allows it."""
-        crashed = sum(stall.kind is StallKind.CRASH for stall in branch.stalls)
-        stalled = len(branch.stalls) - crashed
-        return (
-            self._stalls if stalled < self._bounds.max_stalls else [],
-            self._crashes if crashed < self._bounds.max_crashes else [],
-        )
+    def _run_here(self, branches: Sequence[Branch], bounds: SearchBounds, keeps_steps: bool) -> Iterator[Outcome]:
+        for branch in branches:
+            for stalls in schedules_after(branch, bounds):
+                yield self._execute(stalls)
 
-    def _count_further(self, branch: _Branch) -> int:
-        stalls, crashes = self._kinds_after(branch)
-        count = len(branch.points) * len(stalls)
-        if crashes:
-            count += sum(point.node in self._bounds.crash_nodes for point in branch.points) * len(crashes)
-        return count
+    def _branch(self, stalls: Stalls, outcome: Outcome) -> Branch:
+        points = further_points(stalls, outcome)
+        return Branch(stalls, tuple(self._points.setdefault(one, one) for one in points))
 
-    def _run_one(self, stalls: Stalls) -> Outcome:
+    def _count(self, outcome: Outcome) -> None:
         state = self.state
-        outcome = self._execute(stalls)
         state.schedules += 1
         state.done += 1
         state.by_depth[-1] += 1
         state.events += outcome.events
-        return outcome
+
+
+def schedules_after(branch: Branch, bounds: SearchBounds) -> Iterator[Stalls]:
+    """All schedules with one stall or crash more than ``branch`` has."""
+    stalls, crashes = _kinds_after(branch, bounds)
+    for point in branch.points:
+        # What dies has done less than what stands still: it tells more when both break something.
+        if crashes and point.node in bounds.crash_nodes:
+            for ms, kind in crashes:
+                yield (*branch.stalls, Stall(point, ms, kind))
+        for ms, kind in stalls:
+            yield (*branch.stalls, Stall(point, ms, kind))
+
+
+def count_after(branch: Branch, bounds: SearchBounds) -> int:
+    """How many those are."""
+    stalls, crashes = _kinds_after(branch, bounds)
+    count = len(branch.points) * len(stalls)
+    if crashes:
+        count += sum(point.node in bounds.crash_nodes for point in branch.points) * len(crashes)
+    return count
+
+
+def _kinds_after(branch: Branch, bounds: SearchBounds) -> tuple[list[_Kind], list[_Kind]]:
+    """Stalls and crashes that one more may be, at each point that allows it."""
+    crashed = sum(stall.kind is StallKind.CRASH for stall in branch.stalls)
+    stalled = len(branch.stalls) - crashed
+    stalls = [(ms, StallKind.HOLD) for ms in bounds.hold_ms] + [(ms, StallKind.PAUSE) for ms in bounds.pause_ms]
+    return (
+        stalls if stalled < bounds.max_stalls else [],
+        [(ms, StallKind.CRASH) for ms in bounds.restart_ms] if crashed < bounds.max_crashes else [],
+    )
 
 
 def further_points(stalls: Stalls, outcome: Outcome) -> tuple[StepPoint, ...]:

@@ -1,11 +1,18 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from engine.lab.explorer.exploration import Exploration
 from engine.lab.explorer.pct import PctSearch
-from engine.lab.explorer.search import Found, SearchBounds, StallSearch
+from engine.lab.explorer.plan import ExplorationRequest, make_plan
+from engine.lab.explorer.search import Branch, Found, SearchBounds, StallSearch
 from engine.lab.explorer.shrink import shorten
+from engine.lab.explorer.spread_search import cut_into_pieces
 from engine.lab.explorer.stall import Stall, StallKind, Stalls, StepPoint
+from engine.lab.scenario_files import load_scenario
+from engine.lab.spread import spread_here
 from tests.engine.lab.explorer.races import executor_of, lost_update, no_race, two_doors
 
 
@@ -108,3 +115,33 @@ def test_a_found_stall_is_made_as_short_as_it_still_breaks(race: object) -> None
     shorter = shorten(found.stalls, lambda stalls: execute(stalls).violation is not None)
     assert execute(shorter).violation is not None
     assert sum(stall.ms for stall in shorter) <= 100
+
+
+# --- elsewhere -------------------------------------------------------------------------------------------------------
+
+
+def test_a_shared_search_runs_the_same_schedules_in_the_same_order():
+    plan = make_plan(ExplorationRequest(load_scenario("two-consumers"), max_stalls=1, pause_ms=(3_000,)))
+
+    def steps_of(spread):
+        exploration = Exploration(plan, spread)
+        seen = [exploration.state.search.events for _ in exploration.steps()]
+        return seen, exploration.state.to_dict()
+
+    def backwards(function, items):
+        """Workers hand their pieces in in any order."""
+        yield from reversed(list(spread_here(function, items)))
+
+    assert steps_of(backwards) == steps_of(None)
+
+
+@given(st.lists(st.integers(0, 30), max_size=12), st.integers(1, 12))
+def test_pieces_have_every_point_once_in_order(sizes, least):
+    branches = [
+        Branch((), tuple(StepPoint("C1/worker-0", f"{branch}", number) for number in range(size)))
+        for branch, size in enumerate(sizes)
+    ]
+    pieces = cut_into_pieces(branches, least)
+    points = [point for piece in pieces for branch in piece for point in branch.points]
+    assert points == [point for branch in branches for point in branch.points]
+    assert all(sum(len(branch.points) for branch in piece) == least for piece in pieces[:-1])

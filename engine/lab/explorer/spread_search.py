@@ -1,0 +1,83 @@
+"""Runs the schedules of a search elsewhere: in several processes, or on Spark.
+
+The search stays what it is: what comes back is put in the order in which one process would have run it, so the same
+schedule is found first, and as many are counted. What is run beyond that is in vain, and is given up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from engine.lab.explorer.gated_run import Outcome
+from engine.lab.explorer.rehearsal import Rehearsal
+from engine.lab.explorer.search import Branch, RunBranches, SearchBounds, schedules_after
+from engine.lab.explorer.stage import StageSetting, execute_on_stage
+from engine.lab.quiet import be_quiet
+from engine.lab.spread import Spread, in_order
+
+#: Points whose schedules make a piece of work, at least: a rehearsal takes a millisecond, the stage some fifty.
+_POINTS_IN_REHEARSAL = 200
+_POINTS_ON_STAGE = 10
+#: So many pieces at most, of which each costs whoever hands them out a little.
+_PIECES_MAX = 4_000
+
+
+class ScheduleTask(NamedTuple):
+    """What is the same for all pieces."""
+
+    setting: StageSetting
+    in_rehearsal: bool
+    bounds: SearchBounds
+    keeps_steps: bool
+
+
+def spread_branches(spread: Spread, setting: StageSetting, *, in_rehearsal: bool) -> RunBranches:
+    """What :class:`~engine.lab.explorer.search.StallSearch` runs its schedules with."""
+
+    def run(branches: Sequence[Branch], bounds: SearchBounds, keeps_steps: bool) -> Iterator[Outcome]:
+        least = _POINTS_IN_REHEARSAL if in_rehearsal else _POINTS_ON_STAGE
+        pieces = cut_into_pieces(branches, least)
+        task = ScheduleTask(setting, in_rehearsal, bounds, keeps_steps)
+        with closing(spread(partial(run_piece, task), pieces)) as coming:
+            for outcomes in in_order(coming):
+                yield from outcomes
+
+    return run
+
+
+def cut_into_pieces(branches: Sequence[Branch], least: int) -> list[tuple[Branch, ...]]:
+    """The same points in the same order, in pieces of about ``least`` of them, or more if there are very many."""
+    size = max(least, sum(len(branch.points) for branch in branches) // _PIECES_MAX)
+    pieces: list[tuple[Branch, ...]] = []
+    piece: list[Branch] = []
+    room = size
+    for branch in branches:
+        points = branch.points
+        while points:
+            piece.append(Branch(branch.stalls, points[:room]))
+            points, room = points[room:], room - len(piece[-1].points)
+            if room == 0:
+                pieces.append(tuple(piece))
+                piece, room = [], size
+    if piece:
+        pieces.append(tuple(piece))
+    return pieces
+
+
+def run_piece(task: ScheduleTask, piece: Sequence[Branch]) -> list[Outcome]:
+    """What came of each schedule of a piece."""
+    be_quiet()
+    setting = task.setting
+    execute = Rehearsal(setting).execute if task.in_rehearsal else partial(execute_on_stage, setting)
+    outcomes: list[Outcome] = []
+    for branch in piece:
+        for stalls in schedules_after(branch, task.bounds):
+            outcome = execute(stalls)
+            if outcome.violation is None and not task.keeps_steps:
+                outcome = replace(outcome, steps=(), begun=(), commands=())  # nobody asks; it would only travel
+            outcomes.append(outcome)
+    return outcomes
