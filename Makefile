@@ -15,9 +15,14 @@ STAMPS := $(VENV)/stamps
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check install
 PYTEST := $(BIN)/python -m pytest
 
+# A hundred processes that tests start need not compile the same files again, nor need pytest: `make clean` removes
+# what is kept in __pycache__.
+unexport PYTHONDONTWRITEBYTECODE
+
 PAGE_PACKAGES := static/vendor/.version
 INSTALLED     := $(STAMPS)/installed
 DEVELOPMENT   := $(STAMPS)/development
+JAVA          := $(STAMPS)/java
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -32,7 +37,7 @@ run: install  ## Start name server, broker and page (more options: make run SERV
 	@exec $(BIN)/glassmq serve $(SERVE)
 
 .PHONY: install
-install: $(INSTALLED) $(PAGE_PACKAGES)  ## Make .venv with GlassMQ in it and fetch the page's packages
+install: $(INSTALLED) $(JAVA) $(PAGE_PACKAGES)  ## Make .venv with GlassMQ in it and fetch the page's packages
 
 
 ##@ Develop
@@ -50,7 +55,7 @@ interop: install $(DEVELOPMENT)  ## Run RocketMQ's Java clients and the real bro
 	@$(PYTEST) -m interop_java tests/interop
 
 .PHONY: bench
-bench: install $(DEVELOPMENT)  ## Measure GlassMQ beside the real RocketMQ (options: make bench BENCH=--help)
+bench: install $(DEVELOPMENT)  ## Measure GlassMQ beside the real RocketMQ, and its Spark source (more: make bench BENCH=--help)
 	@$(BIN)/python -m tests.benchmarks.run $(BENCH)
 
 .PHONY: format
@@ -101,14 +106,24 @@ $(STAMPS)/environment: scripts/create_environment.py
 	@$(PYTHON) -m scripts.create_environment $(VENV)
 	@mkdir -p $(STAMPS) && touch $@
 
+# Spark is for the pipeline alone: where it cannot be installed, all else still can.
+define NO_SPARK
+Spark cannot be installed here (pip says why, above): the pipeline will not run, all else will.
+endef
+
 $(INSTALLED): $(STAMPS)/environment pyproject.toml
-	@echo "Installing GlassMQ and the Python packages it uses into $(VENV) ..."
-	@$(PIP) --editable . || { echo "Could not install GlassMQ's Python packages: pip says why, above." >&2; exit 1; }
+	@echo "Installing GlassMQ and the Python packages it uses into $(VENV) (Spark is large: one to three minutes) ..."
+	@$(PIP) --prefer-binary --editable '.[spark]' || { echo "$(NO_SPARK)" >&2; $(PIP) --editable .; } \
+	  || { echo "Could not install GlassMQ's Python packages: pip says why, above." >&2; exit 1; }
 	@touch $@
 
 $(DEVELOPMENT): $(INSTALLED)
 	@echo "Installing the developers' tools into $(VENV) ..."
 	@$(PIP) --editable '.[dev]' || { echo "Could not install the developers' tools: pip says why, above." >&2; exit 1; }
+	@touch $@
+
+$(JAVA): $(INSTALLED) scripts/java.py
+	@$(BIN)/python -m scripts.java
 	@touch $@
 
 $(PAGE_PACKAGES): package.json package-lock.json scripts/fetch_page_packages.py | $(STAMPS)/environment

@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Search for a schedule that breaks an invariant.",
         "glassmq explore two-consumers --without process-queue-lock",
     ),
+    "pipeline": ("Run a job on Spark over stored messages.", "glassmq pipeline traffic --topics orders"),
     "lab": ("Run scenarios in virtual time, with faults.", "glassmq lab run general --seeds 1000 --faults random"),
 }
 

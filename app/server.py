@@ -14,10 +14,12 @@ from app.access_gate import AccessRules
 from app.live_host import LiveHost, LiveHostSettings, StartFailed
 from app.observation.recent_log import RecentLog
 from app.page_socket import AddressNotUsable, bind_page_socket
+from app.pipeline.connection import reachable, tls_options
 from engine.runtime.port import AddressInUse
 
 if TYPE_CHECKING:
     from app.page_listener import PageListener
+    from app.pipeline.host import PipelineSettings
     from app.web import PageServer
 
 
@@ -29,6 +31,8 @@ class PageSettings:
     port: int = 8000
     token: str | None = None
     allowed_hosts: tuple[str, ...] = field(default=())
+    #: Where Spark runs when the page starts a job; None: the page starts none.
+    spark_master: str | None = "local[2]"
 
 
 class Server:
@@ -38,6 +42,7 @@ class Server:
         self, engine: LiveHostSettings, page: PageSettings | None, recent_log: RecentLog | None = None
     ) -> None:
         self.host = LiveHost(engine, recent_log)
+        self._engine = engine
         self._data_folder = engine.data_folder
         self._page = page
         self._listener: PageListener | None = None
@@ -63,16 +68,40 @@ class Server:
 
         port = listening.getsockname()[1]
         rules = AccessRules(page.host, port, page.token, page.allowed_hosts)
-        settings = WebSettings(access=rules, data_folder=self._data_folder, metrics=self.host.metrics)
+        settings = WebSettings(
+            access=rules,
+            data_folder=self._data_folder,
+            metrics=self.host.metrics,
+            pipeline=self._pipeline_settings(page.spark_master),
+        )
         self._page_server = create_app(self.host, settings)
         self._listener = PageListener(listening, self._page_server.app)
         self.page_address = self._listener.bound_address
         threading.Thread(target=self._listener.serve_forever, args=(0.2,), name="page-listener", daemon=True).start()
         self._page_server.stream.start()
+        if self._page_server.pipeline_stream is not None:
+            self._page_server.pipeline_stream.start()
+
+    def _pipeline_settings(self, master: str | None) -> PipelineSettings | None:
+        from app.pipeline.host import PipelineSettings
+
+        if master is None:
+            return None
+        return PipelineSettings(
+            folder=self._data_folder / "pipeline",
+            name_server=reachable(self.host.name_server_address),
+            master=master,
+            connection_options=tls_options(self._engine.tls),
+            asks_for_keys=self._engine.broker.acl_enable,
+        )
 
     def stop(self) -> None:
         """Stop the page, then the engine gracefully. Does nothing for what was not started."""
         if self._page_server is not None:
+            if self._page_server.pipeline_stream is not None:
+                self._page_server.pipeline_stream.stop()
+            if self._page_server.pipeline is not None:
+                self._page_server.pipeline.close()
             self._page_server.stream.stop()
             self._page_server.lab.stop()
             self._page_server.explorations.close()

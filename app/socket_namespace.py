@@ -123,8 +123,8 @@ class SocketTransport:
 class LiveNamespace(Namespace):
     """Hands every event of a browser, known or not, to the stream, which limits and judges them."""
 
-    def __init__(self, stream: LiveStream) -> None:
-        super().__init__(NAMESPACE)
+    def __init__(self, stream: LiveStream, namespace: str = NAMESPACE) -> None:
+        super().__init__(namespace)
         self._stream = stream
 
     def trigger_event(self, event: str, *arguments: Any) -> None:

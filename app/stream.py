@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from app.json_types import JsonObject, JsonValue
-from app.live_source import EngineUnavailable, LiveSource
+from app.live_source import EngineUnavailable
 from app.patch import Operation, difference
 from app.viewer import Viewer
 
@@ -37,6 +37,18 @@ class Transport(Protocol):
     def disconnect(self, viewer_id: str, reason: str) -> None: ...
 
 
+class StreamSource(Protocol):
+    """What a stream shows."""
+
+    def state(self) -> JsonObject:
+        """A fresh tree; parts that did not change may be the same objects. Raises :class:`EngineUnavailable`."""
+        ...
+
+    def history(self) -> JsonObject:
+        """What a snapshot brings besides. Raises :class:`EngineUnavailable`."""
+        ...
+
+
 class TooManyViewers(Exception):
     """No room for one more browser."""
 
@@ -44,7 +56,7 @@ class TooManyViewers(Exception):
 class LiveStream:
     """Sends the source's state to every viewer, as one snapshot and then patches."""
 
-    def __init__(self, source: LiveSource, transport: Transport, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, source: StreamSource, transport: Transport, clock: Callable[[], float] = time.monotonic) -> None:
         self._source = source
         self._transport = transport
         self._clock = clock

@@ -32,9 +32,13 @@ from app.lessons.routes import create_lesson_routes
 from app.live_source import LiveSource
 from app.metrics.exposition import Family
 from app.metrics.routes import create_metrics_route
+from app.pipeline.host import PipelineHost, PipelineSettings
+from app.pipeline.routes import add_pipeline_routes, create_pipeline_page
+from app.pipeline.views import NAMESPACE as PIPELINE_NAMESPACE
+from app.pipeline.views import RunsSource, WithSparkOffsets
 from app.socket_namespace import LiveNamespace, SocketTransport, create_socketio, open_socket_sessions
 from app.start_page import create_start_page
-from app.stream import LiveStream
+from app.stream import LiveStream, StreamSource
 from app.transaction_routes import add_transaction_routes
 from app.translator import LANGUAGES, choose_language, texts, translate
 
@@ -70,6 +74,8 @@ class PageServer:
     lab: LabHost
     explorations: Explorations
     progress: Progress
+    pipeline: PipelineHost | None
+    pipeline_stream: LiveStream | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,7 @@ class WebSettings:
 
     ``lab_clock`` gives the lab monotonic seconds. Without ``lab_has_thread`` nobody runs the lab but whoever calls
     ``lab.serve_once()``: tests. ``data_folder`` keeps the progress of lessons; None: it is kept in memory. ``metrics``
-    gives what ``/metrics`` shows; None: there is no such page.
+    gives what ``/metrics`` shows; None: there is no such page. ``pipeline`` None: jobs cannot be started.
     """
 
     access: AccessRules = field(default_factory=AccessRules)
@@ -87,6 +93,7 @@ class WebSettings:
     lab_has_thread: bool = True
     data_folder: Path | None = None
     metrics: Callable[[], list[Family]] | None = None
+    pipeline: PipelineSettings | None = None
 
 
 def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageServer:
@@ -114,14 +121,18 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     add_transaction_routes(api, source)
     add_dead_letter_routes(api, source)
     add_filter_routes(api)
+    pipeline = None if settings.pipeline is None else PipelineHost(settings.pipeline)
+    add_pipeline_routes(api, pipeline)
     app.register_blueprint(api)
     if settings.metrics is not None:
         app.register_blueprint(create_metrics_route(settings.metrics))
     app.after_request(_add_security_headers)
 
     socketio = create_socketio(app)
-    stream = LiveStream(source, SocketTransport(socketio))
+    shown: StreamSource = source if pipeline is None else WithSparkOffsets(source, pipeline.reached_offsets)
+    stream = LiveStream(shown, SocketTransport(socketio))
     socketio.on_namespace(LiveNamespace(stream))
+    pipeline_stream = None if pipeline is None else _stream_runs(socketio, pipeline)
     lab = LabHost(SocketTransport(socketio, LAB_NAMESPACE), settings.lab_clock, has_thread=settings.lab_has_thread)
     socketio.on_namespace(LabNamespace(lab))
     app.register_blueprint(create_lab_routes(lab, settings.folders.static))
@@ -129,11 +140,18 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     app.register_blueprint(create_exploration_routes(lab, explorations))
     app.register_blueprint(create_start_page(lab))
     app.register_blueprint(create_filter_page())
+    app.register_blueprint(create_pipeline_page())
     progress = Progress(None if settings.data_folder is None else settings.data_folder / LESSONS_FILE)
     app.register_blueprint(create_lesson_routes(lab, progress))
     gate = AccessGate(app.wsgi_app, settings.access, lambda: open_socket_sessions(socketio))
     app.wsgi_app = gate  # type: ignore[method-assign]  # Flask's documented place for middleware
-    return PageServer(app, socketio, stream, lab, explorations, progress)
+    return PageServer(app, socketio, stream, lab, explorations, progress, pipeline, pipeline_stream)
+
+
+def _stream_runs(socketio: SocketIO, pipeline: PipelineHost) -> LiveStream:
+    stream = LiveStream(RunsSource(pipeline), SocketTransport(socketio, PIPELINE_NAMESPACE))
+    socketio.on_namespace(LiveNamespace(stream, PIPELINE_NAMESPACE))
+    return stream
 
 
 def _add_language(app: Flask) -> None:

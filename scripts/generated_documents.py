@@ -29,7 +29,6 @@ from app.comparison_plot import HEADINGS
 from app.engine_settings import java_style_name
 from app.lessons.lesson_files import lesson_names, load_lesson
 from app.lessons.stage_targets import TARGETS
-from app.sweep_processes import be_quiet
 from engine.broker.broker import Broker
 from engine.broker.broker_config import BrokerConfig, java_name, java_value
 from engine.client.client_config import ClientConfig
@@ -38,6 +37,7 @@ from engine.lab.checkers import CHECKERS
 from engine.lab.command import COMMANDS as LAB_COMMANDS
 from engine.lab.comparison import Change, run_with
 from engine.lab.money_flow import MoneyFlow
+from engine.lab.quiet import be_quiet
 from engine.lab.run import LabRun
 from engine.lab.scenario_files import load_scenario, preset_scenario_names
 from engine.name_server.name_server import NameServer

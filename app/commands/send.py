@@ -51,6 +51,9 @@ PRODUCER_GROUP = "glassmq_send"
     help="Send in transactions that end so; unknown leaves half messages to decide, see glassmq transactions.",
 )
 @click.option("--trace", is_flag=True, help="Note the messages in the trace topic too: see glassmq trace.")
+@click.option(
+    "--number", is_flag=True, help="Number the messages, so that a loss can be found: glassmq pipeline delivery-audit."
+)
 @click.option("--quiet", is_flag=True, help="Print the summary only.")
 @name_server_option
 def command(
@@ -65,6 +68,7 @@ def command(
     mode: str,
     transaction: str | None,
     trace: bool,
+    number: bool,
     quiet: bool,
     name_servers: tuple[str, ...],
 ) -> None:
@@ -76,6 +80,7 @@ def command(
       glassmq send orders 'order {n}' --tag new --key order-1 --count 1000 --quiet
       glassmq send orders 'order {n}' --count 1000 --batch 50
       glassmq send orders 'order {n}' --count 1000 --mode async
+      glassmq send orders 'order {n}' --count 1000 --number --trace
       glassmq send payments 'order 17 is paid' --transaction unknown
     """
     if batch > 1 and mode != "sync":
@@ -84,7 +89,7 @@ def command(
         raise click.UsageError("--transaction goes with none of --batch, --mode and --delay-level")
     text = sys.stdin.read() if body == "-" else body
     content = _Content(topic, text, tag, keys, dict(_property(assignment) for assignment in properties), delay_level)
-    run_tool(_send(name_servers, content, _Way(count, batch, mode, transaction, trace), _Teller(quiet)))
+    run_tool(_send(name_servers, content, _Way(count, batch, mode, transaction, trace, number), _Teller(quiet)))
 
 
 def _check_tag(tag: str | None) -> str | None:
@@ -140,6 +145,7 @@ class _Way:
     mode: str
     transaction: str | None
     trace: bool
+    number: bool
 
 
 class _TransactionListener:
@@ -160,7 +166,7 @@ def _make_producer(name_servers: tuple[str, ...], way: _Way) -> DefaultMQProduce
     from engine.client.transaction_listener import LocalTransactionState
     from engine.client.transaction_mq_producer import TransactionMQProducer
 
-    settings = {"enable_msg_trace": way.trace, **cluster_access().client_settings()}
+    settings = {"enable_msg_trace": way.trace, "number_messages": way.number, **cluster_access().client_settings()}
     if way.transaction is None:
         return DefaultMQProducer(None, PRODUCER_GROUP, name_servers, **settings)
     states = {

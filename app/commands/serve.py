@@ -90,6 +90,13 @@ log = logging.getLogger("glassmq.host")
     help="What goes to stderr; the page shows info and above.",
 )
 @click.option(
+    "--spark-master",
+    default="local[2]",
+    show_default=True,
+    help="Where Spark runs when the page starts a job: local[N], spark://..., yarn.",
+)
+@click.option("--no-pipeline", is_flag=True, help="Let the page start no jobs on Spark.")
+@click.option(
     "--broker-setting", multiple=True, metavar="NAME=VALUE", help="A broker setting, in RocketMQ's name or ours."
 )
 @click.option("--store-setting", multiple=True, metavar="NAME=VALUE", help="The same for the store.")
@@ -111,6 +118,8 @@ def command(
     tls_client_ca: Path | None,
     tls_mode: str | None,
     log_level: str,
+    spark_master: str,
+    no_pipeline: bool,
     broker_setting: tuple[str, ...],
     store_setting: tuple[str, ...],
 ) -> None:
@@ -126,7 +135,8 @@ def command(
     page = None
     if not no_page:
         _check_token(http_host, token)
-        page = PageSettings(http_host, http_port, token, tuple(allowed.lower() for allowed in allowed_host))
+        names = tuple(allowed.lower() for allowed in allowed_host)
+        page = PageSettings(http_host, http_port, token, names, None if no_pipeline else spark_master)
     broker = BrokerConfig(broker_name=broker_name, cluster_name=cluster_name, host=host, port=broker_port)
     store = MessageStoreConfig(flush_disk_type=FlushDiskType(flush))
     try:

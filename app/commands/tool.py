@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -94,6 +94,12 @@ def local_time(timestamp_ms: int, *, with_zone: bool = False) -> str:
 
 def print_table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
     """Print rows under a head, in columns; numbers to the right."""
+    for line in table_lines(head, rows):
+        click.echo(line)
+
+
+def table_lines(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> Iterator[str]:
+    """The lines of such a table."""
     texts = [head, *(tuple(str(cell) for cell in row) for row in rows)]
     widths = [max(len(row[column]) for row in texts) for column in range(len(head))]
     is_number = [bool(rows) and all(isinstance(row[column], int) for row in rows) for column in range(len(head))]
@@ -102,4 +108,4 @@ def print_table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
             cell.rjust(width) if number else cell.ljust(width)
             for cell, width, number in zip(row, widths, is_number, strict=True)
         )
-        click.echo("  ".join(cells).rstrip())
+        yield "  ".join(cells).rstrip()

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlite_utils import Database
-
 from app.json_types import JsonObject
+from app.light_database import Database
 
 log = logging.getLogger("glassmq.http")
 

@@ -131,6 +131,7 @@ class PullMessageProcessor:
             header.queue_offset,
             max(1, header.max_msg_nums),
             message_filter,
+            header.max_msg_bytes,
         )
         self._broker.stats.record_get_latency(self._clock.monotonic_us() - started_us)
         if message_filter is not None:

@@ -11,7 +11,7 @@ import asyncio
 import dataclasses
 import logging
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from engine.client.async_send_permits import AsyncSendPermits
 from engine.client.async_sender import AsyncSender, SendCallback
@@ -19,9 +19,10 @@ from engine.client.client_config import ClientConfig
 from engine.client.client_settings import DEFAULT_NAME_SERVER_ADDRESS, build_configs, check_first_arguments
 from engine.client.default_mq_producer_impl import DefaultMQProducerImpl
 from engine.client.default_runtime import make_default_runtime
-from engine.client.errors import IllegalClientArgument
+from engine.client.errors import IllegalClientArgument, MQClientError
 from engine.client.latency_fault_tolerance import FaultItem
 from engine.client.message_batch import MessageBatch, check_batch_messages, check_batch_size
+from engine.client.message_numbering import MessageNumbering
 from engine.client.message_queue_selector import MessageQueueSelector
 from engine.client.message_validator import check_message
 from engine.client.mq_client_instance import MQClientInstance
@@ -48,6 +49,8 @@ _log = logging.getLogger("glassmq.client")
 
 #: How often ``create_topic`` looks whether the name servers know.
 CREATE_TOPIC_POLL_MS = 100
+
+_Result = TypeVar("_Result")
 
 
 def make_unique_id_generator(runtime: Runtime) -> UniqueIdGenerator:
@@ -86,6 +89,8 @@ class DefaultMQProducer(ServiceContext):
         self.instance = MQClientInstance(runtime, client_config)
         self._impl = DefaultMQProducerImpl(self.instance, group, self.config)
         self._unique_ids = make_unique_id_generator(runtime)
+        #: None unless ``number_messages`` is set.
+        self.numbering = MessageNumbering(f"{group}@{self._unique_ids.next()}") if self.config.number_messages else None
         self.trace_dispatcher = self._make_trace_dispatcher(client_config)
         self._life = ServiceLife(f"producer group {group}")
         self.permits = AsyncSendPermits(
@@ -133,11 +138,25 @@ class DefaultMQProducer(ServiceContext):
                 await self.requester.finish()
         except TimeoutError:
             _log.warning("producer group %s: asynchronous sends did not end in time and were given up", self.group)
+        await self._send_ledgers()
         await self.instance.shutdown()
         if self.trace_dispatcher is not None:
             await self.trace_dispatcher.shutdown()
         if self._own_runtime is not None:
             await self._own_runtime.close()
+
+    async def _send_ledgers(self) -> None:
+        """Tell how many numbers were given, so that it shows when the last of them are missing."""
+        topic = self.config.numbering_ledger_topic
+        if self.numbering is None or not topic:
+            return
+        for ledger in self.numbering.ledgers():
+            message = Message(topic, ledger.encode(), keys=ledger.producer_id)
+            self._give_unique_id(message)
+            try:
+                await self._impl.send(outgoing_message(message, self.config), self.config.send_msg_timeout_ms)
+            except MQClientError as error:
+                _log.warning("nobody will know how many messages %s numbered: %s", ledger.producer_id, error)
 
     def register_send_message_hook(self, hook: SendMessageHook) -> None:
         """Have ``hook`` called before and after every try to send."""
@@ -166,8 +185,8 @@ class DefaultMQProducer(ServiceContext):
         timeout_ms = self.config.send_msg_timeout_ms if timeout_ms is None else timeout_ms
         chosen = await self._choose(message, queue, selector, selector_argument)
         if chosen is None:
-            return await self._impl.send(outgoing, timeout_ms)
-        return await self._impl.send_to(outgoing, chosen, timeout_ms)
+            return await self._numbered((message,), self._impl.send(outgoing, timeout_ms))
+        return await self._numbered((message,), self._impl.send_to(outgoing, chosen, timeout_ms))
 
     def send_async(
         self,
@@ -191,7 +210,7 @@ class DefaultMQProducer(ServiceContext):
 
         async def send_within(left_ms: int) -> SendResult:
             chosen = await self._choose(message, queue, selector, selector_argument)
-            return await self._impl.send_async(outgoing, chosen, left_ms)
+            return await self._numbered((message,), self._impl.send_async(outgoing, chosen, left_ms))
 
         return self._async_sender.begin(send_within, callback, len(outgoing.body), timeout_ms)
 
@@ -204,7 +223,8 @@ class DefaultMQProducer(ServiceContext):
     ) -> None:
         """Send and never learn whether it arrived. Raises only when it cannot even leave."""
         outgoing = self._prepare(message)
-        await self._impl.send_oneway(outgoing, await self._choose(message, queue, selector, selector_argument))
+        chosen = await self._choose(message, queue, selector, selector_argument)
+        await self._numbered((message,), self._impl.send_oneway(outgoing, chosen))
 
     async def send_batch(
         self, messages: Sequence[Message], queue: MessageQueue | None = None, timeout_ms: int | None = None
@@ -214,12 +234,13 @@ class DefaultMQProducer(ServiceContext):
         All together may have ``max_message_size`` bytes: cut longer lists with
         :class:`~engine.client.list_splitter.ListSplitter`. Batches are not compressed.
         """
+        if queue is not None and messages:
+            _check_queue(messages[0].topic, queue)
         outgoing = self._prepare_batch(messages)
         timeout_ms = self.config.send_msg_timeout_ms if timeout_ms is None else timeout_ms
         if queue is None:
-            return await self._impl.send(outgoing, timeout_ms)
-        _check_queue(outgoing.topic, queue)
-        return await self._impl.send_to(outgoing, queue, timeout_ms)
+            return await self._numbered(messages, self._impl.send(outgoing, timeout_ms))
+        return await self._numbered(messages, self._impl.send_to(outgoing, queue, timeout_ms))
 
     async def request(
         self,
@@ -303,12 +324,17 @@ class DefaultMQProducer(ServiceContext):
         correlation_id = self.requester.mark(message, timeout_ms)
         # The same message may be sent again as the next request before this one has gone out.
         outgoing = self._prepare(message)
-        outgoing = dataclasses.replace(outgoing, properties=dict(outgoing.properties))
+        properties = dict(outgoing.properties)
+        outgoing = dataclasses.replace(outgoing, properties=properties)
 
         async def send_within(left_ms: int) -> SendResult:
             chosen = await self._choose(message, queue, selector, selector_argument)
-            return await self._impl.send_async(outgoing, chosen, left_ms)
+            sending = self._impl.send_async(outgoing, chosen, left_ms)
+            if self.numbering is None:
+                return await sending
+            return await self.numbering.note(topic, self.numbering.number(topic, [properties]), sending)
 
+        topic = message.topic
         return correlation_id, send_within
 
     def _prepare_batch(self, messages: Sequence[Message]) -> Outgoing:
@@ -317,9 +343,27 @@ class DefaultMQProducer(ServiceContext):
         check_batch_messages(batch.messages, self.config.max_message_size)
         for message in batch.messages:
             self._give_unique_id(message)
+        # The numbers stand in the body of the request.
+        numbers = self._number(batch.messages)
         body = encode_batch(batch.messages)
-        check_batch_size(len(body), len(batch.messages), self.config.max_message_size)
+        try:
+            check_batch_size(len(body), len(batch.messages), self.config.max_message_size)
+        except IllegalClientArgument:
+            if self.numbering is not None:
+                self.numbering.is_not_stored(batch.topic, numbers)
+            raise
         return Outgoing(batch.topic, body, 0, 0, batch.properties, batch.unique_id, is_batch=True)
+
+    def _number(self, messages: Sequence[Message]) -> list[int]:
+        if self.numbering is None:
+            return []
+        return self.numbering.number(messages[0].topic, [message.properties for message in messages])
+
+    async def _numbered(self, messages: Sequence[Message], sending: Awaitable[_Result]) -> _Result:
+        """Number ``messages``, if that is wanted, then await ``sending``."""
+        if self.numbering is None:
+            return await sending
+        return await self.numbering.note(messages[0].topic, self._number(messages), sending)
 
     def _give_unique_id(self, message: Message) -> None:
         if PROPERTY_UNIQUE_KEY not in message.properties:

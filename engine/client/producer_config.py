@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from engine.client.errors import IllegalClientArgument
 from engine.client.mq_fault_strategy import LATENCY_MAX_MS, NOT_AVAILABLE_DURATION_MS
 from engine.protocol.compression import DEFAULT_COMPRESS_LEVEL
+from engine.protocol.message_numbering import NUMBERING_LEDGER_TOPIC
 from engine.protocol.names import TRACE_TOPIC
 from engine.protocol.response_code import ResponseCode
 
@@ -45,6 +46,8 @@ class ProducerConfig:
     :param not_available_duration_ms: see :mod:`engine.client.mq_fault_strategy`.
     :param enable_msg_trace: tell the trace topic of every message sent, see :mod:`engine.client.trace`.
     :param customized_trace_topic: where to.
+    :param number_messages: give each message a number, see :mod:`engine.client.message_numbering`.
+    :param numbering_ledger_topic: where the producer tells at its shutdown how many numbers it gave; "" tells nobody.
     """
 
     send_msg_timeout_ms: int = 3_000
@@ -65,6 +68,8 @@ class ProducerConfig:
     not_available_duration_ms: tuple[int, ...] = NOT_AVAILABLE_DURATION_MS
     enable_msg_trace: bool = False
     customized_trace_topic: str = TRACE_TOPIC
+    number_messages: bool = False
+    numbering_ledger_topic: str = NUMBERING_LEDGER_TOPIC
 
     def __post_init__(self) -> None:
         for name in (

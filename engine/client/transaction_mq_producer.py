@@ -126,9 +126,20 @@ class TransactionMQProducer(DefaultMQProducer):
         else:
             # The half message may vanish in a crash: nothing may be built upon it.
             state = LocalTransactionState.ROLLBACK_MESSAGE
+        self._note_number(message, state)
         await step("ends the transaction")
         await self._end_first(message, result, state, problem)
         return TransactionSendResult(result, state)
+
+    def _note_number(self, message: Message, state: LocalTransactionState) -> None:
+        """A number that no consumer will see, or perhaps none, is no loss."""
+        if self.numbering is None or state is LocalTransactionState.COMMIT_MESSAGE:
+            return
+        numbers = self.numbering.number(message.topic, [message.properties])
+        if state is LocalTransactionState.ROLLBACK_MESSAGE:
+            self.numbering.is_not_stored(message.topic, numbers)
+        else:
+            self.numbering.is_unknown(message.topic, numbers)
 
     async def _ask(self, function: Any, *arguments: object) -> tuple[LocalTransactionState, str]:
         """What the listener says, and what went wrong in it."""

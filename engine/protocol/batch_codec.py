@@ -23,21 +23,23 @@ _OVERHEAD_BYTES = _HEAD.size + _PROPERTIES_LENGTH.size
 BatchedMessage = tuple[int, bytes, bytes]
 
 
+def encode_batched_message(flag: int, body: bytes, properties: bytes) -> bytes:
+    """One message of a batch. Raises :class:`MalformedMessage` when properties are too long."""
+    if len(properties) > PROPERTIES_MAX_BYTES:
+        raise MalformedMessage(f"properties of {len(properties)} bytes; allowed: {PROPERTIES_MAX_BYTES}")
+    total = _OVERHEAD_BYTES + len(body) + len(properties)
+    head = _HEAD.pack(total, 0, 0, flag, len(body))
+    return b"".join((head, body, _PROPERTIES_LENGTH.pack(len(properties)), properties))
+
+
 def encode_batch(messages: Iterable[Message]) -> bytes:
     """The body that carries ``messages``. Raises :class:`MalformedMessage` when properties are too long."""
-    parts: list[bytes] = []
-    for message in messages:
-        properties = encode_properties(message.properties).encode()
-        if len(properties) > PROPERTIES_MAX_BYTES:
-            raise MalformedMessage(f"properties of {len(properties)} bytes; allowed: {PROPERTIES_MAX_BYTES}")
-        total = _OVERHEAD_BYTES + len(message.body) + len(properties)
-        parts += (
-            _HEAD.pack(total, 0, 0, message.flag, len(message.body)),
-            message.body,
-            _PROPERTIES_LENGTH.pack(len(properties)),
-            properties,
-        )
-    return b"".join(parts)
+    return b"".join(
+        [
+            encode_batched_message(message.flag, message.body, encode_properties(message.properties).encode())
+            for message in messages
+        ]
+    )
 
 
 def decode_batch(data: bytes) -> list[BatchedMessage]:

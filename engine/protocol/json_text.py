@@ -5,8 +5,8 @@ keys are objects have the object itself as key::
 
     {"offsetTable":{{"brokerName":"b","queueId":0,"topic":"T"}:{"maxOffset":3}, ...}}
 
-Clients (mqadmin above all) send the like and expect it. Standard text takes orjson's fast way; only text that orjson
-refuses is read by the tolerant parser here.
+Clients (mqadmin above all) send the like and expect it. Standard text takes the fast way; only text that the JSON
+library refuses is read by the tolerant parser here.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import orjson
-
+from engine.protocol import json_library
 from engine.protocol.errors import MalformedBody
 
 #: Bodies nested deeper than this are refused: no RocketMQ body comes near it.
@@ -45,14 +44,14 @@ class ObjectKeyMap:
 def dumps_json(value: object) -> bytes:
     """``value`` as compact JSON with sorted keys; :class:`ObjectKeyMap` anywhere inside is written fastjson's way."""
     try:
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+        return json_library.dumps_sorted(value)
     except TypeError:
         return _dumps_with_object_keys(value).encode()
 
 
 def dumps_pretty_json(value: object) -> bytes:
     """``value`` as indented JSON for files that people read."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS | orjson.OPT_INDENT_2)
+    return json_library.dumps_pretty(value)
 
 
 def _dumps_with_object_keys(value: object) -> str:
@@ -64,7 +63,7 @@ def _dumps_with_object_keys(value: object) -> str:
         return "{" + ",".join(entries) + "}"
     if isinstance(value, list | tuple):
         return "[" + ",".join(_dumps_with_object_keys(item) for item in value) + "]"
-    return orjson.dumps(value).decode()
+    return json_library.dumps(value).decode()
 
 
 def loads_json(data: bytes) -> Any:
@@ -73,7 +72,7 @@ def loads_json(data: bytes) -> Any:
     Raises :class:`MalformedBody` with the position.
     """
     try:
-        return orjson.loads(data)
+        return json_library.loads(data)
     except ValueError:
         pass
     try:
@@ -148,7 +147,7 @@ class _TolerantParser:
         if word in _LITERALS:
             return _LITERALS[word]
         try:
-            return orjson.loads(word)
+            return json_library.loads(word)
         except ValueError as error:
             raise self._error(f"{word[:20]!r} is no value") from error
 

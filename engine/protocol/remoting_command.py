@@ -20,8 +20,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Protocol
 
-import orjson
-
+from engine.protocol import json_library
 from engine.protocol.enums import PROTOCOL_VERSION, LanguageCode
 from engine.protocol.errors import MalformedFrame
 
@@ -161,7 +160,7 @@ def _text(value: object) -> str:
         return "false"
     if isinstance(value, str | int | float):
         return str(value)
-    return orjson.dumps(value).decode()
+    return json_library.dumps(value).decode()
 
 
 def _int32(name: str, value: object) -> int:
@@ -175,7 +174,7 @@ def _int32(name: str, value: object) -> int:
 
 
 def _decode_json(frame: bytes, header_end: int) -> RemotingCommand:
-    fields = orjson.loads(frame[4:header_end])
+    fields = json_library.loads(frame[4:header_end])
     if not isinstance(fields, dict) or "code" not in fields:
         raise ValueError("a JSON header is an object with a code")
     raw = fields.get("extFields")
@@ -231,7 +230,7 @@ def _encode_json(command: RemotingCommand) -> bytes:
         fields["remark"] = command.remark
     if command.ext_fields:
         fields["extFields"] = command.ext_fields
-    return orjson.dumps(fields)
+    return json_library.dumps(fields)
 
 
 # --- binary ----------------------------------------------------------------------------------------------------------

@@ -230,13 +230,16 @@ class MessageStore:
         offset: int,
         max_messages: int,
         message_filter: MessageFilter | None = None,
+        max_bytes: int | None = None,
     ) -> GetMessageResult:
         """Messages of one queue from logical ``offset`` on: at most ``max_messages``, 256 KiB, but one at least.
+
+        ``max_bytes`` takes the place of the configured limits, those in messages too; see ``message_reader``.
 
         ``group`` is for who watches; it does not change the result. ``next_begin_offset`` is behind the last entry
         looked at, ``min_offset`` when ``offset`` is too small, ``max_offset`` when it is too large.
         """
-        return self._reader.get_message(topic, queue_id, offset, max_messages, message_filter)
+        return self._reader.get_message(topic, queue_id, offset, max_messages, message_filter, max_bytes)
 
     def max_offset(self, topic: str, queue_id: int) -> int:
         """Logical offset behind the last visible message; 0 for a queue that has none."""

@@ -1,4 +1,7 @@
-"""``make bench``: GlassMQ beside a real RocketMQ, on this machine, in one run.
+"""``make bench``: GlassMQ beside a real RocketMQ, and Spark's reading beside other ways, on this machine.
+
+Without options both parts. Options are those of the first part, alone; those behind the word ``spark`` of the second,
+:mod:`tests.benchmarks.spark_run`: ``make bench BENCH="spark --rounds 1"``.
 
 Both clusters run at once and take turns under load, in changing order, for several rounds: what disturbs the machine
 disturbs both. Each measurement is the load program's last window. The result names the versions and
@@ -19,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tests.benchmarks import spark_run
 from tests.benchmarks.loads import LOADS, WINDOW_S, Load, LoadProgram, best_load_program
 from tests.interop.harness.clients import Clients
 from tests.interop.harness.cluster import Cluster
@@ -187,7 +191,7 @@ def start_table(starts: list[Start]) -> str:
     return "\n".join(lines)
 
 
-def parse_arguments() -> argparse.Namespace:
+def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     """The options that shorten a run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3, help="times every load runs on every broker (default 3)")
@@ -198,7 +202,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--brokers", default="glassmq,real", help="glassmq,real or one of them")
     parser.add_argument("--starts", type=int, default=3, help="times each broker is started for its start time")
     parser.add_argument("--json", type=Path, help="write everything that was measured to this file")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     for name, allowed in (("loads", set(LOADS)), ("brokers", {"glassmq", "real"})):
         unknown = sorted(set(getattr(options, name).split(",")) - allowed)
         if unknown:
@@ -223,9 +227,17 @@ def choose_starters(wanted: list[str]) -> tuple[list[Callable[[Path], Cluster]],
     return starters, reasons
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
+    """Both parts with what they usually measure; with options only the part that they belong to."""
+    if arguments[:1] == ["spark"]:
+        return spark_run.main(arguments[1:])
+    code = measure_brokers(arguments)
+    return code if arguments else code or spark_run.main([])
+
+
+def measure_brokers(arguments: list[str]) -> int:
     """Measure, print the tables, write the JSON file."""
-    options = parse_arguments()
+    options = parse_arguments(arguments)
     loads = [LOADS[name] for name in options.loads.split(",")]
     program, notes = best_load_program()
     starters, missing = choose_starters(options.brokers.split(","))
@@ -265,4 +277,4 @@ def _folder(path: Path) -> Path:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

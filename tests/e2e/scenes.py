@@ -18,6 +18,7 @@ from typing import Any
 from app.access_gate import AccessRules
 from app.page_listener import PageListener
 from app.page_socket import bind_page_socket
+from app.pipeline.host import PipelineSettings
 from app.record_view import record_summary
 from app.web import PageServer, WebSettings, create_app
 from engine.protocol.message import MessageExt
@@ -385,10 +386,13 @@ class LivingScene(Scene):
         return super().state()
 
 
-def serve_scene(scene: Scene, port: int = 0) -> tuple[PageListener, PageServer]:
+def serve_scene(
+    scene: Scene, port: int = 0, pipeline: PipelineSettings | None = None
+) -> tuple[PageListener, PageServer]:
     """A page server over ``scene`` on ``port`` of loopback (0: any); the caller serves and shuts it down."""
     listening = bind_page_socket("127.0.0.1", port)
-    server = create_app(scene, WebSettings(access=AccessRules(port=listening.getsockname()[1])))
+    settings = WebSettings(access=AccessRules(port=listening.getsockname()[1]), pipeline=pipeline)
+    server = create_app(scene, settings)
     return PageListener(listening, server.app), server
 
 

@@ -22,7 +22,7 @@ ALLOWED_IMPORTS: dict[str, frozenset[str] | None] = {
     "bank": frozenset({"protocol", "runtime", "client"}),
     "xa": frozenset({"protocol", "runtime", "remoting", "bank"}),
     "idempotence": frozenset({"protocol", "client"}),
-    "pipeline": frozenset({"protocol", "client"}),
+    "pipeline": frozenset({"protocol", "runtime", "acl", "client", "lab"}),
     "lab": None,
 }
 

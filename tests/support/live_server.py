@@ -85,6 +85,14 @@ class LiveServer:
         async with DefaultMQProducer(None, group, self.name_servers) as producer:
             return [await producer.send(message) for message in messages]
 
+    def create_topic(self, topic, queues=4):
+        """Create a topic, as a producer's program may."""
+        asyncio.run(self._create_topic(topic, queues))
+
+    async def _create_topic(self, topic, queues):
+        async with DefaultMQProducer(None, "test_producer", self.name_servers) as producer:
+            await producer.create_topic(topic, queues)
+
     def lock(self, group, topic, queue_id, client_id):
         """Lock one queue for a client, as an orderly consumer would."""
         broker = self.host._broker

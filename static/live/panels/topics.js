@@ -3,16 +3,17 @@
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useComputed } from "@preact/signals";
-import { compact, count } from "../../common/format.js";
+import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
-import { axisTicks, LINEAR, LOGARITHMIC } from "../lane_scale.js";
-import { depth, laneHeight, laneWidth, remPx, xOf } from "../lane_axis.js";
+import { LINEAR, LOGARITHMIC } from "../lane_scale.js";
+import { laneHeight, laneWidth } from "../lane_axis.js";
 import {
   groupOf, groupTopics, highlighted, laneScale, loaded, openTopics, queueCounts, showSystemTopics, state,
   systemTopics, topicFilter, userTopics,
 } from "../view.js";
 import { LaneRow, MOST_CHIPS, TopicLags } from "./lane.js";
-import { Command, Empty, GlassmqCommand, GroupMark, TopicMark } from "./marks.js";
+import { AxisTicks } from "./lane_ticks.js";
+import { Command, Empty, GlassmqCommand, GroupMark, SparkMark, TopicMark } from "./marks.js";
 
 /** Sections start open while the topics have no more queues than this in all; then they start as one summed lane. */
 const MOST_OPEN_LANES = 48;
@@ -40,7 +41,7 @@ export function Topics() {
       <span></span><span class="number">${t("live.lane.min")}</span>
       <span ref=${axis} class="lane-axis-scale"><${AxisTicks} /></span>
       <span class="number">${t("live.lane.max")}</span><span>${t("live.lane.lag")}</span>
-      <span class="lane-legend"><i class="lane-legend-unread"></i>${t("live.lane.legend_unread")}<i class="lane-legend-read"></i>${t("live.lane.legend_read")}</span>
+      <span class="lane-legend"><i class="lane-legend-unread"></i>${t("live.lane.legend_unread")}<i class="lane-legend-read"></i>${t("live.lane.legend_read")}<${SparkLegend} /></span>
     </div>
     <div class="topics-scroll" ref=${scroller} tabindex="0" role="group" aria-label=${t("live.topics.title")}>
       ${nothing && html`<${NoTopics} />`}
@@ -72,30 +73,10 @@ function TopicTools() {
   </div>`;
 }
 
-function AxisTicks() {
-  const rem = remPx.value;
-  const ticks = readableTicks(axisTicks(depth.value, laneScale.value), LABEL_REM * rem);
-  return html`<svg width=${laneWidth.value} height=${2.5 * rem} class="axis-drawing">
-    <text x="0" y=${0.9 * rem} class="axis-title">${t("live.lane.axis")}</text>
-    ${ticks.map((tick) => html`<text x=${tick === depth.value ? 0 : xOf(tick)} y=${2.15 * rem}
-      text-anchor=${tick === depth.value ? "start" : "middle"}>${compact(tick)}</text>`)}
-    <text x=${laneWidth.value} y=${2.15 * rem} text-anchor="end">${t("live.lane.caught_up")}</text>
-  </svg>`;
-}
-
-/** Room that a label of the axis needs, in rem. */
-const LABEL_REM = 0.9;
-
-/** The newest end always, then whatever has room beside the label before it. */
-function readableTicks(ticks, room) {
-  let limit = Infinity;
-  const widthOf = (tick) => room * (0.5 + 0.5 * compact(tick).length);
-  return ticks.filter((tick) => {
-    const x = tick === depth.value ? widthOf(tick) / 2 : xOf(tick);
-    if (x + widthOf(tick) / 2 > limit) return false;
-    limit = x - widthOf(tick) / 2;
-    return true;
-  });
+/** What the star means, while there is one. */
+function SparkLegend() {
+  const isThere = useComputed(() => Object.keys(state.value.spark?.jobs ?? {}).length > 0);
+  return isThere.value ? html`<${SparkMark} size=${1.2} />${t("live.lane.legend_spark")}` : null;
 }
 
 function NoTopics() {

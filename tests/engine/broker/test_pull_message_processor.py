@@ -73,6 +73,20 @@ def test_an_unknown_topic_is_17_and_a_queue_that_is_not_there_is_1():
             assert str(queue_id) in (reply.remark or "")
 
 
+@pytest.mark.parametrize(
+    ("max_msg_bytes", "given"), [(None, 32), (1, 1), (1_000_000, 100), (2**31 - 1, 100), (0, 1), (-5, 1)]
+)
+def test_a_pull_that_says_how_many_bytes_it_takes_gets_so_many(max_msg_bytes, given):
+    with broker_lab() as lab:
+        client = lab.client()
+        for _ in range(100):
+            client.send()
+        request = client.pull_request(max_messages=5_000)
+        if max_msg_bytes is not None:
+            request.ext_fields["maxMsgBytes"] = str(max_msg_bytes)
+        assert offsets(client.exchange(request))[0] == given
+
+
 def test_a_group_is_created_by_pulling_unless_that_is_forbidden():
     with broker_lab() as lab:
         client = lab.client()

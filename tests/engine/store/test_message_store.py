@@ -269,6 +269,23 @@ def test_get_stops_at_the_transfer_limits_but_always_gives_one_message():
     assert get(world, count=1).message_count == 1
 
 
+def test_a_bulk_read_has_limits_of_its_own(monkeypatch):
+    world = StoreWorld(small_config(access_message_in_memory_max_bytes=500))
+    world.start()
+    for _ in range(60):
+        world.put(b"x" * 100)
+
+    def bulk(max_bytes, count=100):
+        return world.store.get_message("G", "T", 0, 0, count, None, max_bytes).message_count
+
+    one = world.store.get_message("G", "T", 0, 0, 1).size_bytes
+    assert (bulk(100 * one), bulk(100 * one, count=40), bulk(3 * one + 1)) == (60, 40, 3)
+    monkeypatch.setattr("engine.store.message_reader.BULK_MAX_BYTES", 5 * one)
+    assert bulk(100 * one) == 5
+    monkeypatch.setattr("engine.store.message_reader.BULK_MAX_MESSAGES", 4)
+    assert bulk(100 * one) == 4
+
+
 def test_messages_far_behind_the_end_count_as_on_disk_and_come_in_smaller_portions():
     world = StoreWorld(small_config(access_message_in_memory_max_bytes=1_500, max_transfer_count_on_message_in_disk=2))
     world.start()

@@ -1,0 +1,165 @@
+"""``glassmq pipeline``: runs jobs of the data pipeline on Spark.
+
+The commands and their options come from what the jobs tell about themselves, which needs no Spark: help is quick.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from app.cluster_access import cluster_access
+from app.commands.tool import name_server_option
+from engine.pipeline.jobs.description import JobDescription, JobParameter, ParameterKind
+from engine.pipeline.jobs.registry import JOB_NAMES, describe
+
+#: What the page's jobs give way to everything else by, as nice(1).
+_NICENESS_MAX = 19
+_CONF = re.compile(r"(spark\.[\w.-]+)=(.*)", re.DOTALL)
+_LIST_HINT = "`glassmq pipeline NAME --help` tells what a job takes."
+
+
+class JobCommands(click.Group):
+    """One command for each job, and ``list``."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """``list``, then the jobs in their order."""
+        return ["list", *JOB_NAMES]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command that runs the job of that name."""
+        if cmd_name == "list":
+            return list_jobs
+        return make_command(describe(cmd_name)) if cmd_name in JOB_NAMES else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click's, but an unknown job is answered with the known ones."""
+        if args and not args[0].startswith("-") and args[0] not in ("list", *JOB_NAMES):
+            raise click.UsageError(f"there is no job {args[0]!r}; there are {', '.join(JOB_NAMES)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group("pipeline", cls=JobCommands, context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """Run a job on Spark over a cluster's messages: this machine's (local[2]) or a Spark cluster's.
+
+    Needs PySpark (pip install 'glassmq[spark]') and Java 17 or newer.
+
+    \b
+    Examples:
+      glassmq pipeline list
+      glassmq pipeline traffic --topics orders
+      glassmq pipeline delivery-audit --topic orders --follow --master 'local[4]'
+      glassmq pipeline traffic --topics orders --json > events.jsonl
+    """
+
+
+@click.command("list")
+def list_jobs() -> None:
+    """List the jobs with what each answers."""
+    for name in JOB_NAMES:
+        description = describe(name)
+        click.echo(f"{name}: {description.title['en']}")
+        click.echo(click.wrap_text(description.about["en"], 100, "    ", "    "))
+    click.echo(_LIST_HINT)
+
+
+def make_command(description: JobDescription) -> click.Command:
+    """The command that runs the job."""
+
+    @click.option(
+        "--master", default="local[2]", show_default=True, help="Where Spark runs: local[N], spark://..., yarn."
+    )
+    @click.option("--json", "as_json", is_flag=True, help="Print what the job tells as lines of JSON.")
+    @click.option("--conf", multiple=True, metavar="KEY=VALUE", callback=_read_conf, help="A setting of Spark.")
+    @click.option(
+        "--log-file", type=click.Path(dir_okay=False, path_type=Path), help="Keep there what Spark says on its way."
+    )
+    @click.option("--work-folder", type=click.Path(file_okay=False, path_type=Path), hidden=True)
+    @click.option("--niceness", type=click.IntRange(0, _NICENESS_MAX), default=0, hidden=True)
+    @click.option("--ends-with-stdin", is_flag=True, hidden=True)
+    @click.option("--tls-any-host", is_flag=True, hidden=True)
+    @name_server_option
+    def run(
+        master: str,
+        as_json: bool,
+        conf: dict[str, str],
+        log_file: Path | None,
+        work_folder: Path | None,
+        niceness: int,
+        ends_with_stdin: bool,
+        tls_any_host: bool,
+        name_servers: tuple[str, ...],
+        **arguments: str | None,
+    ) -> None:
+        from app.pipeline.cluster_options import cluster_options
+        from app.pipeline.job_process import JobProcess
+
+        given = {name: value for name, value in arguments.items() if value is not None}
+        _check(description, given)
+        cluster = cluster_options(name_servers, cluster_access())
+        if tls_any_host:
+            cluster["tlsCheckHost"] = "false"
+        _forget_keys()
+        process = JobProcess(description, given, log_file, as_json=as_json)
+        process.give_way(niceness)
+        process.listen_to_signals(ends_with_stdin=ends_with_stdin)
+        process.run(master, cluster, conf, work_folder)
+
+    for parameter in reversed(description.parameters):
+        run = _option(parameter)(run)
+    run.__doc__ = description.about["en"]
+    help_text = click.wrap_text(description.about["en"], 78)
+    return click.command(description.name, help=help_text, short_help=description.title["en"])(run)
+
+
+def _option(parameter: JobParameter) -> Callable[[Any], Any]:
+    """``--name-with-dashes``; its value is checked by :mod:`engine.pipeline.jobs.arguments`, all together."""
+    dashed = parameter.name.replace("_", "-")
+    help_text = parameter.help["en"]
+    if parameter.kind is ParameterKind.SWITCH:
+        default = "on" if parameter.default else "off"
+        return click.option(
+            f"--{dashed}/--no-{dashed}", parameter.name, default=None, help=f"{help_text}  [default: {default}]"
+        )
+    if parameter.choices:
+        help_text += f" One of {', '.join(parameter.choices)}."
+    if parameter.required:
+        help_text += "  [required]"
+    elif parameter.default is not None:
+        unit = " ms" if parameter.kind is ParameterKind.DURATION else ""
+        help_text += f"  [default: {parameter.default}{unit}]"
+    return click.option(f"--{dashed}", parameter.name, metavar=parameter.kind.value.upper(), help=help_text)
+
+
+def _check(description: JobDescription, given: dict[str, Any]) -> None:
+    from engine.pipeline.jobs.arguments import ArgumentRefused, read_arguments
+
+    try:
+        read_arguments(description, given)
+    except ArgumentRefused as refusal:
+        option = f"--{refusal.parameter.replace('_', '-')}"
+        raise click.BadParameter(refusal.text["en"], param_hint=option) from None
+
+
+def _read_conf(_ctx: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    settings = {}
+    for text in texts:
+        found = _CONF.fullmatch(text)
+        if found is None:
+            raise click.BadParameter(f"{text!r} is no setting; write spark.name=value")
+        settings[found[1]] = found[2]
+    return settings
+
+
+def _forget_keys() -> None:
+    """The processes that Spark starts get the environment of this one, and none of them needs to read keys there."""
+    for name in ("GLASSMQ_ACCESS_KEY", "GLASSMQ_SECRET_KEY"):
+        os.environ.pop(name, None)

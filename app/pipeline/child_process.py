@@ -1,0 +1,165 @@
+"""A child process with everything that it starts: its lines, within bounds, and its end, of which nothing is left.
+
+The child leads a session of its own. Java, which it starts, stays in its process group; Spark's Python workers make one
+of their own, but they stay in the session: so the session is what is looked through in the end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from app.event_budget import EventBudget
+
+log = logging.getLogger("glassmq.pipeline")
+
+#: Bytes of one line; longer ones are thrown away while they come in.
+LINE_MAX = 2 * 1024 * 1024
+#: Lines that are read per second, in the long run and in one burst. The child waits meanwhile.
+LINES_PER_SECOND = 200
+LINE_BURST = 1_000
+#: From the wish to stop to the last resort. All of a stop takes less than 5 s.
+STOP_PATIENCE_S = 3.4
+#: How long what the child started may outlive it, and how long a child may live on without its standard output.
+LEFTOVERS_S = 0.8
+_SILENT_END_S = 5.0
+_CHUNK = 64 * 1024
+
+
+class ChildProcess:
+    """Runs from the moment it is made. ``on_line`` gets each line, ``on_end`` the exit code when nothing is left of it;
+    both in a thread of its own.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        on_line: Callable[[bytes], None],
+        on_end: Callable[[int], None],
+    ) -> None:
+        self._on_line = on_line
+        self._on_end = on_end
+        self._stopping = threading.Event()
+        self._gone = threading.Event()
+        # Nobody writes to its standard input: it ends when this process does.
+        self._process = subprocess.Popen(
+            list(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=dict(environment),
+            start_new_session=True,
+            bufsize=0,
+        )
+        self._thread = threading.Thread(target=self._follow, name="pipeline job", daemon=True)
+        self._thread.start()
+
+    @property
+    def pid(self) -> int:
+        """Process and session id."""
+        return self._process.pid
+
+    def stop(self) -> None:
+        """Ask it to end; a few seconds later nobody asks any more. Returns at once."""
+        if self._stopping.is_set() or self._gone.is_set():
+            return
+        self._stopping.set()
+        self._signal(signal.SIGTERM)
+        threading.Thread(target=self._kill_late, name="pipeline stop", daemon=True).start()
+
+    def wait(self, limit_s: float) -> bool:
+        """Whether nothing is left of it, now or within so many seconds."""
+        return self._gone.wait(limit_s)
+
+    def _kill_late(self) -> None:
+        if not self._gone.wait(STOP_PATIENCE_S):
+            kill_session(self.pid)
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(number)
+
+    def _follow(self) -> None:
+        assert self._process.stdout is not None and self._process.stdin is not None
+        try:
+            budget = EventBudget(LINES_PER_SECOND, LINE_BURST, time.monotonic())
+            for line in bounded_lines(self._process.stdout.fileno()):
+                while not budget.take(time.monotonic()) and not self._stopping.is_set():
+                    self._stopping.wait(1 / LINES_PER_SECOND)
+                self._on_line(line)
+        except Exception:
+            log.exception("what a job told could not be read")
+        self._await_end()
+        self._sweep()
+        code = self._process.wait()
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._gone.set()
+        self._on_end(code)
+
+    def _await_end(self) -> None:
+        """Wait for the end without collecting it: as long as nobody does, nobody else can get its process id."""
+        ends_at = time.monotonic() + _SILENT_END_S
+        while time.monotonic() < ends_at:
+            if os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None:
+                return
+            time.sleep(0.02)
+        kill_session(self.pid)
+
+    def _sweep(self) -> None:
+        """Java goes by itself when its Python is gone; what does not is killed, at once where time is short."""
+        ends_at = time.monotonic() + (0.0 if self._stopping.is_set() else LEFTOVERS_S)
+        while session_members(self.pid) and time.monotonic() < ends_at:
+            time.sleep(0.05)
+        kill_session(self.pid)
+
+
+def bounded_lines(descriptor: int) -> Iterator[bytes]:
+    """The lines that come out of ``descriptor``, without their ends; those over :data:`LINE_MAX` are left out."""
+    rest = bytearray()
+    is_skipping = False
+    while chunk := os.read(descriptor, _CHUNK):
+        rest += chunk
+        *lines, last = rest.split(b"\n") if b"\n" in chunk else (rest,)
+        for line in lines:
+            if not is_skipping and len(line) <= LINE_MAX:
+                yield bytes(line)
+            is_skipping = False
+        rest = bytearray(last)
+        if len(rest) > LINE_MAX:
+            is_skipping = True
+            rest.clear()
+    if rest and not is_skipping:
+        yield bytes(rest)
+
+
+def session_members(session: int) -> list[int]:
+    """Living processes of that session, where the system tells (Linux)."""
+    members = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            text = entry.read_text(errors="replace")
+        except OSError:  # it is gone
+            continue
+        # "pid (name) state parent group session ...", and the name may hold anything.
+        state, _, _, of_session = text.rpartition(")")[2].split()[:4]
+        if int(of_session) == session and state not in "ZX":
+            members.append(int(entry.parent.name))
+    return members
+
+
+def kill_session(session: int) -> None:
+    """Kill the process group and whatever else is in the session."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(session, signal.SIGKILL)
+    for process_id in session_members(session):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(process_id, signal.SIGKILL)

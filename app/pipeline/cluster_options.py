@@ -1,0 +1,22 @@
+"""Which cluster a job reads, and who asks: the options of ``format("rocketmq")`` that say so."""
+
+from __future__ import annotations
+
+from app.cluster_access import ClusterAccess
+
+
+def cluster_options(name_servers: tuple[str, ...], access: ClusterAccess) -> dict[str, str]:
+    """The options; only those that are needed."""
+    options = {"nameServer": ";".join(name_servers)}
+    if access.access_key is not None:
+        options["accessKey"] = access.access_key
+    if access.secret_key is not None:
+        options["secretKey"] = access.secret_key
+    if (tls := access.tls) is not None:
+        options["useTls"] = "true"
+        options["tlsVerify"] = str(tls.verify).lower()
+        options["tlsCheckHost"] = str(tls.check_host).lower()
+        for name, path in (("tlsCa", tls.ca), ("tlsCertificate", tls.certificate), ("tlsKey", tls.key)):
+            if path is not None:
+                options[name] = str(path)
+    return options

@@ -1,0 +1,304 @@
+"""The runs of jobs that pages have asked for: each in a process of its own, a few at a time, a few remembered.
+
+Spark starts with the first run and ends with it; without runs there is nothing. Every run gives way to the broker: its
+processes are nice, and Java's memory has a bound.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import logging
+import os
+import secrets
+import shutil
+import sys
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.json_types import JsonObject
+from app.pipeline.child_process import ChildProcess
+from app.pipeline.run_phase import RunPhase
+from app.pipeline.run_record import RunRecord
+from engine.pipeline.jobs.arguments import Argument, read_arguments
+from engine.pipeline.jobs.registry import describe
+
+log = logging.getLogger("glassmq.pipeline")
+
+#: Runs at a time: each has a Java process.
+RUNNING_MAX = 2
+#: Runs that are remembered, and those of them that ended last and are shown whole without being asked for.
+KEPT_MAX = 16
+WHOLE_MAX = 3
+#: As nice(1): where both want the same core the broker gets nine tenths of it.
+NICENESS = 10
+#: Of a run's Java; Python's workers come on top of it.
+JAVA_MEMORY = "1g"
+#: A stop takes less than 5 s; so does the end of the server.
+CLOSE_LIMIT_S = 5.0
+#: Logs of former servers that stay.
+_LOGS_KEPT = 20
+#: What a run needs besides this project.
+_PACKAGES = ("pyspark", "pyarrow", "numpy", "pandas")
+
+_COMMAND = (sys.executable, "-m", "app.command_line", "pipeline")
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+class PackageMissing(Exception):
+    """What runs need is not installed."""
+
+
+class TooManyRuns(Exception):
+    """One more would be too many."""
+
+
+class UnknownRun(Exception):
+    """There is no run of that id, or none any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineSettings:
+    """Which cluster the runs read, and how they are started.
+
+    :ivar folder: for logs, Spark's temporary files and what jobs write: ``<data>/pipeline``.
+    :ivar name_server: ``host:port``.
+    :ivar connection_options: options of ``glassmq pipeline`` that say how connections are encrypted.
+    :ivar asks_for_keys: whether the broker wants to know who asks.
+    :ivar command: what is run, up to the name of the job.
+    :ivar niceness: see :data:`NICENESS`.
+    """
+
+    folder: Path
+    name_server: str
+    master: str = "local[2]"
+    connection_options: tuple[str, ...] = ()
+    asks_for_keys: bool = False
+    command: tuple[str, ...] = _COMMAND
+    niceness: int = NICENESS
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Who asks, where the broker wants to know."""
+
+    access_key: str
+    secret_key: str = field(repr=False)
+
+
+class PipelineHost:
+    """Used by web threads. ``clock_ms``: milliseconds since 1970."""
+
+    def __init__(
+        self, settings: PipelineSettings, clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
+    ) -> None:
+        self.settings = settings
+        self._clock_ms = clock_ms
+        self._lock = threading.Lock()
+        self._runs: OrderedDict[str, _Run] = OrderedDict()
+        self._is_closed = False
+        shutil.rmtree(self._work_folder, ignore_errors=True)  # of a server that was killed
+        _delete_old_logs(self._log_folder)
+
+    @property
+    def _work_folder(self) -> Path:
+        return self.settings.folder / "work"
+
+    @property
+    def _log_folder(self) -> Path:
+        return self.settings.folder / "logs"
+
+    # ------------------------------------------------------------------------------------------------ start and stop
+
+    def start(self, job: str, arguments: Mapping[str, object], keys: Keys | None = None) -> str:
+        """Begin a run; its id. Folders among the arguments are taken as they are.
+
+        Raises :class:`PackageMissing`, :class:`TooManyRuns`, ``UnknownJob``, ``ArgumentRefused``.
+        """
+        description = describe(job)
+        checked = read_arguments(description, arguments)
+        if missing := missing_package():
+            raise PackageMissing(missing)
+        run_id = secrets.token_hex(6)
+        record = RunRecord(run_id, description, checked, self.settings.master, self._clock_ms())
+        log_file = self._log_folder / f"{job}-{run_id}.log"
+        record.log_file = str(log_file)
+        work_folder = self._work_folder / run_id
+        work_folder.mkdir(parents=True, exist_ok=True)
+        command = [*self._command(job, checked), f"--log-file={log_file}", f"--work-folder={work_folder}"]
+        run = _Run(record, work_folder)
+        with self._lock:
+            if self._is_closed or sum(not one.record.phase.is_over for one in self._runs.values()) >= RUNNING_MAX:
+                shutil.rmtree(work_folder, ignore_errors=True)
+                raise TooManyRuns
+            # What it tells waits for the lock.
+            run.child = ChildProcess(
+                command, _environment(keys), lambda line: self._hear(run, line), lambda code: self._end(run, code)
+            )
+            self._runs[run_id] = run
+            self._forget_old()
+        return run_id
+
+    def _command(self, job: str, arguments: Mapping[str, Argument]) -> list[str]:
+        options = [
+            *(
+                "--json",
+                "--ends-with-stdin",
+                f"--niceness={self.settings.niceness}",
+                f"--master={self.settings.master}",
+            ),
+            *(f"--conf=spark.driver.memory={JAVA_MEMORY}", f"--name-server={self.settings.name_server}"),
+            *self.settings.connection_options,
+        ]
+        for name, value in arguments.items():
+            dashed = name.replace("_", "-")
+            if isinstance(value, bool):
+                options.append(f"--{dashed}" if value else f"--no-{dashed}")
+            elif value is not None:
+                options.append(f"--{dashed}={value}")
+        return [*self.settings.command, job, *options]
+
+    def stop(self, run_id: str) -> None:
+        """Ask a run to end; within 5 s nothing is left of it. A run that is over stays what it is.
+
+        Raises :class:`UnknownRun`.
+        """
+        with self._lock:
+            run = self._find(run_id)
+            if run.record.phase in (RunPhase.STARTING, RunPhase.RUNNING):
+                run.record.move(RunPhase.STOPPING, self._clock_ms())
+            child = run.child
+        if child is not None:
+            child.stop()
+
+    def close(self) -> None:
+        """Stop all runs and wait until they are gone."""
+        with self._lock:
+            self._is_closed = True
+            runs = list(self._runs.items())
+        for run_id, _ in runs:
+            self.stop(run_id)
+        ends_at = time.monotonic() + CLOSE_LIMIT_S
+        for _, run in runs:
+            if run.child is not None:
+                run.child.wait(max(0.0, ends_at - time.monotonic()))
+
+    # ---------------------------------------------------------------------------------------------- what runs tell
+
+    def state(self, run_id: str) -> JsonObject:
+        """All that a run has told. Raises :class:`UnknownRun`."""
+        with self._lock:
+            return self._find(run_id).record.whole()
+
+    def runs(self) -> list[JsonObject]:
+        """Every run, newest first; those that go on and the last few whole, the others in short."""
+        with self._lock:
+            newest = list(reversed(self._runs.values()))
+            over = [run for run in newest if run.record.phase.is_over]
+            in_short = {run.record.run_id for run in over[WHOLE_MAX:]}
+            return [run.record.summary() if run.record.run_id in in_short else run.record.whole() for run in newest]
+
+    def reached_offsets(self) -> list[tuple[str, str, JsonObject]]:
+        """(run id, job, topic -> "broker:queue id" -> next offset) of every run that goes on."""
+        with self._lock:
+            return [
+                (run.record.run_id, run.record.job, run.record.reached)
+                for run in self._runs.values()
+                if run.record.phase is RunPhase.RUNNING and run.record.reached
+            ]
+
+    def process_id(self, run_id: str) -> int | None:
+        """The process, and the session, of a run. Raises :class:`UnknownRun`."""
+        with self._lock:
+            child = self._find(run_id).child
+            return None if child is None else child.pid
+
+    def _find(self, run_id: str) -> _Run:
+        run = self._runs.get(run_id)
+        if run is None:
+            raise UnknownRun
+        return run
+
+    def _hear(self, run: _Run, line: bytes) -> None:
+        event = _parse(line)
+        with self._lock:
+            record = run.record
+            if event is None:
+                record.dropped += 1
+                return
+            match event.get("event"):
+                case "starting":
+                    pass
+                case "running":
+                    if record.phase is RunPhase.STARTING:
+                        record.move(RunPhase.RUNNING, self._clock_ms())
+                case "ended" | "stopped" as word:
+                    run.last_word = RunPhase(word)
+                case "failed":
+                    run.last_word = RunPhase.FAILED
+                    record.error = str(event.get("error"))[:2_000]
+                case _:
+                    record.apply(event)
+
+    def _end(self, run: _Run, code: int) -> None:
+        shutil.rmtree(run.work_folder, ignore_errors=True)
+        with self._lock:
+            record = run.record
+            last = run.last_word
+            if record.phase is RunPhase.STOPPING and last is not RunPhase.ENDED:
+                last, record.error = RunPhase.STOPPED, None
+            elif last is None:
+                last = RunPhase.FAILED
+                how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+                record.error = f"the job's process {how} without a word"
+            record.move(last, self._clock_ms())
+        log.info("the job %s of the pipeline %s", record.job, record.phase.value)
+
+    def _forget_old(self) -> None:
+        while len(self._runs) > KEPT_MAX:
+            oldest = next(run_id for run_id, run in self._runs.items() if run.record.phase.is_over)
+            log_file = self._runs.pop(oldest).record.log_file
+            if log_file is not None:
+                Path(log_file).unlink(missing_ok=True)
+
+
+@dataclass(slots=True)
+class _Run:
+    record: RunRecord
+    work_folder: Path
+    child: ChildProcess | None = None
+    #: What the job itself said at last; it counts when its process is gone.
+    last_word: RunPhase | None = None
+
+
+def missing_package() -> str | None:
+    """The first of the packages that runs need and that is not installed."""
+    return next((name for name in _PACKAGES if importlib.util.find_spec(name) is None), None)
+
+
+def _environment(keys: Keys | None) -> dict[str, str]:
+    """Of a run's process. Keys travel in it: command lines are seen by all users of a machine."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GLASSMQ_")}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))
+    if keys is not None:
+        environment |= {"GLASSMQ_ACCESS_KEY": keys.access_key, "GLASSMQ_SECRET_KEY": keys.secret_key}
+    return environment
+
+
+def _parse(line: bytes) -> JsonObject | None:
+    try:
+        # The standard library's NaN and infinities are no JSON; a page would choke on them.
+        event = json.loads(line, parse_constant=lambda _: None)
+    except (ValueError, RecursionError):
+        return None
+    return event if isinstance(event, dict) else None
+
+
+def _delete_old_logs(folder: Path) -> None:
+    logs = sorted(folder.glob("*.log"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for old in logs[_LOGS_KEPT:]:
+        old.unlink(missing_ok=True)

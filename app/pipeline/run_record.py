@@ -1,0 +1,240 @@
+"""What one run has told so far, within bounds.
+
+Events come from another process and are taken for what they are: data that may be wrong. What does not fit is left out
+and counted. Values are replaced, never changed, so that readers need no copies and the stream finds differences fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from app.json_types import JsonObject, JsonValue
+from app.pipeline.run_phase import RunPhase, follow
+from engine.pipeline.jobs.arguments import Argument
+from engine.pipeline.jobs.description import JobDescription
+from engine.pipeline.jobs.report import ROWS_MAX
+
+#: Points that are kept of one line of a plot, lines of one plot.
+POINTS_MAX = 400
+SERIES_MAX = 12
+#: Micro-batches and notes that are kept; kinds of progress.
+BATCHES_MAX = 240
+NOTES_MAX = 50
+UNITS_MAX = 8
+#: Queues whose offsets are kept.
+QUEUES_MAX = 1_024
+#: Characters of one text.
+TEXT_MAX = 1_000
+_NUMBER_MAX = 2**53
+
+#: The figures of a micro-batch that pages get.
+_BATCH_NUMBERS = ("batch", "rows", "input_rows_per_s", "processed_rows_per_s", "total_ms", "lag")
+
+
+class Unusable(Exception):
+    """An event says nothing that one could show."""
+
+
+class RunRecord:
+    """One run. Not thread-safe: the host's lock guards it.
+
+    :ivar dropped: events that were left out.
+    """
+
+    def __init__(
+        self, run_id: str, description: JobDescription, arguments: dict[str, Argument], master: str, now_ms: int
+    ) -> None:
+        self.run_id = run_id
+        self.job = description.name
+        self.phase = RunPhase.STARTING
+        self.dropped = 0
+        self.error: str | None = None
+        self.log_file: str | None = None
+        self._tables = {table.name: len(table.columns) for table in description.tables}
+        self._plots = frozenset(plot.name for plot in description.plots)
+        self._facts: JsonObject = {
+            "id": run_id,
+            "job": description.name,
+            "arguments": dict(arguments),
+            "master": master,
+            "started_ms": now_ms,
+        }
+        self._running_ms: int | None = None
+        self._ended_ms: int | None = None
+        self.reached: JsonObject = {}
+        self._latest: JsonObject = {}
+        self._progress: JsonObject = {}
+        self._shown_tables: JsonObject = {}
+        self._shown_plots: JsonObject = {}
+        self._batches: list[JsonValue] = []
+        self._batch_count = 0
+        self._row_count = 0
+        self._notes: list[JsonValue] = []
+
+    # ------------------------------------------------------------------------------------------------ what happens
+
+    def move(self, phase: RunPhase, now_ms: int) -> None:
+        """The run comes into another phase. Raises :class:`~app.pipeline.run_phase.IllegalPhase`."""
+        self.phase = follow(self.phase, phase)
+        if phase is RunPhase.RUNNING:
+            self._running_ms = now_ms
+        if phase.is_over:
+            self._ended_ms = now_ms
+
+    def apply(self, event: JsonObject) -> None:
+        """Take in one event of the job; what is unusable is counted."""
+        handler = _HANDLERS.get(str(event.get("event")))
+        try:
+            if handler is None:
+                raise Unusable("an event of no known kind")
+            handler(self, event)
+        except Unusable:
+            self.dropped += 1
+
+    def _on_progress(self, event: JsonObject) -> None:
+        done, total = _whole(event.get("done")), event.get("total")
+        unit = _short(event.get("unit"))
+        if unit not in self._progress and len(self._progress) >= UNITS_MAX:
+            raise Unusable("too many units")
+        self._progress = {
+            **self._progress,
+            unit: {"done": done, "total": None if total is None else _whole(total)},
+        }
+
+    def _on_table(self, event: JsonObject) -> None:
+        name, rows = event.get("name"), event.get("rows")
+        if name not in self._tables or not isinstance(rows, list):
+            raise Unusable("no such table")
+        width = self._tables[name]
+        kept: list[JsonValue] = [_row(row, width) for row in rows[:ROWS_MAX]]
+        left_out = _whole(event.get("left_out", 0)) + max(0, len(rows) - ROWS_MAX)
+        self._shown_tables = {**self._shown_tables, name: {"rows": kept, "left_out": left_out}}
+
+    def _on_point(self, event: JsonObject) -> None:
+        plot, series = event.get("plot"), _short(event.get("series"))
+        if plot not in self._plots:
+            raise Unusable("no such plot")
+        lines = self._shown_plots.get(plot, {})
+        if series not in lines and len(lines) >= SERIES_MAX:
+            raise Unusable("too many lines")
+        point: JsonValue = [_number(event.get("x")), _number(event.get("y"))]
+        points = [*lines.get(series, [])[1 - POINTS_MAX :], point]
+        self._shown_plots = {**self._shown_plots, plot: {**lines, series: points}}
+
+    def _on_offsets(self, event: JsonObject) -> None:
+        self.reached = _queue_offsets(event.get("reached"))
+        latest = event.get("latest")
+        if latest is not None:
+            self._latest = _queue_offsets(latest)
+
+    def _on_batch(self, event: JsonObject) -> None:
+        figures: JsonObject = {
+            name: None if event.get(name) is None else _number(event.get(name)) for name in _BATCH_NUMBERS
+        }
+        self._batch_count += 1
+        self._row_count += int(figures["rows"] or 0)
+        figures |= {
+            "n": self._batch_count,
+            "at": _short(event.get("at") or ""),
+            "query": event.get("query") and _short(event["query"]),
+        }
+        durations = event.get("durations_ms")
+        if isinstance(durations, dict):
+            figures["durations_ms"] = {_short(part): _number(ms) for part, ms in list(durations.items())[:16]}
+        self._batches = [*self._batches[1 - BATCHES_MAX :], figures]
+
+    def _on_note(self, event: JsonObject) -> None:
+        text = event.get("text")
+        if not isinstance(text, dict):
+            raise Unusable("a note without text")
+        note: JsonValue = {language: _short(text.get(language)) for language in ("en", "zh")}
+        self._notes = [*self._notes[1 - NOTES_MAX :], note]
+
+    # -------------------------------------------------------------------------------------------------- what is shown
+
+    def summary(self) -> JsonObject:
+        """What a list of runs shows."""
+        return {
+            **self._facts,
+            "phase": self.phase.value,
+            "running_ms": self._running_ms,
+            "ended_ms": self._ended_ms,
+            "error": self.error,
+            "log_file": self.log_file,
+            "batch_count": self._batch_count,
+            "row_count": self._row_count,
+            "is_whole": False,
+        }
+
+    def whole(self) -> JsonObject:
+        """Everything."""
+        return {
+            **self.summary(),
+            "is_whole": True,
+            "dropped": self.dropped,
+            "progress": self._progress,
+            "tables": self._shown_tables,
+            "plots": self._shown_plots,
+            "batches": self._batches,
+            "notes": self._notes,
+            "reached": self.reached,
+            "latest": self._latest,
+        }
+
+
+_HANDLERS: dict[str, Callable[[RunRecord, JsonObject], None]] = {
+    "progress": RunRecord._on_progress,
+    "table": RunRecord._on_table,
+    "point": RunRecord._on_point,
+    "offsets": RunRecord._on_offsets,
+    "batch": RunRecord._on_batch,
+    "note": RunRecord._on_note,
+}
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _NUMBER_MAX:
+        raise Unusable("no whole number")
+    return value
+
+
+def _number(value: object) -> float | int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -_NUMBER_MAX <= value <= _NUMBER_MAX:
+        raise Unusable("no number")
+    return value
+
+
+def _short(value: object) -> str:
+    if not isinstance(value, str):
+        raise Unusable("no text")
+    return value[:TEXT_MAX]
+
+
+def _row(row: Any, width: int) -> list[JsonValue]:
+    if not isinstance(row, list) or len(row) != width:
+        raise Unusable("a row of another width")
+    return [_cell(cell) for cell in row]
+
+
+def _cell(cell: object) -> JsonValue:
+    if isinstance(cell, str):
+        return cell[:TEXT_MAX]
+    if cell is None or isinstance(cell, bool | int | float):
+        return cell
+    raise Unusable("a cell that is no plain value")
+
+
+def _queue_offsets(value: object) -> JsonObject:
+    """topic -> "broker:queue id" -> offset."""
+    if not isinstance(value, dict):
+        raise Unusable("no offsets")
+    room = QUEUES_MAX
+    offsets: JsonObject = {}
+    for topic, queues in value.items():
+        if not isinstance(queues, dict):
+            raise Unusable("no queues")
+        kept = {_short(queue): _number(offset) for queue, offset in list(queues.items())[:room]}
+        room -= len(kept)
+        offsets[_short(topic)] = kept
+    return offsets

@@ -1,0 +1,107 @@
+"""What pages get of the pipeline: the jobs as they describe themselves, the runs, and Spark's marks on the lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app.json_types import JsonObject, JsonValue
+from app.pipeline.host import PipelineHost
+from app.stream import StreamSource
+from engine.pipeline.jobs.description import JobDescription
+
+#: The namespace of the stream of runs.
+NAMESPACE = "/pipeline"
+
+
+def description_json(description: JobDescription) -> JsonObject:
+    """A job for a page: what it answers, and what a form must ask for."""
+    return {
+        "name": description.name,
+        "title": dict(description.title),
+        "about": dict(description.about),
+        "runs_until_stopped": description.runs_until_stopped,
+        "parameters": [
+            {
+                "name": parameter.name,
+                "kind": parameter.kind.value,
+                "help": dict(parameter.help),
+                "default": parameter.default,
+                "required": parameter.required,
+                "minimum": parameter.minimum,
+                "maximum": parameter.maximum,
+                "choices": list(parameter.choices),
+            }
+            for parameter in description.parameters
+        ],
+        "tables": [
+            {
+                "name": table.name,
+                "title": dict(table.title),
+                "bad_column": table.bad_column,
+                "columns": [
+                    {"name": column.name, "kind": column.kind.value, "title": dict(column.title)}
+                    for column in table.columns
+                ],
+            }
+            for table in description.tables
+        ],
+        "plots": [
+            {
+                "name": plot.name,
+                "title": dict(plot.title),
+                "unit": plot.unit,
+                "x_title": None if plot.x_title is None else dict(plot.x_title),
+            }
+            for plot in description.plots
+        ],
+    }
+
+
+class RunsSource:
+    """The stream of runs: ``{"runs": {id: run}, "order": [id, newest first]}``."""
+
+    def __init__(self, host: PipelineHost) -> None:
+        self._host = host
+
+    def state(self) -> JsonObject:
+        """See :class:`app.stream.StreamSource`."""
+        runs = self._host.runs()
+        order: list[JsonValue] = [run["id"] for run in runs]
+        return {"runs": {run["id"]: run for run in runs}, "order": order}
+
+    def history(self) -> JsonObject:
+        """There is none: a run brings its own."""
+        return {}
+
+
+class WithSparkOffsets:
+    """The live state, and under ``spark`` how far running jobs have read the broker's queues.
+
+    ``{"jobs": {run id: job}, "offsets": {topic: {queue id: {run id: next offset}}}}``
+    """
+
+    def __init__(self, source: StreamSource, reached_offsets: Callable[[], list[tuple[str, str, JsonObject]]]) -> None:
+        """``reached_offsets``: :meth:`app.pipeline.host.PipelineHost.reached_offsets`."""
+        self._source = source
+        self._reached_offsets = reached_offsets
+
+    def state(self) -> JsonObject:
+        """See :class:`app.stream.StreamSource`."""
+        state = self._source.state()
+        return {**state, "spark": self._spark(str(state.get("cluster", {}).get("broker_name", "")))}
+
+    def history(self) -> JsonObject:
+        """See :class:`app.stream.StreamSource`."""
+        return self._source.history()
+
+    def _spark(self, broker_name: str) -> JsonObject:
+        jobs: JsonObject = {}
+        offsets: JsonObject = {}
+        for run_id, job, reached in self._reached_offsets():
+            jobs[run_id] = job
+            for topic, queues in reached.items():
+                for queue, offset in queues.items():
+                    broker, _, queue_id = queue.rpartition(":")
+                    if broker == broker_name:
+                        offsets.setdefault(topic, {}).setdefault(queue_id, {})[run_id] = offset
+        return {"jobs": jobs, "offsets": offsets}

@@ -1,0 +1,1 @@
+"""Jobs of the pipeline: what ``glassmq pipeline NAME`` and the page ``/pipeline`` start."""

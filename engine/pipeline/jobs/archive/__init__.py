@@ -1,0 +1,1 @@
+"""Exactly-once archive: topics as Parquet files by day, each business key once."""

@@ -1,0 +1,136 @@
+"""Puts micro-batches into the archive, each of them once and each business key once.
+
+Exactly once is made of three things, and none of them is Spark's state store. Spark plans a micro-batch before it runs
+it, so after a crash it brings the same offsets under the same batch id. The archive's commit holds that id beside the
+files, so a batch that was committed is left out when it comes again. And keys are compared with the archive itself, so
+even an archive whose checkpoint was lost takes nothing twice.
+
+(``dropDuplicatesWithinWatermark`` would be quicker, but it *drops* what is late: while a backlog is read, the queues
+are hours apart, and everything from the slower ones is older than the watermark.)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
+from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
+
+from engine.pipeline.errors import JobFailed
+from engine.pipeline.jobs.archive.deduplication import with_keys, with_kinds
+from engine.pipeline.jobs.archive.state import ArchiveState, place_in_archive, topic_and_day
+from engine.pipeline.jobs.committed_folder import Commit, CommitTaken, CommittedFolder, Stage
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+#: A batch is done again if another job archived into the same folder meanwhile; not for ever.
+TRIES_MAX = 10
+
+_KEY_SCHEMA = StructType(
+    [
+        StructField("topic", StringType()),
+        StructField("business_key", StringType()),
+        StructField("body_hash", LongType()),
+        StructField("store_timestamp", TimestampType()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveRules:
+    """:ivar key: what makes two messages one: ``keys``, ``unique_id`` or ``property:NAME``.
+    :ivar dedup_window_ms: a copy is found if the first was stored at most so long before it; 0: ever.
+    :ivar max_messages_per_file: a larger batch is divided.
+    """
+
+    key: str = "keys"
+    dedup_window_ms: int = 0
+    max_messages_per_file: int = 500_000
+
+
+class Archiver:
+    """What ``foreachBatch`` calls."""
+
+    def __init__(
+        self,
+        folder: CommittedFolder,
+        query_id: Callable[[], str],
+        rules: ArchiveRules,
+        archived: Callable[[ArchiveState], None],
+    ) -> None:
+        """:param query_id: names the query, the same after each restart from its checkpoint; asked in a batch.
+        :param archived: told of the new state after each batch.
+        """
+        self._folder = folder
+        self._query_id = query_id
+        self._rules = rules
+        self._archived = archived
+
+    def add_batch(self, batch: DataFrame, batch_id: int) -> None:
+        """Archive a micro-batch, unless it is archived."""
+        query_id = self._query_id()
+        for _ in range(TRIES_MAX):
+            base = self._folder.latest()
+            state = ArchiveState.from_json(base.state)
+            if state.has(query_id, batch_id):
+                break
+            stage = self._stage(batch, state)
+            state = state.after(query_id, batch_id, stage.files)
+            if self._is_committed(base, stage, state):
+                break
+        else:
+            raise JobFailed(f"{TRIES_MAX} times another job archived into the same folder meanwhile; run only one")
+        self._archived(state)
+
+    def _is_committed(self, base: Commit, stage: Stage, state: ArchiveState) -> bool:
+        try:
+            self._folder.commit(base, stage, state.to_json(), place_in_archive)
+        except CommitTaken:
+            return False
+        return True
+
+    def _stage(self, batch: DataFrame, state: ArchiveState) -> Stage:
+        # Read from the brokers once; keys and bodies are then both taken from this copy, which may go to disk.
+        messages = with_keys(batch, self._rules.key).persist()
+        try:
+            count, oldest_ms, topics = messages.agg(
+                F.count("*"), F.min(F.unix_millis("store_timestamp")), F.collect_set("topic")
+            ).collect()[0]
+            judged = with_kinds(messages, self._archived_keys(batch, state, topics, oldest_ms))
+            files = max(1, -(-count // self._rules.max_messages_per_file))
+            return self._folder.stage(
+                judged.coalesce(files), ("kind", "topic", "day"), self._rules.max_messages_per_file
+            )
+        finally:
+            messages.unpersist()
+
+    def _archived_keys(
+        self, batch: DataFrame, state: ArchiveState, topics: list[str], oldest_ms: int | None
+    ) -> DataFrame | None:
+        """The keys that copies in the batch may have: of its topics, and the days that the window reaches."""
+        window_ms = self._rules.dedup_window_ms
+        since_ms = max(0, oldest_ms - window_ms) if oldest_ms is not None and window_ms else 0
+        places = [
+            place
+            for place, (topic, day) in ((place, topic_and_day(place)) for place in state.days)
+            if topic in topics and day >= _day_of(since_ms) and state.days[place].messages
+        ]
+        if not places:
+            return None
+        reader = batch.sparkSession.read.schema(_KEY_SCHEMA).option("basePath", self._folder.files.root)
+        keys = reader.parquet(*(self._folder.files.uri(place) for place in places))
+        return keys.where(F.unix_millis("store_timestamp") >= since_ms) if since_ms else keys
+
+
+def _day_of(instant_ms: int) -> str:
+    return datetime.fromtimestamp(instant_ms / 1000, UTC).date().isoformat()
+
+
+def query_id_of(checkpoint_metadata: str) -> str:
+    """The id that Spark wrote into the file ``metadata`` of a checkpoint."""
+    return str(json.loads(checkpoint_metadata.strip())["id"])

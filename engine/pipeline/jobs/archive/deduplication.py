@@ -1,0 +1,66 @@
+"""Which messages of a batch are new, and which are copies of one that is in the batch or in the archive already.
+
+Only keys are shuffled and compared, never bodies; what the driver passes on to all executors is bounded by one batch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
+
+from engine.pipeline.jobs.archive.business_key import business_key
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+#: The kinds of a message: the first of its key, one with the same key and body, one with the same key but another body.
+KEPT, COPY, CHANGED = "kept", "copy", "changed"
+
+_PLACE = ("topic", "broker_name", "queue_id", "queue_offset")
+_KEY = ("topic", "business_key")
+
+
+def with_keys(messages: DataFrame, rule: str) -> DataFrame:
+    """Messages with what the archive adds: ``business_key``, ``body_hash`` and ``day`` (of store time, UTC)."""
+    return messages.withColumns(
+        {
+            "business_key": business_key(rule),
+            "body_hash": F.xxhash64("body"),
+            "day": F.to_date("store_timestamp"),
+        }
+    )
+
+
+def with_kinds(messages: DataFrame, archived: DataFrame | None) -> DataFrame:
+    """A batch with the column ``kind``.
+
+    :param messages: of :func:`with_keys`; read more than once, so it should be persisted.
+    :param archived: topic, business_key and body_hash of what is archived; None: nothing.
+
+    Of one key in one batch, what was stored first is kept.
+    """
+    keys = messages.select(*_PLACE, "business_key", "body_hash", "store_timestamp")
+    order = Window.partitionBy(*_KEY).orderBy("store_timestamp", "broker_name", "queue_id", "queue_offset")
+    ranked = keys.select(
+        *_PLACE,
+        "business_key",
+        "body_hash",
+        F.row_number().over(order).alias("rank"),
+        F.first("body_hash").over(order).alias("first_hash"),
+    )
+    if archived is None:
+        copies = ranked.where("rank > 1")
+    else:
+        # The archive is large, the batch is not: each executor gets the batch's keys and goes once through its files.
+        wanted = F.broadcast(keys.select(*_KEY).distinct())
+        known = (
+            archived.join(wanted, list(_KEY), "left_semi").groupBy(*_KEY).agg(F.min("body_hash").alias("known_hash"))
+        )
+        copies = ranked.join(F.broadcast(known), list(_KEY), "left").where("rank > 1 or known_hash is not null")
+        copies = copies.withColumn("first_hash", F.coalesce("known_hash", "first_hash"))
+    kind = F.when(F.col("body_hash") == F.col("first_hash"), COPY).otherwise(CHANGED)
+    verdicts = F.broadcast(copies.select(*_PLACE, kind.alias("kind")))
+    judged = messages.join(verdicts, list(_PLACE), "left")
+    return judged.withColumn("kind", F.coalesce("kind", F.lit(KEPT)))

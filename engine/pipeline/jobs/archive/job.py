@@ -1,0 +1,81 @@
+"""The archive job: a stream from the topics into a committed folder."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from typing import TYPE_CHECKING
+
+from engine.pipeline.jobs.archive.archiver import Archiver, ArchiveRules, query_id_of
+from engine.pipeline.jobs.archive.business_key import check_key_rule
+from engine.pipeline.jobs.archive.state import ArchiveState
+from engine.pipeline.jobs.committed_folder import CommittedFolder
+from engine.pipeline.jobs.job import JobRun
+from engine.pipeline.jobs.shared_files import SharedFiles
+
+if TYPE_CHECKING:
+    from engine.pipeline.jobs.report import JobReport
+
+#: In the archive, if no other place is wished for.
+CHECKPOINT_FOLDER = "_checkpoint"
+
+
+class ArchiveJob:
+    """``glassmq pipeline archive``."""
+
+    def run(self, run: JobRun) -> None:
+        """See :class:`~engine.pipeline.jobs.job.Job`."""
+        arguments = run.arguments
+        check_key_rule(arguments["key"])
+        files = SharedFiles(run.spark, arguments["folder"])
+        checkpoint = SharedFiles(run.spark, arguments["checkpoint_folder"] or files.uri(CHECKPOINT_FOLDER))
+        messages = run.read_stream(
+            subscribe=arguments["topics"],
+            startingOffsets=arguments["starting_offsets"],
+            maxOffsetsPerTrigger=str(arguments["max_messages_per_batch"]),
+        )
+        # Whoever has this checkpoint is the same writer in another life.
+        writer_name = hashlib.sha256(checkpoint.root.encode()).hexdigest()[:16]
+        folder = CommittedFolder(run.spark, arguments["folder"], writer_name)
+        progress = _Progress(run.report, ArchiveState.from_json(folder.latest().state))
+        archiver = Archiver(
+            folder,
+            lambda: query_id_of(checkpoint.read("metadata")),
+            ArchiveRules(arguments["key"], arguments["dedup_window_ms"], arguments["max_messages_per_file"]),
+            progress.archived,
+        )
+        writer = messages.writeStream.foreachBatch(archiver.add_batch).option("checkpointLocation", checkpoint.root)
+        if arguments["follow"]:
+            writer = writer.trigger(processingTime=f"{arguments['trigger_ms']} milliseconds")
+        else:
+            writer = writer.trigger(availableNow=True)
+        run.watch(writer.start())
+        if not progress.batches:
+            run.report.note({"en": "there was nothing new to archive", "zh": "没有需要归档的新消息"})
+
+
+class _Progress:
+    """Tells of each batch."""
+
+    def __init__(self, report: JobReport, state: ArchiveState) -> None:
+        self._report = report
+        self.batches = 0
+        self._last = (time.time(), state.total("messages"))
+        if state.days:
+            report.table("archive", state.table())
+
+    def archived(self, state: ArchiveState) -> None:
+        self.batches += 1
+        now = time.time()
+        messages, copies, changed = (state.total(name) for name in ("messages", "copies", "changed"))
+        self._report.progress(messages, None, "messages")
+        self._report.table("archive", state.table())
+        self._report.point("copies", "copies", now * 1000, copies)
+        self._report.point("copies", "changed", now * 1000, changed)
+        if now > self._last[0]:
+            rate = (messages - self._last[1]) / (now - self._last[0])
+            self._report.point("rate", "messages", now * 1000, round(rate, 1))
+        self._last = (now, messages)
+
+
+JOB = ArchiveJob()

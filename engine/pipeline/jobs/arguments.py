@@ -1,0 +1,215 @@
+"""Arguments of a job, as typed on a command line or sent by a page, checked against its parameters.
+
+Texts and JSON values are taken alike: ``"10s"`` and ``10000`` are the same duration, ``"true"`` and ``True`` the same
+switch. A name may be written with dashes or underscores.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from engine.pipeline.errors import WrongArgument
+from engine.pipeline.jobs.description import JobDescription, JobParameter, ParameterKind, Texts
+from engine.protocol.errors import ProtocolError
+from engine.protocol.names import validate_group, validate_topic
+
+#: Characters of one argument; a list of a few hundred topics fits.
+TEXT_MAX = 8_192
+#: Milliseconds in each unit that a duration may be written with.
+DURATION_UNITS_MS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+_DURATION = re.compile(rf"(\d{{1,15}})\s*({'|'.join(DURATION_UNITS_MS)})?")
+_SWITCH_WORDS = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "1": True,
+    "false": False,
+    "no": False,
+    "off": False,
+    "0": False,
+}
+
+#: What a job gets for one parameter: a text, a whole number (of milliseconds for a duration), a truth value.
+#: None: not said.
+Argument = str | int | bool | None
+
+
+class ArgumentRefused(WrongArgument):
+    """An argument cannot be used.
+
+    :ivar parameter: its name, in snake_case.
+    :ivar text: what is wrong with it and what is allowed, in both languages.
+    """
+
+    def __init__(self, parameter: str, text: Texts) -> None:
+        super().__init__(f"{parameter}: {text['en']}")
+        self.parameter = parameter
+        self.text = text
+
+
+def read_arguments(description: JobDescription, given: Mapping[str, object]) -> dict[str, Argument]:
+    """A checked value for every parameter of the job, defaults included. Raises :class:`ArgumentRefused`.
+
+    What is None or an empty text counts as not given. TOPICS come as one text, the names joined by commas.
+    """
+    parameters = {parameter.name: parameter for parameter in description.parameters}
+    named = {name.replace("-", "_"): value for name, value in given.items()}
+    for name in named:
+        if name not in parameters:
+            allowed = ", ".join(parameters) or "none"
+            raise ArgumentRefused(
+                name[:100],
+                {
+                    "en": f"{description.name} has no such parameter; it has {allowed}",
+                    "zh": f"{description.name} 没有这个参数；可用的参数：{allowed}",
+                },
+            )
+    return {name: _read_one(parameter, named.get(name)) for name, parameter in parameters.items()}
+
+
+def _read_one(parameter: JobParameter, value: object) -> Argument:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        if parameter.required and parameter.default is None:
+            raise ArgumentRefused(parameter.name, {"en": "it must be given", "zh": "必须填写"})
+        return parameter.default
+    return _READERS[parameter.kind](parameter, value)
+
+
+def _text(parameter: JobParameter, value: object) -> str:
+    # A list is what a page sends for several topics.
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        value = ",".join(value)
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise ArgumentRefused(parameter.name, {"en": "it is no text", "zh": "不是文本"})
+    text = str(value).strip()
+    if len(text) > TEXT_MAX or not text.isprintable():
+        raise ArgumentRefused(
+            parameter.name,
+            {
+                "en": f"allowed are up to {TEXT_MAX} characters on one line",
+                "zh": f"只允许单行文本，最多 {TEXT_MAX} 个字符",
+            },
+        )
+    return text
+
+
+def _topic(parameter: JobParameter, value: object) -> str:
+    return _name(parameter, _text(parameter, value), validate_topic)
+
+
+def _topics(parameter: JobParameter, value: object) -> str:
+    names = [name.strip() for name in _text(parameter, value).split(",")]
+    if not all(names):
+        raise ArgumentRefused(
+            parameter.name,
+            {"en": "a name is empty; allowed are names joined by commas", "zh": "有空的名称；多个名称以逗号分隔"},
+        )
+    return ",".join(dict.fromkeys(_name(parameter, name, validate_topic) for name in names))
+
+
+def _group(parameter: JobParameter, value: object) -> str:
+    return _name(parameter, _text(parameter, value), validate_group)
+
+
+def _name(parameter: JobParameter, name: str, validate: Callable[[str], None]) -> str:
+    try:
+        validate(name)
+    except ProtocolError as error:
+        shown = name if len(name) <= 60 else name[:60] + "..."
+        raise ArgumentRefused(
+            parameter.name, {"en": str(error), "zh": f"名称 {shown!r} 不合法：只允许字母、数字和 % | - _，且不能过长"}
+        ) from None
+    return name
+
+
+def _integer(parameter: JobParameter, value: object) -> int:
+    if isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d{1,18}\s*", value):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ArgumentRefused(
+            parameter.name,
+            {
+                "en": f"{_shown(value)} is no whole number; {_range_text(parameter)['en']}",
+                "zh": f"{_shown(value)} 不是整数；{_range_text(parameter)['zh']}",
+            },
+        )
+    return _in_range(parameter, value)
+
+
+def _duration(parameter: JobParameter, value: object) -> int:
+    if isinstance(value, str) and (found := _DURATION.fullmatch(value.strip())):
+        value = int(found[1]) * DURATION_UNITS_MS[found[2] or "ms"]
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ArgumentRefused(
+            parameter.name,
+            {
+                "en": f"{_shown(value)} is no length of time; allowed are 500ms, 10s, 5min, 2h, 1d, or milliseconds",
+                "zh": f"{_shown(value)} 不是时长；可写 500ms、10s、5min、2h、1d，或毫秒数",
+            },
+        )
+    return _in_range(parameter, value)
+
+
+def _in_range(parameter: JobParameter, value: int) -> int:
+    low, high = parameter.minimum, parameter.maximum
+    if (low is not None and value < low) or (high is not None and value > high):
+        allowed = _range_text(parameter)
+        raise ArgumentRefused(
+            parameter.name,
+            {"en": f"{value} is out of range; {allowed['en']}", "zh": f"{value} 超出范围；{allowed['zh']}"},
+        )
+    return value
+
+
+def _range_text(parameter: JobParameter) -> Texts:
+    unit_en, unit_zh = (" ms", " 毫秒") if parameter.kind is ParameterKind.DURATION else ("", "")
+    low, high = parameter.minimum, parameter.maximum
+    if low is not None and high is not None:
+        return {"en": f"allowed are {low} to {high}{unit_en}", "zh": f"允许 {low} 到 {high}{unit_zh}"}
+    if low is not None:
+        return {"en": f"allowed are {low}{unit_en} and more", "zh": f"允许 {low}{unit_zh} 及以上"}
+    if high is not None:
+        return {"en": f"allowed are at most {high}{unit_en}", "zh": f"最多 {high}{unit_zh}"}
+    return {"en": "allowed are whole numbers", "zh": "允许任意整数"}
+
+
+def _choice(parameter: JobParameter, value: object) -> str:
+    if not isinstance(value, str) or value.strip() not in parameter.choices:
+        choices = ", ".join(parameter.choices)
+        raise ArgumentRefused(
+            parameter.name,
+            {"en": f"{_shown(value)} is none of {choices}", "zh": f"{_shown(value)} 不在可选值之中：{choices}"},
+        )
+    return value.strip()
+
+
+def _switch(parameter: JobParameter, value: object) -> bool:
+    word = str(value).strip().lower() if isinstance(value, str | bool | int) else ""
+    if word not in _SWITCH_WORDS:
+        raise ArgumentRefused(
+            parameter.name,
+            {
+                "en": f"{_shown(value)} is no switch; allowed are true and false",
+                "zh": f"{_shown(value)} 不是开关值；允许 true 和 false",
+            },
+        )
+    return _SWITCH_WORDS[word]
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:60] + "..."
+
+
+_READERS: dict[ParameterKind, Callable[[JobParameter, object], Argument]] = {
+    ParameterKind.TOPIC: _topic,
+    ParameterKind.TOPICS: _topics,
+    ParameterKind.GROUP: _group,
+    ParameterKind.TEXT: _text,
+    ParameterKind.FOLDER: _text,
+    ParameterKind.INTEGER: _integer,
+    ParameterKind.DURATION: _duration,
+    ParameterKind.CHOICE: _choice,
+    ParameterKind.SWITCH: _switch,
+}

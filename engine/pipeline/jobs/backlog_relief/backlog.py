@@ -1,0 +1,70 @@
+"""How far a group is behind, and which part of its backlog is read ahead of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.pipeline.errors import JobFailed
+from engine.pipeline.jobs.backlog_relief.group_progress import read_progress
+from engine.pipeline.jobs.backlog_relief.relief_state import MovedRange
+from engine.pipeline.source.cluster import Cluster
+from engine.pipeline.source.queue_offsets import QueueKey
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """The group at one moment. Queues in which it has no progress are left out: nobody knows where it will begin.
+
+    :ivar progress: the group's next offset.
+    :ivar minima: the oldest offset that is left.
+    :ivar ends: the offset of the next message to come.
+    """
+
+    progress: Mapping[QueueKey, int]
+    minima: Mapping[QueueKey, int]
+    ends: Mapping[QueueKey, int]
+
+    @property
+    def lag(self) -> int:
+        """Messages that the group has before it, low ones included."""
+        return sum(max(0, self.ends[queue] - offset) for queue, offset in self.progress.items())
+
+    def moved_before(self, ranges: Mapping[QueueKey, MovedRange]) -> int:
+        """About how many of them are moved aside; exact until the group is inside of a range."""
+        total = 0.0
+        for queue, moved in ranges.items():
+            if queue in self.progress and moved.end > moved.start:
+                left = max(0, moved.end - max(moved.start, self.progress[queue]))
+                total += moved.in_range * left / (moved.end - moved.start)
+        return round(total)
+
+
+def look(cluster: Cluster, group: str, topics: tuple[str, ...]) -> Backlog:
+    """Ask the brokers. Raises :class:`JobFailed` when the group has no progress in any queue."""
+    queues = cluster.queues(topics)
+    progress = read_progress(cluster, group, queues)
+    if not progress:
+        raise JobFailed(f"group {group!r} has no progress in {', '.join(topics)}: it has never consumed there")
+    known = list(progress)
+    return Backlog(progress, cluster.min_offsets(known), cluster.max_offsets(known))
+
+
+def plan(
+    backlog: Backlog, ranges: Mapping[QueueKey, MovedRange], left_to_group: int, messages_max: int
+) -> dict[QueueKey, tuple[int, int]]:
+    """What to read next of each queue, ``[from, to)``; queues with nothing to read are left out.
+
+    A range goes on where it ended, as long as the group has not come so far. Otherwise a new one begins, some messages
+    ahead of the group: what it will have consumed by the time that it hears of the range is of no use in it.
+    """
+    planned: dict[QueueKey, tuple[int, int]] = {}
+    share = max(1, messages_max // max(1, len(backlog.progress)))
+    for queue, offset in backlog.progress.items():
+        moved = ranges.get(queue)
+        goes_on = moved is not None and moved.end > max(offset, moved.start)
+        start = moved.end if goes_on and moved else offset + left_to_group
+        start = max(start, backlog.minima[queue])
+        if start < backlog.ends[queue]:
+            planned[queue] = start, min(backlog.ends[queue], start + share)
+    return planned

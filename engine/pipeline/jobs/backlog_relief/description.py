@@ -1,0 +1,172 @@
+"""What the backlog relief tells about itself."""
+
+from __future__ import annotations
+
+from engine.pipeline.jobs.description import (
+    ColumnKind,
+    JobDescription,
+    JobParameter,
+    JobPlot,
+    JobTable,
+    ParameterKind,
+    TableColumn,
+)
+
+_MOVE_PARAMETERS = (
+    JobParameter(
+        "relieve_above",
+        ParameterKind.INTEGER,
+        {
+            "en": "move: begin when the group is more messages behind than this",
+            "zh": "move：消费组积压超过该条数时开始转存",
+        },
+        default=10_000,
+        minimum=0,
+    ),
+    JobParameter(
+        "until_below",
+        ParameterKind.INTEGER,
+        {
+            "en": "move: end when it is fewer behind than this; send: do not begin before that",
+            "zh": "move：积压低于该条数时停止转存；send：积压低于该条数之前不开始重发",
+        },
+        default=1_000,
+        minimum=0,
+    ),
+    JobParameter(
+        "left_to_group",
+        ParameterKind.INTEGER,
+        {
+            "en": "move: so many messages ahead of the group in each queue stay with it. It should not consume more "
+            "until it hears of what was moved (a few seconds), or it works on some that are sent again later",
+            "zh": "move：每个队列中紧接消费位点之后的这么多条留给消费组处理。应不少于消费组得知转存结果之前（数秒）"
+            "所消费的条数，否则部分消息会被处理两次",
+        },
+        default=1_000,
+        minimum=0,
+    ),
+    JobParameter(
+        "max_messages_per_batch",
+        ParameterKind.INTEGER,
+        {"en": "move: read so many messages at a time", "zh": "move：每轮最多读取多少条"},
+        default=500_000,
+        minimum=1,
+    ),
+)
+_SEND_PARAMETERS = (
+    JobParameter(
+        "send_to",
+        ParameterKind.TOPIC,
+        {
+            "en": "send: the topic; not said: the group's retry topic, which nobody else reads. Their own topic is "
+            "possible, but all groups get them there",
+            "zh": "send：目标主题；不填则为该消费组的重试主题，只有该组能收到。"
+            "也可发回原主题，但所有消费组都会再次收到",
+        },
+    ),
+    JobParameter(
+        "messages_per_second",
+        ParameterKind.INTEGER,
+        {"en": "send: not more than so many; 0: as fast as it goes", "zh": "send：限速（条/秒）；0 表示不限"},
+        default=0,
+        minimum=0,
+    ),
+)
+
+DESCRIPTION = JobDescription(
+    name="backlog-relief",
+    title={"en": "Backlog relief", "zh": "积压转储"},
+    about={
+        "en": "While a group is far behind, reads ahead of it and stores messages of low priority as Parquet; its "
+        "consumers, which ask what is stored (MovedAside), skip those and come to the important ones sooner. Later the "
+        "same job sends them, in order, at a limited rate. Nothing is lost; what was stored just before the group came "
+        "to it may be worked on twice.",
+        "zh": "当消费组积压很多时，先于消费组读取，把低优先级消息转存为 Parquet；"
+        "消费者（使用 MovedAside）查询到已转存的消息便跳过，从而更快处理重要消息。"
+        "之后由同一作业按原顺序限速重发。不会丢消息；在消费组即将处理时才转存的消息可能被处理两次。",
+    },
+    parameters=(
+        JobParameter(
+            "mode",
+            ParameterKind.CHOICE,
+            {"en": "move messages aside, or send those that were moved", "zh": "move 转存，send 重发已转存的消息"},
+            default="move",
+            choices=("move", "send"),
+        ),
+        JobParameter(
+            "topics", ParameterKind.TOPICS, {"en": "what the group consumes", "zh": "消费组订阅的主题"}, required=True
+        ),
+        JobParameter(
+            "group",
+            ParameterKind.GROUP,
+            {"en": "the group that is behind", "zh": "有积压的消费组"},
+            required=True,
+        ),
+        JobParameter(
+            "low_priority",
+            ParameterKind.TEXT,
+            {
+                "en": "what matters less: tags (bulk,report) or a property (level=low); the same as in the consumers",
+                "zh": "哪些消息优先级低：标签（bulk,report）或属性（level=low）；须与消费者中的设置一致",
+            },
+            required=True,
+        ),
+        JobParameter(
+            "folder",
+            ParameterKind.FOLDER,
+            {
+                "en": "where they are stored: a local or shared folder, or hdfs://..., for this group only",
+                "zh": "转存目录：本地或共享目录，或 hdfs://...；每个消费组单独一个",
+            },
+            required=True,
+        ),
+        *_MOVE_PARAMETERS,
+        *_SEND_PARAMETERS,
+        JobParameter(
+            "follow",
+            ParameterKind.SWITCH,
+            {
+                "en": "keep watching the backlog; otherwise one look, and the end when that is dealt with",
+                "zh": "持续观察积压；否则只看一次，处理完即结束",
+            },
+            default=False,
+        ),
+        JobParameter(
+            "trigger_ms",
+            ParameterKind.DURATION,
+            {"en": "how often to look", "zh": "多久检查一次"},
+            default=5_000,
+            minimum=100,
+        ),
+    ),
+    tables=(
+        JobTable(
+            "moved",
+            {"en": "Moved aside", "zh": "已转存"},
+            (
+                TableColumn("topic", ColumnKind.TEXT, {"en": "topic", "zh": "主题"}),
+                TableColumn("queue", ColumnKind.TEXT, {"en": "queue", "zh": "队列"}),
+                TableColumn("group_at", ColumnKind.INTEGER, {"en": "group is at", "zh": "消费组位点"}),
+                TableColumn("from", ColumnKind.INTEGER, {"en": "moved from", "zh": "转存起点"}),
+                TableColumn("to", ColumnKind.INTEGER, {"en": "up to", "zh": "转存终点"}),
+                TableColumn("moved", ColumnKind.INTEGER, {"en": "moved, in all", "zh": "累计转存"}),
+                TableColumn("kept", ColumnKind.INTEGER, {"en": "left to the group", "zh": "留给消费组"}),
+            ),
+        ),
+        JobTable(
+            "sent",
+            {"en": "Sent later", "zh": "重发进度"},
+            (
+                TableColumn("batch", ColumnKind.INTEGER, {"en": "batch", "zh": "批次"}),
+                TableColumn("messages", ColumnKind.INTEGER, {"en": "messages", "zh": "消息数"}),
+                TableColumn("sent", ColumnKind.INTEGER, {"en": "sent", "zh": "已重发"}),
+                TableColumn("left", ColumnKind.INTEGER, {"en": "waiting", "zh": "待重发"}),
+            ),
+        ),
+    ),
+    plots=(
+        JobPlot("backlog", {"en": "Backlog of the group", "zh": "消费组积压"}, "1"),
+        JobPlot("waiting", {"en": "Moved aside, not sent yet", "zh": "已转存待重发"}, "1"),
+    ),
+    runs_until_stopped=None,
+)

@@ -1,0 +1,252 @@
+"""The backlog relief: looks at the backlog now and then, and moves messages aside or sends them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from engine.client.moved_aside import LowPriority
+from engine.pipeline.errors import JobFailed, WrongArgument
+from engine.pipeline.jobs.backlog_relief.backlog import Backlog, look, plan
+from engine.pipeline.jobs.backlog_relief.moving import Mover
+from engine.pipeline.jobs.backlog_relief.relief_folder import ReliefFolder
+from engine.pipeline.jobs.backlog_relief.relief_state import ReliefState
+from engine.pipeline.jobs.backlog_relief.sending import Sender
+from engine.pipeline.jobs.committed_folder import CommitTaken
+from engine.pipeline.jobs.job import JobRun
+from engine.pipeline.source.cluster import Cluster
+from engine.pipeline.source.cluster_options import CLUSTER_OPTION_NAMES, ClusterOptions
+from engine.pipeline.source.option_values import OptionValues
+from engine.pipeline.source.options import is_pushable_tag
+from engine.pipeline.source.queue_offsets import QueueKey, to_json_object
+from engine.protocol.names import retry_topic
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+#: Messages of one sending when a rate is given: as many as go out in this time.
+SENDING_S = 2.0
+#: Of one sending without a rate.
+SENDING_MAX = 100_000
+
+
+def _nothing(_point: str) -> None:
+    return None
+
+
+class BacklogReliefJob:
+    """``glassmq pipeline backlog-relief``."""
+
+    def run(self, run: JobRun) -> None:
+        """See :class:`~engine.pipeline.jobs.job.Job`."""
+        with closing(Cluster(ClusterOptions.parse(OptionValues(run.cluster, CLUSTER_OPTION_NAMES)))) as cluster:
+            relief = Relief(run, cluster)
+            if run.arguments["mode"] == "move":
+                relief.move_aside()
+            else:
+                relief.send_later()
+
+
+class Relief:
+    """One run of the job."""
+
+    def __init__(self, run: JobRun, cluster: Cluster, reached: Callable[[str], None] = _nothing) -> None:
+        """:param reached: called at each step with its name; tests die there."""
+        self._run = run
+        self._cluster = cluster
+        arguments: Mapping[str, Any] = run.arguments
+        self._arguments = arguments
+        self._topics = tuple(arguments["topics"].split(","))
+        self._rule = rule = _rule(arguments["low_priority"])
+        # Moving and sending may go on at the same time; each of them cleans up only after itself.
+        writer = hashlib.sha256(f"{arguments['mode']} {arguments['group']}".encode()).hexdigest()[:16]
+        self._folder = ReliefFolder(run.spark, arguments["folder"], arguments["group"], str(rule), writer, reached)
+        self._mover = Mover(cluster, self._folder, rule, self._read)
+        self._sender = Sender(self._folder, self._write, reached)
+
+    # --- moving ------------------------------------------------------------------------------------------------------
+
+    def move_aside(self) -> None:
+        """Move messages aside while the backlog is long; with ``follow``, whenever it is."""
+        self._mover.tell(self._folder.latest()[1])
+        is_active = False
+        while not self._run.stop.is_set():
+            backlog, state = self._look()
+            is_active = self._switch(backlog.lag, is_active)
+            if is_active:
+                state = self._move(backlog)
+            self._show(self._look()[0], state)
+            if self._arguments["follow"]:
+                self._run.stop.wait(self._arguments["trigger_ms"] / 1000)
+            elif not is_active or not self._plan(backlog, state):
+                return
+
+    def _switch(self, lag: int, is_active: bool) -> bool:
+        """Begin or end, by how long the backlog is."""
+        above, below = self._arguments["relieve_above"], self._arguments["until_below"]
+        becomes = lag >= below if is_active and self._arguments["follow"] else is_active or lag > above
+        note = self._run.report.note
+        if becomes and not is_active:
+            en = f"the group is {lag} messages behind: messages of low priority are moved aside from now on"
+            note({"en": en, "zh": f"消费组积压 {lag} 条：开始转存低优先级消息"})
+        elif is_active and not becomes:
+            en = f"the group is {lag} messages behind: nothing is moved aside any more"
+            note({"en": en, "zh": f"消费组积压 {lag} 条：停止转存"})
+        elif not becomes and not self._arguments["follow"]:
+            en = f"nothing was moved: the group is {lag} messages behind, and relieve_above is {above}"
+            note({"en": en, "zh": f"没有转存：消费组积压 {lag} 条，relieve_above 为 {above}"})
+        return becomes
+
+    def _move(self, backlog: Backlog) -> ReliefState:
+        try:
+            state, overtaken = self._mover.move(
+                backlog, self._arguments["left_to_group"], self._arguments["max_messages_per_batch"]
+            )
+        except CommitTaken:
+            # A sender commits into the same folder; the next round looks again.
+            return self._folder.latest()[1]
+        if overtaken:
+            self._run.report.note(
+                {
+                    "en": f"the group came to some of these messages while they were stored: up to {overtaken} will be "
+                    "worked on twice; a larger left_to_group avoids it",
+                    "zh": f"转存期间消费组已消费到这些消息：最多 {overtaken} 条会被处理两次；增大 left_to_group 可避免",
+                }
+            )
+        return state
+
+    def _plan(self, looked: Backlog, state: ReliefState) -> dict[QueueKey, tuple[int, int]]:
+        """What is left to move of that backlog; what came since is left to the next round or run."""
+        arguments = self._arguments
+        return plan(looked, state.ranges, arguments["left_to_group"], arguments["max_messages_per_batch"])
+
+    def _read(self, planned: Mapping[QueueKey, tuple[int, int]]) -> DataFrame:
+        # Queues that are not named would be read from their beginning; so all are, the others with nothing in between.
+        others = self._cluster.max_offsets(self._cluster.queues(self._topics))
+        first = {**others, **{queue: start for queue, (start, _) in planned.items()}}
+        last = {**others, **{queue: end for queue, (_, end) in planned.items()}}
+        tags = self._rule.tags
+        return self._run.read(
+            subscribe=",".join(self._topics),
+            startingOffsets=json.dumps(to_json_object(first)),
+            endingOffsets=json.dumps(to_json_object(last)),
+            # The broker sends nothing else then; the mover looks again.
+            tags=" || ".join(tags) if tags and all(map(is_pushable_tag, tags)) else "*",
+        )
+
+    # --- sending -----------------------------------------------------------------------------------------------------
+
+    def send_later(self) -> None:
+        """Send what was moved aside; with ``follow``, also what will be."""
+        topic = self._arguments["send_to"] or retry_topic(self._arguments["group"])
+        while not self._run.stop.is_set():
+            backlog, state = self._look()
+            if self._may_send(backlog, state):
+                state = self._send_all(topic)
+            self._show(backlog, state)
+            if not self._arguments["follow"]:
+                return
+            self._run.stop.wait(self._arguments["trigger_ms"] / 1000)
+
+    def _may_send(self, backlog: Backlog, state: ReliefState) -> bool:
+        if not state.batches and state.sending is None:
+            if not self._arguments["follow"]:
+                self._run.report.note({"en": "there is nothing to send", "zh": "没有需要重发的消息"})
+            return False
+        limit = self._arguments["until_below"]
+        # What was begun is ended: sent to the topic where it was, it is a part of that backlog.
+        if state.sending is not None or backlog.lag < max(1, limit):
+            return True
+        if not self._arguments["follow"]:
+            raise JobFailed(
+                f"group {self._folder.group!r} is {backlog.lag} messages behind; send when it is fewer than "
+                f"until_below ({limit}) behind, or with --follow, which waits for that"
+            )
+        return False
+
+    def _send_all(self, topic: str) -> ReliefState:
+        rate = self._arguments["messages_per_second"]
+        messages_max = max(1, int(rate * SENDING_S)) if rate else SENDING_MAX
+        while True:
+            began = time.monotonic()
+            try:
+                state, count = self._sender.send(topic, messages_max)
+            except CommitTaken:
+                continue
+            self._show_sent(state)
+            if count == 0:
+                return self._close_ranges()
+            pause_s = count / rate - (time.monotonic() - began) if rate else 0
+            if self._run.stop.wait(max(0, pause_s)):
+                return state
+
+    def _close_ranges(self) -> ReliefState:
+        """Forget ranges that the group has passed: if it is set back on purpose, it shall work on all again."""
+        backlog, state = self._look()
+        base, state = self._folder.latest()
+        if state.batches:
+            return state
+        ranges = {
+            queue: replace(moved, start=moved.end, in_range=0) if backlog.progress.get(queue, 0) >= moved.end else moved
+            for queue, moved in state.ranges.items()
+        }
+        if ranges != state.ranges:
+            state = replace(state, ranges=ranges)
+            try:
+                self._folder.commit(base, None, state)
+            except CommitTaken:
+                return self._folder.latest()[1]
+            self._mover.tell(state)
+        return state
+
+    def _write(self, rows: DataFrame, transaction: str) -> None:
+        writer = rows.write.format("rocketmq").options(**self._run.cluster)
+        writer.option("transactionId", transaction).option("reservedProperties", "drop").mode("append").save()
+
+    # --- telling -----------------------------------------------------------------------------------------------------
+
+    def _look(self) -> tuple[Backlog, ReliefState]:
+        return look(self._cluster, self._folder.group, self._topics), self._folder.latest()[1]
+
+    def _show(self, backlog: Backlog, state: ReliefState) -> None:
+        report, now_ms = self._run.report, time.time() * 1000
+        lag, aside = backlog.lag, backlog.moved_before(state.ranges)
+        report.point("backlog", "with relief", now_ms, lag - aside)
+        report.point("backlog", "without", now_ms, lag)
+        rows = [
+            [queue.topic, queue.label, backlog.progress.get(queue), moved.start, moved.end, moved.moved, moved.kept]
+            for queue, moved in state.ranges.items()
+        ]
+        report.table("moved", sorted(rows, key=lambda row: (-int(row[5] or 0), row[:2])))
+        reached = {queue: moved.end for queue, moved in state.ranges.items()}
+        report.offsets(to_json_object(reached), to_json_object(backlog.ends))
+        self._show_sent(state)
+
+    def _show_sent(self, state: ReliefState) -> None:
+        waiting = sum(batch.rows - batch.sent for batch in state.batches.values())
+        moved = sum(moved.moved for moved in state.ranges.values())
+        report = self._run.report
+        if self._arguments["mode"] == "send":
+            report.progress(state.sent, moved, "messages")
+        else:
+            report.progress(moved, None, "messages")
+        report.point("waiting", "messages", time.time() * 1000, waiting)
+        report.table(
+            "sent",
+            [[number, batch.rows, batch.sent, batch.rows - batch.sent] for number, batch in state.batches.items()],
+        )
+
+
+def _rule(text: str) -> LowPriority:
+    try:
+        return LowPriority.parse(text)
+    except ValueError as error:
+        raise WrongArgument(f"low_priority: {error}") from None
+
+
+JOB = BacklogReliefJob()

@@ -1,0 +1,120 @@
+"""Moves messages of low priority aside: reads ahead of the group, stores them, then says so to the group's consumers.
+
+In this order nothing can get lost. Dead between storing and saying: the consumers work on what is stored too, and the
+next start says it. The marks are told again in each round, because a broker that dies may forget the last seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
+
+from engine.client.moved_aside import LowPriority, mark_groups
+from engine.pipeline.jobs.backlog_relief.backlog import Backlog, plan
+from engine.pipeline.jobs.backlog_relief.group_progress import read_progress, write_progress
+from engine.pipeline.jobs.backlog_relief.relief_folder import ReliefFolder
+from engine.pipeline.jobs.backlog_relief.relief_state import MovedBatch, MovedRange, ReliefState
+from engine.pipeline.jobs.committed_folder import Stage, final_names
+from engine.pipeline.source.cluster import Cluster
+from engine.pipeline.source.queue_offsets import QueueKey
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import Column, DataFrame
+
+#: Rows of one Parquet file.
+ROWS_PER_FILE = 100_000
+
+
+def is_low(rule: LowPriority) -> Column:
+    """Whether a message matters less; never null."""
+    if rule.tags:
+        return F.coalesce(F.col("tags").isin(*rule.tags), F.lit(False))
+    value = F.element_at("properties", F.lit(rule.property_name))
+    return F.coalesce(value == rule.property_value, F.lit(False))
+
+
+class Mover:
+    """:param read: ``read(ranges)`` gives the messages in ``[from, to)`` of queues."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        folder: ReliefFolder,
+        rule: LowPriority,
+        read: Callable[[Mapping[QueueKey, tuple[int, int]]], DataFrame],
+    ) -> None:
+        self._cluster = cluster
+        self._folder = folder
+        self._rule = rule
+        self._read = read
+
+    def move(self, backlog: Backlog, left_to_group: int, messages_max: int) -> tuple[ReliefState, int]:
+        """Move one portion aside; the new state, and how many messages the group may have got before it could know.
+
+        Raises :class:`~engine.pipeline.jobs.committed_folder.CommitTaken`: nothing has happened; do it again.
+        """
+        base, state = self._folder.latest()
+        planned = plan(backlog, state.ranges, left_to_group, messages_max)
+        if not planned:
+            self.tell(state)
+            return state, 0
+        low = self._read(planned).where(is_low(self._rule)).withColumn("day", F.to_date("store_timestamp"))
+        # By place, so that what is read for sending, a range of offsets, lies together. One file, unless there is much.
+        ordered = low.repartition(1).sortWithinPartitions("topic", "broker_name", "queue_id", "queue_offset")
+        stage = self._folder.files.stage(ordered, ("topic", "day"), ROWS_PER_FILE)
+        counts = self._count(stage)
+        state = _after(state, planned, counts)
+        if stage.files:
+            names = tuple(final_names(base, stage).values())
+            batches = {**state.batches, base.version + 1: MovedBatch(names, sum(counts.values()))}
+            state = replace(state, batches=batches)
+        self._folder.commit(base, stage, state)
+        self.tell(state)
+        return state, self._overtaken(planned, counts)
+
+    def tell(self, state: ReliefState) -> None:
+        """Set the marks. ``from`` before ``to``, so that nobody ever sees a range that is too wide."""
+        from_group, to_group = mark_groups(state.group, self._rule)
+        # Learn where the brokers are now.
+        self._cluster.queues(sorted({queue.topic for queue in state.ranges}))
+        write_progress(self._cluster, from_group, {queue: moved.start for queue, moved in state.ranges.items()})
+        write_progress(self._cluster, to_group, {queue: moved.end for queue, moved in state.ranges.items()})
+
+    def _count(self, stage: Stage) -> dict[QueueKey, int]:
+        if not stage.files:
+            return {}
+        rows = self._folder.read([file.name for file in stage.files], stage.folder)
+        counted = rows.groupBy("topic", "broker_name", "queue_id").count().collect()
+        return {QueueKey(row[0], row[1], row[2]): int(row[3]) for row in counted}
+
+    def _overtaken(self, planned: Mapping[QueueKey, tuple[int, int]], counts: Mapping[QueueKey, int]) -> int:
+        """At most so many were moved and consumed as well: the group's progress ran into the range meanwhile."""
+        progress = read_progress(self._cluster, self._folder.group, list(planned))
+        return sum(
+            min(max(0, progress[queue] - start), counts.get(queue, 0))
+            for queue, (start, _) in planned.items()
+            if queue in progress
+        )
+
+
+def _after(
+    state: ReliefState, planned: Mapping[QueueKey, tuple[int, int]], counts: Mapping[QueueKey, int]
+) -> ReliefState:
+    ranges = dict(state.ranges)
+    for queue, (start, end) in planned.items():
+        low = counts.get(queue, 0)
+        old = ranges.get(queue, MovedRange(start, start))
+        goes_on = old.end == start
+        ranges[queue] = MovedRange(
+            start=old.start if goes_on else start,
+            end=end,
+            in_range=low + (old.in_range if goes_on else 0),
+            moved=old.moved + low,
+            kept=old.kept + (end - start - low),
+        )
+    return replace(state, ranges=ranges)

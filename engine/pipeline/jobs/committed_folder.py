@@ -1,0 +1,190 @@
+"""A folder of Parquet files that grows by commits: all of a batch or nothing, and each batch once.
+
+::
+
+    FOLDER/topic=Orders/day=2026-11-22/part-00000012-0.parquet   what everybody reads: plain Parquet
+    FOLDER/_commits/00000012.json                                what commit 12 added, and the state after it
+    FOLDER/_staging/...                                          what is not committed yet
+
+A commit goes so: write the files into ``_staging``; make ``_commits/N.json``, which names them and holds the new state;
+rename the files to where they belong. The second step decides. What died before it left files that nobody reads; what
+died after it is completed by the next who looks, since the commit says which file belongs where. No file is ever seen
+half, seen twice, or taken away again.
+
+``N`` is one more than the commit on which the work was based, and its file can be made only once. If two jobs work on
+one folder, one of them finds the name taken, and must look at the new state and do its batch again.
+
+Names that begin with ``_`` are hidden from Spark's and Arrow's readers.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from engine.pipeline.errors import JobFailed
+from engine.pipeline.jobs.shared_files import SharedFiles
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_COMMITS = "_commits"
+_STAGING = "_staging"
+#: Older commits are removed: the newest holds all of the state. Some stay, for people who want to see what happened.
+COMMITS_KEPT = 100
+
+
+class CommitTaken(Exception):
+    """Somebody else committed meanwhile: what was staged is based on an old state."""
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """A file that was written but is not part of the folder yet.
+
+    :ivar name: relative to the folder.
+    :ivar place: the path of its partitions, such as ``topic=Orders/day=2026-11-22``.
+    """
+
+    name: str
+    place: str
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The files of one batch, before its commit."""
+
+    folder: str
+    files: tuple[StagedFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The folder at one time.
+
+    :ivar version: 0 is the empty folder.
+    :ivar moves: staged name -> name of each file that this commit added.
+    :ivar state: what the job keeps: JSON.
+    """
+
+    version: int = 0
+    staging: str = ""
+    moves: Mapping[str, str] = field(default_factory=dict)
+    state: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _nothing(_point: str) -> None:
+    return None
+
+
+def _own_place(file: StagedFile) -> str:
+    return file.place
+
+
+class CommittedFolder:
+    """One writer's view of the folder.
+
+    :ivar files: all that is in it.
+    """
+
+    def __init__(
+        self, spark: SparkSession, folder: str, writer: str, reached: Callable[[str], None] = _nothing
+    ) -> None:
+        """:param writer: a name that no other writer uses; what it staged in an earlier life is removed.
+        :param reached: called with the name of each step when it is done; tests die there.
+        """
+        self.files = SharedFiles(spark, folder)
+        self._writer = writer
+        self._reached = reached
+        self._remove_leftovers()
+
+    def latest(self) -> Commit:
+        """The folder now. Completes the newest commit if its writer died (or has not come to it yet)."""
+        names = [name for name in self.files.names(_COMMITS) if not name.startswith(".")]
+        if not names:
+            return Commit()
+        commit = Commit(**json.loads(self.files.read(f"{_COMMITS}/{names[-1]}")))
+        self._publish(commit)
+        return commit
+
+    def stage(self, frame: DataFrame, partition_columns: tuple[str, ...], max_rows_per_file: int) -> Stage:
+        """Write a batch into a staging folder: one Spark job."""
+        folder = f"{_STAGING}/{self._writer}-{uuid.uuid4().hex}"
+        writer = frame.write.option("maxRecordsPerFile", max_rows_per_file).partitionBy(*partition_columns)
+        writer.parquet(self.files.uri(folder))
+        self._reached("staged")
+        files = [self._staged_file(folder, name) for name in self.files.files_below(folder, ".parquet")]
+        return Stage(folder, tuple(files))
+
+    def commit(
+        self,
+        base: Commit,
+        stage: Stage | None,
+        state: Mapping[str, Any],
+        place_of: Callable[[StagedFile], str] = _own_place,
+    ) -> Commit:
+        """Add the staged files and the new state, and put the files in their places.
+
+        Raises :class:`CommitTaken` if ``base`` is not the newest commit any more; nothing has changed then.
+        """
+        version = base.version + 1
+        moves = final_names(base, stage, place_of) if stage else {}
+        commit = Commit(version, stage.folder if stage else "", moves, state)
+        text = {"version": version, "staging": commit.staging, "moves": moves, "state": state}
+        made = self.files.write_new(_commit_name(version), json.dumps(text, ensure_ascii=False))
+        # Commits are removed from the oldest on: while the base is there, no later one has been removed.
+        if made and base.version and not self.files.exists(_commit_name(base.version)):
+            self.files.delete(_commit_name(version))
+            made = False
+        if not made:
+            if stage:
+                self.files.delete(stage.folder)
+            raise CommitTaken(f"somebody else made commit {version} of {self.files.root}")
+        self._reached("committed")
+        self._publish(commit)
+        self._reached("published")
+        self._forget(version - COMMITS_KEPT)
+        return commit
+
+    def _publish(self, commit: Commit) -> None:
+        if not commit.staging or not self.files.exists(commit.staging):
+            return
+        for staged, name in commit.moves.items():
+            if not self.files.exists(name) and not self.files.move(staged, name) and not self.files.exists(name):
+                raise JobFailed(f"{self.files.root} is damaged: {staged} of commit {commit.version} is missing")
+            self._reached("moved a file")
+        self.files.delete(commit.staging)
+
+    def _forget(self, up_to: int) -> None:
+        version = up_to
+        while version > 0 and self.files.exists(_commit_name(version)):
+            version -= 1
+        for old in range(version + 1, up_to + 1):
+            self.files.delete(_commit_name(old))
+
+    def _remove_leftovers(self) -> None:
+        kept = self.latest().staging
+        for name in self.files.names(_STAGING):
+            if name.startswith(f"{self._writer}-") and f"{_STAGING}/{name}" != kept:
+                self.files.delete(f"{_STAGING}/{name}")
+
+    def _staged_file(self, folder: str, name: str) -> StagedFile:
+        place = name[len(folder) + 1 :].rpartition("/")[0]
+        return StagedFile(name, place, self.files.parquet_rows(name), self.files.size(name))
+
+
+def final_names(base: Commit, stage: Stage, place_of: Callable[[StagedFile], str] = _own_place) -> dict[str, str]:
+    """Staged name -> the name that each file gets when the stage is committed upon ``base``."""
+    return {
+        file.name: f"{place_of(file)}/part-{base.version + 1:08d}-{number}.parquet"
+        for number, file in enumerate(stage.files)
+    }
+
+
+def _commit_name(version: int) -> str:
+    return f"{_COMMITS}/{version:08d}.json"

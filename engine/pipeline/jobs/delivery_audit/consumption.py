@@ -1,0 +1,248 @@
+"""Who consumed what: events of the same message brought together, and turned into facts about queues.
+
+The trace knows messages by their unique ids, in no order; what is to be told are places in queues. So the events are
+spread by unique id, each task joins its share in memory, and what it tells are sets of offsets, which add up. Telling a
+fact twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from engine.pipeline.jobs.delivery_audit.latency_histogram import LatencyHistogram
+from engine.pipeline.jobs.delivery_audit.number_set import Numbers, NumberSet
+from engine.pipeline.jobs.delivery_audit.trace_events import EVENT_ARROW, EVENT_SCHEMA
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+#: Acknowledged messages that are not stored and are told by name, per task.
+SAMPLES_MAX = 500
+#: What the join gives back: one row of facts per task, and the events that must be looked at again.
+FACTS_SCHEMA = f"{EVENT_SCHEMA}, facts string"
+_FACTS_ARROW = EVENT_ARROW.append(pa.field("facts", pa.string()))
+
+_Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class JoinRules:
+    """What is told, and what is kept for later.
+
+    :ivar judge_until_ms: messages stored until then should have been consumed, and acknowledged ones be stored.
+    :ivar acknowledged_since_ms: acknowledgements before it may be about messages that were not read.
+    :ivar groups: all these have to consume a message before it is forgotten.
+    :ivar forget_ms: messages stored before it are forgotten anyhow; None: nothing is kept for later.
+    """
+
+    judge_until_ms: int
+    acknowledged_since_ms: int = 0
+    groups: tuple[str, ...] = ()
+    forget_ms: int | None = None
+
+
+def join_events(events: DataFrame, rules: JoinRules, tasks: int) -> DataFrame:
+    """Rows of :data:`FACTS_SCHEMA`. Each task holds its share of ``events`` in memory."""
+    return events.repartition(tasks, "unique_id").mapInArrow(_joiner(rules), FACTS_SCHEMA)
+
+
+def _joiner(rules: JoinRules) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        table = pa.Table.from_batches(list(batches), EVENT_ARROW)
+        join = _Join(table, rules)
+        facts = {name: [None] for name in EVENT_ARROW.names} | {"facts": [json.dumps(join.facts())]}
+        yield from pa.Table.from_pydict(facts, _FACTS_ARROW).to_batches()
+        if rules.forget_ms is not None and table.num_rows:
+            kept = join.kept(rules.forget_ms)
+            yield from kept.append_column("facts", pa.nulls(kept.num_rows, pa.string())).to_batches()
+
+    return run
+
+
+class _Join:
+    """The events of one task's messages.
+
+    Several copies of a message (one unique id) are one message here, the one that was stored first: a consumer's note
+    does not say which copy it got.
+    """
+
+    def __init__(self, table: Any, rules: JoinRules) -> None:
+        self._rules = rules
+        self._table = table.combine_chunks()
+        ids = _encoded(self._table, "unique_id")
+        self._message: Numbers = ids[1]
+        self._at_ms = _column(self._table, "at_ms")
+        kinds, kind_of = _encoded(self._table, "kind")
+        self._is = {kind: kind_of == code for code, kind in enumerate(kinds)}
+        self._unique_ids = ids[0]
+        stored = self._rows("stored")
+        stored = stored[np.lexsort((self._at_ms[stored], self._message[stored]))]
+        _, first = np.unique(self._message[stored], return_index=True)
+        self._stored_rows: Numbers = stored[first]
+        #: Message -> the row of its first copy; -1: it is not stored.
+        self._row_of = np.full(len(self._unique_ids), -1, np.int64)
+        self._row_of[self._message[self._stored_rows]] = self._stored_rows
+        self._calls = self._distinct_calls()
+
+    def _rows(self, kind: str) -> Numbers:
+        return np.flatnonzero(self._is[kind]) if kind in self._is else np.zeros(0, np.int64)
+
+    def _distinct_calls(self) -> Numbers:
+        """Rows of listener calls about messages that are stored; a note that was sent twice counts once."""
+        rows = self._rows("consumed")
+        rows = rows[self._row_of[self._message[rows]] >= 0]
+        group, call = _encoded(self._table, "client_group")[1], _encoded(self._table, "call")[1]
+        fresh = ~_column(self._table, "is_counted").astype(bool)
+        rows = rows[np.lexsort((fresh[rows], call[rows], group[rows], self._message[rows]))]
+        keys = np.stack((self._message[rows], group[rows], call[rows]))
+        is_first = np.ones(len(rows), bool)
+        is_first[1:] = np.any(keys[:, 1:] != keys[:, :-1], axis=0)
+        return rows[is_first]
+
+    # --- what is told ----------------------------------------------------------------------------------------------
+
+    def facts(self) -> dict[str, Any]:
+        """JSON; see :class:`~engine.pipeline.jobs.delivery_audit.consumption_book.ConsumptionBook`."""
+        rows = self._stored_rows
+        judged = rows[self._at_ms[rows] <= self._rules.judge_until_ms]
+        topics, topic = _encoded(self._table, "topic")
+        queues, queue = _encoded(self._table, "queue")
+        offset = _column(self._table, "queue_offset")
+        told = []
+        for some, (topic_code, queue_code) in _groups(judged, topic, queue):
+            told.append([topics[topic_code], queues[queue_code], NumberSet.of(offset[some]).encode()])
+        return {
+            "judged": told,
+            "groups": list(self._group_facts()),
+            "not_stored": self._not_stored(),
+            "unmatched": int((self._row_of[self._message[self._rows("consumed")]] < 0).sum()),
+            "unreadable": len(self._rows("unreadable")),
+        }
+
+    def _group_facts(self) -> Iterator[dict[str, Any]]:
+        """Per group and queue: what it consumed, consumed more than once, failed with; how long that took."""
+        topics, topic = _encoded(self._table, "topic")
+        queues, queue = _encoded(self._table, "queue")
+        groups, group = _encoded(self._table, "client_group")
+        offset = _column(self._table, "queue_offset")
+        is_ok = _column(self._table, "is_ok").astype(bool)
+        is_counted = _column(self._table, "is_counted").astype(bool)
+        calls = self._calls
+        places = self._row_of[self._message[calls]]
+        order = np.lexsort((queue[places], topic[places], group[calls]))
+        calls, places = calls[order], places[order]
+        keys = np.stack((group[calls], topic[places], queue[places]))
+        for begin, end in _stretches(keys):
+            some, at = calls[begin:end], places[begin:end]
+            good = offset[at[is_ok[some]]]
+            consumed, times = np.unique(good, return_counts=True)
+            fresh = is_ok[some] & ~is_counted[some]
+            latency = LatencyHistogram()
+            latency.add(self._at_ms[some[fresh]] - self._at_ms[at[fresh]])
+            yield {
+                "group": groups[keys[0, begin]],
+                "topic": topics[keys[1, begin]],
+                "queue": queues[keys[2, begin]],
+                "consumed": NumberSet.of(consumed).encode(),
+                "twice": NumberSet.of(consumed[times > 1]).encode(),
+                "failed": NumberSet.of(offset[at[~is_ok[some]]]).encode(),
+                "latency": latency.encode(),
+            }
+
+    def _unstored(self) -> Numbers:
+        """Rows of acknowledgements whose message is not stored."""
+        rows = self._rows("acknowledged")
+        is_ok: _Flags = _column(self._table, "is_ok").astype(bool)
+        return rows[(self._row_of[self._message[rows]] < 0) & is_ok[rows]]
+
+    def _not_stored(self) -> list[list[object]]:
+        """Of each topic: how many were acknowledged and are not stored, and some of them."""
+        rows = self._unstored()
+        at_ms = self._at_ms[rows]
+        rows = rows[(at_ms <= self._rules.judge_until_ms) & (at_ms >= self._rules.acknowledged_since_ms)]
+        _, once = np.unique(self._message[rows], return_index=True)
+        rows = rows[once]
+        topics, topic = _encoded(self._table, "topic")
+        groups, group = _encoded(self._table, "client_group")
+        told: list[list[object]] = []
+        for some, (code,) in _groups(rows, topic):
+            some = some[np.argsort(self._at_ms[some], kind="stable")]
+            samples = [
+                [self._unique_ids[self._message[row]], groups[group[row]], int(self._at_ms[row])]
+                for row in some[:SAMPLES_MAX]
+            ]
+            told.append([topics[code], len(some), samples])
+        return told
+
+    # --- what is kept for later ------------------------------------------------------------------------------------
+
+    def kept(self, forget_ms: int) -> Any:
+        """The events about messages that are not done with."""
+        rules = self._rules
+        stored = self._row_of >= 0
+        stored_ms = np.where(stored, self._at_ms[np.maximum(self._row_of, 0)], 0) if len(self._at_ms) else self._row_of
+        is_done = self._consumed_by_all() & (stored_ms <= rules.judge_until_ms)
+        keeps_message: _Flags = stored & (stored_ms > forget_ms) & ~is_done
+        keep = np.zeros(len(self._message), bool)
+        keep[self._stored_rows] = True
+        keep[self._calls] = True
+        keep &= keeps_message[self._message]
+        # Notes about messages that have not been seen, or never will: they are of other topics, perhaps.
+        loose = np.concatenate((self._unstored(), self._rows("consumed")))
+        loose = loose[~stored[self._message[loose]] & (self._at_ms[loose] > rules.judge_until_ms)]
+        keep[loose] = True
+        is_counted = np.zeros(len(self._message), bool)
+        is_counted[self._calls] = True
+        counted = pa.array(is_counted)
+        index = EVENT_ARROW.get_field_index("is_counted")
+        return self._table.set_column(index, EVENT_ARROW.field(index), counted).filter(pa.array(keep))
+
+    def _consumed_by_all(self) -> _Flags:
+        groups, group = _encoded(self._table, "client_group")
+        is_ok = _column(self._table, "is_ok").astype(bool)
+        done = np.full(len(self._unique_ids), bool(self._rules.groups))
+        for name in self._rules.groups:
+            by_this = np.zeros(len(self._unique_ids), bool)
+            if name in groups:
+                calls = self._calls[(group[self._calls] == groups.index(name)) & is_ok[self._calls]]
+                by_this[self._message[calls]] = True
+            done &= by_this
+        return done
+
+
+def _column(table: Any, name: str) -> Any:
+    """As a numpy array, 0 or False where nothing stands."""
+    column = table.column(name)
+    zero = False if pa.types.is_boolean(column.type) else 0
+    return column.fill_null(zero).to_numpy()
+
+
+def _encoded(table: Any, name: str) -> tuple[list[str], Numbers]:
+    """The distinct texts of a column, and for each row the number of its text."""
+    encoded = table.column(name).fill_null("").combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks() if encoded.num_chunks else pa.array([], pa.string()).dictionary_encode()
+    return encoded.dictionary.to_pylist(), np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64)
+
+
+def _groups(rows: Numbers, *columns: Numbers) -> Iterator[tuple[Numbers, list[int]]]:
+    """``rows`` that have the same values in all ``columns``, and the values."""
+    ordered = rows[np.lexsort([column[rows] for column in reversed(columns)])]
+    keys = np.stack([column[ordered] for column in columns])
+    for begin, end in _stretches(keys):
+        yield ordered[begin:end], keys[:, begin].tolist()
+
+
+def _stretches(keys: Any) -> Iterator[tuple[int, int]]:
+    """Where the columns of ``keys`` stay the same: begin and end."""
+    if not keys.shape[1]:
+        return
+    edges = (np.flatnonzero(np.any(keys[:, 1:] != keys[:, :-1], axis=0)) + 1).tolist()
+    yield from zip([0, *edges], [*edges, keys.shape[1]], strict=True)

@@ -1,0 +1,149 @@
+"""What is known of consumption, in the driver: per group and queue which offsets were consumed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.pipeline.jobs.delivery_audit.latency_histogram import LatencyHistogram
+from engine.pipeline.jobs.delivery_audit.number_ranges import NumberRange, count_of
+from engine.pipeline.jobs.delivery_audit.number_set import NumberSet
+
+#: Acknowledged messages that are not stored and are remembered by name.
+SAMPLES_MAX = 500
+
+
+@dataclass(slots=True)
+class GroupQueue:
+    """What one group reported of one queue: offsets."""
+
+    consumed: NumberSet = field(default_factory=NumberSet)
+    twice: NumberSet = field(default_factory=NumberSet)
+    failed: NumberSet = field(default_factory=NumberSet)
+
+    @property
+    def first(self) -> int:
+        """The lowest offset that it reported."""
+        return min(numbers.minimum for numbers in (self.consumed, self.failed) if numbers.count)
+
+
+@dataclass(frozen=True, slots=True)
+class NotStored:
+    """A message that a broker acknowledged, by the producer's note, and that is not in its topic."""
+
+    topic: str
+    unique_id: str
+    producer_group: str
+    at_ms: int
+
+
+class ConsumptionBook:
+    """Grows with the facts of every join.
+
+    :param groups: those that must consume everything; none: those that report, from where each began.
+    :ivar judged: (topic, queue) -> offsets that should have been consumed.
+    :ivar queues: (group, topic) -> queue -> what it reported.
+    """
+
+    def __init__(self, groups: tuple[str, ...] = ()) -> None:
+        self.groups = groups
+        self.judged: dict[tuple[str, str], NumberSet] = {}
+        self.queues: dict[tuple[str, str], dict[str, GroupQueue]] = {}
+        self.latency: dict[tuple[str, str], LatencyHistogram] = {}
+        self.not_stored: dict[str, int] = {}
+        self.samples: list[NotStored] = []
+        #: Of the last join: notes about messages that are not among those read.
+        self.unmatched = 0
+        self.unreadable = 0
+
+    def add(self, facts_of_tasks: list[str]) -> None:
+        """What one join told."""
+        self.unmatched = 0
+        for text in facts_of_tasks:
+            facts = json.loads(text)
+            for topic, queue, offsets in facts["judged"]:
+                self.judged.setdefault((topic, queue), NumberSet()).update(NumberSet.decode(offsets))
+            for of_group in facts["groups"]:
+                self._add_group(of_group)
+            for topic, count, samples in facts["not_stored"]:
+                self.not_stored[topic] = self.not_stored.get(topic, 0) + count
+                self.samples += [NotStored(topic, *sample) for sample in samples]
+            self.unmatched += facts["unmatched"]
+            self.unreadable += facts["unreadable"]
+        self.samples = self.samples[:SAMPLES_MAX]
+
+    def _add_group(self, facts: dict[str, Any]) -> None:
+        key = (facts["group"], facts["topic"])
+        queue = self.queues.setdefault(key, {}).setdefault(facts["queue"], GroupQueue())
+        queue.consumed.update(NumberSet.decode(facts["consumed"]))
+        queue.twice.update(NumberSet.decode(facts["twice"]))
+        queue.failed.update(NumberSet.decode(facts["failed"]))
+        self.latency.setdefault(key, LatencyHistogram()).update(LatencyHistogram.decode(facts["latency"]))
+
+    def expected(self) -> list[tuple[str, str]]:
+        """(group, topic): who should have consumed what."""
+        topics = sorted({topic: None for topic, _ in self.judged})
+        named = [(group, topic) for group in self.groups for topic in topics]
+        return sorted({**dict.fromkeys(self.queues), **dict.fromkeys(named)})
+
+    def missing(self, group: str, topic: str) -> Iterator[tuple[str, NumberRange]]:
+        """Queue, and offsets of it that the group should have consumed and did not report.
+
+        A group that was not asked for by name may have begun behind the first messages: it is judged from the first
+        offset that it reported in each queue. A queue of which it reported nothing counts if it began with the first
+        message everywhere else.
+        """
+        reported = self.queues.get((group, topic), {})
+        must_have_all = group in self.groups or all(
+            (topic, queue) in self.judged and of_queue.first <= self.judged[topic, queue].minimum
+            for queue, of_queue in reported.items()
+        )
+        for (of_topic, queue), judged in sorted(self.judged.items()):
+            if of_topic != topic or not judged.count:
+                continue
+            of_queue = reported.get(queue)
+            if of_queue is None and not must_have_all:
+                continue
+            rest = judged.without(of_queue.consumed) if of_queue is not None else judged
+            first = 0 if must_have_all or of_queue is None else of_queue.first
+            for from_, to in rest.runs():
+                if to >= first:
+                    yield queue, (max(from_, first), to)
+
+    def missing_count(self, group: str, topic: str) -> int:
+        """How many of them."""
+        return count_of(offsets for _, offsets in self.missing(group, topic))
+
+    def encode(self) -> dict[str, Any]:
+        """As it is kept: JSON."""
+        groups = []
+        for (group, topic), queues in self.queues.items():
+            latency = self.latency[group, topic].encode()
+            for queue, of_queue in queues.items():
+                sets = {name: getattr(of_queue, name).encode() for name in ("consumed", "twice", "failed")}
+                groups.append({"group": group, "topic": topic, "queue": queue, "latency": latency, **sets})
+                latency = LatencyHistogram().encode()
+        not_stored = [
+            [
+                topic,
+                count,
+                [[one.unique_id, one.producer_group, one.at_ms] for one in self.samples if one.topic == topic],
+            ]
+            for topic, count in self.not_stored.items()
+        ]
+        return {
+            "judged": [[*key, numbers.encode()] for key, numbers in self.judged.items()],
+            "groups": groups,
+            "not_stored": not_stored,
+            "unmatched": self.unmatched,
+            "unreadable": self.unreadable,
+        }
+
+    @classmethod
+    def decode(cls, encoded: dict[str, Any], groups: tuple[str, ...]) -> ConsumptionBook:
+        """What :meth:`encode` made: the same form as the facts of a task."""
+        made = cls(groups)
+        made.add([json.dumps(encoded)])
+        return made

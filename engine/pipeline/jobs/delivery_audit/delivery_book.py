@@ -1,0 +1,139 @@
+"""All that the audit knows, in the driver: the books of the producers, the queues, the times."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from engine.pipeline.jobs.delivery_audit.latency_histogram import LatencyHistogram
+from engine.pipeline.jobs.delivery_audit.producer_book import ProducerBook
+from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED, QueueSegment
+from engine.pipeline.jobs.delivery_audit.summaries import TopicTimes
+from engine.protocol.message_numbering import NumberingLedger
+
+#: A summary as :mod:`~engine.pipeline.jobs.delivery_audit.summaries` makes it: kind and JSON.
+Summary = tuple[str, str]
+
+
+class DeliveryBook:
+    """Grows with every batch of summaries.
+
+    :param topics: summaries of others count only for the time.
+    :ivar producers: (producer, topic) -> its book.
+    :ivar queues: (topic, queue) -> [first offset, next offset] that was read.
+    :ivar times: topic -> latency from birth to store.
+    :ivar newest_ms: the latest store time of anything that was read.
+    :ivar horizon_ms: all queues were read up to that time.
+    """
+
+    def __init__(self, topics: tuple[str, ...]) -> None:
+        self._topics = topics
+        self.producers: dict[tuple[str, str], ProducerBook] = {}
+        self.queues: dict[tuple[str, str], list[int]] = {}
+        self.times: dict[str, TopicTimes] = {}
+        self.newest_ms = self.horizon_ms = 0
+        #: Ledgers of producers of whom no message was seen yet.
+        self._early_ledgers: dict[tuple[str, str], tuple[NumberingLedger, int]] = {}
+
+    def add(self, summaries: Iterable[Summary], read_limit: int | None = None) -> None:
+        """One batch; of each queue it holds what follows on what was added before.
+
+        :param read_limit: how many messages a batch has at most. One that is full may have left some behind; it
+            holds some of each queue, so it has read all of them up to where the slowest one has come to.
+        """
+        segments: list[QueueSegment] = []
+        newest_ms: dict[tuple[str, str], int] = {}
+        count = 0
+        for kind, summary in summaries:
+            fields = json.loads(summary)
+            topic = fields["topic"]
+            if kind == "times":
+                for queue, at_ms in fields["newest_ms"].items():
+                    newest_ms[topic, queue] = max(at_ms, newest_ms.get((topic, queue), 0))
+            count += fields.get("count", 0)
+            if topic not in self._topics:
+                continue
+            if kind == "segment":
+                segments.append(QueueSegment.decode(fields))
+            else:
+                self.times.setdefault(topic, TopicTimes()).update(TopicTimes.decode(fields["times"]))
+        self.newest_ms = max([self.newest_ms, *newest_ms.values()])
+        is_full = read_limit is not None and count >= read_limit
+        self.horizon_ms = max(self.horizon_ms, min(newest_ms.values(), default=0) if is_full else self.newest_ms)
+        segments.sort(key=lambda segment: (segment.topic, segment.queue, segment.first_offset))
+        for segment in segments:
+            extent = self.queues.setdefault((segment.topic, segment.queue), [segment.first_offset, 0])
+            extent[1] = max(extent[1], segment.last_offset + 1)
+        self._open_books(segments)
+        for segment in segments:
+            self.producers[segment.producer, segment.topic].add(segment)
+        for book in self.producers.values():
+            book.batch_ended(self.newest_ms)
+        for ledger, stored_ms in list(self._early_ledgers.values()):
+            self.add_ledger(ledger, stored_ms)
+
+    def _open_books(self, segments: Iterable[QueueSegment]) -> None:
+        """From which number on a producer is judged is decided when it is seen first.
+
+        Where the topic was read from its very beginning, that is 0. Else older messages may be gone, or were not read,
+        and each queue may begin a little earlier or later than others: then from where all its queues have begun.
+        """
+        firsts: dict[tuple[str, str], list[int]] = {}
+        for segment in segments:
+            key = (segment.producer, segment.topic)
+            if key not in self.producers:
+                firsts.setdefault(key, []).append(segment.first_number)
+        for (producer, topic), numbers in firsts.items():
+            first = 0 if self.begins_at_the_beginning(topic) else max(numbers)
+            self.producers[producer, topic] = ProducerBook(producer, topic, first if producer != UNNUMBERED else 0)
+
+    def begins_at_the_beginning(self, topic: str) -> bool:
+        """Whether each queue of the topic that has messages was read from offset 0."""
+        firsts = [extent[0] for (of_topic, _), extent in self.queues.items() if of_topic == topic]
+        return bool(firsts) and not any(firsts)
+
+    def add_ledger(self, ledger: NumberingLedger, stored_ms: int) -> None:
+        """A producer has ended. Of one who is unknown it is kept until its topic is known from its beginning."""
+        key = (ledger.producer_id, ledger.topic)
+        if key not in self.producers and self.begins_at_the_beginning(ledger.topic):
+            self.producers[key] = ProducerBook(*key, first=0)
+        if key in self.producers:
+            self._early_ledgers.pop(key, None)
+            self.producers[key].close(ledger, stored_ms)
+        else:
+            self._early_ledgers[key] = (ledger, stored_ms)
+
+    def settle(self, until_ms: int) -> None:
+        """Nothing that was stored until then is overtaken any more."""
+        for book in self.producers.values():
+            book.settle(until_ms)
+
+    def latency(self, topic: str) -> LatencyHistogram:
+        """From birth to store."""
+        return self.times[topic].total
+
+    def encode(self) -> dict[str, Any]:
+        """As it is kept: JSON."""
+        return {
+            "producers": [book.encode() for book in self.producers.values()],
+            "queues": [[*key, *extent] for key, extent in self.queues.items()],
+            "times": {topic: times.encode() for topic, times in self.times.items()},
+            "newest_ms": self.newest_ms,
+            "horizon_ms": self.horizon_ms,
+            "early_ledgers": [[ledger.encode().decode(), ms] for ledger, ms in self._early_ledgers.values()],
+        }
+
+    @classmethod
+    def decode(cls, encoded: dict[str, Any], topics: tuple[str, ...]) -> DeliveryBook:
+        """What :meth:`encode` made."""
+        made = cls(topics)
+        for fields in encoded["producers"]:
+            book = ProducerBook.decode(fields)
+            made.producers[book.producer, book.topic] = book
+        made.queues = {(topic, queue): [first, after] for topic, queue, first, after in encoded["queues"]}
+        made.times = {topic: TopicTimes.decode(times) for topic, times in encoded["times"].items()}
+        made.newest_ms, made.horizon_ms = encoded["newest_ms"], encoded["horizon_ms"]
+        for text, stored_ms in encoded["early_ledgers"]:
+            made.add_ledger(NumberingLedger.decode(text.encode()), stored_ms)
+        return made

@@ -1,0 +1,218 @@
+"""What the delivery audit tells about itself."""
+
+from __future__ import annotations
+
+from engine.pipeline.jobs.description import (
+    ColumnKind,
+    JobDescription,
+    JobParameter,
+    JobPlot,
+    JobTable,
+    ParameterKind,
+    TableColumn,
+    Texts,
+)
+from engine.protocol.message_numbering import NUMBERING_LEDGER_TOPIC
+from engine.protocol.names import TRACE_TOPIC
+
+
+def _integer(name: str, title: Texts) -> TableColumn:
+    return TableColumn(name, ColumnKind.INTEGER, title)
+
+
+def _text(name: str, title: Texts) -> TableColumn:
+    return TableColumn(name, ColumnKind.TEXT, title)
+
+
+def _milliseconds(name: str, title: Texts) -> TableColumn:
+    return TableColumn(name, ColumnKind.MILLISECONDS, title)
+
+
+_TOPIC: Texts = {"en": "topic", "zh": "主题"}
+_MESSAGES: Texts = {"en": "messages", "zh": "消息数"}
+
+_PARAMETERS = (
+    JobParameter(
+        "topics",
+        ParameterKind.TOPICS,
+        {
+            "en": "what to audit; may be left out with input_folder: then all topics of users in it",
+            "zh": "要审计的主题；使用 input_folder 时可不填，即审计其中所有用户主题",
+        },
+    ),
+    JobParameter(
+        "groups",
+        ParameterKind.TEXT,
+        {
+            "en": "consumer groups that must have consumed everything, joined by commas; not said: every group that "
+            "reports, each from where it began",
+            "zh": "必须消费全部消息的消费者组，用逗号分隔；不填则审计所有上报过轨迹的组，各从其开始消费的位置算起",
+        },
+    ),
+    JobParameter(
+        "trace_topic",
+        ParameterKind.TOPIC,
+        {"en": "where clients with message trace on report", "zh": "开启消息轨迹的客户端所上报到的主题"},
+        default=TRACE_TOPIC,
+    ),
+    JobParameter(
+        "ledger_topic",
+        ParameterKind.TOPIC,
+        {
+            "en": "where producers tell at their end how many numbers they gave",
+            "zh": "生产者关闭时上报其编号总数的主题",
+        },
+        default=NUMBERING_LEDGER_TOPIC,
+    ),
+    JobParameter(
+        "late_ms",
+        ParameterKind.DURATION,
+        {
+            "en": "a message is late if it was stored longer than this after it was born",
+            "zh": "产生后超过多久才存入算迟到",
+        },
+        default=1_000,
+        minimum=0,
+    ),
+    JobParameter(
+        "grace_ms",
+        ParameterKind.DURATION,
+        {
+            "en": "nothing counts as missing before what is behind it has been stored for so long",
+            "zh": "缺失的判定宽限期：其后的消息存入满这段时间之后才算缺失",
+        },
+        default=5_000,
+        minimum=0,
+    ),
+    JobParameter(
+        "starting_offsets",
+        ParameterKind.CHOICE,
+        {
+            "en": "where to begin: with the oldest message there is, or, with follow, with what comes from now on",
+            "zh": "起点：earliest 从现存最早的消息开始；latest 只审计此后到达的消息（须与 follow 同用）",
+        },
+        default="earliest",
+        choices=("earliest", "latest"),
+    ),
+    JobParameter(
+        "follow", ParameterKind.SWITCH, {"en": "go on with what comes", "zh": "持续审计新到的消息"}, default=False
+    ),
+    JobParameter(
+        "trigger_ms",
+        ParameterKind.DURATION,
+        {"en": "with follow: a batch every so often", "zh": "与 follow 同用：每隔多久处理一批"},
+        default=2_000,
+        minimum=100,
+    ),
+    JobParameter(
+        "max_messages_per_batch",
+        ParameterKind.INTEGER,
+        {"en": "with follow: a longer backlog is read in several batches", "zh": "与 follow 同用：每批最多读取多少条"},
+        default=1_000_000,
+        minimum=1,
+    ),
+    JobParameter(
+        "checkpoint_folder",
+        ParameterKind.FOLDER,
+        {
+            "en": "with follow: where the audit keeps what it knows; started again with the same folder it goes on",
+            "zh": "与 follow 同用：保存审计状态的目录；用同一目录重启即可接着审计",
+        },
+    ),
+    JobParameter(
+        "input_folder",
+        ParameterKind.FOLDER,
+        {
+            "en": "Parquet files in the message schema to audit instead of a broker; taken as complete, so that "
+            "everything in it is judged",
+            "zh": "不读 broker，而审计该目录中按消息列格式存放的 Parquet 文件；视为数据完整，全部判定",
+        },
+    ),
+)
+
+_TABLES = (
+    JobTable(
+        "producers",
+        {"en": "Producers", "zh": "生产者"},
+        (
+            _text("producer", {"en": "producer (group@id)", "zh": "生产者（组@标识）"}),
+            _text("topic", _TOPIC),
+            _integer("numbered", {"en": "numbered", "zh": "已编号"}),
+            _integer("stored", {"en": "stored", "zh": "已存储"}),
+            _integer("lost", {"en": "lost", "zh": "丢失"}),
+            _integer("duplicated", {"en": "duplicated", "zh": "重复"}),
+            _integer("out_of_order", {"en": "out of order", "zh": "乱序"}),
+            _integer("late", {"en": "late", "zh": "迟到"}),
+            _integer("refused", {"en": "refused, the sender knows", "zh": "被拒绝（发送方已知）"}),
+            _integer("unknown", {"en": "unknown to the sender", "zh": "发送方不知结果"}),
+            _integer("not_judged", {"en": "not judged yet", "zh": "尚未判定"}),
+            TableColumn("has_ended", ColumnKind.YES_NO, {"en": "told its end", "zh": "已报告终止"}),
+            _integer("findings", {"en": "findings", "zh": "问题数"}),
+        ),
+        bad_column="findings",
+    ),
+    JobTable(
+        "findings",
+        {"en": "Findings", "zh": "发现的问题"},
+        (
+            _text("kind", {"en": "what", "zh": "类型"}),
+            _text("topic", _TOPIC),
+            _text("who", {"en": "producer or group", "zh": "生产者或消费者组"}),
+            _text("queue", {"en": "queue", "zh": "队列"}),
+            _integer("first", {"en": "first number or offset", "zh": "起始编号或位点"}),
+            _integer("last", {"en": "last", "zh": "结束"}),
+            _integer("count", {"en": "how many", "zh": "数量"}),
+            _text("where", {"en": "where", "zh": "位置"}),
+        ),
+        bad_column="count",
+    ),
+    JobTable(
+        "groups",
+        {"en": "Consumer groups, by their own reports", "zh": "消费者组（依据其上报的轨迹）"},
+        (
+            _text("group", {"en": "group", "zh": "消费者组"}),
+            _text("topic", _TOPIC),
+            _integer("stored", {"en": "stored", "zh": "已存储"}),
+            _integer("consumed", {"en": "consumed", "zh": "已消费"}),
+            _integer("missing", {"en": "missing", "zh": "未见消费"}),
+            _integer("twice", {"en": "more than once", "zh": "重复消费"}),
+            _integer("failed", {"en": "failed at times", "zh": "曾失败"}),
+            _integer("findings", {"en": "findings", "zh": "问题数"}),
+        ),
+        bad_column="findings",
+    ),
+    JobTable(
+        "latency",
+        {"en": "Latency", "zh": "时延"},
+        (
+            _text("from_to", {"en": "from, to", "zh": "区间"}),
+            _text("topic", _TOPIC),
+            _text("group", {"en": "group", "zh": "消费者组"}),
+            _integer("messages", _MESSAGES),
+            _milliseconds("p50", {"en": "p50", "zh": "p50"}),
+            _milliseconds("p95", {"en": "p95", "zh": "p95"}),
+            _milliseconds("p99", {"en": "p99", "zh": "p99"}),
+            _milliseconds("longest", {"en": "longest", "zh": "最长"}),
+        ),
+    ),
+)
+
+DESCRIPTION = JobDescription(
+    name="delivery-audit",
+    title={"en": "Delivery audit", "zh": "投递审计"},
+    about={
+        "en": "Compares what producers numbered with what the broker stored and what consumers reported: which "
+        "messages are lost, duplicated, out of order or late, and which ones a group did not consume, or did twice. "
+        "Producers number their messages with number_messages (glassmq send --number); consumers report with "
+        "message trace on.",
+        "zh": "比对生产者的编号、broker 的存储与消费者的上报：哪些消息丢失、重复、乱序、迟到，哪些消息某个组没有消费或"
+        "消费了多次。生产者开启 number_messages（glassmq send --number）后为消息编号；消费者开启消息轨迹后上报。",
+    },
+    parameters=_PARAMETERS,
+    tables=_TABLES,
+    plots=(
+        JobPlot("latency", {"en": "From birth to store", "zh": "从产生到存储的时延"}, "ms"),
+        JobPlot("rate", {"en": "Messages stored", "zh": "存储速率"}, "1/s"),
+    ),
+    runs_until_stopped=None,
+)

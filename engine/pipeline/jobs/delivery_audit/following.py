@@ -1,0 +1,217 @@
+"""The audit as a stream: batch after batch, with what it knows kept in the checkpoint folder.
+
+::
+
+    CHECKPOINT/query/...               Spark's: how far has been read
+    CHECKPOINT/audit/state-N.json      the books after batch N
+    CHECKPOINT/audit/pending-N/...     events that must be looked at again after batch N (Parquet)
+
+``state-N.json`` decides: it is written whole or not at all, after everything else of batch N. Spark hands a batch out
+again when the driver died before it had noted its end; if the state of that batch is there, it is passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
+
+from engine.pipeline.errors import JobFailed
+from engine.pipeline.jobs.delivery_audit.consumption import JoinRules, join_events
+from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
+from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
+from engine.pipeline.jobs.delivery_audit.results import AuditTeller, findings_of
+from engine.pipeline.jobs.delivery_audit.summaries import COLUMNS, TopicTimes, summarise
+from engine.pipeline.jobs.delivery_audit.trace_events import EVENT_SCHEMA, stored_events, trace_events
+from engine.pipeline.jobs.report import JobReport
+from engine.pipeline.jobs.shared_files import SharedFiles
+from engine.protocol.errors import MalformedBody
+from engine.protocol.message_numbering import NumberingLedger
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+#: A message that a group has not consumed by then is forgotten: what is reported later is not counted.
+FORGET_AFTER_MS = 3_600_000
+_FOLDER = "audit"
+
+
+@dataclass(frozen=True, slots=True)
+class FollowRules:
+    """What is audited; the same for all the life of a checkpoint."""
+
+    topics: tuple[str, ...]
+    groups: tuple[str, ...]
+    trace_topic: str
+    ledger_topic: str
+    late_ms: int
+    grace_ms: int
+    read_limit: int
+    has_trace: bool
+
+
+class Follower:
+    """Takes the batches of the query.
+
+    :ivar files: the checkpoint folder.
+    :ivar batch: the last one that is in the books; -1: none.
+    """
+
+    def __init__(self, spark: SparkSession, checkpoint: str, rules: FollowRules, report: JobReport) -> None:
+        self.files = SharedFiles(spark, checkpoint)
+        self.batch = -1
+        self._spark = spark
+        self._rules = rules
+        self._teller = AuditTeller(report)
+        self.book = DeliveryBook(rules.topics)
+        self.consumption = ConsumptionBook(rules.groups)
+        self._lock = threading.Lock()
+        self._idle = threading.Timer(0, self._judge_when_idle)
+        self._load()
+
+    def add_batch(self, frame: DataFrame, batch: int) -> None:
+        """For ``foreachBatch``."""
+        with self._lock:
+            self._add(frame, batch)
+
+    def _add(self, frame: DataFrame, batch: int) -> None:
+        if batch <= self.batch:
+            return
+        self._idle.cancel()
+        rules, topic = self._rules, F.col("topic")
+        is_special = topic.isin(rules.trace_topic, rules.ledger_topic)
+        body = F.when(is_special, F.col("body")).alias("body")
+        # Looked at three times; without this it would be read three times.
+        frame = frame.select(*COLUMNS, "unique_id", body).persist()
+        try:
+            times = self._add_messages(frame)
+            if rules.has_trace:
+                self._add_events(frame, batch)
+        finally:
+            frame.unpersist()
+        self.batch = batch
+        self._save()
+        self._tell()
+        self._teller.plot(times)
+        if self.book.horizon_ms == self.book.newest_ms:
+            self._idle = threading.Timer(self._rules.grace_ms / 1_000, self._judge_when_idle)
+            self._idle.daemon = True
+            self._idle.start()
+
+    def _judge_when_idle(self) -> None:
+        """All was read, and nothing has come since: no later message is needed to tell that the grace is over."""
+        with self._lock:
+            self.book.settle(self.book.newest_ms)
+            self._tell()
+
+    def _add_messages(self, frame: DataFrame) -> dict[str, TopicTimes]:
+        rules = self._rules
+        ledgers = frame.filter(F.col("topic") == rules.ledger_topic).select(
+            F.lit("ledger").alias("kind"),
+            F.to_json(
+                F.struct(F.decode("body", "UTF-8").alias("body"), F.unix_millis("store_timestamp").alias("ms"))
+            ).alias("summary"),
+        )
+        rows = summarise(frame, rules.late_ms, -1).union(ledgers).collect()
+        summaries = [(row.kind, row.summary) for row in rows if row.kind != "ledger"]
+        self.book.add(summaries, rules.read_limit)
+        for row in rows:
+            if row.kind == "ledger":
+                self._add_ledger(json.loads(row.summary))
+        self.book.settle(self.book.horizon_ms - rules.grace_ms)
+        times: dict[str, TopicTimes] = {}
+        for kind, summary in summaries:
+            fields = json.loads(summary)
+            if kind == "times" and fields["topic"] in rules.topics:
+                times.setdefault(fields["topic"], TopicTimes()).update(TopicTimes.decode(fields["times"]))
+        return times
+
+    def _add_ledger(self, fields: dict[str, Any]) -> None:
+        try:
+            ledger = NumberingLedger.decode(fields["body"].encode())
+        except MalformedBody:
+            return
+        if ledger.topic in self._rules.topics:
+            self.book.add_ledger(ledger, fields["ms"])
+
+    def _add_events(self, frame: DataFrame, batch: int) -> None:
+        rules = self._rules
+        events = stored_events(frame.filter(F.col("topic").isin(*rules.topics)))
+        trace = frame.filter(F.col("topic") == rules.trace_topic)
+        events = events.union(trace_events(trace, rules.topics, rules.groups))
+        if self.files.exists(_pending(self.batch)):
+            pending = self._spark.read.schema(f"{EVENT_SCHEMA}, facts string").parquet(
+                self.files.uri(_pending(self.batch))
+            )
+            events = events.union(pending.filter(F.col("facts").isNull()).drop("facts"))
+        horizon_ms = self.book.horizon_ms
+        groups = rules.groups or tuple(sorted({group: None for group, _ in self.consumption.queues}))
+        join = JoinRules(
+            judge_until_ms=horizon_ms - rules.grace_ms,
+            acknowledged_since_ms=self._first_ms(),
+            groups=groups,
+            forget_ms=horizon_ms - FORGET_AFTER_MS,
+        )
+        tasks = int(self._spark.conf.get("spark.sql.shuffle.partitions") or 2)
+        where = self.files.uri(_pending(batch))
+        join_events(events, join, tasks).write.mode("overwrite").parquet(where)
+        written = self._spark.read.schema(f"{EVENT_SCHEMA}, facts string").parquet(where)
+        rows = written.filter(F.col("facts").isNotNull()).select("facts").collect()
+        self.consumption.add([row.facts for row in rows])
+
+    def _first_ms(self) -> int:
+        """Acknowledgements before it may be about messages that were not read."""
+        firsts = [
+            (min(times.spans) + 1) * times.width_ms
+            for topic, times in self.book.times.items()
+            if not self.book.begins_at_the_beginning(topic)
+        ]
+        return max(firsts, default=0)
+
+    # --- what is kept ----------------------------------------------------------------------------------------------
+
+    def _load(self) -> None:
+        states = [name for name in self.files.names(_FOLDER) if name.startswith("state-")]
+        if not states:
+            return
+        state = json.loads(self.files.read(f"{_FOLDER}/{states[-1]}"))
+        if state["rules"] != json.loads(json.dumps(asdict(self._rules))):
+            raise JobFailed(
+                f"the folder {self.files.root} belongs to an audit with other arguments ({state['rules']}); "
+                "give another checkpoint_folder, or the same arguments"
+            )
+        self.batch = state["batch"]
+        self.book = DeliveryBook.decode(state["book"], self._rules.topics)
+        self.consumption = ConsumptionBook.decode(state["consumption"], self._rules.groups)
+
+    def _save(self) -> None:
+        state = {
+            "batch": self.batch,
+            "rules": asdict(self._rules),
+            "book": self.book.encode(),
+            "consumption": self.consumption.encode(),
+        }
+        self.files.write_new(f"{_FOLDER}/state-{self.batch:010d}.json", json.dumps(state))
+        for name in self.files.names(_FOLDER):
+            number = name.partition("-")[2].removesuffix(".json")
+            if number.isdigit() and int(number) < self.batch:
+                self.files.delete(f"{_FOLDER}/{name}")
+
+    # --- what is told ----------------------------------------------------------------------------------------------
+
+    def _tell(self) -> None:
+        consumption = self.consumption if self._rules.has_trace else None
+        self._teller.tell(self.book, consumption, findings_of(self.book, consumption))
+
+    def conclude(self) -> None:
+        """When the audit ends."""
+        self._idle.cancel()
+        if self.batch >= 0:
+            self._teller.conclude(self.book, self.consumption if self._rules.has_trace else None)
+
+
+def _pending(batch: int) -> str:
+    return f"{_FOLDER}/pending-{batch:010d}"

@@ -1,0 +1,202 @@
+"""The job ``delivery-audit``: reads, lets the books judge, tells."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
+
+from engine.pipeline.errors import JobFailed
+from engine.pipeline.jobs.cluster_look import ClusterLook
+from engine.pipeline.jobs.delivery_audit.consumption import JoinRules, join_events
+from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
+from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
+from engine.pipeline.jobs.delivery_audit.following import Follower, FollowRules
+from engine.pipeline.jobs.delivery_audit.locating import locate
+from engine.pipeline.jobs.delivery_audit.results import AuditTeller, findings_of, located, wanted_places
+from engine.pipeline.jobs.delivery_audit.summaries import COLUMNS, summaries_of
+from engine.pipeline.jobs.delivery_audit.trace_events import stored_events, trace_events
+from engine.pipeline.jobs.job import JobRun
+from engine.protocol.errors import MalformedBody
+from engine.protocol.message_numbering import NumberingLedger
+from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX, RETRY_GROUP_TOPIC_PREFIX, SYSTEM_TOPICS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+#: Everything was stored before it.
+END_OF_TIME_MS = 1 << 53
+#: The events of this many messages are joined by one task, in its memory.
+_MESSAGES_PER_TASK = 500_000
+
+
+class DeliveryAudit:
+    """``glassmq pipeline delivery-audit``."""
+
+    def run(self, run: JobRun) -> None:
+        """See :class:`~engine.pipeline.jobs.job.Job`."""
+        arguments = run.arguments
+        if arguments["input_folder"]:
+            if arguments["follow"]:
+                raise JobFailed("follow goes with a broker, not with input_folder: a folder is audited as it is")
+            messages = run.spark.read.parquet(arguments["input_folder"])
+            audit_folder(run, messages)
+            return
+        if not arguments["topics"]:
+            raise JobFailed("say what to audit: topics, or input_folder")
+        if arguments["follow"]:
+            _follow(run)
+            return
+        if arguments["starting_offsets"] != "earliest":
+            raise JobFailed("starting_offsets=latest goes with follow=true: else there is nothing to audit")
+        _audit_broker(run)
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
+
+
+def _audit_broker(run: JobRun) -> None:
+    arguments = run.arguments
+    topics = _names(arguments["topics"])
+    with ClusterLook(run.cluster) as look:
+        known = look.known([arguments["trace_topic"], arguments["ledger_topic"]])
+    # What is stored from now on is too recent to be judged, so the later reads may see more than the first.
+    judge_until_ms = int(time.time() * 1_000) - arguments["grace_ms"]
+    ledgers = trace = None
+    if arguments["ledger_topic"] in known:
+        ledgers = run.read(topic=arguments["ledger_topic"], columns="topic,body,store_timestamp")
+    if arguments["trace_topic"] in known:
+        trace = run.read(topic=arguments["trace_topic"], columns="body")
+    messages = run.read(subscribe=",".join(topics), columns=",".join((*COLUMNS, "unique_id")))
+    audit(run, messages, trace, ledgers, judge_until_ms, topics)
+
+
+def audit_folder(run: JobRun, everything: DataFrame) -> None:
+    """Audit messages of any source, in any order, among them trace messages and ledgers; all of it is judged."""
+    arguments = run.arguments
+    missing = [name for name in (*COLUMNS, "unique_id", "body") if name not in everything.columns]
+    if missing:
+        raise JobFailed(f"the files of input_folder have no column {', '.join(missing)}; they need those of a message")
+    topic = F.col("topic")
+    trace_topic, ledger_topic = arguments["trace_topic"], arguments["ledger_topic"]
+    found = {row.topic: None for row in everything.select("topic").distinct().collect()}
+    topics = _names(arguments["topics"])
+    if not topics:
+        topics = tuple(sorted(name for name in found if _is_of_users(name) and name not in (trace_topic, ledger_topic)))
+    messages = everything.filter(topic.isin(*topics)).select(*COLUMNS, "unique_id")
+    trace = everything.filter(topic == trace_topic).select("body") if trace_topic in found else None
+    ledgers = everything.filter(topic == ledger_topic).select("topic", "body", "store_timestamp")
+    audit(run, messages, trace, ledgers, END_OF_TIME_MS, topics)
+
+
+def _is_of_users(topic: str) -> bool:
+    return topic not in SYSTEM_TOPICS and not topic.startswith((RETRY_GROUP_TOPIC_PREFIX, DLQ_GROUP_TOPIC_PREFIX))
+
+
+def audit(
+    run: JobRun,
+    messages: DataFrame,
+    trace: DataFrame | None,
+    ledgers: DataFrame | None,
+    judge_until_ms: int,
+    topics: tuple[str, ...],
+) -> None:
+    """Audit these messages once, and tell everything."""
+    arguments, teller = run.arguments, AuditTeller(run.report)
+    book = DeliveryBook(topics)
+    told = read_ledgers(ledgers, topics) if ledgers is not None else []
+    book.add(summaries_of(messages, arguments["late_ms"], judge_until_ms))
+    for ledger, stored_ms in told:
+        book.add_ledger(ledger, stored_ms)
+    book.settle(judge_until_ms)
+    consumption = None
+    if trace is None:
+        run.report.note(
+            {
+                "en": f"There is no topic {arguments['trace_topic']}: no client has reported, so consumption and "
+                "acknowledgements are not audited.",
+                "zh": f"没有主题 {arguments['trace_topic']}：没有客户端上报轨迹，因此不审计消费与发送确认。",
+            }
+        )
+    elif not run.stop.is_set():
+        consumption = ConsumptionBook(_names(arguments["groups"]))
+        events = stored_events(messages).union(trace_events(trace, topics, consumption.groups))
+        rules = JoinRules(judge_until_ms, _acknowledged_since_ms(book))
+        stored = sum(producer.stored for producer in book.producers.values())
+        joined = join_events(events, rules, tasks=max(2, -(-stored // _MESSAGES_PER_TASK)))
+        consumption.add([row.facts for row in joined.select("facts").collect()])
+    findings, left_out = findings_of(book, consumption)
+    wanted = wanted_places(findings)
+    if wanted and not run.stop.is_set():
+        findings = list(located(findings, locate(messages, wanted)))
+    teller.tell(book, consumption, (findings, left_out))
+    teller.plot(book.times)
+    teller.conclude(book, consumption)
+    if not book.queues:
+        run.report.note({"en": "There are no messages to audit.", "zh": "没有可审计的消息。"})
+
+
+def _acknowledged_since_ms(book: DeliveryBook) -> int:
+    """Acknowledgements before it may be about messages that are deleted, or were not read."""
+    since_ms = 0
+    for topic, times in book.times.items():
+        if not book.begins_at_the_beginning(topic):
+            since_ms = max(since_ms, (min(times.spans) + 1) * times.width_ms)
+    return since_ms
+
+
+def read_ledgers(messages: DataFrame, topics: tuple[str, ...]) -> list[tuple[NumberingLedger, int]]:
+    """The ledgers about ``topics``, and when each was stored. What is no ledger is passed over."""
+    found = []
+    rows: Any = messages.select("body", F.unix_millis("store_timestamp").alias("stored_ms")).toLocalIterator()
+    for row in rows:
+        try:
+            ledger = NumberingLedger.decode(bytes(row.body))
+        except MalformedBody:
+            continue
+        if ledger.topic in topics:
+            found.append((ledger, row.stored_ms))
+    return found
+
+
+def _follow(run: JobRun) -> None:
+    arguments = run.arguments
+    topics = _names(arguments["topics"])
+    with ClusterLook(run.cluster) as look:
+        known = look.known([arguments["trace_topic"], arguments["ledger_topic"]])
+    if arguments["trace_topic"] not in known:
+        run.report.note(
+            {
+                "en": f"There is no topic {arguments['trace_topic']} yet, so consumption is not audited; start the "
+                "audit again when clients have reported.",
+                "zh": f"尚无主题 {arguments['trace_topic']}，因此不审计消费；等客户端上报之后请重新启动审计。",
+            }
+        )
+    rules = FollowRules(
+        topics=topics,
+        groups=_names(arguments["groups"]),
+        trace_topic=arguments["trace_topic"],
+        ledger_topic=arguments["ledger_topic"],
+        late_ms=arguments["late_ms"],
+        grace_ms=arguments["grace_ms"],
+        read_limit=arguments["max_messages_per_batch"],
+        has_trace=arguments["trace_topic"] in known,
+    )
+    messages = run.read_stream(
+        subscribe=",".join(dict.fromkeys((*topics, *known))),
+        startingOffsets=arguments["starting_offsets"],
+        maxOffsetsPerTrigger=str(arguments["max_messages_per_batch"]),
+        columns=",".join((*COLUMNS, "unique_id", "body")),
+    )
+    with tempfile.TemporaryDirectory(prefix="glassmq-audit-", ignore_cleanup_errors=True) as unnamed:
+        follower = Follower(run.spark, arguments["checkpoint_folder"] or unnamed, rules, run.report)
+        writer = messages.writeStream.foreachBatch(follower.add_batch)
+        writer = writer.option("checkpointLocation", follower.files.uri("query"))
+        run.watch(writer.trigger(processingTime=f"{arguments['trigger_ms']} milliseconds").start())
+        follower.conclude()
+
+
+JOB = DeliveryAudit()

@@ -1,0 +1,55 @@
+"""Where numbered messages lie: a second look at the messages, for the few numbers that are worth telling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.pipeline.jobs.delivery_audit.summaries import COLUMNS, numbers_of, queue_names
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+#: (producer, topic) -> number -> where it lies: texts such as "broker-a:2 offset 17".
+Places = Mapping[tuple[str, str], Mapping[int, list[str]]]
+
+_SCHEMA = "producer string, topic string, number bigint, queue string, queue_offset bigint"
+_NAMES = ("producer", "topic", "number", "queue", "queue_offset")
+
+
+def locate(messages: DataFrame, wanted: Mapping[tuple[str, str], Sequence[int]]) -> Places:
+    """Look through ``messages`` for the ``wanted`` numbers. Only these come back to the driver."""
+    rows = messages.select(*COLUMNS).mapInArrow(_finder(wanted), _SCHEMA).collect()
+    places: dict[tuple[str, str], dict[int, list[str]]] = {}
+    for row in sorted(rows, key=lambda row: (row.queue, row.queue_offset)):
+        of_producer = places.setdefault((row.producer, row.topic), {})
+        of_producer.setdefault(row.number, []).append(f"{row.queue} offset {row.queue_offset}")
+    return places
+
+
+def _finder(wanted: Mapping[tuple[str, str], Sequence[int]]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    anybody = np.unique(np.concatenate([np.asarray(numbers, np.int64) for numbers in wanted.values()]))
+    exact = {key: frozenset(numbers) for key, numbers in wanted.items()}
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            producers, numbers = numbers_of(batch)
+            few = pa.array(np.isin(numbers, anybody))
+            columns = (
+                producers,
+                batch.column("topic"),
+                pa.array(numbers),
+                queue_names(batch),
+                batch.column("queue_offset"),
+            )
+            candidates = zip(*(pc.filter(column, few).to_pylist() for column in columns), strict=True)
+            found = [row for row in candidates if row[2] in exact.get((row[0], row[1]), ())]
+            arrays = [pa.array(values) for values in zip(*found, strict=True)] if found else None
+            if arrays is not None:
+                yield pa.RecordBatch.from_arrays(arrays, names=_NAMES)
+
+    return run

@@ -1,0 +1,184 @@
+"""What is known of one producer's numbers in one topic, and the verdict on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from engine.pipeline.jobs.delivery_audit.number_ranges import NumberRange, count_of, without
+from engine.pipeline.jobs.delivery_audit.number_set import NumberSet
+from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED, QueueSegment
+from engine.protocol.message_numbering import NumberingLedger
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Counts for one producer and topic; the words are defined in ``docs/pipeline.md``.
+
+    :ivar numbered: numbers from the first to the last that is known of.
+    :ivar not_judged: numbers that are missing, but may still come.
+    :ivar has_ended: whether the producer told how many numbers it gave.
+    """
+
+    producer: str
+    topic: str
+    numbered: int
+    stored: int
+    lost: int
+    duplicated: int
+    out_of_order: int
+    late: int
+    refused: int
+    unknown: int
+    not_judged: int
+    has_ended: bool
+
+    @property
+    def is_numbered(self) -> bool:
+        """False for all the messages of a topic that carry no number."""
+        return self.producer != UNNUMBERED
+
+
+class ProducerBook:
+    """One producer's numbers in one topic.
+
+    :param first: the lowest number that is judged.
+    """
+
+    def __init__(self, producer: str, topic: str, first: int) -> None:
+        self.producer = producer
+        self.topic = topic
+        self.first = first
+        self.ledger: NumberingLedger | None = None
+        #: Numbers up to here are judged.
+        self.settled = -1
+        self.stored = self.late = 0
+        self.numbers = NumberSet()
+        #: Queue -> what stands there though it had been seen before, there or elsewhere.
+        self.repeated: dict[str, NumberSet] = {}
+        self.descending: dict[str, NumberSet] = {}
+        #: Queue -> its highest number so far.
+        self._highest: dict[str, int] = {}
+        #: (time, number): once that time is long enough ago, numbers up to this one are judged. Ascends.
+        self._waiting: list[tuple[int, int]] = []
+
+    def add(self, segment: QueueSegment) -> None:
+        """The next stretch of one of its queues."""
+        self.stored += segment.count
+        self.late += segment.late
+        if self.producer == UNNUMBERED:
+            return
+        self.settled = max(self.settled, segment.settled)
+        queue = segment.queue
+        highest = self._highest.get(queue, -1)
+        descending = self.descending.setdefault(queue, NumberSet())
+        descending.update(segment.descending)
+        descending.add(segment.numbers.below(highest))
+        self._highest[queue] = max(highest, segment.highest)
+        repeated = self.repeated.setdefault(queue, NumberSet())
+        repeated.update(segment.repeated)
+        repeated.add(self.numbers.update(segment.numbers))
+
+    def close(self, ledger: NumberingLedger, stored_ms: int) -> None:
+        """The producer has told how many numbers it gave; that is judged like a message with the last of them."""
+        self.ledger = ledger
+        self._waiting.append((stored_ms, ledger.numbered - 1))
+
+    def batch_ended(self, newest_ms: int) -> None:
+        """All that was added until now was stored at ``newest_ms`` at the latest."""
+        highest = max(self._highest.values(), default=-1)
+        if highest > max(self.settled, *(number for _, number in self._waiting), -1, -1):
+            self._waiting.append((newest_ms, highest))
+
+    def settle(self, until_ms: int) -> None:
+        """Whatever was stored until then is not overtaken any more."""
+        self.settled = max([self.settled, *(number for ms, number in self._waiting if ms <= until_ms)])
+        self._waiting = [(ms, number) for ms, number in self._waiting if ms > until_ms and number > self.settled]
+
+    # --- the verdict -----------------------------------------------------------------------------------------------
+
+    @property
+    def last(self) -> int:
+        """The highest number that is known of; -1: none."""
+        told = self.ledger.numbered - 1 if self.ledger is not None else -1
+        return max([told, *self._highest.values()])
+
+    def lost(self) -> Iterator[NumberRange]:
+        """The numbers that the broker took, as far as anybody knows, and that are not there."""
+        ledger = self.ledger
+        missing = self.numbers.missing(self.first, self.settled)
+        if ledger is None:
+            return missing
+        if not ledger.is_complete:
+            return iter(())
+        return without(without(missing, ledger.refused), ledger.unknown)
+
+    def repeated_numbers(self) -> NumberSet:
+        """The numbers that are there more than once."""
+        union = NumberSet()
+        for numbers in self.repeated.values():
+            union.update(numbers)
+        return union
+
+    def out_of_order(self) -> Iterator[tuple[str, NumberSet]]:
+        """Queue, and the numbers that stand there once only but behind a higher one."""
+        repeated = self.repeated_numbers()
+        for queue, numbers in self.descending.items():
+            yield queue, numbers.without(repeated)
+
+    def verdict(self) -> Verdict:
+        """As things are now."""
+        last, ledger = self.last, self.ledger
+        missing = count_of(self.numbers.missing(self.first, self.settled))
+        lost = count_of(self.lost())
+        refused = 0
+        if ledger is not None:
+            refused = missing - count_of(without(self.numbers.missing(self.first, self.settled), ledger.refused))
+        return Verdict(
+            self.producer,
+            self.topic,
+            numbered=max(0, last + 1 - self.first),
+            stored=self.stored,
+            lost=lost,
+            duplicated=self.stored - self.numbers.count if self.producer != UNNUMBERED else 0,
+            out_of_order=sum(numbers.count for _, numbers in self.out_of_order()),
+            late=self.late,
+            refused=refused,
+            unknown=missing - lost - refused,
+            not_judged=count_of(self.numbers.missing(max(self.first, self.settled + 1), last)),
+            has_ended=ledger is not None,
+        )
+
+    # --- on disk ---------------------------------------------------------------------------------------------------
+
+    def encode(self) -> dict[str, Any]:
+        """As it is kept: JSON."""
+        return {
+            "producer": self.producer,
+            "topic": self.topic,
+            "first": self.first,
+            "settled": self.settled,
+            "stored": self.stored,
+            "late": self.late,
+            "ledger": self.ledger.encode().decode() if self.ledger is not None else None,
+            "numbers": self.numbers.encode(),
+            "repeated": {queue: numbers.encode() for queue, numbers in self.repeated.items()},
+            "descending": {queue: numbers.encode() for queue, numbers in self.descending.items()},
+            "highest": self._highest,
+            "waiting": self._waiting,
+        }
+
+    @classmethod
+    def decode(cls, encoded: dict[str, Any]) -> ProducerBook:
+        """What :meth:`encode` made."""
+        made = cls(encoded["producer"], encoded["topic"], encoded["first"])
+        made.settled, made.stored, made.late = encoded["settled"], encoded["stored"], encoded["late"]
+        if encoded["ledger"] is not None:
+            made.ledger = NumberingLedger.decode(encoded["ledger"].encode())
+        made.numbers = NumberSet.decode(encoded["numbers"])
+        made.repeated = {queue: NumberSet.decode(numbers) for queue, numbers in encoded["repeated"].items()}
+        made.descending = {queue: NumberSet.decode(numbers) for queue, numbers in encoded["descending"].items()}
+        made._highest = encoded["highest"]
+        made._waiting = [(ms, number) for ms, number in encoded["waiting"]]
+        return made

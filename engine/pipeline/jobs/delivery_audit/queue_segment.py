@@ -1,0 +1,77 @@
+"""What one task has seen of one producer in one queue: enough to judge it together with all others, and small."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from engine.pipeline.jobs.delivery_audit.number_set import Numbers, NumberSet
+
+#: The producer of messages without a number.
+UNNUMBERED = ""
+
+
+@dataclass(slots=True)
+class QueueSegment:
+    """A stretch of one queue, in the order of the queue; only the messages of one producer count.
+
+    :ivar producer: :data:`UNNUMBERED`: the messages that carry no number; then only ``count`` and ``late`` are told.
+    :ivar queue: ``"broker:queue id"``.
+    :ivar last_offset: of the last message.
+    :ivar first_number: the number of the first message.
+    :ivar highest: the highest number in it; -1: none.
+    :ivar settled: the highest number among those stored until the moment up to which is judged; -1: none.
+    :ivar repeated: numbers that stand in it twice or more often.
+    :ivar descending: numbers that stand behind a higher one.
+    """
+
+    producer: str
+    topic: str
+    queue: str
+    first_offset: int = -1
+    last_offset: int = -1
+    first_number: int = -1
+    count: int = 0
+    late: int = 0
+    highest: int = -1
+    settled: int = -1
+    numbers: NumberSet = field(default_factory=NumberSet)
+    repeated: NumberSet = field(default_factory=NumberSet)
+    descending: NumberSet = field(default_factory=NumberSet)
+
+    def extend(self, offsets: Numbers, numbers: Numbers, is_late: int, is_settled: Numbers) -> None:
+        """Messages that lie behind those so far.
+
+        :param offsets: ascending.
+        :param numbers: of the same messages; all -1 for the unnumbered.
+        :param is_late: how many of them are late.
+        :param is_settled: the numbers among them that may be judged.
+        """
+        if self.first_offset < 0:
+            self.first_offset, self.first_number = int(offsets[0]), int(numbers[0])
+        self.last_offset = int(offsets[-1])
+        self.count += len(offsets)
+        self.late += is_late
+        if self.producer == UNNUMBERED:
+            return
+        before = np.maximum.accumulate(np.concatenate((np.array([self.highest]), numbers)))
+        self.descending.add(np.unique(numbers[numbers < before[:-1]]))
+        self.highest = int(before[-1])
+        distinct, counts = np.unique(numbers, return_counts=True)
+        self.repeated.add(distinct[counts > 1])
+        self.repeated.add(self.numbers.add(distinct))
+        if len(is_settled):
+            self.settled = max(self.settled, int(is_settled.max()))
+
+    def encode(self) -> dict[str, Any]:
+        """As it travels: JSON."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return {name: value.encode() if isinstance(value, NumberSet) else value for name, value in fields.items()}
+
+    @classmethod
+    def decode(cls, encoded: dict[str, Any]) -> QueueSegment:
+        """What :meth:`encode` made."""
+        sets = {name: NumberSet.decode(encoded[name]) for name in ("numbers", "repeated", "descending")}
+        return cls(**{**encoded, **sets})

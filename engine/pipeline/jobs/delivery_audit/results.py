@@ -1,0 +1,255 @@
+"""The books as tables, plots and notes."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
+from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
+from engine.pipeline.jobs.delivery_audit.latency_histogram import LatencyHistogram
+from engine.pipeline.jobs.delivery_audit.locating import Places
+from engine.pipeline.jobs.delivery_audit.producer_book import ProducerBook, Verdict
+from engine.pipeline.jobs.delivery_audit.summaries import TopicTimes
+from engine.pipeline.jobs.report import ROWS_MAX, Cell, JobReport
+
+#: What is found, the worst first.
+KINDS = ("lost", "acknowledged, not stored", "duplicated", "out of order", "not consumed", "consumed twice", "failed")
+#: Failed deliveries come again: no finding by themselves unless nothing else is there.
+_ORDER = {kind: place for place, kind in enumerate(KINDS)}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is not as it should be.
+
+    :ivar who: a producer or a consumer group.
+    :ivar queue: ``"broker:queue id"``; empty where no queue can be named.
+    :ivar first: a number of the producer, or an offset of the queue for a group; None for messages known by id only.
+    """
+
+    kind: str
+    topic: str
+    who: str
+    queue: str
+    first: int | None
+    last: int | None
+    count: int
+    where: str = ""
+
+    def row(self) -> list[Cell]:
+        """For the table."""
+        return [self.kind, self.topic, self.who, self.queue, self.first, self.last, self.count, self.where]
+
+    def badness(self) -> tuple[int, int, str, str, int]:
+        """Sorts the worst first."""
+        return (_ORDER[self.kind], -self.count, self.topic, self.who, self.first or 0)
+
+
+def findings_of(book: DeliveryBook, consumption: ConsumptionBook | None) -> tuple[list[Finding], int]:
+    """The worst findings, and how many more there are."""
+    seen = 0
+
+    def counted() -> Iterator[Finding]:
+        nonlocal seen
+        for finding in _findings(book, consumption):
+            seen += 1
+            yield finding
+
+    worst = heapq.nsmallest(ROWS_MAX, counted(), key=Finding.badness)
+    return worst, seen - len(worst)
+
+
+def _findings(book: DeliveryBook, consumption: ConsumptionBook | None) -> Iterator[Finding]:
+    for producer in book.producers.values():
+        yield from _of_producer(producer)
+    if consumption is None:
+        return
+    for one in consumption.samples:
+        where = f"message id {one.unique_id}"
+        yield Finding("acknowledged, not stored", one.topic, one.producer_group, "", None, None, 1, where)
+    for group, topic in consumption.expected():
+        for queue, (first, last) in consumption.missing(group, topic):
+            yield Finding("not consumed", topic, group, queue, first, last, last - first + 1, f"offset {first} on")
+        for queue, of_queue in consumption.queues.get((group, topic), {}).items():
+            for kind, offsets in (("consumed twice", of_queue.twice), ("failed", of_queue.failed)):
+                for first, last in offsets.runs():
+                    yield Finding(kind, topic, group, queue, first, last, last - first + 1, f"offset {first} on")
+
+
+def _of_producer(book: ProducerBook) -> Iterator[Finding]:
+    about = (book.topic, book.producer)
+    for first, last in book.lost():
+        yield Finding("lost", *about, "", first, last, last - first + 1)
+    for kind, queues in (("duplicated", book.repeated.items()), ("out of order", book.out_of_order())):
+        for queue, numbers in queues:
+            for first, last in numbers.runs():
+                yield Finding(kind, *about, queue, first, last, last - first + 1)
+
+
+def located(findings: Iterable[Finding], places: Places) -> Iterator[Finding]:
+    """The findings about numbers, with where those, or their neighbours, lie."""
+    for finding in findings:
+        first, last = finding.first, finding.last
+        if finding.kind not in ("lost", "duplicated", "out of order") or first is None or last is None:
+            yield finding
+            continue
+        of_producer = places.get((finding.who, finding.topic), {})
+        if finding.kind == "lost":
+            before, after = of_producer.get(first - 1), of_producer.get(last + 1)
+            where = [f"after {before[0]}"] if before else []
+            where += [f"before {after[0]}"] if after else []
+        else:
+            where = of_producer.get(first, [])
+        yield replace(finding, where="; ".join(where))
+
+
+def wanted_places(findings: Iterable[Finding]) -> dict[tuple[str, str], list[int]]:
+    """(producer, topic) -> the numbers to look up for :func:`located`."""
+    wanted: dict[tuple[str, str], dict[int, None]] = {}
+    for finding in findings:
+        if finding.first is None or finding.last is None or finding.kind not in KINDS[:4]:
+            continue
+        numbers = (finding.first - 1, finding.last + 1) if finding.kind == "lost" else (finding.first,)
+        of_producer = wanted.setdefault((finding.who, finding.topic), {})
+        of_producer.update(dict.fromkeys(number for number in numbers if number >= 0))
+    return {key: sorted(numbers) for key, numbers in wanted.items()}
+
+
+class AuditTeller:
+    """Tells a report what the books say."""
+
+    def __init__(self, report: JobReport) -> None:
+        self._report = report
+
+    def tell(self, book: DeliveryBook, consumption: ConsumptionBook | None, found: tuple[list[Finding], int]) -> None:
+        """All tables."""
+        verdicts = [producer.verdict() for producer in book.producers.values()]
+        rows = sorted(
+            (_producer_row(verdict) for verdict in verdicts), key=lambda row: (-int(row[-1] or 0), str(row[0]))
+        )
+        self._report.table("producers", rows)
+        self._report.table("findings", [finding.row() for finding in found[0]], left_out=found[1])
+        self._report.table("latency", list(_latency_rows(book, consumption)))
+        if consumption is not None:
+            groups = [_group_row(consumption, *key) for key in consumption.expected()]
+            self._report.table("groups", sorted(groups, key=lambda row: (-int(row[-1] or 0), str(row[0]))))
+        self._report.offsets(_reached(book))
+        messages = sum(verdict.stored for verdict in verdicts)
+        self._report.progress(messages, None, "messages")
+
+    def plot(self, times: Mapping[str, TopicTimes]) -> None:
+        """Latency and rate over time, topic by topic."""
+        for topic, of_topic in sorted(times.items()):
+            width_ms = of_topic.width_ms
+            for number in sorted(of_topic.spans):
+                span, at_ms = of_topic.spans[number], number * width_ms
+                self._report.point("latency", f"{topic} p50", at_ms, span.percentile(0.5))
+                self._report.point("latency", f"{topic} p99", at_ms, span.percentile(0.99))
+                self._report.point("rate", topic, at_ms, round(span.count * 1_000 / width_ms, 1))
+
+    def conclude(self, book: DeliveryBook, consumption: ConsumptionBook | None) -> None:
+        """Sentences about what was found, and what could not be judged."""
+        verdicts = [producer.verdict() for producer in book.producers.values()]
+        self._conclude_producers([verdict for verdict in verdicts if verdict.is_numbered])
+        unnumbered = sum(verdict.stored for verdict in verdicts if not verdict.is_numbered)
+        if unnumbered:
+            self._report.note(
+                {
+                    "en": f"{unnumbered:,} messages carry no number: of these a loss or a copy cannot be seen.",
+                    "zh": f"有 {unnumbered:,} 条消息没有编号：无法判断它们是否丢失或重复。",
+                }
+            )
+        if consumption is not None and consumption.not_stored:
+            count = sum(consumption.not_stored.values())
+            self._report.note(
+                {
+                    "en": f"{count:,} messages were acknowledged by a broker, as producers noted, and are not stored.",
+                    "zh": f"据生产者记录，有 {count:,} 条消息已被 broker 确认，却不在存储中。",
+                }
+            )
+        if consumption is not None and consumption.unreadable:
+            count = consumption.unreadable
+            self._report.note(
+                {
+                    "en": f"{count:,} records of the trace topic could not be read and were left out.",
+                    "zh": f"轨迹主题中有 {count:,} 条记录无法解析，已略过。",
+                }
+            )
+
+    def _conclude_producers(self, verdicts: list[Verdict]) -> None:
+        if not verdicts:
+            return
+        findings = sum(verdict.lost + verdict.duplicated + verdict.out_of_order for verdict in verdicts)
+        if not findings:
+            self._report.note(
+                {
+                    "en": "No numbered message is lost, duplicated or out of order, as far as could be judged.",
+                    "zh": "在可判定的范围内，带编号的消息没有丢失、重复或乱序。",
+                }
+            )
+        not_judged = sum(verdict.not_judged for verdict in verdicts)
+        if not_judged:
+            self._report.note(
+                {
+                    "en": f"{not_judged:,} numbers are missing, but too recently to be judged: run it again later.",
+                    "zh": f"有 {not_judged:,} 个编号暂缺，但时间太近尚不能判定：请稍后再运行。",
+                }
+            )
+        unended = sum(not verdict.has_ended for verdict in verdicts)
+        if unended:
+            self._report.note(
+                {
+                    "en": f"{unended} of {len(verdicts)} producers have told no end (still at work, or crashed): "
+                    "if their very last messages are missing, their numbers do not show it.",
+                    "zh": f"{len(verdicts)} 个生产者中有 {unended} 个没有报告终止（仍在运行或已崩溃）："
+                    "如果丢失的恰是其最后几条消息，仅凭编号看不出来。",
+                }
+            )
+
+
+def _producer_row(verdict: Verdict) -> list[Cell]:
+    return [
+        verdict.producer if verdict.is_numbered else "(not numbered)",
+        verdict.topic,
+        verdict.numbered,
+        verdict.stored,
+        verdict.lost,
+        verdict.duplicated,
+        verdict.out_of_order,
+        verdict.late,
+        verdict.refused,
+        verdict.unknown,
+        verdict.not_judged,
+        verdict.has_ended,
+        verdict.lost + verdict.duplicated + verdict.out_of_order,
+    ]
+
+
+def _group_row(consumption: ConsumptionBook, group: str, topic: str) -> list[Cell]:
+    queues = consumption.queues.get((group, topic), {})
+    stored = sum(numbers.count for (of_topic, _), numbers in consumption.judged.items() if of_topic == topic)
+    consumed, twice, failed = (
+        sum(getattr(queue, name).count for queue in queues.values()) for name in ("consumed", "twice", "failed")
+    )
+    missing = consumption.missing_count(group, topic)
+    return [group, topic, stored, consumed, missing, twice, failed, missing + twice]
+
+
+def _latency_rows(book: DeliveryBook, consumption: ConsumptionBook | None) -> Iterator[list[Cell]]:
+    for topic, times in sorted(book.times.items()):
+        yield ["born > stored", topic, "", *_percentiles(times.total)]
+    for (group, topic), histogram in sorted(consumption.latency.items() if consumption is not None else ()):
+        yield ["stored > consumed", topic, group, *_percentiles(histogram)]
+
+
+def _percentiles(histogram: LatencyHistogram) -> list[Cell]:
+    return [histogram.count, *(histogram.percentile(share) for share in (0.5, 0.95, 0.99)), histogram.longest]
+
+
+def _reached(book: DeliveryBook) -> dict[str, dict[str, int]]:
+    reached: dict[str, dict[str, int]] = {}
+    for (topic, queue), (_, after) in sorted(book.queues.items()):
+        reached.setdefault(topic, {})[queue] = after
+    return reached

@@ -1,0 +1,132 @@
+"""What clients noted in the trace topic, and what is stored, as events of messages (on the executors).
+
+A trace message holds many records, as GlassMQ's and RocketMQ's clients write them (:mod:`engine.client.trace`): text,
+its records ended by ``\\x02``, their fields by ``\\x01``. Two kinds matter: ``Pub``, a send that a broker acknowledged,
+and ``SubAfter``, a listener call that ended. Anybody may write to the topic; what cannot be read is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+#: kind: "stored", "acknowledged" (the group is the producer's), "consumed", or "unreadable".
+#: call: the id of a listener call. is_counted: it was told of before.
+EVENT_SCHEMA = (
+    "unique_id string, kind string, topic string, queue string, queue_offset bigint, at_ms bigint, "
+    "client_group string, call string, is_ok boolean, is_counted boolean"
+)
+EVENT_ARROW = pa.schema(
+    [
+        ("unique_id", pa.string()),
+        ("kind", pa.string()),
+        ("topic", pa.string()),
+        ("queue", pa.string()),
+        ("queue_offset", pa.int64()),
+        ("at_ms", pa.int64()),
+        ("client_group", pa.string()),
+        ("call", pa.string()),
+        ("is_ok", pa.bool_()),
+        ("is_counted", pa.bool_()),
+    ]
+)
+_FIELD_END, _RECORD_END = "\x01", "\x02"
+#: Ordinals of RocketMQ's MessageType: half messages may be rolled back, delayed ones come later.
+_NOT_STORED_AT_ONCE = ("1", "3")
+
+
+class TraceEvent(NamedTuple):
+    """One record of a trace message that says something about one message."""
+
+    unique_id: str
+    kind: str
+    topic: str
+    at_ms: int
+    client_group: str
+    call: str
+    is_ok: bool
+
+
+def stored_events(messages: DataFrame) -> DataFrame:
+    """An event for each message that has a unique id."""
+    return messages.filter(F.col("unique_id").isNotNull()).select(
+        "unique_id",
+        F.lit("stored").alias("kind"),
+        "topic",
+        F.concat_ws(":", "broker_name", "queue_id").alias("queue"),
+        "queue_offset",
+        F.unix_millis("store_timestamp").alias("at_ms"),
+        F.lit("").alias("client_group"),
+        F.lit("").alias("call"),
+        F.lit(True).alias("is_ok"),
+        F.lit(False).alias("is_counted"),
+    )
+
+
+def trace_events(trace_messages: DataFrame, topics: tuple[str, ...], groups: tuple[str, ...]) -> DataFrame:
+    """The events that trace messages tell, as far as they are about ``topics`` and ``groups`` (none: all groups)."""
+    return trace_messages.select("body").mapInArrow(_parser(topics, groups), EVENT_SCHEMA)
+
+
+def _parser(topics: tuple[str, ...], groups: tuple[str, ...]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    def is_wanted(event: TraceEvent) -> bool:
+        if event.kind == "acknowledged":
+            return event.topic in topics
+        return not groups or event.client_group in groups or event.kind == "unreadable"
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            bodies = (body for body in batch.column("body").to_pylist() if body is not None)
+            events = [event for body in bodies for event in events_of(body) if is_wanted(event)]
+            columns = dict(zip(TraceEvent._fields, zip(*events, strict=True), strict=True)) if events else {}
+            nothing = [None] * len(events)
+            columns["is_counted"] = (False,) * len(events)
+            arrays = [pa.array(columns.get(field.name, nothing), field.type) for field in EVENT_ARROW]
+            yield pa.RecordBatch.from_arrays(arrays, schema=EVENT_ARROW)
+
+    return run
+
+
+def events_of(body: bytes) -> Iterator[TraceEvent]:
+    """The events in the body of one trace message. Records of other kinds are passed over."""
+    for record in body.decode(errors="replace").split(_RECORD_END):
+        fields = record.split(_FIELD_END)
+        read = _READERS.get(fields[0])
+        if read is None:
+            continue
+        try:
+            event = read(fields)
+        except (IndexError, ValueError):
+            yield TraceEvent("", "unreadable", "", 0, "", "", is_ok=False)
+            continue
+        if event is not None:
+            yield event
+
+
+def _acknowledged(fields: list[str]) -> TraceEvent | None:
+    # Clients before 4.3.1 write no offset message id.
+    is_ok = fields[13 if len(fields) >= 14 else 12] == "true"
+    if fields[11] in _NOT_STORED_AT_ONCE:
+        return None
+    return TraceEvent(fields[5], "acknowledged", fields[4], _milliseconds(fields[1]), fields[3], "", is_ok)
+
+
+def _consumed(fields: list[str]) -> TraceEvent | None:
+    # Clients before 4.7 write neither time nor group: nobody can tell then whose note it is.
+    return TraceEvent(fields[2], "consumed", "", _milliseconds(fields[7]), fields[8], fields[1], fields[4] == "true")
+
+
+def _milliseconds(text: str) -> int:
+    value = int(text)
+    if not 0 <= value < 1 << 53:
+        raise ValueError(f"{text} is no time")
+    return value
+
+
+_READERS: dict[str, Callable[[list[str]], TraceEvent | None]] = {"Pub": _acknowledged, "SubAfter": _consumed}

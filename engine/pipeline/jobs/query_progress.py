@@ -1,0 +1,202 @@
+"""Follows what Spark does and tells it to the job's report: micro-batches of streams, tasks of batch jobs.
+
+Spark calls a listener in the driver some 0.1-0.4 s after each micro-batch. For a batch job there is no such call; its
+tasks are counted twice a second.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+)
+
+from engine.pipeline.jobs.report import JobReport, QueueOffsets
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+log = logging.getLogger("glassmq.pipeline")
+
+#: How often the tasks of a batch job are counted.
+TASKS_INTERVAL_S = 0.5
+
+
+class QueryProgress(StreamingQueryListener):
+    """Reports every micro-batch of every query: its figures, and the offsets that it reached."""
+
+    def __init__(self, report: JobReport) -> None:
+        self._report = report
+        self._changed = threading.Condition()
+        self._ended: dict[str, None] = {}
+        #: Of each query, since a job may have several over different topics.
+        self._reached: dict[str, QueueOffsets] = {}
+        self._latest: dict[str, QueueOffsets] = {}
+        self.running = 0
+
+    def wait_until_ended(self, run_id: str, limit_s: float) -> bool:
+        """Whether the last word about the query came in time. It comes after the query's end, from another thread."""
+        with self._changed:
+            return self._changed.wait_for(lambda: run_id in self._ended, limit_s)
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 - Spark's name
+        """Called by Spark."""
+        self.running += 1
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802 - Spark's name
+        """Called by Spark after each micro-batch."""
+        self.note(json.loads(event.progress.json))
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802 - Spark's name
+        """Called by Spark when nothing came for some time; there is nothing to tell."""
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802 - Spark's name
+        """Called by Spark."""
+        with self._changed:
+            self.running -= 1
+            self._ended[str(event.runId)] = None
+            self._changed.notify_all()
+
+    def note(self, progress: Mapping[str, Any]) -> None:
+        """Report one progress, as Spark writes it in JSON."""
+        query = str(progress.get("id"))
+        sources = [source for source in progress.get("sources", []) if isinstance(source, dict)]
+        reached = _merged(queue_offsets(source.get("endOffset")) for source in sources)
+        latest = _merged(_latest_of(source) for source in sources)
+        self._report.batch(batch_figures(progress, lag_of(reached, latest)))
+        if reached:
+            self._reached[query] = reached
+            self._latest[query] = latest
+            self._report.offsets(_merged(self._reached.values()), _merged(self._latest.values()) or None)
+
+
+def batch_figures(progress: Mapping[str, Any], lag: int | None) -> dict[str, Any]:
+    """What is told of one micro-batch.
+
+    ``batch``: its number; ``query``: the query's name, if it has one; ``at``: when it began (ISO 8601); ``rows``;
+    ``input_rows_per_s`` and ``processed_rows_per_s`` (None for an empty batch); ``durations_ms``: part of the work ->
+    ms, ``total_ms`` their sum; ``lag``: messages behind the end of the queues, None if nobody knows.
+    """
+    durations = progress.get("durationMs") or {}
+    rows = int(progress.get("numInputRows") or 0)
+    total = durations.get("triggerExecution", progress.get("batchDuration"))
+    return {
+        "batch": progress.get("batchId"),
+        "query": progress.get("name"),
+        "at": progress.get("timestamp"),
+        "rows": rows,
+        "input_rows_per_s": _rate(progress.get("inputRowsPerSecond")),
+        "processed_rows_per_s": _rate(progress.get("processedRowsPerSecond")) if rows else None,
+        "total_ms": total,
+        "durations_ms": {name: ms for name, ms in durations.items() if name != "triggerExecution"},
+        "lag": lag,
+    }
+
+
+def queue_offsets(value: object) -> QueueOffsets:
+    """``value`` (JSON, or its text) as offsets per queue; empty when it is the offset of another kind of source."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return {}
+    if not isinstance(value, dict):
+        return {}
+    offsets = {
+        topic: {queue: offset for queue, offset in queues.items() if isinstance(offset, int)}
+        for topic, queues in value.items()
+        if isinstance(queues, dict)
+    }
+    return {topic: queues for topic, queues in offsets.items() if queues}
+
+
+def lag_of(reached: QueueOffsets, latest: QueueOffsets) -> int | None:
+    """Messages between the two; None where the latter is not known."""
+    if not latest:
+        return None
+    return sum(
+        max(0, end - reached.get(topic, {}).get(queue, end))
+        for topic, queues in latest.items()
+        for queue, end in queues.items()
+    )
+
+
+def _latest_of(source: Mapping[str, Any]) -> QueueOffsets:
+    """Where the queues ended; Spark leaves it out, or writes "null", while a source has not said it."""
+    return queue_offsets(source.get("latestOffset"))
+
+
+def _merged(several: Any) -> dict[str, dict[str, int]]:
+    """Offsets of several queries as one; where two read the same queue the smaller counts: both have come so far."""
+    merged: dict[str, dict[str, int]] = {}
+    for offsets in several:
+        for topic, queues in offsets.items():
+            of_topic = merged.setdefault(topic, {})
+            for queue, offset in queues.items():
+                of_topic[queue] = min(offset, of_topic.get(queue, offset))
+    return merged
+
+
+def _rate(value: object) -> float | None:
+    """A rate that JSON can express: Spark's is NaN or infinite for a batch without duration."""
+    if not isinstance(value, int | float) or value != value or value in (float("inf"), float("-inf")):
+        return None
+    return round(float(value), 1)
+
+
+class TaskProgress:
+    """Counts the tasks of what Spark runs at the moment and reports them, in a thread of its own.
+
+    Silent while streams run: their batches tell more than their tasks, which come and go many times a second.
+    """
+
+    def __init__(self, context: SparkContext, report: JobReport, queries: QueryProgress) -> None:
+        self._tracker = context.statusTracker()
+        self._report = report
+        self._queries = queries
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="task progress", daemon=True)
+
+    def start(self) -> None:
+        """Begin to count."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Count no more."""
+        self._end.set()
+        self._thread.join(2)
+
+    def _run(self) -> None:
+        last = (0, 0)
+        while not self._end.wait(TASKS_INTERVAL_S):
+            if self._queries.running > 0:
+                continue
+            try:
+                counted = self._count()
+            except Exception:  # Spark is on its way out; whoever waits for the job learns why
+                log.debug("tasks could not be counted", exc_info=True)
+                return
+            if counted[1] > 0 and counted != last:
+                last = counted
+                self._report.progress(*counted, "tasks")
+
+    def _count(self) -> tuple[int, int]:
+        """(done, all) tasks of the stages that run."""
+        done = total = 0
+        for job_id in self._tracker.getActiveJobsIds():
+            job = self._tracker.getJobInfo(job_id)
+            for stage_id in () if job is None else job.stageIds:
+                stage = self._tracker.getStageInfo(stage_id)
+                if stage is not None:
+                    done += stage.numCompletedTasks
+                    total += stage.numTasks
+        return done, total

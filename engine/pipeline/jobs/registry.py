@@ -1,0 +1,41 @@
+"""The jobs by name. Each is a package with ``description.py`` (``DESCRIPTION``, no Spark) and ``job.py`` (``JOB``)."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from engine.pipeline.errors import UnknownJob
+from engine.pipeline.jobs.description import JobDescription
+
+if TYPE_CHECKING:
+    from engine.pipeline.jobs.job import Job
+
+#: In the order in which they are listed.
+JOB_NAMES: tuple[str, ...] = (
+    "delivery-audit",
+    "transaction-reconciliation",
+    "traffic",
+    "archive",
+    "backlog-relief",
+    "simulation-fleet",
+)
+
+
+def describe(name: str) -> JobDescription:
+    """What a job tells about itself. Raises :class:`~engine.pipeline.errors.UnknownJob`."""
+    description = import_module(f"{_package(name)}.description").DESCRIPTION
+    assert isinstance(description, JobDescription)
+    return description
+
+
+def load_job(name: str) -> Job:
+    """The job itself; imports PySpark. Raises :class:`~engine.pipeline.errors.UnknownJob`."""
+    job: Job = import_module(f"{_package(name)}.job").JOB
+    return job
+
+
+def _package(name: str) -> str:
+    if name not in JOB_NAMES:
+        raise UnknownJob(name, JOB_NAMES)
+    return f"engine.pipeline.jobs.{name.replace('-', '_')}"

@@ -1,0 +1,261 @@
+"""Runs a job: makes the session, waits for the queries, ends them fast, and turns what went wrong into one line."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.pipeline.errors import JobFailed, PipelineError
+from engine.pipeline.jobs.arguments import Argument, read_arguments
+from engine.pipeline.jobs.registry import describe, load_job
+from engine.pipeline.jobs.report import JobReport
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from engine.pipeline.jobs.job import Job
+    from engine.pipeline.jobs.query_progress import QueryProgress
+
+log = logging.getLogger("glassmq.pipeline")
+
+#: How long a stopped job may go on; what then still runs ends with the process.
+STOP_PATIENCE_S = 1.5
+#: Spark's own shutdown.
+_SHUTDOWN_S = 0.7
+_LAST_WORD_S = 2.0
+_LOOK_S = 0.1
+
+#: Keeps keys out of Spark's plans and logs, where the options of a source are written in full.
+_REDACTION_CONF = {
+    "spark.redaction.regex": "(?i)secret|password|token|access[.]?key",
+    "spark.sql.redaction.options.regex": "(?i)url|secret|password|token|access[.]?key",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def run_job(
+    name: str,
+    arguments: Mapping[str, object],
+    cluster: Mapping[str, str],
+    master: str,
+    report: JobReport,
+    stop: threading.Event,
+    *,
+    conf: Mapping[str, str] | None = None,
+    work_folder: Path | None = None,
+    session: SparkSession | None = None,
+    started: Callable[[], None] = lambda: None,
+) -> None:
+    """Run the job ``name`` until it is done or ``stop`` is set. Starts Spark, and ends it with its Java process.
+
+    :param cluster: options of the source that say which cluster, and who asks.
+    :param master: such as ``local[2]``.
+    :param conf: settings of Spark; they win over our own.
+    :param work_folder: for Spark's temporary files; None: one that is deleted in the end.
+    :param session: a session that is there already; it is used, and outlives the job. ``conf`` counts for nothing then.
+    :param started: called, in another thread, when Spark is there and the job begins.
+
+    Raises :class:`~engine.pipeline.errors.PipelineError` with one line that says what was wrong; the whole story is in
+    the log. Raises nothing when the job was stopped.
+    """
+    description = describe(name)
+    checked = read_arguments(description, arguments)
+    job = _load(name)
+    with _folder(work_folder) as folder:
+        run = _Run(job, checked, cluster, report, stop, started)
+        if session is not None:
+            run.work(lambda: session)
+            return
+        try:
+            run.work(lambda: _start_spark(name, master, folder, conf or {}))
+        finally:
+            _end_spark()
+
+
+def _load(name: str) -> Job:
+    try:
+        return load_job(name)
+    except ImportError as error:
+        if error.name is not None and error.name.partition(".")[0] in ("pyspark", "pyarrow", "numpy", "pandas", "py4j"):
+            raise JobFailed(f"{error.name} is missing: pip install 'glassmq[spark]'") from error
+        raise
+
+
+def _start_spark(name: str, master: str, folder: Path, conf: Mapping[str, str]) -> SparkSession:
+    from engine.pipeline.session import make_session
+
+    return make_session(f"glassmq {name}", master, folder, {**_REDACTION_CONF, **conf})
+
+
+@contextlib.contextmanager
+def _folder(given: Path | None) -> Iterator[Path]:
+    if given is not None:
+        yield given
+        return
+    with tempfile.TemporaryDirectory(prefix="glassmq-pipeline-", ignore_cleanup_errors=True) as made:
+        yield Path(made)
+
+
+class _Run:
+    """One job at work. It has a thread of its own, so that whoever waits can also hear that it shall stop."""
+
+    def __init__(
+        self,
+        job: Job,
+        arguments: Mapping[str, Argument],
+        cluster: Mapping[str, str],
+        report: JobReport,
+        stop: threading.Event,
+        started: Callable[[], None],
+    ) -> None:
+        self._job = job
+        self._arguments = arguments
+        self._cluster = cluster
+        self._report = report
+        self._stop = stop
+        self._started = started
+        self._spark: SparkSession | None = None
+        self._failure: BaseException | None = None
+
+    def work(self, start_spark: Callable[[], SparkSession]) -> None:
+        thread = threading.Thread(target=self._run, args=(start_spark,), name="job", daemon=True)
+        thread.start()
+        while thread.is_alive() and not self._stop.is_set():
+            thread.join(_LOOK_S)
+        if self._stop.is_set():
+            self._end_work()
+            thread.join(STOP_PATIENCE_S)
+        if self._failure is not None and not self._stop.is_set():
+            if isinstance(self._failure, PipelineError):
+                raise self._failure
+            log.error("the job failed", exc_info=self._failure)
+            raise JobFailed(explain(self._failure)) from self._failure
+
+    def _run(self, start_spark: Callable[[], SparkSession]) -> None:
+        from engine.pipeline.jobs.job import JobRun
+        from engine.pipeline.jobs.query_progress import QueryProgress, TaskProgress
+
+        try:
+            spark = self._spark = start_spark()
+            if self._stop.is_set():
+                return
+            self._started()
+            queries = QueryProgress(self._report)
+            spark.streams.addListener(queries)
+            tasks = TaskProgress(spark.sparkContext, self._report, queries)
+            tasks.start()
+            try:
+                run = JobRun(
+                    spark, self._arguments, self._cluster, self._report, self._watcher(queries), stop=self._stop
+                )
+                self._job.run(run)
+            finally:
+                tasks.stop()
+                in_passing(lambda: spark.streams.removeListener(queries)).join(_LAST_WORD_S)
+        except BaseException as failure:  # the waiting thread raises it
+            self._failure = failure
+
+    def _watcher(self, queries: QueryProgress) -> Callable[[StreamingQuery], None]:
+        """What a job waits for its query with."""
+
+        def watch(query: StreamingQuery) -> None:
+            # It raises what the query failed with. It takes fractions of a second, whatever its annotation says.
+            while not query.awaitTermination(_LOOK_S):  # type: ignore[arg-type]
+                if self._stop.is_set():
+                    query.stop()
+                    return
+            queries.wait_until_ended(str(query.runId), _LAST_WORD_S)
+
+        return watch
+
+    def _end_work(self) -> None:
+        """Cancel what Spark runs; queries are stopped by whoever watches them."""
+        if self._spark is not None:
+            in_passing(self._spark.sparkContext.cancelAllJobs)
+
+
+def _end_spark() -> None:
+    """End the session and the Java process of this process, if there are any, with patience but not with much."""
+    from pyspark import SparkContext
+
+    # PySpark has no public name for the Java process that it started.
+    gateway = SparkContext._gateway
+    java: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
+    if SparkContext._active_spark_context is not None:
+        in_passing(SparkContext._active_spark_context.stop).join(_SHUTDOWN_S)
+    if gateway is None or java is None:
+        return
+    in_passing(gateway.shutdown).join(_SHUTDOWN_S)
+    SparkContext._gateway = SparkContext._jvm = None
+    # Java ends when nobody holds the other end of its standard input.
+    if java.stdin is not None:
+        java.stdin.close()
+    try:
+        java.wait(_SHUTDOWN_S)
+    except subprocess.TimeoutExpired:
+        java.kill()
+        java.wait()
+
+
+def in_passing(work: Callable[[], object]) -> threading.Thread:
+    """Do ``work`` in a thread that nobody has to wait for; what it fails with is of no interest."""
+
+    def attempt() -> None:
+        with contextlib.suppress(Exception):
+            work()
+
+    thread = threading.Thread(target=attempt, daemon=True)
+    thread.start()
+    return thread
+
+
+# ------------------------------------------------------------------------------------------------ errors as one line
+
+#: The last line of a traceback that came along as text: "package.module.SomeError: why". Spark sends the tracebacks of
+#: its Python workers so.
+_TRACEBACK_END = re.compile(r"^(?:[\w.]+\.)?([A-Z]\w*): (.+)$")
+_SQL_STATE = re.compile(r"\s*SQLSTATE: \w+\s*$")
+_LENGTH_MAX = 600
+
+
+def explain(error: BaseException) -> str:
+    """``error`` as one line. What a data source or a function on an executor said is dug out of Spark's wrapping."""
+    from engine.pipeline.source.errors import explain as explain_source_error
+
+    if (line := explain_source_error(error)) is not None:
+        return _shortened(line)
+    text = str(error)
+    if "JAVA_GATEWAY_EXITED" in text:
+        return "Java ended before Spark had started; the log says why"
+    if type(error).__name__ in ("Py4JNetworkError", "Py4JError", "ConnectionRefusedError", "ConnectionResetError"):
+        return "Spark's Java process is gone; the log says why (too little memory, perhaps)"
+    if (inner := _innermost(text)) is not None:
+        return _shortened(inner)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    first = lines[0] if lines else type(error).__name__
+    return _shortened(_SQL_STATE.sub("", first))
+
+
+def _innermost(text: str) -> str | None:
+    """What the last traceback inside ``text`` ends with; None without any."""
+    if "Traceback (most recent call last)" not in text:
+        return None
+    after = text.rpartition("Traceback (most recent call last)")[2]
+    for line in after.splitlines():
+        # Lines of code and places are indented; the end of a traceback is not.
+        if found := _TRACEBACK_END.match(line):
+            return _SQL_STATE.sub("", found[2])
+    return None
+
+
+def _shortened(text: str) -> str:
+    text = text.strip()
+    return text if len(text) <= _LENGTH_MAX else text[:_LENGTH_MAX] + " ..."

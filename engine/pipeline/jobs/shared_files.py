@@ -1,0 +1,154 @@
+"""Files that driver and executors share, through the Hadoop client that Spark itself uses: local folders, NFS, HDFS.
+
+A job that commits needs two promises of the file system: a rename is atomic, and one that finds its target taken fails.
+HDFS gives both. For a local folder the second is kept by a hard link. Object stores (S3) give neither.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from py4j.protocol import Py4JJavaError
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject, JVMView
+    from pyspark.sql import SparkSession
+
+
+class SharedFiles:
+    """The files below one folder. Names are relative to it, with ``/``.
+
+    :ivar root: the folder's full URI, which Spark reads and writes.
+    """
+
+    def __init__(self, spark: SparkSession, folder: str) -> None:
+        """:param folder: a path, or a URI such as ``hdfs://host/archive``; it need not exist."""
+        jvm = spark._jvm
+        assert jvm is not None, "the driver has a JVM"
+        self._jvm: JVMView = jvm
+        self._conf: JavaObject = spark._jsparkSession.sessionState().newHadoopConf()
+        hadoop = jvm.org.apache.hadoop.fs
+        path = hadoop.Path(folder)
+        self._system: JavaObject = path.getFileSystem(self._conf)
+        qualified = self._system.makeQualified(path)
+        self.root: str = qualified.toString()
+        self._context: JavaObject = hadoop.FileContext.getFileContext(qualified.toUri(), self._conf)
+        self._local_root = Path(str(qualified.toUri().getPath())) if self.root.startswith("file:") else None
+
+    def uri(self, name: str) -> str:
+        """What Spark calls the file."""
+        return f"{self.root}/{name}"
+
+    def names(self, folder: str) -> list[str]:
+        """What lies directly in ``folder``, sorted; nothing if there is no such folder."""
+        if not self.exists(folder):
+            return []
+        return sorted(status.getPath().getName() for status in self._system.listStatus(self._path(folder)))
+
+    def files_below(self, folder: str, ending: str) -> list[str]:
+        """All files below ``folder`` whose names end so, sorted."""
+        found: list[str] = []
+        if self.exists(folder):
+            prefix = len(self.root) + 1
+            listing = self._system.listFiles(self._path(folder), True)
+            while listing.hasNext():
+                # A java Path prints itself unescaped, as it was made.
+                name = listing.next().getPath().toString()
+                if name.endswith(ending) and not name.rsplit("/", 1)[1].startswith((".", "_")):
+                    found.append(name[prefix:])
+        return sorted(found)
+
+    def exists(self, name: str) -> bool:
+        """Whether there is a file or a folder of this name."""
+        return bool(self._system.exists(self._path(name)))
+
+    def size(self, name: str) -> int:
+        """Bytes of a file."""
+        return int(self._system.getFileStatus(self._path(name)).getLen())
+
+    def parquet_rows(self, name: str) -> int:
+        """How many rows a Parquet file has, by its footer."""
+        hadoop = self._jvm.org.apache.parquet.hadoop
+        reader = hadoop.ParquetFileReader.open(hadoop.util.HadoopInputFile.fromPath(self._path(name), self._conf))
+        try:
+            return int(reader.getRecordCount())
+        finally:
+            reader.close()
+
+    def read(self, name: str) -> str:
+        """The text of a file."""
+        stream = self._system.open(self._path(name))
+        try:
+            return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        finally:
+            stream.close()
+
+    def write_new(self, name: str, text: str) -> bool:
+        """Make a file with this text, whole or not at all; False if the name is taken."""
+        folder, _, last = name.rpartition("/")
+        draft = f"{folder}/.{last}.{uuid.uuid4().hex}"
+        self._system.mkdirs(self._path(folder))
+        if self._local_root is not None:
+            return _link_new(self._local_root / draft, self._local_root / name, text)
+        stream = self._system.create(self._path(draft), True)
+        stream.write(bytearray(text.encode()))
+        stream.close()
+        try:
+            self._rename(draft, name)
+        except Py4JJavaError as error:
+            self._system.delete(self._path(draft), False)
+            if _is(error, "FileAlreadyExistsException"):
+                return False
+            raise
+        return True
+
+    def move(self, name: str, target: str) -> bool:
+        """Rename a file; False if it is not there (any more)."""
+        self._system.mkdirs(self._path(target.rpartition("/")[0]))
+        try:
+            self._rename(name, target)
+        except Py4JJavaError as error:
+            if _is(error, "FileNotFoundException"):
+                return False
+            raise
+        return True
+
+    def delete(self, name: str) -> None:
+        """Remove a file or a folder with all that is in it, if it is there."""
+        self._system.delete(self._path(name), True)
+
+    def _rename(self, name: str, target: str) -> None:
+        options = self._jvm.org.apache.hadoop.fs.Options.Rename
+        none: Any = self._gateway_array(options)
+        self._context.rename(self._path(name), self._path(target), none)
+
+    def _gateway_array(self, of: JavaObject) -> JavaObject:
+        from pyspark import SparkContext
+
+        gateway = SparkContext._gateway
+        assert gateway is not None, "the driver has a gateway to its JVM"
+        return gateway.new_array(of, 0)
+
+    def _path(self, name: str) -> JavaObject:
+        return self._jvm.org.apache.hadoop.fs.Path(self.uri(name))
+
+
+def _link_new(draft: Path, target: Path, text: str) -> bool:
+    with draft.open("w") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+    try:
+        os.link(draft, target)
+    except FileExistsError:
+        return False
+    finally:
+        draft.unlink()
+    return True
+
+
+def _is(error: Py4JJavaError, java_class: str) -> bool:
+    return str(error.java_exception.getClass().getName()).endswith(java_class)

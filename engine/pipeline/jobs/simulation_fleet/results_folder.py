@@ -1,0 +1,151 @@
+"""Finished portions of a sweep in a folder, so that it can be stopped at any point and go on later.
+
+``fleet.jsonl`` is one line that says what was run, and one line per finished portion. A line is appended in one piece
+and forced to the disk; one that was cut off by a crash has no end of line and is cut away when the file is opened.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import itertools
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+from engine.lab.seed_chunk import SeedRange, SeedTask
+from engine.lab.sweep_summary import SweepSummary
+from engine.pipeline.errors import JobFailed
+from engine.pipeline.jobs.simulation_fleet.engine_digest import engine_digest
+
+FILE_NAME = "fleet.jsonl"
+_FORMAT = "glassmq-simulation-fleet"
+_VERSION = 1
+#: What each field of the first line is called when it differs.
+_FIELD_NAMES = {
+    "scenario": "another scenario",
+    "text": "another text of the scenario",
+    "faults": "other faults",
+    "engine": "another version of the engine",
+    "python": "another version of Python",
+    "version": "another version of this file",
+}
+
+
+class ResultsFolder:
+    """Opened for one run at a time; use it in a ``with`` statement. Raises :class:`~engine.pipeline.errors.JobFailed`.
+
+    :ivar done: the finished portions, in the order of their seeds.
+    :ivar summary: of all of them together.
+    """
+
+    def __init__(self, folder: Path, task: SeedTask, python: str) -> None:
+        self.done: list[SeedRange] = []
+        self.summary = SweepSummary()
+        self._path = folder / FILE_NAME
+        header = _header(task, python)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file: IO[bytes] = self._path.open("a+b")
+        except OSError as error:
+            raise JobFailed(f"{folder} cannot hold results: {error.strerror}") from None
+        try:
+            self._lock()
+            self._read(header)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def append(self, seeds: SeedRange, summary: SweepSummary) -> None:
+        """A portion is finished."""
+        self._write({"first_seed": seeds.first, "seeds": seeds.size, "summary": summary.to_dict()})
+        self._take(seeds, summary)
+
+    def close(self) -> None:
+        """Others may open it now."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- file ------------------------------------------------------------------------------------------------------
+
+    def _lock(self) -> None:
+        """The system lets go of it when this process dies, however it dies."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise JobFailed(
+                f"{self._path} is being written by another run; wait for it, or use a folder of its own"
+            ) from None
+
+    def _read(self, header: Mapping[str, Any]) -> None:
+        self._file.seek(0)
+        whole_bytes = 0
+        for number, line in enumerate(self._file, 1):
+            if not line.endswith(b"\n"):
+                break
+            try:
+                self._read_line(number, json.loads(line), header)
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                raise JobFailed(f"{self._path}, line {number} is no result of a sweep: {error!r}") from None
+            whole_bytes += len(line)
+        self._file.truncate(whole_bytes)
+        self._file.seek(0, os.SEEK_END)
+        self.done.sort()
+        for before, after in itertools.pairwise(self.done):
+            if after.first < before.end:
+                raise JobFailed(f"{self._path} has seed {after.first} twice; use another folder")
+        if whole_bytes == 0:
+            self._write(header)
+
+    def _read_line(self, number: int, fields: Mapping[str, Any], header: Mapping[str, Any]) -> None:
+        if number == 1:
+            self._compare(fields, header)
+            return
+        seeds = SeedRange(int(fields["first_seed"]), int(fields["seeds"]))
+        self._take(seeds, SweepSummary.from_dict(fields["summary"]))
+
+    def _compare(self, fields: Mapping[str, Any], header: Mapping[str, Any]) -> None:
+        if fields.get("format") != _FORMAT:
+            raise JobFailed(f"{self._path} is no file of this program; use another folder")
+        for name, words in _FIELD_NAMES.items():
+            if fields.get(name) != header[name]:
+                was, now = (f"{value}" for value in (fields.get(name), header[name]))
+                raise JobFailed(
+                    f"{self._path} has results of {words} ({was}, now {now}), which cannot be counted together; "
+                    "use another folder"
+                )
+
+    def _write(self, fields: Mapping[str, Any]) -> None:
+        line = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        try:
+            self._file.write(line)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise JobFailed(f"{self._path} cannot be written: {error.strerror}; what it has is kept") from None
+
+    def _take(self, seeds: SeedRange, summary: SweepSummary) -> None:
+        self.done.append(seeds)
+        self.summary.merge(summary)
+
+
+def _header(task: SeedTask, python: str) -> dict[str, Any]:
+    return {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "scenario": task.scenario,
+        "text": hashlib.sha256(task.text.encode()).hexdigest()[:16],
+        "faults": "random" if task.random_faults else "none",
+        "engine": engine_digest(),
+        "python": python,
+    }

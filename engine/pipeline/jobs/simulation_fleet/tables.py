@@ -1,0 +1,49 @@
+"""What a sweep found as rows, for the terminal and for the page. Needs no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.lab.sweep_summary import Counterexample, SweepSummary
+from engine.lab.wilson import wilson_interval
+from engine.pipeline.jobs.report import Cell
+
+
+def kind_rows(summary: SweepSummary) -> list[tuple[Cell, ...]]:
+    """One per kind of fault, the highest rate first, after one for all runs.
+
+    Kind, runs, with violations, rate, its 95 % interval (low, high), runs without another kind of fault, with
+    violations of those.
+    """
+    rows: list[tuple[Cell, ...]] = [("*", *_rate(summary.bad, summary.seeds), None, None)]
+    kinds = sorted(summary.kinds.items(), key=lambda item: (-item[1].bad / item[1].runs, -item[1].runs, item[0]))
+    rows += [(kind.value, *_rate(count.bad, count.runs), count.alone, count.alone_bad) for kind, count in kinds]
+    return rows
+
+
+def _rate(bad: int, runs: int) -> tuple[int, int, float, float, float]:
+    low, high = wilson_interval(bad, runs)
+    return runs, bad, bad / runs if runs else 0.0, low, high
+
+
+def finding_rows(summary: SweepSummary, examples: Mapping[str, Counterexample], address: str) -> list[tuple[Cell, ...]]:
+    """One per violated invariant, the most frequent first.
+
+    Invariant, anomaly, runs, the shortest run's seed, its faults, its event, what it violates (English), its address.
+    """
+    rows: list[tuple[Cell, ...]] = []
+    for name, finding in sorted(summary.findings.items(), key=lambda item: (-item[1].runs, item[0])):
+        example = examples.get(name, finding.shortest)
+        rows.append(
+            (
+                name,
+                example.violation["anomaly"],
+                finding.runs,
+                example.seed,
+                ", ".join(example.faults),
+                example.violation["event"],
+                example.violation["text"]["en"],
+                f"{address}#{example.link}",
+            )
+        )
+    return rows

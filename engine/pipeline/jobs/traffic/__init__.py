@@ -1,0 +1,1 @@
+"""Job ``traffic``: throughput, latency, skew, imbalance and consumer lag over time."""

@@ -1,0 +1,134 @@
+"""Runs the traffic job: over the history, or along with what comes."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812 - as every user of Spark writes it
+
+from engine.pipeline.jobs.cluster_look import ClusterLook
+from engine.pipeline.jobs.job import JobRun
+from engine.pipeline.jobs.shared_files import SharedFiles
+from engine.pipeline.jobs.traffic.consumer_lag import LagWatch, look_at_lag, tell_lag
+from engine.pipeline.jobs.traffic.late_count import OBSERVATION, OBSERVED, LateCount
+from engine.pipeline.jobs.traffic.picture import WINDOWS_MAX, TrafficPicture, WindowFigures
+from engine.pipeline.jobs.traffic.windows import COLUMNS_NEEDED, window_figures
+from engine.pipeline.source.queue_offsets import to_json_object
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_EVENT_TIMES = {"stored": "store_timestamp", "born": "born_timestamp"}
+
+
+class Traffic:
+    """See :mod:`engine.pipeline.jobs.traffic.description`."""
+
+    def run(self, run: JobRun) -> None:
+        """See :class:`~engine.pipeline.jobs.job.Job`."""
+        if run.arguments["follow"]:
+            _follow(run)
+        else:
+            _look_back(run)
+
+
+JOB = Traffic()
+
+
+def _names(run: JobRun, parameter: str) -> tuple[str, ...]:
+    names = (name.strip() for name in (run.arguments[parameter] or "").split(","))
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _options(run: JobRun) -> dict[str, str]:
+    columns = (*COLUMNS_NEEDED, "body") if run.arguments["count_bytes"] else COLUMNS_NEEDED
+    return {
+        "subscribe": ",".join(_names(run, "topics")),
+        "startingOffsets": run.arguments["starting_offsets"],
+        "columns": ",".join(columns),
+    }
+
+
+def _figures(run: JobRun, messages: DataFrame, watermark_ms: int | None) -> DataFrame:
+    event_time = _EVENT_TIMES[run.arguments["event_time"]]
+    return window_figures(messages, run.arguments["window_ms"], event_time, run.arguments["top"], watermark_ms)
+
+
+def _picture(run: JobRun, look: ClusterLook, patience_ms: int) -> TrafficPicture:
+    queue_counts: dict[str, int] = {}
+    for queue in look.queues(_names(run, "topics")):
+        queue_counts[queue.topic] = queue_counts.get(queue.topic, 0) + 1
+    return TrafficPicture(run.report, run.arguments["window_ms"], run.arguments["top"], queue_counts, patience_ms)
+
+
+# --- once ------------------------------------------------------------------------------------------------------------
+
+
+def _look_back(run: JobRun) -> None:
+    topics, groups = _names(run, "topics"), _names(run, "groups")
+    with ClusterLook(run.cluster) as look:
+        ends = look.ends(look.queues(topics))
+        picture = _picture(run, look, patience_ms=0)
+        messages = run.read(**_options(run), endingOffsets=json.dumps(to_json_object(ends)))
+        newest = _figures(run, messages, None).orderBy("start_ms", ascending=False).limit(WINDOWS_MAX + 1).collect()
+        picture.update(WindowFigures.of_row(row) for row in newest)
+        picture.close_all()
+        if groups:
+            tell_lag(run.report, look_at_lag(look, groups, topics), time.time_ns() // 1_000_000)
+    _tell_outcome(run, len(newest))
+    told = to_json_object(ends)
+    run.report.offsets(told, told)
+
+
+def _tell_outcome(run: JobRun, windows: int) -> None:
+    if not windows:
+        run.report.note({"en": "There are no messages.", "zh": "没有消息。"})
+    elif windows > WINDOWS_MAX:
+        run.report.note(
+            {
+                "en": f"There are more than {WINDOWS_MAX} windows; the newest are shown. A longer window_ms shows all.",
+                "zh": f"窗口超过 {WINDOWS_MAX} 个，只显示最新的；要看全部，请增大 window_ms。",
+            }
+        )
+
+
+# --- for as long as it takes -----------------------------------------------------------------------------------------
+
+
+def _follow(run: JobRun) -> None:
+    watermark_ms = run.arguments["watermark_ms"]
+    topics, groups = _names(run, "topics"), _names(run, "groups")
+    with ExitStack() as stack:
+        folder = run.arguments["checkpoint_folder"]
+        if not folder:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="glassmq-traffic-"))
+        with ClusterLook(run.cluster) as look:
+            picture = _picture(run, look, patience_ms=watermark_ms)
+        late = LateCount(run.report, SharedFiles(run.spark, f"{folder}/counts"))
+
+        def batch(changed: DataFrame, batch_id: int) -> None:
+            windows = [WindowFigures.of_row(row) for row in changed.collect()]
+            late.counted(batch_id, windows)
+            picture.update(windows)
+
+        messages = run.read_stream(**_options(run)).observe(OBSERVATION, F.count(F.lit(1)).alias(OBSERVED))
+        run.spark.streams.addListener(late)
+        stack.callback(run.spark.streams.removeListener, late)
+        stack.enter_context(
+            LagWatch(run.cluster, groups, topics, run.arguments["trigger_ms"], run.report, picture.close_until)
+        )
+        query = (
+            _figures(run, messages, watermark_ms)
+            .writeStream.outputMode("update")
+            .foreachBatch(batch)
+            .option("checkpointLocation", f"{folder}/query")
+            .trigger(processingTime=f"{run.arguments['trigger_ms']} milliseconds")
+            .queryName("traffic")
+            .start()
+        )
+        run.watch(query)
+        picture.close_all()

@@ -1,0 +1,284 @@
+"""What the driver keeps of the windows: the newest ones, and sums over all. Makes tables and points of them.
+
+Bounded whatever comes: so many windows, so many tags and keys per topic.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+from engine.pipeline.jobs.report import ROWS_MAX, Cell, JobReport
+
+#: Rows of (window, topic) that are kept: a day of 10 s windows of one topic.
+WINDOWS_MAX = 8_640
+#: Different tags, and keys, of a topic that are added up; of more, the rarest are dropped.
+ITEMS_MAX = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class WindowFigures:
+    """One row of :func:`~engine.pipeline.jobs.traffic.windows.window_figures`.
+
+    :ivar queues: ``broker:queue id`` -> messages; queues without any are not in it. Likewise tags and keys.
+    """
+
+    start_ms: int
+    topic: str
+    messages: int
+    bytes: int | None
+    p50_ms: int
+    p99_ms: int
+    max_ms: int
+    queues: Mapping[str, int]
+    tags: Mapping[str | None, int]
+    keys: Mapping[str, int]
+
+    @classmethod
+    def of_row(cls, row: Any) -> WindowFigures:
+        """From a row of the DataFrame."""
+        counts = [dict(map(tuple, row[name] or ())) for name in ("queues", "tags", "keys")]
+        return cls(
+            row["start_ms"],
+            row["topic"],
+            row["messages"],
+            row["bytes"],
+            row["p50_ms"],
+            row["p99_ms"],
+            row["max_ms"],
+            counts[0],
+            counts[1],
+            counts[2],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Imbalance:
+    """How unevenly messages spread over queues: 1 and 0 when all have the same.
+
+    :ivar max_to_mean: the fullest queue by the mean.
+    :ivar variation: coefficient of variation: standard deviation by the mean.
+    """
+
+    max_to_mean: float
+    variation: float
+
+
+def imbalance(counts: Iterable[int], queue_count: int) -> Imbalance:
+    """Of the messages per queue; queues that are not among ``counts`` have none."""
+    known = list(counts)
+    known += [0] * (queue_count - len(known))
+    mean = sum(known) / len(known) if known else 0.0
+    if mean == 0:
+        return Imbalance(1.0, 0.0)
+    variance = sum((count - mean) ** 2 for count in known) / len(known)
+    return Imbalance(max(known) / mean, sqrt(variance) / mean)
+
+
+class TrafficPicture:
+    """Thread-safe: windows come from Spark, the clock from another thread.
+
+    :param queue_counts: topic -> how many queues it has.
+    :param patience_ms: how long after its end a window may still grow; its points are told after that.
+    """
+
+    def __init__(
+        self, report: JobReport, window_ms: int, top: int, queue_counts: Mapping[str, int], patience_ms: int
+    ) -> None:
+        self._report = report
+        self._window_ms = window_ms
+        self._top = top
+        self._queue_counts = queue_counts
+        self._patience_ms = patience_ms
+        self._lock = threading.Lock()
+        #: (start, topic) -> its newest figures.
+        self._windows: dict[tuple[int, str], WindowFigures] = {}
+        #: Windows whose points were told, or that were dropped, end here at the latest.
+        self._told_until_ms = -1
+        self._dropped: dict[str, WindowSums] = {}
+        self.left_out = 0
+
+    def update(self, rows: Iterable[WindowFigures]) -> None:
+        """Newer figures of some windows."""
+        with self._lock:
+            for row in rows:
+                self._windows[row.start_ms, row.topic] = row
+            self._forget()
+            newest = max((start for start, _ in self._windows), default=0)
+            self._tell_points(newest + self._window_ms - self._patience_ms)
+            self._tell_tables()
+
+    def close_until(self, now_ms: int) -> None:
+        """The clock says that windows which ended ``patience_ms`` before now will not grow any more."""
+        with self._lock:
+            self._tell_points(now_ms - self._patience_ms)
+
+    def close_all(self) -> None:
+        """Nothing comes any more."""
+        with self._lock:
+            self._tell_points(None)
+
+    def _forget(self) -> None:
+        for key in sorted(self._windows)[: max(0, len(self._windows) - WINDOWS_MAX)]:
+            dropped = self._windows.pop(key)
+            self._dropped.setdefault(dropped.topic, WindowSums()).add(dropped, self._window_ms)
+            self.left_out += 1
+
+    # --- plots -------------------------------------------------------------------------------------------------------
+
+    def _tell_points(self, until_ms: int | None) -> None:
+        """The points of windows that end by ``until_ms``, in order, once each; None: of all."""
+        ready = [
+            key
+            for key in sorted(self._windows)
+            if key[0] + self._window_ms > self._told_until_ms
+            and (until_ms is None or key[0] + self._window_ms <= until_ms)
+        ]
+        for key in ready:
+            self._tell_point(self._windows[key])
+        if ready:
+            self._told_until_ms = ready[-1][0] + self._window_ms
+
+    def _tell_point(self, window: WindowFigures) -> None:
+        x = window.start_ms
+        self._report.point("throughput", window.topic, x, window.messages * 1_000 / self._window_ms)
+        self._report.point("latency", f"{window.topic} p50", x, window.p50_ms)
+        self._report.point("latency", f"{window.topic} p99", x, window.p99_ms)
+        self._report.point("imbalance", window.topic, x, self._imbalance(window.topic, window.queues).max_to_mean)
+
+    # --- tables ------------------------------------------------------------------------------------------------------
+
+    def _tell_tables(self) -> None:
+        sums = self._sums()
+        newest_first = sorted(self._windows.values(), key=lambda window: (-window.start_ms, window.topic))
+        rows = [self._window_row(window) for window in newest_first[:ROWS_MAX]]
+        self._report.table("windows", rows, left_out=len(newest_first) - len(rows) + self.left_out)
+        self._report.table("topics", [self._topic_row(topic, of_topic) for topic, of_topic in sorted(sums.items())])
+        self._report.table("queues", self._queue_rows(sums))
+        self._report.table("tags", self._item_rows({topic: of_topic.tags for topic, of_topic in sums.items()}, sums))
+        self._report.table("keys", self._item_rows({topic: of_topic.keys for topic, of_topic in sums.items()}, sums))
+
+    def _sums(self) -> dict[str, WindowSums]:
+        sums = {topic: dropped.copy() for topic, dropped in self._dropped.items()}
+        for key in sorted(self._windows):
+            window = self._windows[key]
+            of_topic = sums.setdefault(window.topic, WindowSums())
+            of_topic.add(window, self._window_ms)
+        return sums
+
+    def _window_row(self, window: WindowFigures) -> list[Cell]:
+        spread = self._imbalance(window.topic, window.queues)
+        per_s = 1_000 / self._window_ms
+        return [
+            window.start_ms,
+            window.topic,
+            window.messages,
+            window.messages * per_s,
+            None if window.bytes is None else window.bytes * per_s,
+            window.p50_ms,
+            window.p99_ms,
+            window.max_ms,
+            spread.max_to_mean,
+            spread.variation,
+        ]
+
+    def _topic_row(self, topic: str, sums: WindowSums) -> list[Cell]:
+        spread = self._imbalance(topic, sums.queues)
+        return [
+            topic,
+            sums.messages,
+            sums.bytes,
+            sums.peak_per_s,
+            sums.peak_ms,
+            sums.worst_p99_ms,
+            spread.max_to_mean,
+            spread.variation,
+        ]
+
+    def _queue_rows(self, sums: Mapping[str, WindowSums]) -> list[list[Cell]]:
+        """The fullest first."""
+        rows: list[list[Cell]] = []
+        for topic, of_topic in sums.items():
+            mean = of_topic.messages / max(self._queue_counts.get(topic, 0), len(of_topic.queues))
+            rows += [
+                [topic, queue, count, count / of_topic.messages, count / mean]
+                for queue, count in of_topic.queues.items()
+            ]
+        return sorted(rows, key=lambda row: (-_number(row[4]), str(row[0]), str(row[1])))
+
+    def _item_rows(
+        self, items: Mapping[str, Mapping[str | None, _Item]], sums: Mapping[str, WindowSums]
+    ) -> list[list[Cell]]:
+        """The most frequent ones of each topic."""
+        rows: list[list[Cell]] = []
+        for topic, of_topic in sorted(items.items()):
+            top = sorted(of_topic.items(), key=lambda item: (-item[1].messages, str(item[0])))[: self._top]
+            total = sums[topic].messages
+            rows += [
+                [topic, name, item.messages, item.messages / total, item.peak_share, item.peak_ms] for name, item in top
+            ]
+        return rows
+
+    def _imbalance(self, topic: str, queues: Mapping[str, int]) -> Imbalance:
+        return imbalance(queues.values(), self._queue_counts.get(topic, 0))
+
+
+@dataclass(slots=True)
+class _Item:
+    """A tag or key over all windows. ``peak_share``: in the window where it was most frequent, and when that was."""
+
+    messages: int = 0
+    peak_share: float = 0.0
+    peak_ms: int = 0
+
+
+class WindowSums:
+    """Windows of one topic added up."""
+
+    def __init__(self) -> None:
+        self.messages = 0
+        self.bytes: int | None = None
+        self.peak_per_s = 0.0
+        self.peak_ms = 0
+        self.worst_p99_ms = 0
+        self.queues: dict[str, int] = {}
+        self.tags: dict[str | None, _Item] = {}
+        self.keys: dict[str | None, _Item] = {}
+
+    def copy(self) -> WindowSums:
+        """Another one with the same sums."""
+        return copy.deepcopy(self)
+
+    def add(self, window: WindowFigures, window_ms: int) -> None:
+        """One more window."""
+        self.messages += window.messages
+        if window.bytes is not None:
+            self.bytes = (self.bytes or 0) + window.bytes
+        per_s = window.messages * 1_000 / window_ms
+        if per_s > self.peak_per_s:
+            self.peak_per_s, self.peak_ms = per_s, window.start_ms
+        self.worst_p99_ms = max(self.worst_p99_ms, window.p99_ms)
+        for queue, count in window.queues.items():
+            self.queues[queue] = self.queues.get(queue, 0) + count
+        for items, counts in ((self.tags, window.tags), (self.keys, window.keys)):
+            _add_items(items, counts, window)
+
+
+def _add_items(items: dict[str | None, _Item], counts: Mapping[Any, int], window: WindowFigures) -> None:
+    for name, count in counts.items():
+        item = items.setdefault(name, _Item())
+        item.messages += count
+        if count / window.messages > item.peak_share:
+            item.peak_share, item.peak_ms = count / window.messages, window.start_ms
+    if len(items) > ITEMS_MAX:
+        for name in sorted(items, key=lambda name: items[name].messages)[: len(items) - ITEMS_MAX // 2]:
+            del items[name]
+
+
+def _number(value: Cell) -> float:
+    assert isinstance(value, int | float)
+    return value

@@ -1,0 +1,110 @@
+"""A Spark session that is set up for this pipeline: one machine (``local[N]``) or a cluster.
+
+The settings are those that the small, frequent batches of a broker need; ``docs/pipeline.md`` says what each was
+measured to be worth.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.pipeline.errors import PipelineError
+from engine.pipeline.java import use_java
+from engine.pipeline.shipping import ship
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+#: What makes a micro-batch short: Python workers that stay and are reached without TCP, checkpoints without checksums
+#: of their own. The writer also takes a worker that stays as a sign that a micro-batch is no repetition.
+_STREAMING_CONF = {
+    "spark.python.worker.reuse": "true",
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+}
+#: The source's reader takes filters on queue, offset, time and tags to the broker.
+_SOURCE_CONF = {
+    "spark.sql.python.filterPushdown.enabled": "true",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+}
+#: Nothing that a job prints comes from Spark, and nothing is written that nobody reads.
+_QUIET_CONF = {"spark.ui.showConsoleProgress": "false", "spark.eventLog.enabled": "false"}
+#: A driver on this machine alone. Without the addresses Spark asks what this machine's name stands for, which in
+#: containers is often nothing; a shuffle partition costs milliseconds even when it is empty, and Spark's 200 are for
+#: clusters.
+_LOCAL_CONF = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "1g",
+    "spark.sql.shuffle.partitions": "2",
+}
+#: Masters whose tasks run in threads of the driver: their Python workers find what this Python finds.
+_IN_ONE_PROCESS = re.compile(r"local(\[.*\])?")
+
+
+class SparkMissing(PipelineError):
+    """This Python has no PySpark."""
+
+    def __init__(self) -> None:
+        super().__init__("the pipeline needs PySpark, which is not installed here: pip install 'glassmq[spark]'")
+
+
+def make_session(
+    name: str, master: str, work_folder: Path, conf: Mapping[str, str] | None = None, *, has_page: bool = False
+) -> SparkSession:
+    """Start Spark and register ``format("rocketmq")``. One session per process.
+
+    Executors that are processes of their own get this package's code; Python, PySpark, PyArrow and NumPy they must
+    have. Raises :class:`SparkMissing`, :class:`~engine.pipeline.java.JavaMissing`.
+
+    :param master: such as ``local[2]``, ``local-cluster[2,1,1024]``, ``spark://host:7077``.
+    :param work_folder: for Spark's temporary files and its warehouse.
+    :param conf: settings that override those here.
+    :param has_page: whether Spark's own web page is served.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise SparkMissing from error
+    from engine.pipeline.source.data_source import RocketMQDataSource
+
+    use_java()
+    builder = SparkSession.builder.appName(name).master(master)
+    settings = _settings(master, work_folder) | {"spark.ui.enabled": str(has_page).lower()} | dict(conf or {})
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    if not _IN_ONE_PROCESS.fullmatch(master):
+        ship(session)
+    session.dataSource.register(RocketMQDataSource)
+    return session
+
+
+def _settings(master: str, work_folder: Path) -> dict[str, str]:
+    """All settings but those of the caller; sets environment variables that have no setting."""
+    settings = {
+        "spark.sql.warehouse.dir": str(work_folder / "warehouse"),
+        **_STREAMING_CONF,
+        **_SOURCE_CONF,
+        **_QUIET_CONF,
+    }
+    if master.startswith("local"):
+        # Tasks run this very Python; without it they take the first python3 of the PATH. On other machines it may be
+        # elsewhere, so there the user says.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        settings |= {"spark.local.dir": str(work_folder / "local"), **_LOCAL_CONF}
+    return settings

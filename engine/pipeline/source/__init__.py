@@ -1,0 +1,1 @@
+"""``format("rocketmq")``: topics as DataFrames, on PySpark's Python data source API."""

@@ -1,0 +1,67 @@
+"""``format("rocketmq")``: what Spark asks for a reader or a writer.
+
+Spark makes one of these in a Python process of its own and sends readers and writers on to the executors, so the parts
+are imported only where they are needed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource
+
+from engine.pipeline.source.errors import Briefly
+
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import (
+        DataSourceReader,
+        DataSourceStreamReader,
+        DataSourceStreamWriter,
+        DataSourceWriter,
+    )
+    from pyspark.sql.types import StructType
+
+
+class RocketMQDataSource(DataSource):
+    """Topics of a RocketMQ cluster as DataFrames. ``docs/pipeline.md`` lists the options."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What ``format(...)`` is given."""
+        return "rocketmq"
+
+    def schema(self) -> StructType:
+        """The columns that the option ``columns`` asks for; all, if it is not given."""
+        from engine.pipeline.source.options import ReadOptions
+        from engine.pipeline.source.schema import spark_schema
+
+        with Briefly():
+            return spark_schema(ReadOptions.parse(self.options).columns)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """For ``spark.read``."""
+        from engine.pipeline.source.batch_reader import make_reader
+
+        with Briefly():
+            return make_reader(schema, self.options)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        """For ``spark.readStream``."""
+        from engine.pipeline.source.stream_reader import make_stream_reader
+
+        with Briefly():
+            return make_stream_reader(schema, self.options)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """For ``DataFrame.write``."""
+        from engine.pipeline.source.writer import make_writer
+
+        with Briefly():
+            return make_writer(schema, self.options, overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802 - Spark's name
+        """For ``DataFrame.writeStream``."""
+        from engine.pipeline.source.writer import make_stream_writer
+
+        with Briefly():
+            return make_stream_writer(schema, self.options, overwrite)

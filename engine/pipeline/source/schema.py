@@ -1,0 +1,63 @@
+"""The columns of a message, in their order, as Spark and as Arrow see them.
+
+Timestamps are instants (Spark's ``TIMESTAMP``, microseconds in Arrow, UTC); RocketMQ keeps whole milliseconds.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+_TIMESTAMP = pa.timestamp("us", tz="UTC")
+
+#: Name -> (type in Spark, type in Arrow, may it be null).
+_COLUMNS: dict[str, tuple[DataType, pa.DataType, bool]] = {
+    "topic": (StringType(), pa.string(), False),
+    "broker_name": (StringType(), pa.string(), False),
+    "queue_id": (IntegerType(), pa.int32(), False),
+    "queue_offset": (LongType(), pa.int64(), False),
+    "commit_log_offset": (LongType(), pa.int64(), False),
+    # The broker's own: its address and the commit-log offset (RocketMQ: ``offsetMsgId``).
+    "message_id": (StringType(), pa.string(), False),
+    # The producer's (property UNIQ_KEY); messages of foreign programs may have none.
+    "unique_id": (StringType(), pa.string(), True),
+    "keys": (ArrayType(StringType(), False), pa.list_(pa.field("element", pa.string(), False)), False),
+    "tags": (StringType(), pa.string(), True),
+    "properties": (
+        MapType(StringType(), StringType(), False),
+        pa.map_(pa.string(), pa.field("value", pa.string(), False)),
+        False,
+    ),
+    "born_timestamp": (TimestampType(), _TIMESTAMP, False),
+    "store_timestamp": (TimestampType(), _TIMESTAMP, False),
+    # "host:port" of the client that sent it.
+    "born_host": (StringType(), pa.string(), False),
+    "reconsume_times": (IntegerType(), pa.int32(), False),
+    "prepared_transaction_offset": (LongType(), pa.int64(), False),
+    # As the sender wrote it: decompressed.
+    "body": (BinaryType(), pa.binary(), False),
+}
+
+#: All columns, in the order in which ``select *`` gives them.
+COLUMN_NAMES: tuple[str, ...] = tuple(_COLUMNS)
+
+
+def spark_schema(columns: tuple[str, ...] = COLUMN_NAMES) -> StructType:
+    """The schema of a DataFrame with these columns."""
+    return StructType([StructField(name, _COLUMNS[name][0], _COLUMNS[name][2]) for name in columns])
+
+
+def arrow_schema(columns: tuple[str, ...] = COLUMN_NAMES) -> pa.Schema:
+    """The schema of the record batches with these columns; equal to ``to_arrow_schema(spark_schema(columns))``."""
+    return pa.schema([pa.field(name, _COLUMNS[name][1], _COLUMNS[name][2]) for name in columns])

@@ -1,0 +1,113 @@
+"""The options of ``df.write.format("rocketmq")`` and ``df.writeStream.format("rocketmq")``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engine.pipeline.source.cluster_options import CLUSTER_OPTION_NAMES, ClusterOptions
+from engine.pipeline.source.errors import wrong_option
+from engine.pipeline.source.option_values import OptionValues
+from engine.protocol.errors import IllegalName
+from engine.protocol.names import NOT_ALLOWED_SEND_TOPICS, validate_group, validate_topic
+
+WRITE_OPTION_NAMES: tuple[str, ...] = (
+    *CLUSTER_OPTION_NAMES,
+    "topic",
+    "producerGroup",
+    "batchBytes",
+    "maxMessageBytes",
+    "sendRetries",
+    "replayCheck",
+    "replayLookback",
+    "transactionId",
+    "reservedProperties",
+)
+DEFAULT_PRODUCER_GROUP = "glassmq_spark_writer"
+#: What producers and brokers of RocketMQ accept (``maxMessageSize`` of each).
+DEFAULT_MAX_MESSAGE_BYTES = 4 * 1024 * 1024
+DEFAULT_BATCH_BYTES = 1024 * 1024
+#: With pauses of 100 ms that double, a broker may be away for 12 s.
+DEFAULT_SEND_RETRIES = 7
+
+
+class ReplayCheck(StrEnum):
+    """When to look for messages that an earlier try has stored."""
+
+    AUTO = "auto"  # where there may have been one
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """All options of a write, checked as far as that goes without asking the cluster. Travels to the executors.
+
+    :ivar topic: where rows go that have no topic of their own; None: they all have.
+    :ivar batch_bytes: how much is sent in one request, measured as stored.
+    :ivar replay_lookback: how many messages of a queue to look through when nothing is noted there.
+    :ivar transaction_id: the user's name for this write; a write of the same name leaves out what is there.
+    :ivar drops_reserved: whether properties of RocketMQ's own names are left out rather than refused.
+    """
+
+    cluster: ClusterOptions
+    topic: str | None
+    producer_group: str
+    batch_bytes: int
+    max_message_bytes: int
+    send_retries: int
+    replay_check: ReplayCheck
+    replay_lookback: int
+    transaction_id: str | None
+    drops_reserved: bool
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> WriteOptions:
+        """Raises :class:`~engine.pipeline.source.errors.RocketMQError` that names the option and what is allowed."""
+        values = OptionValues(options, WRITE_OPTION_NAMES)
+        most = values.number("maxMessageBytes", DEFAULT_MAX_MESSAGE_BYTES, 1_024, 1 << 30)
+        return cls(
+            cluster=ClusterOptions.parse(values),
+            topic=_topic(values),
+            producer_group=_group(values),
+            batch_bytes=values.number("batchBytes", min(DEFAULT_BATCH_BYTES, most), 1, most),
+            max_message_bytes=most,
+            send_retries=values.number("sendRetries", DEFAULT_SEND_RETRIES, 0, 100),
+            replay_check=ReplayCheck(_word(values, "replayCheck", "auto", "always", "never")),
+            replay_lookback=values.number("replayLookback", 10_000, 0),
+            transaction_id=values.text("transactionId"),
+            drops_reserved=_word(values, "reservedProperties", "refuse", "drop") == "drop",
+        )
+
+
+def check_topic(topic: str) -> str | None:
+    """What is wrong with ``topic`` as a place to send to; None when nothing is."""
+    try:
+        validate_topic(topic)
+    except IllegalName as error:
+        return str(error)
+    return f"{topic!r} belongs to the broker; nobody may send to it" if topic in NOT_ALLOWED_SEND_TOPICS else None
+
+
+def _topic(values: OptionValues) -> str | None:
+    topic = values.text("topic")
+    if topic is not None and (wrong := check_topic(topic)) is not None:
+        raise wrong_option("topic", wrong)
+    return topic
+
+
+def _group(values: OptionValues) -> str:
+    group = values.text("producerGroup") or DEFAULT_PRODUCER_GROUP
+    try:
+        validate_group(group)
+    except IllegalName as error:
+        raise wrong_option("producerGroup", str(error)) from None
+    return group
+
+
+def _word(values: OptionValues, name: str, default: str, *others: str) -> str:
+    word = (values.text(name) or default).lower()
+    if word not in (default, *others):
+        raise wrong_option(name, f"{word!r} is not allowed; {', '.join((default, *others))} are")
+    return word

@@ -1,0 +1,229 @@
+"""Keeps a write that is tried again from producing twice.
+
+Spark may run the same partition of the same micro-batch more than once: a task that failed is started anew, and a query
+that was killed between sending and its own commit repeats its last micro-batch. So each message carries a property::
+
+    SPARK_TXN = name of the query / micro-batch / partition / fingerprint of the row
+
+Before it sends anything, a try that may not be the first looks through the end of the topic's queues for its own
+name, micro-batch and partition, and leaves out what is there. It compares what rows say, not where they stand: rows
+that say the same are interchangeable, so nothing is lost when a repetition brings the rows in another order.
+
+Where "the end" begins is noted at the broker, in the form of a consumer group's offsets, so the search neither misses
+anything behind another producer's flood nor reads more than it must.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from pyspark import TaskContext
+
+from engine.pipeline.source.cluster import Cluster
+from engine.pipeline.source.errors import RocketMQError
+from engine.pipeline.source.node_client import refusal
+from engine.pipeline.source.queue_offsets import QueueKey
+from engine.pipeline.source.writer_options import ReplayCheck, WriteOptions
+from engine.pipeline.source.writer_rows import PROPERTY_SPARK_TRANSACTION
+from engine.protocol.consumer_headers import QueryConsumerOffsetRequestHeader, UpdateConsumerOffsetRequestHeader
+from engine.protocol.message import MessageExt
+from engine.protocol.message_codec import decode_messages
+from engine.protocol.names import TOOLS_CONSUMER_GROUP
+from engine.protocol.pull_message_headers import PullMessageRequestHeader, PullMessageResponseHeader
+from engine.protocol.queue_headers import OffsetResponseHeader
+from engine.protocol.remoting_command import RemotingCommand
+from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import ResponseCode
+from engine.protocol.system_flags import pull_system_flag
+
+#: Groups of this name have no consumers, only offsets.
+NOTES_GROUP_PREFIX = "SPARK_SINK_"
+_PULL_MESSAGES = 1_000
+_MOVED_CODES = frozenset({ResponseCode.PULL_OFFSET_MOVED, ResponseCode.PULL_NOT_FOUND})
+#: Where Spark tells a task which query and micro-batch it belongs to.
+_QUERY_ID = "sql.streaming.queryId"
+_BATCH_ID = "streaming.sql.batchId"
+_RUN_ID = "spark.jobGroup.id"
+_BATCH_WRITE_ID = "spark.sql.execution.query.id"
+_SPECULATION = "spark.speculation"
+
+#: Run of a query -> the first micro-batch of it that this process worked for. Only the first micro-batch of a run can
+#: be a repetition, so a later one needs no search.
+_FIRST_BATCH_OF_RUN: dict[str, int] = {}
+_RUNS_REMEMBERED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class WriteIdentity:
+    """Which partition of which micro-batch of which query a task writes.
+
+    :ivar name: 16 hex digits that stand for the query, or for one batch write.
+    :ivar may_repeat: whether an earlier try may have stored some of it.
+    :ivar is_noted: whether the start of the search is noted at the broker.
+    """
+
+    name: str
+    batch: int
+    partition: int
+    may_repeat: bool
+    is_noted: bool
+
+    @property
+    def prefix(self) -> str:
+        """The transaction without the fingerprint."""
+        return f"{self.name}/{self.batch}/{self.partition}/"
+
+
+def identify(options: WriteOptions, *, is_stream: bool) -> WriteIdentity:
+    """What Spark says about the task that runs in this process. Raises :class:`RocketMQError` for copies of tasks."""
+    context = TaskContext.get()
+    assert context is not None, "Spark writes in tasks"
+    if (context.getLocalProperty(_SPECULATION) or "").lower() == "true":
+        raise RocketMQError(
+            "ROCKETMQ_SEND_FAILED",
+            "spark.speculation is on: two copies of a task would send the same messages at once; switch it off",
+        )
+    query_id = context.getLocalProperty(_QUERY_ID) if is_stream else options.transaction_id
+    is_noted = query_id is not None
+    if query_id is None:
+        query_id = context.getLocalProperty(_BATCH_WRITE_ID)
+        assert query_id is not None, "Spark names every execution"
+    batch = int(context.getLocalProperty(_BATCH_ID) or 0) if is_stream else 0
+    may_repeat = context.attemptNumber() > 0
+    if is_stream:
+        may_repeat |= _may_be_first_of_run(context.getLocalProperty(_RUN_ID) or "", batch)
+    else:
+        may_repeat |= options.transaction_id is not None
+    if options.replay_check is not ReplayCheck.AUTO:
+        may_repeat = options.replay_check is ReplayCheck.ALWAYS
+    name = name_of(query_id)
+    return WriteIdentity(name, batch, context.partitionId(), may_repeat, is_noted and may_repeat)
+
+
+def name_of(query_id: str) -> str:
+    """The short name of a query, which every message carries."""
+    return blake2b(query_id.encode(), digest_size=8).hexdigest()
+
+
+def _may_be_first_of_run(run_id: str, batch: int) -> bool:
+    if run_id not in _FIRST_BATCH_OF_RUN:
+        if len(_FIRST_BATCH_OF_RUN) >= _RUNS_REMEMBERED:
+            del _FIRST_BATCH_OF_RUN[next(iter(_FIRST_BATCH_OF_RUN))]
+        _FIRST_BATCH_OF_RUN[run_id] = batch
+    return batch <= _FIRST_BATCH_OF_RUN[run_id]
+
+
+# --- what is there already -------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class EarlierMessages:
+    """What earlier tries stored.
+
+    :ivar fingerprints: of its rows, each as often as it is there.
+    :ivar firsts: the lowest offset of it in each queue that has any.
+    """
+
+    fingerprints: Counter[str]
+    firsts: dict[QueueKey, int]
+
+
+def find_earlier(
+    cluster: Cluster, identity: WriteIdentity, queues: Sequence[QueueKey], begins: Mapping[QueueKey, int]
+) -> EarlierMessages:
+    """Look through ``queues`` from ``begins`` on for messages of this very partition and micro-batch."""
+    found = EarlierMessages(Counter(), {})
+    ends = cluster.max_offsets(queues)
+    for queue in queues:
+        for message in read_messages(cluster, queue, begins[queue], ends[queue]):
+            transaction = message.properties.get(PROPERTY_SPARK_TRANSACTION, "")
+            if transaction.startswith(identity.prefix):
+                found.fingerprints[transaction.removeprefix(identity.prefix)] += 1
+                found.firsts.setdefault(queue, message.queue_offset)
+    return found
+
+
+def read_messages(cluster: Cluster, queue: QueueKey, begin: int, end: int) -> Iterator[MessageExt]:
+    """The messages of a queue that are left between two offsets. Raises :class:`RocketMQError`."""
+    while begin < end:
+        header = PullMessageRequestHeader(
+            consumer_group=TOOLS_CONSUMER_GROUP,
+            topic=queue.topic,
+            queue_id=queue.queue_id,
+            queue_offset=begin,
+            max_msg_nums=_PULL_MESSAGES,
+            sys_flag=pull_system_flag(commit_offset=False, suspend=False, subscription=True),
+            commit_offset=0,
+            suspend_timeout_millis=0,
+            subscription="*",
+            expression_type="TAG",
+        )
+        request = RemotingCommand.request(RequestCode.PULL_MESSAGE, header)
+        answer = cluster.ask_broker(queue.broker_name, queue.topic, [request])[0]
+        if answer.code not in _MOVED_CODES and answer.code not in (
+            ResponseCode.SUCCESS,
+            ResponseCode.PULL_RETRY_IMMEDIATELY,
+        ):
+            raise refusal(queue.topic, cluster.master(queue.broker_name), answer)
+        if answer.code == ResponseCode.SUCCESS:
+            for message in decode_messages(answer.body, decompress=False):
+                if message.queue_offset < end:
+                    yield message
+        following = PullMessageResponseHeader.decode(answer.ext_fields).next_begin_offset
+        if following <= begin:
+            return
+        begin = following
+
+
+# --- where to begin looking ------------------------------------------------------------------------------------------
+
+
+def search_begins(
+    cluster: Cluster,
+    identity: WriteIdentity,
+    queues: Sequence[QueueKey],
+    planned: Mapping[QueueKey, int],
+    lookback: int,
+) -> dict[QueueKey, int]:
+    """Where to begin in each queue: where it is noted or was planned, else ``lookback`` messages before its end.
+
+    What is not noted yet is noted now, for tries to come: however many messages others send until then, what this
+    task sends lies behind it.
+    """
+    notes = read_notes(cluster, identity.name, queues) if identity.is_noted else {}
+    known = {**planned, **notes}
+    missing = [queue for queue in queues if queue not in known]
+    begins = {queue: max(0, end - lookback) for queue, end in cluster.max_offsets(missing).items()}
+    if identity.is_noted and begins:
+        write_notes(cluster, identity.name, begins)
+    return {**begins, **known}
+
+
+def read_notes(cluster: Cluster, name: str, queues: Sequence[QueueKey]) -> dict[QueueKey, int]:
+    """The noted offset of each queue that has one.
+
+    A broker answers 0 for a group that it does not know if the whole queue is in memory; so an offset is noted as one
+    more than it is, and 0 means that none is.
+    """
+    notes: dict[QueueKey, int] = {}
+    for queue in queues:
+        header = QueryConsumerOffsetRequestHeader(NOTES_GROUP_PREFIX + name, queue.topic, queue.queue_id)
+        request = RemotingCommand.request(RequestCode.QUERY_CONSUMER_OFFSET, header)
+        answer = cluster.ask_broker(queue.broker_name, queue.topic, [request])[0]
+        # A refusal (an account may have no right to the group) leaves the search by number of messages.
+        if answer.code == ResponseCode.SUCCESS:
+            offset = OffsetResponseHeader.decode(answer.ext_fields).offset
+            if offset > 0:
+                notes[queue] = offset - 1
+    return notes
+
+
+def write_notes(cluster: Cluster, name: str, offsets: Mapping[QueueKey, int]) -> None:
+    """Note an offset for each queue."""
+    for queue, offset in offsets.items():
+        header = UpdateConsumerOffsetRequestHeader(NOTES_GROUP_PREFIX + name, queue.topic, queue.queue_id, offset + 1)
+        request = RemotingCommand.request(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+        cluster.ask_broker(queue.broker_name, queue.topic, [request])

@@ -1,0 +1,60 @@
+"""What the brokers of a lab world hold, as Parquet files with the columns of ``format("rocketmq")``.
+
+The lab has no sockets that Spark could pull through. So its queues are read at the store, with what a pull would
+answer, and decoded by the data source's own decoder. Jobs that take an ``input_folder`` read the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from engine.lab.broker_role import BrokerRole
+from engine.lab.run import LabRun
+from engine.pipeline.errors import JobFailed
+from engine.pipeline.source.schema import arrow_schema
+from engine.pipeline.source.stored_batch import StoredBatch, message_starts
+
+#: Messages per read.
+_PULL_MAX = 32
+
+
+def export_messages(run: LabRun, folder: Path) -> int:
+    """Write ``BROKER.parquet`` for each broker into ``folder``; how many messages those are, with trace and ledgers.
+
+    Raises :class:`~engine.pipeline.errors.JobFailed` when a broker is down, or the folder cannot be written.
+    """
+    brokers = [node for node in run.world.nodes.values() if isinstance(node, BrokerRole)]
+    tables = {broker.name: _table_of(broker) for broker in brokers}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, table in tables.items():
+            pq.write_table(table, folder / f"{name}.parquet")
+    except OSError as error:
+        raise JobFailed(f"{folder} cannot take the messages: {error.strerror}") from None
+    return sum(table.num_rows for table in tables.values())
+
+
+def _table_of(role: BrokerRole) -> Any:
+    return pa.Table.from_batches(list(_batches_of(role)), arrow_schema())
+
+
+def _batches_of(role: BrokerRole) -> Iterator[Any]:
+    """Record batches, queue by queue, each in the order of its offsets."""
+    if role.broker is None:
+        raise JobFailed(f"{role.name} is down: nobody can read what it holds")
+    store = role.broker.store
+    for topic, queue_id, queue in sorted(store.consume_queues(), key=lambda entry: entry[:2]):
+        offset = queue.min_offset
+        while offset < queue.max_offset:
+            result = store.get_message("export", topic, queue_id, offset, _PULL_MAX)
+            if result.message_count:
+                data = b"".join(result.buffers)
+                yield StoredBatch(data, message_starts(data)).record_batch(arrow_schema(), role.name)
+            if result.next_begin_offset <= offset:
+                break
+            offset = result.next_begin_offset

@@ -1,0 +1,103 @@
+"""Numbers that a producer gives its messages, so that a loss can be proved. GlassMQ's own: RocketMQ has no such thing.
+
+Two user properties travel with each message::
+
+    PRODUCER_ID      group@unique id      one life of one producer; a restart makes another
+    SEQUENCE_NUMBER  0, 1, 2, ...         without gaps per producer and topic
+
+and when the producer ends properly it leaves a *ledger* per topic, a message of its own in NUMBERING_LEDGER_TOPIC: how
+many numbers it gave, and which of them it was told are not stored. A consumer of the topic sees nothing of the ledger.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.protocol.errors import MalformedBody
+
+PRODUCER_ID_PROPERTY = "PRODUCER_ID"
+SEQUENCE_NUMBER_PROPERTY = "SEQUENCE_NUMBER"
+
+#: Where ledgers are sent to, unless a producer is told otherwise.
+NUMBERING_LEDGER_TOPIC = "NUMBERING_LEDGER"
+#: The ranges that one ledger holds at most, each kind by itself: some 200 KB of JSON.
+LEDGER_RANGES_MAX = 10_000
+
+#: First and last number.
+NumberRange = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class NumberingLedger:
+    """What one producer says of its numbers in one topic.
+
+    :ivar numbered: how many numbers it gave: 0 to ``numbered - 1``.
+    :ivar refused: certainly not stored, and the application was told so; also what a transaction rolled back.
+    :ivar unknown: nobody told the producer: oneway, silence, an open transaction, stored but not flushed.
+    :ivar is_complete: False when there were more ranges than it holds; then a hole may be one of those left out.
+    """
+
+    producer_id: str
+    topic: str
+    numbered: int
+    refused: tuple[NumberRange, ...] = ()
+    unknown: tuple[NumberRange, ...] = ()
+    is_complete: bool = True
+
+    def encode(self) -> bytes:
+        """As it travels: JSON."""
+        return json.dumps(
+            {
+                "producerId": self.producer_id,
+                "topic": self.topic,
+                "numbered": self.numbered,
+                "refused": self.refused,
+                "unknown": self.unknown,
+                "isComplete": self.is_complete,
+            },
+            separators=(",", ":"),
+        ).encode()
+
+    @classmethod
+    def decode(cls, body: bytes) -> NumberingLedger:
+        """Raises :class:`MalformedBody` for anything that is no ledger."""
+        try:
+            fields: dict[str, Any] = json.loads(body)
+            ledger = cls(
+                fields["producerId"],
+                fields["topic"],
+                fields["numbered"],
+                _ranges(fields["refused"]),
+                _ranges(fields["unknown"]),
+                fields["isComplete"] is True,
+            )
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise MalformedBody(f"a numbering ledger: {error!r}") from error
+        texts = (fields["producerId"], fields["topic"])
+        if not all(isinstance(text, str) for text in texts) or not _is_number(ledger.numbered):
+            raise MalformedBody("a numbering ledger: producerId and topic must be texts, numbered a number")
+        return ledger
+
+
+def _ranges(pairs: Iterable[Iterable[int]]) -> tuple[NumberRange, ...]:
+    ranges = []
+    for first, last in pairs:
+        if not (_is_number(first) and _is_number(last) and first <= last):
+            raise ValueError(f"[{first!r}, {last!r}] is no range of numbers")
+        ranges.append((first, last))
+    return tuple(ranges)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 62
+
+
+def sequence_number_of(properties: Mapping[str, str], producer_id: str) -> int | None:
+    """The number that ``producer_id`` gave; None for a message that it has not numbered."""
+    if properties.get(PRODUCER_ID_PROPERTY) != producer_id:
+        return None
+    text = properties.get(SEQUENCE_NUMBER_PROPERTY, "")
+    return int(text) if text.isascii() and text.isdigit() else None

@@ -1,0 +1,46 @@
+// The pipeline's page: which jobs there are, what they are asked, what they tell.
+
+import { html, render } from "htm/preact";
+import { signal } from "@preact/signals";
+import { io } from "socket.io-client";
+import "../common/chrome.js";
+import { t } from "../common/i18n.js";
+import { openStream } from "../live/stream.js";
+import { receive } from "../live/view.js";
+import { History } from "./history.js";
+import { JobForm } from "./job_form.js";
+import { JobList } from "./job_list.js";
+import { RunView } from "./run_view.js";
+import { chosenJob, chosenRun, info, inLanguage, loadInfo, receiveRuns, runById, runList, tellsOf } from "./runs.js";
+
+const TRANSPORT = { transports: ["websocket", "polling"], tryAllTransports: true };
+
+/** The stream of runs, once it is known that there is one. */
+const runs = signal(null);
+
+function Page() {
+  if (info.value === null) return html`<p class="loading">${t("pipeline.loading")}</p>`;
+  if (info.value.failure) return html`<p class="problem" role="alert">${info.value.failure}</p>`;
+  const run = runById(chosenRun.value);
+  return html`${info.value.problem && html`<p class="problem pipeline-problem">${inLanguage(info.value.problem)}</p>`}
+    <${Connection} />
+    <div class="pipeline">
+      <div class="pipeline-side">${runList.value.length > 0 && html`<${History} />`}<${JobList} />${runList.value.length === 0 && html`<${History} />`}</div>
+      <div class="pipeline-main">${run ? html`<${RunView} key=${run.id} run=${run} />` : html`<${JobForm} key=${chosenJob.value} />`}</div>
+    </div>
+    <p class="sr-only" role="status">${tellsOf(run)}</p>`;
+}
+
+/** Said only when it is of interest: what stands here may be old. */
+function Connection() {
+  const isLost = ["reconnecting", "refused"].includes(runs.value?.status.value);
+  return isLost ? html`<p class="problem pipeline-problem" role="alert">${t("pipeline.connection_lost")}</p>` : null;
+}
+
+const place = document.getElementById("pipeline-place");
+place.replaceChildren();
+render(html`<${Page} />`, place);
+// The broker's state brings topics, groups and the lanes on which Spark's offsets are drawn.
+openStream(receive);
+await loadInfo();
+if (info.value.master) runs.value = openStream(receiveRuns, io("/pipeline", TRANSPORT));

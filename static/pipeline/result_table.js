@@ -1,0 +1,53 @@
+// A table that a job reported. Rows that are findings carry a sign of their own, not a colour alone.
+
+import { html } from "htm/preact";
+import { useSignal } from "@preact/signals";
+import { clockTime, count, milliseconds } from "../common/format.js";
+import { language, t } from "../common/i18n.js";
+import { inLanguage } from "./runs.js";
+
+/** Rows before a button offers the rest. */
+const MOST_ROWS = 40;
+const NUMERIC = ["integer", "number", "share", "ms", "timestamp"];
+const locale = language === "zh" ? "zh-CN" : "en";
+const number = new Intl.NumberFormat(locale, { maximumSignificantDigits: 4 });
+const share = new Intl.NumberFormat(locale, { style: "percent", maximumSignificantDigits: 3 });
+const day = new Intl.DateTimeFormat(locale, { dateStyle: "short" });
+
+export function ResultTable({ table, result }) {
+  const isWhole = useSignal(false);
+  const { rows, left_out: leftOut } = result;
+  const bad = table.columns.findIndex((column) => column.name === table.bad_column);
+  const isBad = (row) => bad >= 0 && row[bad] > 0;
+  const findings = rows.filter(isBad).length;
+  const shown = isWhole.value ? rows : rows.slice(0, MOST_ROWS);
+  const title = inLanguage(table.title);
+  return html`<section class="panel result" aria-labelledby=${`table-${table.name}`} data-table=${table.name}>
+    <header class="panel-head"><h3 class="panel-title" id=${`table-${table.name}`}>${title}</h3>
+      ${bad >= 0 && (findings > 0 ? html`<span class="badge badge-warning">${t("pipeline.findings", { n: findings })}</span>` : html`<span class="good-text">${t("pipeline.no_findings")}</span>`)}</header>
+    ${rows.length === 0 ? html`<p class="empty">${t("pipeline.no_rows")}</p>` : html`<div class="table-scroll result-scroll" tabindex="0" role="group" aria-label=${title}><table>
+      <thead><tr>${bad >= 0 && html`<th scope="col"><span class="sr-only">${t("pipeline.finding")}</span></th>`}
+        ${table.columns.map((column) => html`<th key=${column.name} scope="col" class=${isNumeric(column) ? "number" : ""}>${inLanguage(column.title)}</th>`)}</tr></thead>
+      <tbody>${shown.map((row, index) => html`<tr key=${index} class=${isBad(row) ? "is-bad" : ""}>
+        ${bad >= 0 && html`<td class="bad-cell">${isBad(row) && html`<span class="bad-sign" role="img" aria-label=${t("pipeline.finding")} title=${t("pipeline.finding")}>▲</span>`}</td>`}
+        ${table.columns.map((column, at) => html`<td key=${column.name} class=${isNumeric(column) ? "number" : ""}>${cellText(column.kind, row[at])}</td>`)}</tr>`)}</tbody></table></div>`}
+    ${(shown.length < rows.length || leftOut > 0) && html`<p class="result-more">
+      ${shown.length < rows.length && html`<button type="button" class="button" onClick=${() => (isWhole.value = true)}>${t("pipeline.show_all", { n: rows.length })}</button>`}
+      ${leftOut > 0 && html`<span class="quiet">${t("pipeline.left_out", { n: leftOut })}</span>`}</p>`}
+  </section>`;
+}
+
+const isNumeric = (column) => NUMERIC.includes(column.kind);
+
+function cellText(kind, value) {
+  if (value === null) return html`<span class="quiet">–</span>`;
+  switch (kind) {
+    case "integer": return typeof value === "number" ? count(value) : String(value);
+    case "number": return typeof value === "number" ? number.format(value) : String(value);
+    case "share": return typeof value === "number" ? share.format(value) : String(value);
+    case "ms": return typeof value === "number" ? milliseconds(value) : String(value);
+    case "timestamp": return typeof value === "number" ? `${day.format(value)} ${clockTime(value)}` : String(value);
+    case "yes_no": return t(value ? "pipeline.yes" : "pipeline.no");
+    default: return String(value);
+  }
+}

@@ -1,0 +1,54 @@
+// How far the run has read: the live page's lanes, with Spark's mark beside those of the consumer groups.
+
+import { html } from "htm/preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { count } from "../common/format.js";
+import { t } from "../common/i18n.js";
+import { laneWidth } from "../live/lane_axis.js";
+import { LaneRow } from "../live/panels/lane.js";
+import { AxisTicks } from "../live/panels/lane_ticks.js";
+import { SparkMark, TopicMark } from "../live/panels/marks.js";
+import { loaded, state } from "../live/view.js";
+
+/** Queues of a topic that are drawn; of more the sum. */
+const MOST_LANES = 32;
+
+export function SparkLanes({ run }) {
+  const axis = useRef(null);
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(([entry]) => (laneWidth.value = Math.max(120, Math.floor(entry.contentRect.width))));
+    observer.observe(axis.current);
+    return () => observer.disconnect();
+  }, []);
+  const topics = Object.keys(run.reached).sort();
+  return html`<section class="panel spark-lanes" aria-labelledby="lanes-title">
+    <header class="panel-head"><h3 class="panel-title" id="lanes-title">${t("pipeline.lanes")}</h3>
+      <span class="quiet spark-legend"><${SparkMark} size=${1.3} /> ${t("pipeline.lanes_hint")}</span></header>
+    <div class="topics">
+      <div class="lane-axis lane-columns" aria-hidden="true"><span></span><span class="number">${t("live.lane.min")}</span>
+        <span ref=${axis} class="lane-axis-scale"><${AxisTicks} /></span><span class="number">${t("live.lane.max")}</span><span>${t("live.lane.lag")}</span></div>
+      ${topics.map((topic) => html`<${TopicLanes} key=${topic} run=${run} topic=${topic} />`)}
+    </div></section>`;
+}
+
+function TopicLanes({ run, topic }) {
+  const found = state.value.topics[topic];
+  const reached = ofBroker(run.reached[topic], state.value.cluster.broker_name);
+  const known = Object.keys(found?.queues ?? {}).map(Number).sort((a, b) => a - b);
+  const title = html`<h4 class="topic-title lanes-topic"><${TopicMark} topic=${topic} /><span class="topic-name">${topic}</span></h4>`;
+  // A topic of another broker, or one that the broker's page leaves out: figures only.
+  if (!found || known.length === 0) {
+    if (!loaded.value) return null;
+    return html`<div class="topic">${title}<p class="lanes-figures number">${Object.entries(run.reached[topic]).map(([queue, offset]) => html`<span key=${queue}><code>${queue}</code> ${count(offset)}</span> `)}</p></div>`;
+  }
+  const rows = known.length > MOST_LANES ? [null] : known.map(String);
+  const spark = Object.fromEntries(Object.entries(reached).map(([queueId, offset]) => [queueId, { [run.id]: offset }]));
+  return html`<div class="topic">${title}<table class="lanes"><tbody>
+    ${rows.map((queueId) => html`<${LaneRow} key=${queueId ?? "all"} topic=${topic} queueId=${queueId} spark=${spark} isPlain=${true} />`)}</tbody></table></div>`;
+}
+
+/** {"broker-a:0": 5} -> {"0": 5} */
+function ofBroker(queues, brokerName) {
+  const own = Object.entries(queues).filter(([queue]) => queue.slice(0, queue.lastIndexOf(":")) === brokerName);
+  return Object.fromEntries(own.map(([queue, offset]) => [queue.slice(queue.lastIndexOf(":") + 1), offset]));
+}

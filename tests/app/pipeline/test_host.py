@@ -1,0 +1,235 @@
+"""Runs of jobs: their phases, the bounds on what they tell, and their end, of which nothing is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+
+import pytest
+
+from app.pipeline import host as host_module
+from app.pipeline.child_process import LINE_MAX, bounded_lines, session_members
+from app.pipeline.host import (
+    RUNNING_MAX,
+    Keys,
+    PackageMissing,
+    PipelineHost,
+    PipelineSettings,
+    TooManyRuns,
+    UnknownRun,
+)
+from app.pipeline.run_phase import IllegalPhase, RunPhase, follow
+from app.pipeline.run_record import BATCHES_MAX, NOTES_MAX, POINTS_MAX, RunRecord
+from engine.pipeline.errors import UnknownJob
+from engine.pipeline.jobs import registry
+from engine.pipeline.jobs.arguments import ArgumentRefused
+from tests.support import tiny_job
+
+FAKE = (sys.executable, "-m", "tests.support.fake_job")
+
+
+@pytest.fixture(autouse=True)
+def with_the_tiny_job(monkeypatch):
+    monkeypatch.setattr(registry, "JOB_NAMES", registry.JOB_NAMES)  # restored in the end
+    tiny_job.register()
+
+
+@pytest.fixture
+def host(tmp_path):
+    made = PipelineHost(PipelineSettings(tmp_path / "pipeline", "127.0.0.1:1", command=FAKE, niceness=0))
+    yield made
+    made.close()
+
+
+def when(host, run_id, condition):
+    """The first state of the run for which ``condition`` holds."""
+    ends_at = time.monotonic() + 60
+    while not condition(state := host.state(run_id)):
+        assert time.monotonic() < ends_at, state
+        time.sleep(0.01)
+    return state
+
+
+def is_over(state):
+    return state["ended_ms"] is not None
+
+
+def test_a_run_is_remembered_with_all_that_it_told(host):
+    run_id = host.start("tiny", {"numbers": "20"})
+    state = when(host, run_id, is_over)
+    assert (state["phase"], state["error"], state["dropped"]) == ("ended", None, 0)
+    assert state["arguments"]["numbers"] == 20
+    assert state["progress"] == {"messages": {"done": 20, "total": 20}}
+    assert state["tables"]["counts"]["rows"][0] == ["lost in transit", 3, 0.0025, 3]
+    assert state["reached"]["orders"]["broker-a:0"] == 800
+    assert state["notes"][0]["zh"] == "中文Counting."
+    assert [one["id"] for one in host.runs()] == [run_id]
+
+
+def test_a_stop_ends_the_job_by_its_own_word_and_a_second_stop_changes_nothing(host):
+    run_id = host.start("tiny", {"follow": True})
+    when(host, run_id, lambda state: state["batch_count"] > 2)
+    assert host.reached_offsets()[0][:2] == (run_id, "tiny")
+    host.stop(run_id)
+    state = when(host, run_id, is_over)
+    assert (state["phase"], state["error"]) == ("stopped", None)
+    assert host.reached_offsets() == []
+    host.stop(run_id)
+    assert host.state(run_id)["phase"] == "stopped"
+
+
+def test_a_job_that_does_not_hear_is_killed_within_five_seconds_with_what_it_started(host):
+    run_id = host.start("tiny", {"way": "deaf"})
+    when(host, run_id, lambda state: len(state["notes"]) == 2)
+    session = host.process_id(run_id)
+    assert len(session_members(session)) == 2
+    began = time.monotonic()
+    host.stop(run_id)
+    assert host.state(run_id)["phase"] == "stopping"
+    state = when(host, run_id, is_over)
+    assert time.monotonic() - began < 20  # 5 s, and what a busy machine adds
+    assert (state["phase"], session_members(session)) == ("stopped", [])
+
+
+def test_closing_the_host_ends_all_runs(host):
+    runs = [host.start("tiny", {"follow": True}) for _ in range(RUNNING_MAX)]
+    for run_id in runs:
+        when(host, run_id, lambda state: state["phase"] == "running")
+    host.close()
+    assert [session_members(host.process_id(run_id)) for run_id in runs] == [[], []]
+    with pytest.raises(TooManyRuns):
+        host.start("tiny", {})
+
+
+def test_more_runs_than_allowed_at_a_time_are_refused(host):
+    runs = [host.start("tiny", {"follow": True}) for _ in range(RUNNING_MAX)]
+    with pytest.raises(TooManyRuns):
+        host.start("tiny", {})
+    host.stop(runs[0])
+    when(host, runs[0], is_over)
+    when(host, host.start("tiny", {}), is_over)
+
+
+def test_what_a_job_says_of_its_failure_is_shown(host):
+    state = when(host, host.start("tiny", {"way": "fail"}), is_over)
+    assert (state["phase"], state["error"]) == (
+        "failed",
+        "[ROCKETMQ_UNKNOWN_TOPIC] the cluster has no topic 'orders'",
+    )
+
+
+def test_a_process_that_dies_without_a_word_has_failed(host):
+    state = when(host, host.start("tiny", {"way": "silent"}), is_over)
+    assert (state["phase"], state["error"]) == ("failed", "the job's process was killed by signal 9 without a word")
+
+
+def test_garbage_is_left_out_and_counted(host):
+    state = when(host, host.start("tiny", {"way": "garbage"}), is_over)
+    assert (state["phase"], state["dropped"]) == ("ended", 10)
+    assert state["tables"]["counts"]["rows"][0][0] == "lost in transit"
+
+
+@pytest.mark.parametrize("way", ["long-line", "flood"])
+def test_whoever_tells_without_end_can_still_be_stopped_and_little_of_it_is_kept(host, way):
+    run_id = host.start("tiny", {"way": way})
+    when(host, run_id, lambda state: state["phase"] == "running")
+    if way == "flood":
+        state = when(host, run_id, lambda state: len(state["notes"]) == NOTES_MAX)
+        assert len(state["plots"]["speed"]["s"]) <= POINTS_MAX
+    host.stop(run_id)
+    assert when(host, run_id, is_over)["phase"] == "stopped"
+
+
+def test_wrong_wishes_start_nothing(host):
+    with pytest.raises(UnknownJob):
+        host.start("no such job", {})
+    with pytest.raises(ArgumentRefused):
+        host.start("tiny", {"numbers": "x"})
+    with pytest.raises(UnknownRun):
+        host.stop("no such run")
+    with pytest.raises(UnknownRun):
+        host.state("no such run")
+    assert host.runs() == []
+
+
+def test_without_its_packages_nothing_starts_and_the_first_missing_one_is_named(host, monkeypatch):
+    monkeypatch.setattr(host_module, "_PACKAGES", ("json", "no_such_package"))
+    with pytest.raises(PackageMissing, match="no_such_package"):
+        host.start("tiny", {})
+
+
+def test_keys_travel_in_the_environment_only(tmp_path, monkeypatch):
+    monkeypatch.setenv("GLASSMQ_TOKEN", "the page's token")
+    shown = (
+        "import json, os, sys; own = {k: v for k, v in os.environ.items() if k.startswith('GLASSMQ')}; "
+        "print(json.dumps({'event': 'failed', 'error': json.dumps([sys.argv, own])}))"
+    )
+    host = PipelineHost(PipelineSettings(tmp_path, "127.0.0.1:1", command=(sys.executable, "-c", shown)))
+    run_id = host.start("tiny", {}, Keys("somebody", "a secret"))
+    words, environment = json.loads(when(host, run_id, is_over)["error"])
+    host.close()
+    assert "a secret" not in " ".join(words)
+    assert environment == {"GLASSMQ_ACCESS_KEY": "somebody", "GLASSMQ_SECRET_KEY": "a secret"}
+    assert "a secret" not in repr(Keys("somebody", "a secret"))
+
+
+def test_old_runs_are_forgotten_with_their_logs_and_only_the_last_are_shown_whole(host, monkeypatch):
+    monkeypatch.setattr(host_module, "KEPT_MAX", 5)
+    first = host.start("tiny", {"way": "fail"})
+    log_file = host.state(first)["log_file"]
+    when(host, first, is_over)
+    os.makedirs(os.path.dirname(log_file), exist_ok=True)
+    with open(log_file, "w"):
+        pass
+    for _ in range(5):
+        when(host, host.start("tiny", {"way": "fail"}), is_over)
+    with pytest.raises(UnknownRun):
+        host.state(first)
+    assert not os.path.exists(log_file)
+    assert [run["is_whole"] for run in host.runs()] == [True] * 3 + [False] * 2
+
+
+def test_a_record_keeps_so_much_and_no_more():
+    record = RunRecord("r", tiny_job.DESCRIPTION, {}, "local[2]", 0)
+    for number in range(max(BATCHES_MAX, POINTS_MAX) + 50):
+        record.apply({"event": "batch", "batch": number, "rows": 2, "total_ms": 5})
+        record.apply({"event": "point", "plot": "speed", "series": "s", "x": number, "y": 1})
+        record.apply({"event": "point", "plot": "speed", "series": f"s{number}", "x": number, "y": 1})
+    record.apply({"event": "table", "name": "counts", "rows": [["x" * 5_000, 1, 0.5, 0]] * 900})
+    state = record.whole()
+    assert (len(state["batches"]), state["batches"][-1]["batch"]) == (BATCHES_MAX, 449)
+    assert (state["batch_count"], state["row_count"]) == (450, 900)
+    assert (len(state["plots"]["speed"]), len(state["plots"]["speed"]["s"])) == (12, POINTS_MAX)
+    assert (len(state["tables"]["counts"]["rows"]), state["tables"]["counts"]["left_out"]) == (500, 400)
+    assert len(state["tables"]["counts"]["rows"][0][0]) == 1_000
+
+
+@pytest.mark.parametrize("over", [RunPhase.ENDED, RunPhase.FAILED, RunPhase.STOPPED])
+def test_nothing_follows_the_end(over):
+    assert over.is_over
+    for phase in RunPhase:
+        with pytest.raises(IllegalPhase):
+            follow(over, phase)
+
+
+def test_a_run_that_stops_does_not_run_again():
+    with pytest.raises(IllegalPhase, match="stopping cannot become running"):
+        follow(RunPhase.STOPPING, RunPhase.RUNNING)
+
+
+def test_lines_over_the_bound_are_left_out_and_the_next_one_is_read():
+    reading, writing = os.pipe()
+    text = b"first\n" + b"x" * (LINE_MAX + 70_000) + b"\nsecond\nhalf"
+
+    def write():
+        with os.fdopen(writing, "wb") as stream:
+            stream.write(text)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    assert list(bounded_lines(reading)) == [b"first", b"second", b"half"]
+    thread.join()
+    os.close(reading)

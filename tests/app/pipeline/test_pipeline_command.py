@@ -1,0 +1,110 @@
+"""``glassmq pipeline`` before Spark starts, and what it prints."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from click.testing import CliRunner
+
+from app.command_line import main
+from app.commands.pipeline import make_command
+from app.pipeline.cluster_options import cluster_options
+from app.pipeline.connection import reachable, tls_options
+from app.pipeline.terminal_report import TerminalReport
+from engine.pipeline.errors import JobFailed
+from engine.pipeline.jobs import runner
+from engine.pipeline.jobs.registry import JOB_NAMES, describe
+from engine.pipeline.source.cluster_options import ClusterOptions
+from engine.pipeline.source.option_values import OptionValues
+from engine.runtime.live_tls import ClientTls, ServerTls, TlsMode
+from tests.support.tiny_job import DESCRIPTION
+
+
+def run(*words):
+    return CliRunner().invoke(main, ["pipeline", *words])
+
+
+def test_the_jobs_are_listed_with_what_they_answer():
+    printed = run("list").output
+    assert [name for name in JOB_NAMES if f"{name}: " not in printed] == []
+
+
+@pytest.mark.parametrize("name", JOB_NAMES)
+def test_every_parameter_of_a_job_is_an_option_with_its_help(name):
+    printed = " ".join(run(name, "--help").output.split())
+    for parameter in describe(name).parameters:
+        assert f"--{parameter.name.replace('_', '-')}" in printed
+        assert " ".join(parameter.help["en"].split())[:20] in printed
+
+
+def test_a_wrong_argument_is_refused_by_the_name_of_its_option_before_spark_starts():
+    answer = CliRunner().invoke(make_command(DESCRIPTION), ["--pause-ms", "1 parsec"])
+    assert answer.exit_code == 2
+    assert "--pause-ms: '1 parsec' is no length of time; allowed are 500ms, 10s" in answer.output
+
+
+def test_an_unknown_job_is_answered_with_the_known_ones():
+    answer = run("trafic")
+    assert answer.exit_code == 2
+    assert "there is no job 'trafic'; there are delivery-audit, " in answer.output
+
+
+def test_a_setting_of_spark_has_a_name_and_a_value():
+    answer = CliRunner().invoke(make_command(DESCRIPTION), ["--conf", "driver.memory=1g"])
+    assert "'driver.memory=1g' is no setting; write spark.name=value" in answer.output
+
+
+def test_without_pyspark_one_line_says_what_to_install(monkeypatch):
+    def load(name):
+        raise ModuleNotFoundError("No module named 'pyspark'", name="pyspark.sql")
+
+    monkeypatch.setattr(runner, "load_job", load)
+    with pytest.raises(JobFailed, match=r"pyspark.sql is missing: pip install 'glassmq\[spark\]'"):
+        runner._load("traffic")
+
+
+def test_progress_goes_to_the_one_stream_and_tables_to_the_other():
+    now = [0.0]
+    output, words = io.StringIO(), io.StringIO()
+    report = TerminalReport(DESCRIPTION, output, words, lambda: now[0])
+    report.note({"en": "Counting.", "zh": "计数。"})
+    report.progress(1, 4, "messages")
+    now[0] = 6.0
+    report.progress(2, 4, "messages")
+    report.batch({"batch": 3, "rows": 1200, "processed_rows_per_s": 5000.0, "total_ms": 130, "lag": 7})
+    report.table("counts", [["lost\x1b[2J", 1234, 0.5, 1], ["kept", None, None, 0]], left_out=9)
+    report.print_tables()
+    report.print_tables()
+    assert words.getvalue().splitlines() == ["Counting.", "2 of 4 messages (50 %)"]
+    assert output.getvalue().splitlines() == [
+        "",
+        "Counts",
+        "   KIND      NUMBER  SHARE  LOST",
+        "!  lost·[2J  1234    50 %      1",
+        "   kept      -       -         0",
+        "... and 9 rows more",
+    ]
+
+
+def test_the_options_of_the_command_line_are_those_of_the_source(tmp_path):
+    from app.cluster_access import ClusterAccess
+
+    ca = tmp_path / "ca.pem"
+    access = ClusterAccess("somebody", "a secret", ClientTls(ca=ca, verify=False))
+    options = cluster_options(("a:1", "b:2"), access)
+    read = ClusterOptions.parse(OptionValues(options, tuple(options)))
+    assert read.name_servers == ("a:1", "b:2")
+    assert (read.access_key, read.secret_key, read.tls) == ("somebody", "a secret", access.tls)
+    assert cluster_options(("a:1",), ClusterAccess()) == {"nameServer": "a:1"}
+
+
+def test_a_server_is_reached_where_it_listens_and_by_tls_where_it_takes_nothing_else(tmp_path):
+    assert [reachable(address) for address in ("0.0.0.0:1", "10.0.0.7:2", "[::]:3")] == [
+        "127.0.0.1:1",
+        "10.0.0.7:2",
+        "[::1]:3",
+    ]
+    certificate, key = tmp_path / "c.pem", tmp_path / "k.pem"
+    assert tls_options(ServerTls(TlsMode.PERMISSIVE, certificate, key)) == ()
+    assert f"--tls-ca={certificate}" in tls_options(ServerTls(TlsMode.ENFORCING, certificate, key))

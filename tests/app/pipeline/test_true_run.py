@@ -1,0 +1,100 @@
+"""Jobs on a true Spark, started by a true server: they read the broker, and are gone when they or it are stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import urllib.error
+import urllib.request
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.pipeline.child_process import kill_session, session_members
+from engine.protocol.message import Message
+from tests.support.glass_process import GlassProcess
+from tests.support.live_server import LiveServer
+from tests.support.spark import QUICK_JVM, missing_for_spark
+
+pytestmark = [
+    pytest.mark.skipif(missing_for_spark() is not None, reason=str(missing_for_spark())),
+    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="sessions are looked through by way of /proc"),
+]
+#: Spark starts in seconds; on a machine on which many things run at once, and giving way to all of them, in minutes.
+PATIENCE_S = 400
+
+
+def ask(address, path, body=None):
+    request = urllib.request.Request(
+        f"http://{address}{path}",
+        None if body is None else json.dumps(body).encode(),
+        {"Content-Type": "application/json"},
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        raise AssertionError(error.read().decode()) from error
+
+
+def until(condition, limit_s=PATIENCE_S):
+    ends_at = time.monotonic() + limit_s
+    while not (found := condition()):
+        assert time.monotonic() < ends_at, "it never came"
+        time.sleep(0.05)
+    return found
+
+
+def session_of(log_file):
+    """The session of the run with that log: its first process has the log's name in its command."""
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if f"--log-file={log_file}".encode() in entry.read_bytes():
+                return os.getsid(int(entry.parent.name))
+        except OSError:
+            continue
+    return None
+
+
+def test_a_run_reads_the_broker_shows_its_offsets_and_is_gone_soon_after_a_stop(tmp_path, monkeypatch):
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", QUICK_JVM)
+    with LiveServer(tmp_path) as live:
+        live.send(*(Message("orders", b"hello", tags="new") for _ in range(40)))
+        pipeline = live.server._page_server.pipeline
+        pipeline.settings = replace(pipeline.settings, niceness=0)
+        address = live.server.page_address
+        wish = {"job": "traffic", "arguments": {"topics": "orders", "follow": True}}
+        run_id = ask(address, "/api/pipeline/runs", wish)["id"]
+
+        def state():
+            run = ask(address, f"/api/pipeline/runs/{run_id}")
+            assert run["phase"] in ("starting", "running"), run
+            return run
+
+        run = until(lambda: state() if sum(state()["reached"].get("orders", {}).values()) == 40 else None)
+        assert run["tables"] and run["batches"]
+        assert sum(one["rows"] for one in run["batches"]) == 40
+        session = pipeline.process_id(run_id)
+        assert len(session_members(session)) >= 2  # Python and Java at least
+        began = time.monotonic()
+        ask(address, f"/api/pipeline/runs/{run_id}/stop", {})
+        run = until(lambda: (one := ask(address, f"/api/pipeline/runs/{run_id}"))["ended_ms"] and one)
+        assert time.monotonic() - began < 20  # 5 s, and what a busy machine adds
+        assert (run["phase"], session_members(session)) == ("stopped", [])
+
+
+def test_nothing_of_a_run_outlives_a_server_that_was_killed(tmp_path):
+    with GlassProcess(tmp_path, page=True) as server:
+        address = server.addresses["page"].removeprefix("http://").rstrip("/")
+        run_id = ask(address, "/api/pipeline/runs", {"job": "traffic", "arguments": {"topics": "orders"}})["id"]
+        log_file = ask(address, f"/api/pipeline/runs/{run_id}")["log_file"]
+        session = until(lambda: session_of(log_file))
+        try:
+            # The run's own Python, and Java on its way.
+            until(lambda: len(session_members(session)) >= 2)
+            server.kill()
+            until(lambda: not session_members(session))
+        finally:
+            kill_session(session)

@@ -1,0 +1,130 @@
+"""Messages as a broker stores them, and what a plain model says of them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from engine.protocol.message_numbering import PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY
+
+EPOCH_MS = 1_700_000_000_000
+
+
+@dataclass
+class Stored:
+    """One message in a queue; its offset is its place there."""
+
+    producer: str | None
+    number: int
+    queue: int
+    latency_ms: int = 0
+    stored_ms: int = EPOCH_MS
+    unique_id: str | None = None
+    topic: str = "T"
+    body: bytes = b"x"
+
+
+def message_table(messages: list[Stored]) -> pa.Table:
+    """In the given order; offsets are counted per queue."""
+    offsets: dict[tuple[str, int], int] = defaultdict(int)
+    rows = []
+    for message in messages:
+        properties = {"UNIQ_KEY": message.unique_id or "none"}
+        if message.producer is not None:
+            properties |= {PRODUCER_ID_PROPERTY: message.producer, SEQUENCE_NUMBER_PROPERTY: str(message.number)}
+        rows.append(
+            (
+                message.topic,
+                "broker-a",
+                message.queue,
+                offsets[message.topic, message.queue],
+                message.unique_id,
+                list(properties.items()),
+                (message.stored_ms - message.latency_ms) * 1_000,
+                message.stored_ms * 1_000,
+                message.body,
+            )
+        )
+        offsets[message.topic, message.queue] += 1
+    return pa.Table.from_arrays(
+        [
+            pa.array(column, kind.type)
+            for column, kind in zip(zip(*rows, strict=True) if rows else [[]] * len(SCHEMA), SCHEMA, strict=True)
+        ],
+        schema=SCHEMA,
+    )
+
+
+SCHEMA = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("broker_name", pa.string()),
+        ("queue_id", pa.int32()),
+        ("queue_offset", pa.int64()),
+        ("unique_id", pa.string()),
+        ("properties", pa.map_(pa.string(), pa.string())),
+        ("born_timestamp", pa.timestamp("us", tz="UTC")),
+        ("store_timestamp", pa.timestamp("us", tz="UTC")),
+        ("body", pa.binary()),
+    ]
+)
+
+
+def numbered_table(
+    producers: np.ndarray,
+    numbers: np.ndarray,
+    queues: np.ndarray,
+    offsets: np.ndarray,
+    stored_ms: np.ndarray,
+    latency_ms: np.ndarray,
+) -> pa.Table:
+    """The same for many messages, made by columns."""
+    count = len(numbers)
+    names = pa.array([f"group@{producer:032X}" for producer in range(int(producers.max()) + 1)])
+    keys = pa.array([PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY]).take(pa.array(np.tile([0, 1], count)))
+    values = pa.concat_arrays([names.take(pa.array(producers)), pa.array(numbers).cast(pa.string())])
+    values = values.take(pa.array(np.arange(2 * count).reshape(2, count).T.ravel()))
+    properties = pa.MapArray.from_arrays(pa.array(np.arange(count + 1) * 2, pa.int32()), keys, values)
+    columns = {
+        "topic": pa.array(["T"]).take(pa.array(np.zeros(count, np.int64))),
+        "broker_name": pa.array(["broker-a"]).take(pa.array(np.zeros(count, np.int64))),
+        "queue_id": pa.array(queues, pa.int32()),
+        "queue_offset": pa.array(offsets, pa.int64()),
+        "unique_id": pa.nulls(count, pa.string()),
+        "properties": properties,
+        "born_timestamp": pa.array((stored_ms - latency_ms) * 1_000).cast(SCHEMA.field("born_timestamp").type),
+        "store_timestamp": pa.array(stored_ms * 1_000).cast(SCHEMA.field("store_timestamp").type),
+        "body": pa.nulls(count, pa.binary()),
+    }
+    return pa.table(columns, schema=SCHEMA)
+
+
+@dataclass
+class Model:
+    """The definitions, said in the plainest way."""
+
+    lost: dict[str, list[int]] = field(default_factory=dict)
+    duplicated: Counter[str] = field(default_factory=Counter)
+    out_of_order: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+
+    @classmethod
+    def of(cls, messages: list[Stored]) -> Model:
+        model = cls()
+        copies = Counter((message.producer, message.number) for message in messages if message.producer)
+        for producer in {producer for producer, _ in copies}:
+            there = {number for of_producer, number in copies if of_producer == producer}
+            model.lost[producer] = [number for number in range(max(there)) if number not in there]
+        for (producer, _), count in copies.items():
+            model.duplicated[producer] += count - 1
+        highest: dict[tuple[str, int], int] = {}
+        for message in messages:
+            if message.producer is None:
+                continue
+            key = (message.producer, message.queue)
+            if message.number < highest.get(key, -1) and copies[message.producer, message.number] == 1:
+                model.out_of_order[message.producer].append(message.number)
+            highest[key] = max(highest.get(key, -1), message.number)
+        return model

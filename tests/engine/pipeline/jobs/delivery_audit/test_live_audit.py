@@ -1,0 +1,118 @@
+"""The audit of a live GlassMQ: real producers that number, real consumers that report, a loss that was made."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from engine.broker.broker_config import BrokerConfig
+from engine.client import ConsumeConcurrentlyStatus, DefaultMQProducer, DefaultMQPushConsumer, Message
+from engine.pipeline.jobs.arguments import read_arguments
+from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
+from engine.pipeline.jobs.delivery_audit.job import JOB
+from engine.pipeline.jobs.job import JobRun
+from engine.pipeline.jobs.report import MemoryReport
+from tests.support.live_server import LiveServer
+
+COLUMNS = {table.name: [column.name for column in table.columns] for table in DESCRIPTION.tables}
+COUNT = 60
+#: Numbers that were given and whose messages nobody sent: to the audit they are lost.
+LOST = (10, 11, 40)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    broker = BrokerConfig(port=0, trace_topic_enable=True)
+    with LiveServer(tmp_path_factory.mktemp("audit"), broker=broker, page=False) as running:
+        asyncio.run(send_and_consume(running.name_servers))
+        yield running
+
+
+async def send_and_consume(name_servers) -> None:
+    received: list[str] = []
+    done = asyncio.Event()
+
+    async def listen(messages, _context):
+        received.extend(message.body.decode() for message in messages)
+        if len(received) >= COUNT - len(LOST):
+            done.set()
+        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+    settings = {"number_messages": True, "enable_msg_trace": True}
+    async with DefaultMQProducer(None, "senders", name_servers, **settings) as producer:
+        await producer.create_topic("Audited", queue_nums=3)
+        for number in range(COUNT):
+            message = Message("Audited", b"%d" % number)
+            if number in LOST:
+                producer.numbering.number("Audited", [message.properties])
+            else:
+                await producer.send(message)
+    consumer = DefaultMQPushConsumer(None, "readers", name_servers, enable_msg_trace=True)
+    consumer.subscribe("Audited", "*")
+    consumer.register_message_listener(listen)
+    async with consumer, asyncio.timeout(60):
+        await done.wait()
+
+
+def audit(spark, server, watch=lambda _query: None, **arguments) -> MemoryReport:
+    report = MemoryReport()
+    checked = read_arguments(DESCRIPTION, {"topics": "Audited", "grace_ms": 0, **arguments})
+    JOB.run(JobRun(spark, checked, {"nameServer": server.name_servers[0]}, report, watch=watch))
+    return report
+
+
+def rows(report: MemoryReport, table: str) -> list[dict]:
+    return [dict(zip(COLUMNS[table], row, strict=True)) for row in report.tables[table]]
+
+
+def check(report: MemoryReport) -> None:
+    (producer,) = rows(report, "producers")
+    assert producer["producer"].startswith("senders@")
+    told = {name: producer[name] for name in ("numbered", "stored", "lost", "duplicated", "out_of_order", "has_ended")}
+    assert told == {
+        "numbered": COUNT,
+        "stored": COUNT - len(LOST),
+        "lost": len(LOST),
+        "duplicated": 0,
+        "out_of_order": 0,
+        "has_ended": True,
+    }
+    lost = {(row["first"], row["last"]) for row in rows(report, "findings") if row["kind"] == "lost"}
+    assert lost == {(10, 11), (40, 40)}
+    (group,) = rows(report, "groups")
+    assert (group["group"], group["consumed"], group["missing"], group["twice"]) == ("readers", COUNT - 3, 0, 0)
+    assert {row["from_to"]: row["messages"] for row in rows(report, "latency")} == {
+        "born > stored": COUNT - 3,
+        "stored > consumed": COUNT - 3,
+    }
+    assert sum(report.reached["Audited"].values()) == COUNT - 3
+
+
+def test_a_batch_finds_the_loss_and_sees_who_consumed(spark, server):
+    report = audit(spark, server)
+    check(report)
+    places = [row["where"] for row in rows(report, "findings") if row["kind"] == "lost"]
+    assert all("after broker" in place and "before broker" in place for place in places)
+
+
+def test_a_stream_finds_the_same_and_a_restarted_one_still_knows_it(spark, server, tmp_path):
+    def read_what_is_there(query) -> None:
+        try:
+            query.processAllAvailable()
+        finally:
+            query.stop()
+
+    arguments = {"follow": "true", "checkpoint_folder": str(tmp_path / "audit"), "max_messages_per_batch": 25}
+    check(audit(spark, server, read_what_is_there, **arguments))
+    server.send(Message("Audited", b"one more"), group="unnumbered")
+    report = audit(spark, server, read_what_is_there, **arguments)
+    stored = {row["producer"].partition("@")[0]: row["stored"] for row in rows(report, "producers")}
+    assert stored == {"senders": COUNT - 3, "(not numbered)": 1}
+
+
+def test_a_cluster_without_traces_is_audited_by_numbers_alone(spark, server):
+    report = audit(spark, server, trace_topic="NobodyReports")
+    assert "groups" not in report.tables
+    assert any("no client has reported" in note["en"] for note in report.notes)
+    assert sum(row["lost"] for row in rows(report, "producers")) == 3

@@ -1,0 +1,124 @@
+"""Arguments: texts and JSON values alike, every refusal names what was wrong and what is allowed, in both languages."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.pipeline.errors import WrongArgument
+from engine.pipeline.jobs.arguments import DURATION_UNITS_MS, ArgumentRefused, read_arguments
+from engine.pipeline.jobs.description import JobDescription, JobParameter, ParameterKind
+from engine.pipeline.jobs.registry import JOB_NAMES, describe
+
+BOTH = {"en": "x", "zh": "x"}
+
+
+def job(*parameters):
+    return JobDescription("a-job", BOTH, BOTH, parameters)
+
+
+def parameter(kind, **settings):
+    return JobParameter("it", kind, BOTH, **settings)
+
+
+def read(kind, value, **settings):
+    return read_arguments(job(parameter(kind, **settings)), {"it": value})["it"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "given_value", "expected"),
+    [
+        (ParameterKind.TOPIC, " orders ", "orders"),
+        (ParameterKind.TOPIC, "%RETRY%billing", "%RETRY%billing"),
+        (ParameterKind.TOPICS, "orders, payments,orders", "orders,payments"),
+        (ParameterKind.TOPICS, ["orders", "payments"], "orders,payments"),
+        (ParameterKind.GROUP, "billing", "billing"),
+        (ParameterKind.TEXT, 7, "7"),
+        (ParameterKind.FOLDER, "s3a://bucket/x", "s3a://bucket/x"),
+        (ParameterKind.INTEGER, "12", 12),
+        (ParameterKind.INTEGER, -3, -3),
+        (ParameterKind.DURATION, "500ms", 500),
+        (ParameterKind.DURATION, "10s", 10_000),
+        (ParameterKind.DURATION, "5 min", 300_000),
+        (ParameterKind.DURATION, "2h", 7_200_000),
+        (ParameterKind.DURATION, "1500", 1_500),
+        (ParameterKind.DURATION, 1_500, 1_500),
+        (ParameterKind.SWITCH, "yes", True),
+        (ParameterKind.SWITCH, False, False),
+        (ParameterKind.SWITCH, "off", False),
+    ],
+)
+def test_a_value_is_read_as_its_kind_says(kind, given_value, expected):
+    assert read(kind, given_value) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "settings", "named"),
+    [
+        (ParameterKind.TOPIC, "a b", {}, "allowed"),
+        (ParameterKind.TOPIC, "x" * 300, {}, "at most"),
+        (ParameterKind.TOPICS, "orders,,payments", {}, "empty"),
+        (ParameterKind.GROUP, "a/b", {}, "allowed"),
+        (ParameterKind.TEXT, "two\nlines", {}, "one line"),
+        (ParameterKind.TEXT, {"a": 1}, {}, "no text"),
+        (ParameterKind.TEXT, True, {}, "no text"),
+        (ParameterKind.INTEGER, "ten", {"minimum": 1}, "1 and more"),
+        (ParameterKind.INTEGER, 1.5, {"minimum": 1, "maximum": 9}, "1 to 9"),
+        (ParameterKind.INTEGER, True, {}, "whole number"),
+        (ParameterKind.INTEGER, 0, {"minimum": 1}, "1 and more"),
+        (ParameterKind.INTEGER, 10, {"maximum": 9}, "at most 9"),
+        (ParameterKind.DURATION, "10 parsecs", {}, "10s"),
+        (ParameterKind.DURATION, "1s", {"minimum": 2_000}, "2000 ms"),
+        (ParameterKind.SWITCH, "perhaps", {}, "true and false"),
+        (ParameterKind.CHOICE, "c", {"choices": ("a", "b")}, "a, b"),
+        (ParameterKind.CHOICE, ["a"], {"choices": ("a", "b")}, "a, b"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_what_is_allowed(kind, value, settings, named):
+    with pytest.raises(ArgumentRefused) as refused:
+        read(kind, value, **settings)
+    assert refused.value.parameter == "it"
+    assert named in str(refused.value)
+    assert set(refused.value.text) == {"en", "zh"} and len(str(refused.value)) < 400
+
+
+def test_a_parameter_without_argument_has_its_default_and_none_stays_none():
+    described = job(
+        JobParameter("first", ParameterKind.INTEGER, BOTH, default=5), JobParameter("second", ParameterKind.TEXT, BOTH)
+    )
+    assert read_arguments(described, {"second": "  "}) == {"first": 5, "second": None}
+
+
+def test_what_must_be_given_and_is_not_is_named():
+    with pytest.raises(WrongArgument, match="it: it must be given"):
+        read(ParameterKind.TOPIC, "", required=True)
+
+
+def test_an_unknown_argument_is_refused_with_the_known_ones():
+    with pytest.raises(WrongArgument, match="topics: a-job has no such parameter; it has it"):
+        read_arguments(job(parameter(ParameterKind.TOPIC)), {"topics": "a"})
+
+
+def test_names_may_be_written_with_dashes():
+    described = job(JobParameter("trigger_ms", ParameterKind.DURATION, BOTH))
+    assert read_arguments(described, {"trigger-ms": "2s"}) == {"trigger_ms": 2_000}
+
+
+@given(st.integers(0, 10**6), st.sampled_from(sorted(DURATION_UNITS_MS)))
+def test_a_duration_is_its_number_times_its_unit_and_reading_it_twice_changes_nothing(number, unit):
+    described = job(parameter(ParameterKind.DURATION))
+    once = read_arguments(described, {"it": f"{number}{unit}"})
+    assert once == {"it": number * DURATION_UNITS_MS[unit]} == read_arguments(described, once)
+
+
+@pytest.mark.parametrize("name", JOB_NAMES)
+def test_the_defaults_of_every_job_are_what_its_parameters_allow(name):
+    description = describe(name)
+    for one in description.parameters:
+        assert one.help["en"] and one.help["zh"], one.name
+        if one.default is not None:
+            assert read_arguments(job(one), {one.name: one.default}) == {one.name: one.default}
+    assert len({one.name for one in description.parameters}) == len(description.parameters)
+    for table in description.tables:
+        assert table.bad_column is None or table.bad_column in [column.name for column in table.columns]

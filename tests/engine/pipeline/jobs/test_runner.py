@@ -1,0 +1,109 @@
+"""A job from start to end, or to its stop, on the tests' session; and errors as one line."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from engine.pipeline.errors import JobFailed, UnknownJob, WrongArgument
+from engine.pipeline.jobs import registry
+from engine.pipeline.jobs.report import MemoryReport
+from engine.pipeline.jobs.runner import explain, run_job
+from tests.support import tiny_job
+
+PYTHON_TRACEBACK = """\
+An exception was thrown from the Python worker:
+Traceback (most recent call last):
+  File "x.py", line 1, in f
+    raise ValueError("no: number")
+ValueError: no: number
+
+\tat org.apache.spark.Something(File.scala:7)"""
+
+
+@pytest.fixture(autouse=True)
+def with_the_tiny_job(monkeypatch):
+    monkeypatch.setattr(registry, "JOB_NAMES", registry.JOB_NAMES)  # restored in the end
+    tiny_job.register()
+
+
+def run(spark, arguments, stop=None, report=None):
+    report = report or MemoryReport()
+    run_job("tiny", arguments, {}, "local[2]", report, stop or threading.Event(), session=spark)
+    return report
+
+
+def test_a_job_reports_what_it_finds_and_leaves_the_session_to_its_owner(spark):
+    report = run(spark, {"numbers": "70"})
+    assert report.tables["counts"][0] == ["sevens", 210, 0.5, 0]
+    assert report.notes == [{"en": "Counting.", "zh": "中文Counting."}]
+    assert spark.range(3).count() == 3
+
+
+def test_a_stream_goes_on_until_it_is_stopped_and_every_batch_is_reported(spark):
+    stop = threading.Event()
+
+    class StoppingReport(MemoryReport):
+        def batch(self, progress):
+            super().batch(progress)
+            if len(self.batches) == 2:
+                stop.set()
+
+    report = run(spark, {"follow": True}, stop, StoppingReport())
+    assert [one["batch"] for one in report.batches[:2]] == [0, 1]
+    assert spark.streams.active == []
+
+
+def test_a_stop_cancels_what_spark_computes(spark):
+    stop = threading.Event()
+
+    class StoppingReport(MemoryReport):
+        def progress(self, done, total, unit):
+            stop.set()
+
+    report = StoppingReport()
+    run(spark, {"numbers": 10**12}, stop, report)
+    assert "counts" not in report.tables
+    ends_at = time.monotonic() + 60
+    while spark.sparkContext.statusTracker().getActiveJobsIds():
+        assert time.monotonic() < ends_at, "Spark still computes"
+
+
+def test_a_failed_job_says_why_in_one_line(spark):
+    with pytest.raises(JobFailed, match=r"^the job was told to fail$"):
+        run(spark, {"way": "fail"})
+    with pytest.raises(JobFailed, match=r"^\[USER_RAISED_EXCEPTION\] no such thing$"):
+        run(spark, {"way": "crash"})
+
+
+def test_wrong_arguments_and_names_are_refused_before_spark_starts():
+    with pytest.raises(WrongArgument, match="numbers"):
+        run_job("tiny", {"numbers": "x"}, {}, "no master at all", MemoryReport(), threading.Event())
+    with pytest.raises(UnknownJob, match="tinny"):
+        run_job("tinny", {}, {}, "no master at all", MemoryReport(), threading.Event())
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            PYTHON_TRACEBACK,
+            "no: number",
+        ),
+        (
+            "[STREAM_FAILED] it failed [ROCKETMQ_UNKNOWN_TOPIC] no topic 'x'\n\tat java",
+            "[ROCKETMQ_UNKNOWN_TOPIC] no topic 'x'",
+        ),
+        ("[CANNOT_PARSE] a thing. SQLSTATE: 42000\nmore", "[CANNOT_PARSE] a thing."),
+        ("", "Exception"),
+        ("[JAVA_GATEWAY_EXITED] gone", "Java ended before Spark had started; the log says why"),
+    ],
+)
+def test_an_error_of_spark_becomes_its_innermost_line(text, line):
+    assert explain(Exception(text)) == line
+
+
+def test_a_long_error_is_cut():
+    assert len(explain(Exception("x" * 5_000))) < 700

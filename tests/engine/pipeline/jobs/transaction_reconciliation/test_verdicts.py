@@ -1,0 +1,321 @@
+"""What the messages of a transaction say about it.
+
+Each story is the log of a broker of its own; Spark judges all of them in one go, as it would a cluster of such brokers.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from engine.pipeline.jobs.transaction_reconciliation.facts import facts_of, merge
+from engine.pipeline.jobs.transaction_reconciliation.verdicts import Finding, OpQueue, Status, forget, judge
+from tests.support.transaction_log import TransactionLog, messages
+
+STORIES = {}
+
+
+def story(tell):
+    log = TransactionLog(broker_name=tell.__name__)
+    tell(log)
+    STORIES[tell.__name__] = log
+    return tell
+
+
+def facts(spark, logs):
+    return facts_of(messages(spark, [row for log in logs for row in log.rows]))
+
+
+def verdicts(judged):
+    """broker -> identity -> (status, findings)."""
+    found = {}
+    for row in judged.collect():
+        found.setdefault(row.broker_name, {})[row.identity] = (row.status, sorted(row.findings))
+    return found
+
+
+@pytest.fixture(scope="module")
+def merged(spark):
+    return merge(facts(spark, STORIES.values())).persist()
+
+
+@pytest.fixture(scope="module")
+def judged(merged):
+    return verdicts(judge(merged))
+
+
+@story
+def simple(log):
+    for identity in ("open", "committed", "rolled back"):
+        log.half(identity)
+    log.ordinary()
+    log.commit("committed")
+    log.roll_back("rolled back")
+
+
+def test_a_half_message_is_open_until_an_op_message_names_it_and_committed_when_its_message_is_there(judged):
+    assert judged["simple"] == {
+        "open": (Status.OPEN, []),
+        "committed": (Status.COMMITTED, []),
+        "rolled back": (Status.ROLLED_BACK, []),
+    }
+
+
+@story
+def checked(log):
+    log.half("t")
+    log.half("other")
+    log.half("t", checks=1)
+    log.half("t", checks=2)
+    log.roll_back("t")
+
+
+def test_a_half_message_that_was_stored_anew_by_check_backs_is_one_transaction(merged):
+    rows = merged.where("broker_name = 'checked' AND role = 'transaction'").collect()
+    by_identity = {row.identity: row for row in rows}
+    found = by_identity["t"]
+    assert sorted(by_identity) == ["other", "t"]
+    assert (found.ops, found.copies, found.checks, found.half_offsets) == (1, 3, 2, [0, 2, 3])
+    assert found.born == found.half_stored
+
+
+@story
+def given_up(log):
+    log.half("given up", checks=15)
+    log.half("resumed", checks=15)
+    log.half("decided at last", checks=15)
+    for identity in list(log.halves):
+        log.give_up(identity)
+    log.half("resumed")
+    log.half("decided at last")
+    log.commit("decided at last")
+
+
+def test_a_message_that_nobody_decided_is_given_up_and_open_again_once_it_was_resumed(judged):
+    assert judged["given_up"] == {
+        "given up": (Status.GIVEN_UP, []),
+        "resumed": (Status.OPEN, []),
+        "decided at last": (Status.COMMITTED, []),
+    }
+
+
+@story
+def anomalies(log):
+    first = {identity: log.half(identity) for identity in ("twice", "both", "back twice", "no op", "late end")}
+    log.half("nobody")
+    log.commit("twice")
+    log.commit("twice")
+    log.roll_back("both")
+    log.commit("both")
+    log.roll_back("back twice")
+    log.roll_back("back twice")
+    log.visible("no op")
+    log.half("late end", checks=1)
+    log.commit("late end")
+    log.commit("late end", first["late end"])
+    stray = log.visible("nobody")
+    stray |= {"unique_id": "lost half", "prepared_transaction_offset": 50}
+    gone = log.half("gone")
+    log.half("last")
+    log.op(gone["queue_offset"])
+    log.rows.remove(gone)
+
+
+def test_what_must_not_have_happened_is_found(judged):
+    assert judged["anomalies"] == {
+        "twice": (Status.COMMITTED, [Finding.COMMITTED_TWICE]),
+        "both": (Status.COMMITTED, [Finding.COMMITTED_AND_ROLLED_BACK]),
+        "back twice": (Status.ROLLED_BACK, [Finding.ROLLED_BACK_TWICE]),
+        "no op": (Status.COMMITTED, [Finding.COMMITTED_WITHOUT_OP]),
+        "late end": (Status.COMMITTED, [Finding.COMMITTED_TWICE]),
+        "lost half": (Status.COMMITTED, [Finding.COMMITTED_WITHOUT_HALF]),
+        "nobody": (Status.OPEN, []),
+        "last": (Status.OPEN, []),
+        "7": (None, [Finding.OP_WITHOUT_HALF]),
+    }
+
+
+@story
+def cut_off(log):
+    log.half("expired")
+    log.commit("expired")
+    expired = log.rows[0]
+    log.half("t")
+    newest = log.half("newest")
+    log.commit("newest")
+    log.visible("t")  # its op message is not there yet
+    # What was deleted from the front of the log, and what was stored after the half queue was read.
+    log.rows = [row for row in log.rows if row is not newest and row is not expired]
+
+
+def test_what_the_ends_of_the_queues_may_hide_is_not_a_finding(judged):
+    assert {identity: found for identity, (_, found) in judged["cut_off"].items() if found} == {}
+    assert judged["cut_off"]["t"] == (Status.COMMITTED, [])
+
+
+@story
+def same_ids_elsewhere(log):
+    log.half("open")
+    log.roll_back("open")
+
+
+def test_brokers_do_not_mix(judged):
+    assert judged["same_ids_elsewhere"] == {"open": (Status.ROLLED_BACK, [])}
+
+
+@story
+def retried(log):
+    log.half("t")
+    log.commit("t")
+    copy = log.visible("t")
+    copy |= {"topic": "%RETRY%g", "properties": {**copy["properties"], "REAL_TOPIC": "%RETRY%g"}}
+
+
+def test_copies_of_a_committed_message_in_retry_topics_are_no_further_commits(judged):
+    assert judged["retried"] == {"t": (Status.COMMITTED, [])}
+
+
+@story
+def two_topics(log):
+    log.half("a")
+    log.topic = "Refunds"
+    log.half("b")
+    log.roll_back("b")
+
+
+def test_only_the_wanted_topics_are_judged(merged):
+    found = judge(merged, topics=("Refunds",)).where("role = 'transaction'")
+    assert verdicts(found) == {"two_topics": {"b": (Status.ROLLED_BACK, [])}}
+
+
+@story
+def rocketmq_5(log):
+    for identity in "abc":
+        log.half(identity)
+    log.op(0, 2)
+
+
+def test_an_op_message_may_name_several_half_messages_as_rocketmq_5_writes_it(judged):
+    found = {identity: status for identity, (status, _) in judged["rocketmq_5"].items()}
+    assert found == {"a": Status.ROLLED_BACK, "b": Status.OPEN, "c": Status.ROLLED_BACK}
+
+
+@story
+def no_unique_ids(log):
+    log.half("t", unique_id=None)
+    log.now_ms += 1_000
+    log.half("t", unique_id=None, checks=1)
+    log.commit("t")
+
+
+def test_a_sender_without_unique_ids_is_followed_through_check_backs_all_the_same(judged):
+    assert list(judged["no_unique_ids"].values()) == [(Status.COMMITTED, [])]
+
+
+@story
+def no_ops(log):
+    for identity in ("rolled back", "committed", "asked", "unknown"):
+        log.half(identity)
+    log.commit("committed")
+    log.half("asked", checks=1)
+    log.rows = [row for row in log.rows if row["tags"] != "d"]
+
+
+def test_without_op_messages_the_place_of_the_check_service_says_what_is_rolled_back(merged):
+    queue = OpQueue(is_readable=False, check_offsets={"no_ops": 3})
+    assert verdicts(judge(merged, queue).where("broker_name = 'no_ops'")) == {
+        "no_ops": {
+            "rolled back": (Status.ROLLED_BACK, []),
+            "committed": (Status.COMMITTED, []),
+            "asked": (Status.NOT_COMMITTED, []),
+            "unknown": (Status.NOT_COMMITTED, []),
+        }
+    }
+
+
+# --- any history -----------------------------------------------------------------------------------------------------
+
+
+def random_log(seed, count=60):
+    """A log with any mixture, and what a plain program says of it."""
+    choice, log = random.Random(seed), TransactionLog(broker_name=f"random-{seed}")
+    deeds = {f"t{number}": {"commits": 0, "ops": 0, "copies": 0, "given_up": False} for number in range(count)}
+    for _ in range(count * 4):
+        identity = choice.choice(list(deeds))
+        deed, known = deeds[identity], log.halves.get(identity)
+        if known is None or choice.random() < 0.2:
+            log.half(identity, checks=deed["copies"])
+            deed["copies"] += 1
+            deed["given_up"] = False
+            continue
+        match choice.randrange(6):
+            case 0:
+                log.commit(identity)
+                deed["commits"] += 1
+                deed["ops"] += 1
+            case 1:
+                log.roll_back(identity)
+                deed["ops"] += 1
+            case 2:
+                log.give_up(identity)
+                deed["given_up"] = True
+    # Something behind everything, so that no end of a queue hides anything.
+    log.half("end")
+    log.roll_back("end")
+    model = {identity: expected(deed) for identity, deed in deeds.items() if deed["copies"]}
+    return log, model | {"end": (Status.ROLLED_BACK, [])}
+
+
+def expected(deed):
+    findings = []
+    if deed["commits"] > 1:
+        findings.append(Finding.COMMITTED_TWICE)
+    if deed["commits"] and deed["ops"] > deed["commits"]:
+        findings.append(Finding.COMMITTED_AND_ROLLED_BACK)
+    if not deed["commits"] and deed["ops"] > 1:
+        findings.append(Finding.ROLLED_BACK_TWICE)
+    if deed["commits"]:
+        status = Status.COMMITTED
+    elif deed["ops"]:
+        status = Status.ROLLED_BACK
+    else:
+        status = Status.GIVEN_UP if deed["given_up"] else Status.OPEN
+    return status, sorted(findings)
+
+
+def test_any_history_is_judged_as_a_plain_program_would_in_one_go_or_in_pieces(spark):
+    told = [random_log(seed) for seed in range(10)]
+    model = {log.broker_name: verdict for log, verdict in told}
+    rows = [row for log, _ in told for row in log.rows]
+    assert verdicts(judge(merge(facts_of(messages(spark, rows))))) == model
+    # Op messages come before their half messages, commits before both, and what is merged is merged again.
+    random.Random(1).shuffle(rows)
+    cut = len(rows) // 3
+    state = merge(facts_of(messages(spark, rows[:cut])))
+    assert verdicts(judge(merge(state.unionByName(facts_of(messages(spark, rows[cut:])))))) == model
+
+
+def test_a_stream_forgets_what_is_settled_but_not_that_it_was(spark):
+    log = TransactionLog()
+    for identity in ("open", "committed", "rolled back", "twice"):
+        log.half(identity, checks=2)
+    log.commit("committed")
+    log.commit("twice")
+    log.commit("twice")
+    log.roll_back("rolled back")
+    log.now_ms += 60_000
+    log.half("new")
+    log.commit("new")
+    state = forget(merge(facts(spark, [log])).persist(), keep_ms=30_000).persist()
+    rows = state.collect()
+    assert sorted(row.identity for row in rows if row.role == "transaction") == ["new", "open", "twice"]
+    forgotten = [(row.identity, row.transactions, row.forgotten_checks) for row in rows if row.role == "forgotten"]
+    assert sorted(forgotten) == [("committed", 1, 2), ("rolled back", 1, 2)]
+    # Its second commit names a half message that is known to have been settled.
+    half = log.halves["committed"]
+    log.rows.clear()
+    log.commit("committed", half)
+    found = verdicts(judge(merge(state.unionByName(facts(spark, [log])))))["broker-a"]
+    assert found["committed"] == (Status.COMMITTED, [Finding.DECIDED_LATE])
+    assert found["1"] == (None, [Finding.DECIDED_LATE])

@@ -1,0 +1,289 @@
+"""``spark.read.format("rocketmq")`` against a GlassMQ in this process."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.errors import AnalysisException
+from pyspark.sql import datasource as ds
+from pyspark.sql.types import StructType
+
+from engine.broker.broker_config import BrokerConfig
+from engine.pipeline.source import range_puller
+from engine.pipeline.source.batch_reader import make_reader
+from engine.pipeline.source.errors import RocketMQError, explain
+from engine.pipeline.source.schema import COLUMN_NAMES, arrow_schema, spark_schema
+from engine.protocol.message import Message
+from engine.runtime.live_tls import ServerTls, TlsMode
+from tests.support.certificates import make_certificates
+from tests.support.live_server import LiveServer
+
+COUNT = 240
+
+
+def sent(number):
+    return Message(
+        "Orders", b"body %d" % number, tags=f"T{number % 3}", keys=f"k{number} all", properties={"n": str(number)}
+    )
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with LiveServer(tmp_path_factory.mktemp("read"), page=False) as running:
+        running.create_topic("Orders")
+        running.create_topic("Orders_2", 2)
+        running.send(*map(sent, range(COUNT)))
+        running.send(Message("Orders_2", b"x" * 5_000), Message("Orders_2", b"y"))
+        yield running
+
+
+@pytest.fixture(scope="module")
+def read(spark, server):
+    def load(**options):
+        return spark.read.format("rocketmq").options(nameServer=server.name_servers[0], **options).load()
+
+    return load
+
+
+def table(server, *filters, columns=COLUMN_NAMES, **options):
+    """What the reader gives without Spark, in the order of queues and offsets."""
+    reader = make_reader(spark_schema(columns), {"nameServer": server.name_servers[0], "topic": "Orders", **options})
+    assert list(reader.pushFilters(list(filters))) == list(filters), "Spark is to check every filter again"
+    batches = [batch for partition in reader.partitions() for batch in reader.read(partition)]
+    return pa.Table.from_batches(batches, arrow_schema(columns))
+
+
+# --- in Spark --------------------------------------------------------------------------------------------------------
+
+
+def test_every_message_comes_with_all_that_it_carries(read, server):
+    rows = sorted(read(topic="Orders").collect(), key=lambda row: int(row.properties["n"]))
+    assert [bytes(row.body) for row in rows] == [b"body %d" % number for number in range(COUNT)]
+    row = rows[7]
+    assert (row.topic, row.broker_name, row.tags, row.keys) == ("Orders", "broker-a", "T1", ["k7", "all"])
+    assert row.unique_id == row.properties["UNIQ_KEY"]
+    assert row.store_timestamp >= row.born_timestamp
+    assert (row.reconsume_times, row.prepared_transaction_offset) == (0, 0)
+    queues = {
+        row.queue_id: sorted(other.queue_offset for other in rows if other.queue_id == row.queue_id) for row in rows
+    }
+    assert queues == {queue_id: list(range(COUNT // 4)) for queue_id in range(4)}
+
+
+def test_filters_reach_the_source_and_give_the_same_rows(read):
+    condition = "tags IN ('T1', 'T2') AND queue_id IN (0, 3) AND queue_offset BETWEEN 5 AND 40"
+    narrowed = read(topic="Orders").where(condition)
+    everything = read(topic="Orders").select("tags", "queue_id", "queue_offset").toPandas()
+    expected = everything.query("tags in ['T1', 'T2'] and queue_id in [0, 3] and 5 <= queue_offset <= 40")
+    assert narrowed.count() == len(expected) > 0
+
+
+def test_the_option_columns_prunes_and_sql_works(spark, read):
+    frame = read(subscribe="Orders,Orders_2", columns="topic,body")
+    assert frame.columns == ["topic", "body"]
+    frame.createOrReplaceTempView("messages")
+    counts = spark.sql("SELECT topic, count(*) n, max(length(body)) longest FROM messages GROUP BY topic").collect()
+    assert {row.topic: (row.n, row.longest) for row in counts} == {"Orders": (COUNT, 8), "Orders_2": (2, 5_000)}
+
+
+def test_a_topic_without_messages_is_an_empty_frame(read, server):
+    server.create_topic("Empty")
+    assert read(topic="Empty").collect() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"topic": "Order"}, r"[ROCKETMQ_UNKNOWN_TOPIC] option 'topic': name server"),
+        ({"topic": "Orders", "tagz": "A"}, r"[ROCKETMQ_WRONG_OPTION] option 'tagz': there is no such option; did you"),
+    ],
+)
+def test_spark_shows_our_line_below_a_short_traceback(read, options, line):
+    with pytest.raises(AnalysisException) as error:
+        read(**options).collect()
+    assert error.value.getCondition() == "PYTHON_DATA_SOURCE_ERROR"
+    assert str(error.value).count("\n  File ") <= 2
+    assert explain(error.value).startswith(line)
+
+
+# --- the reader itself -----------------------------------------------------------------------------------------------
+
+_COLUMNS = ("queue_id", "queue_offset", "store_timestamp", "tags")
+_COMPARE = {
+    ds.EqualTo: pc.equal,
+    ds.GreaterThan: pc.greater,
+    ds.GreaterThanOrEqual: pc.greater_equal,
+    ds.LessThan: pc.less,
+    ds.LessThanOrEqual: pc.less_equal,
+}
+
+
+@st.composite
+def filters(draw):
+    column = draw(st.sampled_from(_COLUMNS))
+    values = {
+        "queue_id": st.integers(-1, 5),
+        "queue_offset": st.integers(-1, COUNT // 4 + 1),
+        # Taken as a place within the time of all messages.
+        "store_timestamp": st.integers(-3_000, 1_003_000),
+        "tags": st.sampled_from(["T0", "T1", "T2", "T9", "*", " T0", "T0 || T1"]),
+    }[column]
+    kind = draw(st.sampled_from([*_COMPARE, ds.In]) if column != "tags" else st.sampled_from([ds.EqualTo, ds.In]))
+    return kind((column,), tuple(draw(st.lists(values, min_size=1, max_size=3))) if kind is ds.In else draw(values))
+
+
+def placed(item, times):
+    """The filter with a time in place of a thousandth part of a thousandth of the way."""
+    if item.attribute != ("store_timestamp",):
+        return item
+    first, last = times
+
+    def time_at(share):
+        return first + timedelta(microseconds=(last - first) // timedelta(microseconds=1) * share // 1_000_000)
+
+    value = tuple(map(time_at, item.value)) if isinstance(item, ds.In) else time_at(item.value)
+    return type(item)(item.attribute, value)
+
+
+def checked(rows, items):
+    """What Spark does with the filters afterwards."""
+    for item in items:
+        column = rows.column(item.attribute[0])
+        if isinstance(item, ds.In):
+            rows = rows.filter(pc.is_in(column, pa.array(item.value, column.type)))
+        else:
+            rows = rows.filter(_COMPARE[type(item)](column, pa.scalar(item.value, column.type)))
+    return rows
+
+
+@given(items=st.lists(filters(), min_size=1, max_size=4))
+@settings(max_examples=60, deadline=None)
+def test_filters_that_are_pushed_leave_the_same_rows_as_filters_afterwards(server, items):
+    everything = table(server, columns=_COLUMNS)
+    times = [value.astimezone(UTC) for value in pc.min_max(everything.column("store_timestamp")).as_py().values()]
+    items = [placed(item, times) for item in items]
+    assert checked(table(server, *items, columns=_COLUMNS), items).to_pylist() == checked(everything, items).to_pylist()
+
+
+def test_a_filter_reads_less(server):
+    item = ds.EqualTo(("queue_id",), 2)
+    assert set(table(server, item).column("queue_id").to_pylist()) == {2}
+    newest = table(server).column("store_timestamp").to_pylist()[-1]
+    assert table(server, ds.GreaterThan(("store_timestamp",), newest + timedelta(days=1))).num_rows == 0
+    assert table(server, ds.EqualTo(("tags",), "T1")).num_rows == COUNT // 3
+    assert table(server, ds.EqualTo(("tags",), "T1"), tags="T2").num_rows == 0
+
+
+def test_offsets_are_taken_per_queue_and_both_ends_are_kept(server):
+    starting = {"Orders": {"broker-a:0": 10, "broker-a:1": -1, "broker-a:2": -2}}
+    ending = {"Orders": {"broker-a:0": 20, "broker-a:2": 5}}
+    rows = table(server, startingOffsets=json.dumps(starting), endingOffsets=json.dumps(ending))
+    read = [(row["queue_id"], row["queue_offset"]) for row in rows.select(["queue_id", "queue_offset"]).to_pylist()]
+    each = COUNT // 4
+    expected = [(0, n) for n in range(10, 20)] + [(2, n) for n in range(5)] + [(3, n) for n in range(each)]
+    assert read == expected
+
+
+@pytest.mark.parametrize(("which", "keeps"), [("startingTimestamp", "from"), ("endingTimestamp", "before")])
+def test_a_time_divides_the_messages_exactly(server, which, keeps):
+    times = table(server).column("store_timestamp").cast(pa.int64()).to_pylist()
+    for at_ms in (min(times) // 1_000, sorted(times)[COUNT // 2] // 1_000, max(times) // 1_000 + 1, 0):
+        expected = sum((time >= at_ms * 1_000) == (keeps == "from") for time in times)
+        assert table(server, **{which: str(at_ms)}).num_rows == expected
+
+
+def test_the_tags_option_leaves_other_tags_out(server):
+    rows = table(server, tags="T0 || T2")
+    assert set(rows.column("tags").to_pylist()) == {"T0", "T2"}
+    assert rows.num_rows == COUNT * 2 // 3
+
+
+def test_a_pattern_finds_topics_and_leaves_those_of_the_broker_alone(server):
+    found = table(server, topic="", subscribePattern="Orders.*", columns=("topic",))
+    assert set(found.column("topic").to_pylist()) == {"Orders", "Orders_2"}
+    with pytest.raises(RocketMQError, match=r"ROCKETMQ_UNKNOWN_TOPIC.*no topic matches 'RMQ_SYS.*'"):
+        table(server, topic="", subscribePattern="RMQ_SYS.*")
+
+
+def test_a_topic_of_the_broker_is_read_by_its_name(server):
+    assert table(server, topic="RMQ_SYS_TRANS_HALF_TOPIC").num_rows == 0
+
+
+def test_tasks_are_as_many_as_wanted_and_hold_every_message_once(server):
+    options = {"nameServer": server.name_servers[0], "topic": "Orders"}
+    assert len(make_reader(spark_schema(), options).partitions()) == 1
+    assert len(make_reader(spark_schema(), {**options, "minPartitions": "6"}).partitions()) >= 6
+    assert table(server, minPartitions="6").num_rows == COUNT
+    assert table(server, maxRecordsPerPartition="7").num_rows == COUNT
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"startingOffsets": '{"Orders": {"broker-a:9": 0}}'}, r"WRONG_OPTION.*no queue Orders broker-a:9; allowed: "),
+        ({"startingOffsets": '{"Orders": {"broker-a:0": 5000}}'}, r"OFFSETS_GONE.*offset 5000 is wanted, the queue "),
+        ({"nameServer": "127.0.0.1:1"}, r"NAME_SERVER_AWAY\] option 'nameServer': cannot connect to 127.0.0.1:1: "),
+        ({"topic": "Order"}, r"UNKNOWN_TOPIC.*knows no topic 'Order'; did you mean 'Orders'"),
+    ],
+)
+def test_what_the_cluster_does_not_have_is_an_error(server, options, said):
+    with pytest.raises(RocketMQError, match=said):
+        table(server, **options)
+
+
+def test_a_schema_of_the_users_own_may_leave_columns_out_but_not_change_them(spark, server):
+    options = {"nameServer": server.name_servers[0], "topic": "Orders"}
+    reader = make_reader(spark_schema(("body", "topic")), options)
+    assert next(reader.read(reader.partitions()[0])).schema.names == ["body", "topic"]
+    with pytest.raises(RocketMQError, match="there is no column 'value'"):
+        make_reader(StructType().add("value", "string"), options)
+    with pytest.raises(RocketMQError, match="column 'body' is binary, not string"):
+        make_reader(StructType().add("body", "string"), options)
+
+
+def test_an_account_and_encryption_let_a_reader_in(tmp_path):
+    certificates = make_certificates(tmp_path)
+    (tmp_path / "data" / "config").mkdir(parents=True)
+    (tmp_path / "data" / "config" / "plain_acl.yml").write_text(
+        "accounts:\n  - {accessKey: shop-key, secretKey: shop-secret, defaultTopicPerm: PUB|SUB, "
+        "defaultGroupPerm: SUB, topicPerms: [Secret=DENY]}\n"
+    )
+    tls = ServerTls(TlsMode.PERMISSIVE, certificates.certificate, certificates.key)
+    broker = BrokerConfig(port=0, acl_enable=True)
+    with LiveServer(tmp_path / "data", broker=broker, page=False, tls=tls) as guarded:
+        account = {"accessKey": "shop-key", "secretKey": "shop-secret"}
+        encrypted = account | {"tlsCa": str(certificates.ca)}
+        topic = "SELF_TEST_TOPIC"
+        assert table(guarded, topic=topic, **encrypted).num_rows == 0
+        with pytest.raises(RocketMQError, match=r"\[ROCKETMQ_REFUSED\]"):
+            table(guarded, topic=topic, startingTimestamp="1")
+        with pytest.raises(RocketMQError, match=r"\[ROCKETMQ_REFUSED\]"):
+            table(guarded, topic=topic, accessKey="shop-key", secretKey="wrong", startingTimestamp="1")
+        with pytest.raises(RocketMQError, match=r"NAME_SERVER_AWAY.*no encrypted connection"):
+            table(guarded, topic=topic, **account, tlsCa=str(certificates.strangers_ca))
+        with pytest.raises(RocketMQError, match=r"WRONG_OPTION\] options tls"):
+            table(guarded, topic=topic, **account, tlsCa=str(tmp_path / "nowhere.pem"))
+
+
+def test_a_broker_that_is_away_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(range_puller, "_RECONNECT_PAUSE_S", 0)
+    with LiveServer(tmp_path / "data", page=False) as server:
+        server.send(sent(0))
+        reader = make_reader(spark_schema(), {"nameServer": server.name_servers[0], "topic": "Orders"})
+        partition = reader.partitions()[0]
+    with pytest.raises(RocketMQError, match=r"ROCKETMQ_BROKER_AWAY\] topic 'Orders': broker 'broker-a'"):
+        list(reader.read(partition))
+
+
+def test_times_are_those_of_the_broker(server):
+    newest = pc.max(table(server).column("store_timestamp")).as_py()
+    assert timedelta(0) <= datetime.now(UTC) - newest < timedelta(minutes=10)

@@ -1,0 +1,230 @@
+"""``spark.readStream.format("rocketmq")`` against a GlassMQ in this process."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from itertools import count
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+
+from engine.pipeline.source.errors import RocketMQError, explain
+from engine.pipeline.source.schema import spark_schema
+from engine.pipeline.source.stream_reader import make_stream_reader
+from engine.protocol.message import Message
+from engine.store.store_config import MessageStoreConfig
+from tests.support.live_server import LiveServer
+
+numbers = count(1)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    # Small files, so that old ones can be deleted.
+    store = MessageStoreConfig(mapped_file_size_commit_log=64 * 1024)
+    with LiveServer(tmp_path_factory.mktemp("stream"), page=False, store=store) as running:
+        yield running
+
+
+@pytest.fixture
+def topic(server):
+    name = f"Flow{next(numbers)}"
+    server.create_topic(name)
+    return name
+
+
+def send(server, topic, *bodies):
+    server.send(*[Message(topic, str(body).encode()) for body in bodies])
+
+
+def delete_old_messages(server):
+    """Let the broker delete all but its newest file, as if the messages were days old."""
+    store = server.host._broker.store
+    thread, _ = server.host._engine()
+    thread.run(store.commit_log.flush(), 60)
+
+    def delete():
+        store.config.file_reserved_time_hours, kept = 0, store.config.file_reserved_time_hours
+        store.clean_service.is_delete_demanded = True
+        try:
+            return store.clean_service.clean()
+        finally:
+            store.config.file_reserved_time_hours = kept
+
+    assert thread.call(delete)
+
+
+class Query:
+    """A stream of one topic into a list of bodies, restarted at will."""
+
+    def __init__(self, spark, server, topic, checkpoint, **options):
+        self.bodies = []
+        self.progress = []
+        self._spark, self._checkpoint = spark, str(checkpoint)
+        self._options = {"nameServer": server.name_servers[0], "topic": topic, "startingOffsets": "earliest", **options}
+
+    def run(self):
+        """All that is there now, in micro-batches, then the end."""
+        frame = self._spark.readStream.format("rocketmq").options(**self._options).load().select("body")
+        query = (
+            frame.writeStream.foreachBatch(self._keep)
+            .option("checkpointLocation", self._checkpoint)
+            .trigger(availableNow=True)
+            .start()
+        )
+        try:
+            query.awaitTermination()
+        finally:
+            self.progress += query.recentProgress
+            query.stop()
+
+    def _keep(self, batch, _):
+        self.bodies.append(sorted(int(bytes(row.body)) for row in batch.collect()))
+
+    @property
+    def numbers(self):
+        return sorted(number for bodies in self.bodies for number in bodies)
+
+
+def test_a_restart_from_the_checkpoint_reads_exactly_the_rest(spark, server, topic, tmp_path):
+    query = Query(spark, server, topic, tmp_path)
+    send(server, topic, *range(20))
+    query.run()
+    assert query.numbers == list(range(20))
+    send(server, topic, *range(20, 25))
+    query.run()
+    query.run()
+    assert query.numbers == list(range(25))
+
+
+def test_micro_batches_hold_no_more_than_the_limit_and_tell_the_lag(spark, server, topic, tmp_path):
+    send(server, topic, *range(30))
+    query = Query(spark, server, topic, tmp_path, maxOffsetsPerTrigger="12")
+    query.run()
+    assert [len(bodies) for bodies in query.bodies] == [12, 12, 6]
+    assert query.numbers == list(range(30))
+    source = query.progress[0]["sources"][0]
+    assert sum(json.loads(source["latestOffset"])[topic].values()) == 30
+    assert sum(json.loads(source["endOffset"])[topic].values()) == 12
+
+
+def test_messages_that_are_deleted_before_they_are_read_end_the_query(spark, server, topic, tmp_path):
+    query = Query(spark, server, topic, tmp_path / "strict")
+    lenient = Query(spark, server, topic, tmp_path / "lenient", failOnDataLoss="false")
+    send(server, topic, *range(8))
+    query.run()
+    lenient.run()
+    send(server, topic, *range(8, 12))
+    server.send(*[Message("Filler", bytes(4_000)) for _ in range(40)])
+    delete_old_messages(server)
+    send(server, topic, 100)
+    with pytest.raises(StreamingQueryException) as error:
+        query.run()
+    assert "[ROCKETMQ_OFFSETS_GONE]" in str(explain(error.value))
+    lenient.run()
+    assert lenient.numbers == [*range(8), 100]
+
+
+# --- the reader itself -----------------------------------------------------------------------------------------------
+
+
+def reader(server, **options):
+    return make_stream_reader(spark_schema(("topic", "body")), {"nameServer": server.name_servers[0], **options})
+
+
+def total(offsets):
+    return sum(offset for queues in offsets.values() for offset in queues.values())
+
+
+def test_a_queue_that_is_added_is_read_from_its_first_message(server, topic):
+    stream = reader(server, topic=topic)
+    start = stream.initialOffset()
+    assert set(start[topic]) == {f"broker-a:{queue_id}" for queue_id in range(4)}
+    server.create_topic(topic, 6)
+    server.send(*[Message(topic, b"x") for _ in range(12)])
+    end = stream.latestOffset(start, ReadAllAvailable())
+    assert set(end[topic]) == {f"broker-a:{queue_id}" for queue_id in range(6)}
+    assert total(end) == 12
+    (partition,) = stream.partitions(start, end)
+    assert sum(len(batch) for batch in stream.read(partition)) == 12
+
+
+def test_a_topic_that_begins_to_match_is_read_from_its_first_message(server):
+    server.create_topic("Grow-1", 1)
+    stream = reader(server, subscribePattern="Grow-.*")
+    start = stream.initialOffset()
+    server.create_topic("Grow-2", 1)
+    send(server, "Grow-2", 1, 2)
+    assert stream.latestOffset(start, ReadAllAvailable()) == {
+        "Grow-1": {"broker-a:0": 0},
+        "Grow-2": {"broker-a:0": 2},
+    }
+
+
+def test_a_stream_without_other_orders_begins_behind_the_latest_message(server, topic):
+    send(server, topic, 1, 2, 3)
+    assert total(reader(server, topic=topic).initialOffset()) == 3
+    assert total(reader(server, topic=topic, startingOffsets="earliest").initialOffset()) == 0
+    assert total(reader(server, topic=topic, startingTimestamp="1").initialOffset()) == 0
+
+
+def test_the_default_limit_is_the_option(server, topic):
+    assert reader(server, topic=topic, maxOffsetsPerTrigger="7").getDefaultReadLimit() == ReadMaxRows(7)
+    assert reader(server, topic=topic).getDefaultReadLimit() == ReadAllAvailable()
+
+
+def test_after_available_now_has_begun_nothing_newer_is_read(server, topic):
+    stream = reader(server, topic=topic, startingOffsets="earliest")
+    start = stream.initialOffset()
+    send(server, topic, 1, 2)
+    stream.prepareForTriggerAvailableNow()
+    send(server, topic, 3)
+    end = stream.latestOffset(start, ReadAllAvailable())
+    assert total(end) == 2
+    assert stream.latestOffset(end, ReadAllAvailable()) == end
+
+
+def test_an_empty_range_is_no_task_and_the_planner_may_be_new(server, topic):
+    send(server, topic, 1, 2)
+    end = reader(server, topic=topic).initialOffset()
+    start = {topic: dict.fromkeys(end[topic], 0)}
+    fresh = reader(server, topic=topic)
+    assert fresh.partitions(end, end) == []
+    assert len(fresh.partitions(start, end)) == 1
+
+
+def test_a_reader_travels_without_its_connections(server, topic):
+    stream = reader(server, topic=topic)
+    end = stream.initialOffset()
+    send(server, topic, 5)
+    (partition,) = stream.partitions(end, stream.latestOffset(end, ReadAllAvailable()))
+    copy = pickle.loads(pickle.dumps(stream))
+    assert [body for batch in copy.read(partition) for body in batch.column("body").to_pylist()] == [b"5"]
+    stream.stop()
+    assert total(stream.initialOffset()) == 1, "a stopped reader connects again when it is asked"
+
+
+def test_a_queue_that_holds_less_than_was_read_has_lost_messages(server, topic):
+    start = {topic: {f"broker-a:{queue_id}": 9 for queue_id in range(4)}}
+    with pytest.raises(RocketMQError, match=r"ROCKETMQ_OFFSETS_GONE.*offset 9 is wanted next"):
+        reader(server, topic=topic).latestOffset(start, ReadAllAvailable())
+    lenient = reader(server, topic=topic, failOnDataLoss="false")
+    assert lenient.latestOffset(start, ReadAllAvailable()) == start
+
+
+def test_queues_that_vanish_are_an_error_unless_loss_is_allowed(server, topic):
+    start = {topic: {f"broker-a:{queue_id}": 0 for queue_id in range(4)} | {"broker-z:0": 3}}
+    with pytest.raises(RocketMQError, match=rf"ROCKETMQ_BROKER_AWAY.*tells nothing of {topic} broker-z:0 any more"):
+        reader(server, topic=topic).latestOffset(start, ReadAllAvailable())
+    lenient = reader(server, topic=topic, failOnDataLoss="false")
+    assert lenient.latestOffset(start, ReadAllAvailable()) == start
+
+
+def test_a_stream_has_no_ending_options(server, topic):
+    with pytest.raises(RocketMQError, match=r"option 'endingTimestamp': a stream has no end"):
+        reader(server, topic=topic, endingTimestamp="5")
