@@ -50,6 +50,10 @@ test: install $(DEVELOPMENT)  ## Run the tests (some of them: make test TESTS=te
 	@$(BIN)/python -m scripts.chromium
 	@$(PYTEST) -n $(WORKERS) --no-loadscope-reorder $(TESTS)
 
+.PHONY: test-long
+test-long: install $(DEVELOPMENT)  ## Run the tests that take too long for every change: whole Spark processes, killed and started again
+	@$(PYTEST) -n 2 -m long tests/engine/pipeline tests/app/pipeline
+
 .PHONY: interop
 interop: install $(DEVELOPMENT)  ## Run RocketMQ's Java clients and the real broker against GlassMQ (needs Java, Maven)
 	@$(PYTEST) -m interop_java tests/interop

@@ -12,10 +12,12 @@ from xdist.scheduler import LoadScopeScheduling
 IN_CI = bool(os.environ.get("CI"))
 #: Tests of real clients.
 CLIENTS = "tests/interop/"
+#: Tests that mostly use Spark: its start and its first queries cost more than all that follow.
+SPARK = ("tests/engine/pipeline/", "tests/app/pipeline/")
 #: Files of tests that take minutes each when there are many seeds, and share nothing: every test goes its own way.
 TESTS_APART = ("tests/lab/test_sweep.py", "tests/lab/test_scenario_sweep.py")
 #: What takes longest begins first, so that the end is made of small pieces.
-LONGEST_FIRST = (CLIENTS, "tests/e2e/test_every_lesson.py", "tests/e2e/", "tests/lab/test_sweep.py")
+LONGEST_FIRST = (CLIENTS, "tests/e2e/test_every_lesson.py", *SPARK, "tests/e2e/", "tests/lab/test_sweep.py")
 
 # No deadline: a slow moment of the machine is no failing example. In CI the examples are the same every time.
 hypothesis.settings.register_profile("glassmq", deadline=None, derandomize=IN_CI, print_blob=True)
@@ -23,7 +25,8 @@ hypothesis.settings.load_profile("glassmq")
 
 
 class FilesApart(LoadScopeScheduling):
-    """Spreads test files over pytest's processes. Real clients, which mostly wait, are all in one of them.
+    """Spreads test files over pytest's processes. Real clients, which mostly wait, are all in one of them, and so are
+    the tests of ``make test`` that share a Spark session.
 
     ``make test`` keeps pytest-xdist from putting the files with most tests first: see :data:`LONGEST_FIRST`.
     """
@@ -31,7 +34,14 @@ class FilesApart(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         if nodeid.startswith(TESTS_APART):
             return nodeid
+        if nodeid.startswith(SPARK) and not self.runs_long_tests:
+            return SPARK[0]
         return CLIENTS if nodeid.startswith(CLIENTS) else nodeid.partition("::")[0]
+
+    @property
+    def runs_long_tests(self) -> bool:
+        """``make test-long``: each of them starts Spark itself."""
+        return self.config.option.markexpr == "long"
 
 
 @pytest.hookimpl(optionalhook=True)

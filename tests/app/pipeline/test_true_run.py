@@ -19,6 +19,7 @@ from tests.support.live_server import LiveServer
 from tests.support.spark import QUICK_JVM, missing_for_spark
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(missing_for_spark() is not None, reason=str(missing_for_spark())),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="sessions are looked through by way of /proc"),
 ]

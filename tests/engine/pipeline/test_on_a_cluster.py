@@ -34,7 +34,7 @@ def make_executor_python(folder):
     return python
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_executors_read_and_write_with_the_code_that_was_shipped_to_them(tmp_path):
     if missing := missing_for_spark():
         skip_without_spark(missing)
