@@ -45,6 +45,7 @@ SHUTDOWN_WAIT_MS = 100
 )
 @click.option("--broadcast", is_flag=True, help="Every member gets every message.")
 @click.option("--orderly", is_flag=True, help="Each queue in order: its queues are locked for this member.")
+@click.option("--trace", is_flag=True, help="Note in the trace topic what was consumed: see glassmq trace.")
 @name_server_option
 def command(
     topic: str,
@@ -55,6 +56,7 @@ def command(
     start: str,
     broadcast: bool,
     orderly: bool,
+    trace: bool,
     name_servers: tuple[str, ...],
 ) -> None:
     """Print messages of TOPIC as they come, until Ctrl-C or --count. Printed messages count as consumed.
@@ -66,11 +68,12 @@ def command(
     Examples:
       glassmq consume orders --group audit
       glassmq consume orders --group audit --expression 'new || paid' --count 10
+      glassmq consume orders --group billing --trace
       glassmq consume people --group young --sql 'age BETWEEN 0 AND 6'
     """
     if sql is not None and expression != "*":
         raise click.UsageError("--sql and --expression exclude each other: a subscription filters by one of them")
-    run_tool(_consume(name_servers, topic, group, expression, sql, count, start, broadcast, orderly))
+    run_tool(_consume(name_servers, topic, group, expression, sql, count, start, broadcast, orderly, trace))
 
 
 async def _consume(
@@ -83,6 +86,7 @@ async def _consume(
     start: str,
     broadcast: bool,
     orderly: bool,
+    trace: bool,
 ) -> None:
     from engine.client.default_mq_push_consumer import DefaultMQPushConsumer
     from engine.protocol.enums import ConsumeFromWhere, ExpressionType, MessageModel
@@ -106,6 +110,7 @@ async def _consume(
         consume_thread_max=1,
         consume_message_batch_max_size=1,
         await_termination_when_shutdown_ms=SHUTDOWN_WAIT_MS,
+        enable_msg_trace=trace,
         **cluster_access().client_settings(),
     )
     with _warnings_shown():

@@ -26,7 +26,7 @@ LINE_MAX = 2 * 1024 * 1024
 LINES_PER_SECOND = 200
 LINE_BURST = 1_000
 #: From the wish to stop to the last resort. All of a stop takes less than 5 s.
-STOP_PATIENCE_S = 3.4
+STOP_PATIENCE_S = 2.8
 #: How long what the child started may outlive it, and how long a child may live on without its standard output.
 LEFTOVERS_S = 0.8
 _SILENT_END_S = 5.0

@@ -1,4 +1,4 @@
-"""Folders that a page names: inside the pipeline's own folder, and nowhere else."""
+"""Files that a page names: folders inside the pipeline's own, scenarios that GlassMQ brings, and nothing else."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from engine.pipeline.jobs.arguments import ArgumentRefused
+from engine.lab.scenario_files import scenario_names
+from engine.pipeline.jobs.arguments import ArgumentRefused, by_parameter
 from engine.pipeline.jobs.description import JobDescription, ParameterKind
 
 #: Parts of a path that a page may write: no "..", no drive, no scheme, nothing hidden.
@@ -19,16 +20,18 @@ _TAKEN = ("logs", "work")
 def confine_folders(description: JobDescription, arguments: Mapping[str, object], root: Path) -> dict[str, object]:
     """``arguments`` with every folder as an absolute path below ``root``; defaults of folders are confined as well.
 
-    Raises ``ArgumentRefused`` for what would lie elsewhere.
+    Raises ``ArgumentRefused`` for what would lie elsewhere, and for a scenario that is a file.
     """
-    confined = dict(arguments)
+    # As the job will read them: a folder must not pass because its name is written with dashes.
+    confined = by_parameter(arguments)
     for parameter in description.parameters:
-        if parameter.kind is not ParameterKind.FOLDER:
-            continue
-        given = arguments.get(parameter.name, parameter.default)
+        given = confined.get(parameter.name, parameter.default)
         if given is None or given == "":
             continue
-        confined[parameter.name] = str(_confine(parameter.name, given, root))
+        if parameter.kind is ParameterKind.FOLDER:
+            confined[parameter.name] = str(_confine(parameter.name, given, root))
+        elif parameter.kind is ParameterKind.SCENARIO and str(given).strip() not in scenario_names():
+            raise _unknown_scenario(parameter.name)
     return confined
 
 
@@ -51,5 +54,16 @@ def _refusal(name: str) -> ArgumentRefused:
             f"(not {' or '.join(_TAKEN)}); the command line may name any",
             "zh": "网页只能指定 data/pipeline 之下的文件夹，例如 orders 或 archive/orders"
             f"（{'、'.join(_TAKEN)} 除外）；命令行可以指定任意文件夹",
+        },
+    )
+
+
+def _unknown_scenario(name: str) -> ArgumentRefused:
+    return ArgumentRefused(
+        name,
+        {
+            "en": "there is no such scenario; a page names one that glassmq lab list shows, "
+            "the command line may name a file",
+            "zh": "没有这个场景；网页只能指定 glassmq lab list 列出的场景，命令行也可以指定文件",
         },
     )

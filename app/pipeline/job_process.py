@@ -21,7 +21,7 @@ from engine.pipeline.jobs.description import JobDescription
 from engine.pipeline.jobs.report import JsonLinesReport
 
 #: From the wish to stop to the end of the process.
-STOP_LIMIT_S = 3.0
+STOP_LIMIT_S = 2.4
 
 
 class Outlet(io.TextIOWrapper):

@@ -103,7 +103,7 @@ class RunRecord:
         }
 
     def _on_table(self, event: JsonObject) -> None:
-        name, rows = event.get("name"), event.get("rows")
+        name, rows = _short(event.get("name")), event.get("rows")
         if name not in self._tables or not isinstance(rows, list):
             raise Unusable("no such table")
         width = self._tables[name]
@@ -112,7 +112,7 @@ class RunRecord:
         self._shown_tables = {**self._shown_tables, name: {"rows": kept, "left_out": left_out}}
 
     def _on_point(self, event: JsonObject) -> None:
-        plot, series = event.get("plot"), _short(event.get("series"))
+        plot, series = _short(event.get("plot")), _short(event.get("series"))
         if plot not in self._plots:
             raise Unusable("no such plot")
         lines = self._shown_plots.get(plot, {})

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from app.json_types import JsonObject, JsonValue
 from app.pipeline.host import PipelineHost
 from app.stream import StreamSource
-from engine.pipeline.jobs.description import JobDescription
+from engine.lab.scenario_files import scenario_names
+from engine.pipeline.jobs.description import JobDescription, JobParameter, ParameterKind
 
 #: The namespace of the stream of runs.
 NAMESPACE = "/pipeline"
@@ -29,7 +30,7 @@ def description_json(description: JobDescription) -> JsonObject:
                 "required": parameter.required,
                 "minimum": parameter.minimum,
                 "maximum": parameter.maximum,
-                "choices": list(parameter.choices),
+                "choices": _choices(parameter),
             }
             for parameter in description.parameters
         ],
@@ -55,6 +56,11 @@ def description_json(description: JobDescription) -> JsonObject:
             for plot in description.plots
         ],
     }
+
+
+def _choices(parameter: JobParameter) -> list[JsonValue]:
+    """What a page offers; where it is a scenario, those that it may name."""
+    return [*(scenario_names() if parameter.kind is ParameterKind.SCENARIO else parameter.choices)]
 
 
 class RunsSource:

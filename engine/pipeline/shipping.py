@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
+import shutil
 import sys
 import tempfile
 import zipfile
@@ -25,12 +27,21 @@ def ship(spark: SparkSession) -> None:
 
 
 def archive(folder: Path | None = None) -> Path:
-    """An archive of the package ``engine`` in ``folder`` (by default this machine's for temporary files)."""
+    """An archive of the package ``engine`` in ``folder``; by default in a temporary one.
+
+    This process removes the temporary folder when it ends; until then Spark's executors may fetch the file.
+    """
     sources = _sources()
     digest = hashlib.sha256(b"".join(name.encode() + b"\0" + data for name, data in sources)).hexdigest()[:12]
-    path = (folder or Path(tempfile.mkdtemp(prefix="glassmq-shipping-"))) / f"glassmq_engine_{digest}.zip"
+    path = (folder or _temporary_folder()) / f"glassmq_engine_{digest}.zip"
     write_archive(path)
     return path
+
+
+def _temporary_folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="glassmq-shipping-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def write_archive(path: Path) -> None:

@@ -39,14 +39,14 @@ class BlockingConnection:
         context = tls.context() if tls is not None else None
         try:
             plain = socket.create_connection((host, port), connect_timeout_ms / 1_000)
-        except OSError as failure:
+        except (OSError, ValueError) as failure:  # UnicodeError, a ValueError: a name that no host can have
             raise ConnectFailed(f"cannot connect to {address}: {_reason(failure)}") from failure
         try:
             # A request is one small write: Nagle's algorithm would hold it back for the next one.
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER_BYTES)
             self._socket = plain if context is None else context.wrap_socket(plain, server_hostname=host)
-        except OSError as failure:  # ssl.SSLError is an OSError
+        except (OSError, ValueError) as failure:  # ssl.SSLError is an OSError
             plain.close()
             raise ConnectFailed(f"no encrypted connection to {address}: {_reason(failure)}") from failure
         self._stream = self._socket.makefile("rb", buffering=_READ_AHEAD_BYTES)

@@ -33,8 +33,15 @@ export function JobPlots({ job, plots }) {
   if (shown.length === 0) return null;
   return html`<section class="panel" aria-labelledby="plots-title">
     <header class="panel-head"><h3 class="panel-title" id="plots-title">${t("pipeline.plots")}</h3></header>
-    <div class="plots">${shown.map((plot) => html`<${Plot} key=${plot.name} title=${inLanguage(plot.title)} unit=${plot.unit} isTime=${plot.x_title === null}
+    <div class="plots">${shown.map((plot) => html`<${Plot} key=${plot.name} title=${inLanguage(plot.title)} unit=${unitText(plot.unit)} isTime=${plot.x_title === null}
       xTitle=${inLanguage(plot.x_title)} print=${compactOf} names=${Object.keys(plots[plot.name])} data=${joined(plots[plot.name], plot.x_title === null)} />`)}</div></section>`;
+}
+
+/** Units as jobs write them; those that say no more than the title are left out. */
+function unitText(unit) {
+  if (["1", "x", "money"].includes(unit)) return "";
+  const key = { messages: "pipeline.unit.messages", "messages/s": "pipeline.plot.messages_unit" }[unit];
+  return key ? t(key) : unit;
 }
 
 /** Figures below ten thousand keep their fractions. */
@@ -77,7 +84,7 @@ function Plot({ title, unit, names, data, print, isTime, xTitle }) {
   useEffect(() => chart.current?.setData(data), [data]);
   const lasts = names.map((_, index) => data[index + 1].findLast((value) => value != null) ?? null);
   const summary = names.map((name, index) => `${name} ${print(lasts[index])}`).join(t("text.list_separator"));
-  return html`<figure class="plot"><figcaption><strong>${title}</strong> <span class="quiet">${unit}${xTitle ? ` · ${xTitle}` : ""}</span></figcaption>
+  return html`<figure class="plot"><figcaption><strong>${title}</strong> <span class="quiet">${[unit, xTitle].filter(Boolean).join(" · ")}</span></figcaption>
     <div class="plot-canvas" ref=${place} role="img" aria-label=${`${title}: ${summary}`}></div>
     <ul class="plot-legend" role="list">${names.map((name, index) => html`<li key=${name}>
       <svg width="26" height="8" aria-hidden="true"><line x1="0" x2="26" y1="4" y2="4" stroke=${`var(${lineOf(index)[0]})`} stroke-width="3" stroke-dasharray=${lineOf(index)[1].join(" ")} /></svg>

@@ -8,6 +8,7 @@ import { inLanguage } from "./runs.js";
 
 /** Rows before a button offers the rest. */
 const MOST_ROWS = 40;
+const LONG_TEXT = 24;
 const NUMERIC = ["integer", "number", "share", "ms", "timestamp"];
 const locale = language === "zh" ? "zh-CN" : "en";
 const number = new Intl.NumberFormat(locale, { maximumSignificantDigits: 4 });
@@ -30,7 +31,7 @@ export function ResultTable({ table, result }) {
         ${table.columns.map((column) => html`<th key=${column.name} scope="col" class=${isNumeric(column) ? "number" : ""}>${inLanguage(column.title)}</th>`)}</tr></thead>
       <tbody>${shown.map((row, index) => html`<tr key=${index} class=${isBad(row) ? "is-bad" : ""}>
         ${bad >= 0 && html`<td class="bad-cell">${isBad(row) && html`<span class="bad-sign" role="img" aria-label=${t("pipeline.finding")} title=${t("pipeline.finding")}>▲</span>`}</td>`}
-        ${table.columns.map((column, at) => html`<td key=${column.name} class=${isNumeric(column) ? "number" : ""}>${cellText(column.kind, row[at])}</td>`)}</tr>`)}</tbody></table></div>`}
+        ${table.columns.map((column, at) => html`<td key=${column.name} class=${cellClass(column, row[at])}>${cellText(column.kind, row[at])}</td>`)}</tr>`)}</tbody></table></div>`}
     ${(shown.length < rows.length || leftOut > 0) && html`<p class="result-more">
       ${shown.length < rows.length && html`<button type="button" class="button" onClick=${() => (isWhole.value = true)}>${t("pipeline.show_all", { n: rows.length })}</button>`}
       ${leftOut > 0 && html`<span class="quiet">${t("pipeline.left_out", { n: leftOut })}</span>`}</p>`}
@@ -38,6 +39,8 @@ export function ResultTable({ table, result }) {
 }
 
 const isNumeric = (column) => NUMERIC.includes(column.kind);
+/** Long texts are broken, wherever that may be: names and ids would push the figures out of sight. */
+const cellClass = (column, value) => (isNumeric(column) ? "number" : String(value).length > LONG_TEXT ? "long-text" : "");
 
 function cellText(kind, value) {
   if (value === null) return html`<span class="quiet">–</span>`;

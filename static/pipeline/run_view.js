@@ -76,7 +76,8 @@ function StopButton({ run }) {
 function Progress({ run }) {
   const units = Object.keys(run.progress);
   const unit = units.find((name) => name !== "tasks") ?? units[0];
-  if (unit === undefined) return null;
+  // Tasks are those of the stage at work: when the run is over they say nothing.
+  if (unit === undefined || (unit === "tasks" && isOver(run))) return null;
   const { done, total } = run.progress[unit];
   const name = ["messages", "tasks", "seeds", "schedules", "rows", "files", "batches"].includes(unit) ? t(`pipeline.unit.${unit}`) : unit;
   if (!total) return html`<p class="run-progress"><strong class="number">${count(done)}</strong> ${name}</p>`;

@@ -241,8 +241,9 @@ def test_the_tools_send_list_show_and_consume(server):
     _, output, _ = tool(server, "message", message_id)
     assert "body 0" in output
     assert "cli_topic" in output
-    code, output, _ = tool(server, "consume", "cli_topic", "--group", "cli_group", "--count", "3")
+    code, output, _ = tool(server, "consume", "cli_topic", "--group", "cli_group", "--count", "3", "--trace")
     assert code == 0
+    assert "cli_group" in tool(server, "trace", message_id)[1]
     assert sorted(line.split("  ")[-1] for line in output.splitlines()) == ["body 0", "body 1", "body 2"]
     _, output, _ = tool(server, "groups")
     assert ["cli_group", "0"] in [line.split()[::2] for line in output.splitlines()]

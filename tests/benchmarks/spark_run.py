@@ -150,7 +150,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         prog="run spark", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=3, help="times every way is measured (default 3)")
-    parser.add_argument("--records", type=int, default=1_000_000, help="of 100 B; a quarter of 1 KB (default 1000000)")
+    parser.add_argument("--records", type=int, default=3_000_000, help="of 100 B; a quarter of 1 KB (default 3000000)")
     parser.add_argument("--rate", type=int, default=10_000, help="messages per second for the latency (default 10000)")
     parser.add_argument("--seconds", type=float, default=20, help="of each measurement of latency (default 20)")
     parser.add_argument("--json", type=Path, help="write everything that was measured to this file")

@@ -46,6 +46,8 @@ def test_a_job_is_started_watched_and_stopped(address, open_page):
     page = open_page(f"{address}/pipeline#tiny")
     expect(page.locator(".job[aria-current]")).to_contain_text("Tiny")
     expect(page.locator("#field-topic-names option[value=orders]")).to_have_count(1)
+    expect(page.locator("#field-group-help")).to_have_text("A group.")
+    expect(page.locator("#field-pause_ms-help")).to_contain_text("How long. Such as 500ms")
     assert findings_in_every_theme(page) == []
     page.locator("#field-follow").check()
     start(page)

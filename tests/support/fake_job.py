@@ -71,6 +71,8 @@ def misbehave(way):
             tell("table", name="no such table", rows=[])
             tell("table", name="counts", rows=[["too few cells"]])
             tell("table", name="counts", rows=[[{"a": 1}, 1, 1, 1]])
+            tell("table", name=["counts"], rows=[])
+            tell("point", plot={}, series="s", x=1, y=1)
             tell("progress", done=-1, total=5, unit="messages")
             tell("point", plot="speed", series="s", x=float("nan"), y=1)
             tell("offsets", reached=5)

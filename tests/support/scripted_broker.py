@@ -42,9 +42,9 @@ def stored_message(offset, *, topic="Orders", queue_id=0, body=None, tags=None, 
 class ScriptedBroker:
     """One topic ``Orders`` with one queue that holds messages ``low`` to ``high - 1``.
 
-    A test changes ``low``, ``high``, ``per_pull`` (messages per answer) or ``script``: a list of functions from a
-    request to an answer; each is used once, for the next pull. ``reversed`` answers pulls that came together in the
-    opposite order.
+    A test changes ``low``, ``high``, ``per_pull`` (messages per answer), ``tags`` (of all messages), ``near`` (what a
+    search by time answers) or ``script``: a list of functions from a request to an answer; each is used once, for the
+    next pull. ``is_reversed`` answers pulls that came together in the opposite order.
     """
 
     def __init__(self, *, low=0, high=100, per_pull=32):
@@ -52,6 +52,8 @@ class ScriptedBroker:
         self.script = []
         self.pulls = []
         self.stored_ms = lambda offset: offset * 10
+        self.near = lambda time_ms: self.low
+        self.tags = None
         self.is_reversed = False
         #: The most requests that one read from the socket brought.
         self.most_at_once = 0
@@ -99,6 +101,9 @@ class ScriptedBroker:
             return request.reply(ResponseCode.SUCCESS, None, OffsetResponseHeader(self.low))
         if code == RequestCode.GET_MAX_OFFSET:
             return request.reply(ResponseCode.SUCCESS, None, OffsetResponseHeader(self.high))
+        if code == RequestCode.SEARCH_OFFSET_BY_TIMESTAMP:
+            offset = self.near(int(request.ext_fields["timestamp"]))
+            return request.reply(ResponseCode.SUCCESS, None, OffsetResponseHeader(offset))
         if code == RequestCode.PULL_MESSAGE:
             self.pulls.append(PullMessageRequestHeader.decode(request.ext_fields))
             return (self.script.pop(0) if self.script else self.pull)(request)
@@ -114,7 +119,7 @@ class ScriptedBroker:
             return request.reply(code, "MOVED", PullMessageResponseHeader(0, next_offset, self.low, self.high))
         end = min(first + header.max_msg_nums, first + self.per_pull, self.high)
         body = b"".join(
-            stored_message(offset, stored_ms=self.stored_ms(offset))
+            stored_message(offset, tags=self.tags, stored_ms=self.stored_ms(offset))
             for offset in range(first, end)
             if offset not in leave_out
         )

@@ -32,7 +32,7 @@ DESCRIPTION = JobDescription(
     about=both("Counts numbers."),
     parameters=(
         JobParameter("topic", ParameterKind.TOPIC, both("A topic."), default="orders"),
-        JobParameter("group", ParameterKind.GROUP, both("A group.")),
+        JobParameter("group", ParameterKind.GROUP, both("a group")),
         JobParameter("numbers", ParameterKind.INTEGER, both("How many."), default=1_000, minimum=1, maximum=10**12),
         JobParameter("pause_ms", ParameterKind.DURATION, both("How long."), default=100, minimum=10),
         JobParameter("way", ParameterKind.CHOICE, both("How."), default="batch", choices=WAYS),

@@ -54,7 +54,7 @@ def read_arguments(description: JobDescription, given: Mapping[str, object]) -> 
     What is None or an empty text counts as not given. TOPICS come as one text, the names joined by commas.
     """
     parameters = {parameter.name: parameter for parameter in description.parameters}
-    named = {name.replace("-", "_"): value for name, value in given.items()}
+    named = by_parameter(given)
     for name in named:
         if name not in parameters:
             allowed = ", ".join(parameters) or "none"
@@ -66,6 +66,20 @@ def read_arguments(description: JobDescription, given: Mapping[str, object]) -> 
                 },
             )
     return {name: _read_one(parameter, named.get(name)) for name, parameter in parameters.items()}
+
+
+def by_parameter(given: Mapping[str, object]) -> dict[str, object]:
+    """``given`` under the parameters' own names. Raises :class:`ArgumentRefused` for one that is named twice."""
+    named: dict[str, object] = {}
+    for name, value in given.items():
+        own = name.replace("-", "_")
+        if own in named:
+            raise ArgumentRefused(
+                own[:100],
+                {"en": "it is given twice, with dashes and underscores", "zh": "重复给出（连字符与下划线各一次）"},
+            )
+        named[own] = value
+    return named
 
 
 def _read_one(parameter: JobParameter, value: object) -> Argument:
@@ -207,6 +221,7 @@ _READERS: dict[ParameterKind, Callable[[JobParameter, object], Argument]] = {
     ParameterKind.TOPICS: _topics,
     ParameterKind.GROUP: _group,
     ParameterKind.TEXT: _text,
+    ParameterKind.SCENARIO: _text,
     ParameterKind.FOLDER: _text,
     ParameterKind.INTEGER: _integer,
     ParameterKind.DURATION: _duration,

@@ -105,7 +105,7 @@ class CommittedFolder:
 
     def latest(self) -> Commit:
         """The folder now. Completes the newest commit if its writer died (or has not come to it yet)."""
-        names = [name for name in self.files.names(_COMMITS) if not name.startswith(".")]
+        names = self._commit_names()
         if not names:
             return Commit()
         commit = Commit(**json.loads(self.files.read(f"{_COMMITS}/{names[-1]}")))
@@ -137,8 +137,8 @@ class CommittedFolder:
         commit = Commit(version, stage.folder if stage else "", moves, state)
         text = {"version": version, "staging": commit.staging, "moves": moves, "state": state}
         made = self.files.write_new(_commit_name(version), json.dumps(text, ensure_ascii=False))
-        # Commits are removed from the oldest on: while the base is there, no later one has been removed.
-        if made and base.version and not self.files.exists(_commit_name(base.version)):
+        # Of a writer that was slow for very long, the name may be free again because its commit has been removed.
+        if made and self._commit_names()[-1] >= _last_part(version + COMMITS_KEPT):
             self.files.delete(_commit_name(version))
             made = False
         if not made:
@@ -150,6 +150,9 @@ class CommittedFolder:
         self._reached("published")
         self._forget(version - COMMITS_KEPT)
         return commit
+
+    def _commit_names(self) -> list[str]:
+        return [name for name in self.files.names(_COMMITS) if not name.startswith(".")]
 
     def _publish(self, commit: Commit) -> None:
         if not commit.staging or not self.files.exists(commit.staging):
@@ -187,4 +190,8 @@ def final_names(base: Commit, stage: Stage, place_of: Callable[[StagedFile], str
 
 
 def _commit_name(version: int) -> str:
-    return f"{_COMMITS}/{version:08d}.json"
+    return f"{_COMMITS}/{_last_part(version)}"
+
+
+def _last_part(version: int) -> str:
+    return f"{version:08d}.json"

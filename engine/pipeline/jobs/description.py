@@ -19,6 +19,7 @@ class ParameterKind(StrEnum):
     TOPICS = "topics"  # names joined by commas
     GROUP = "group"  # a consumer or producer group
     TEXT = "text"
+    SCENARIO = "scenario"  # of the lab, by its name; the command line takes a file, too
     FOLDER = "folder"  # a path, or a URI of a file system that Spark knows
     INTEGER = "integer"
     DURATION = "duration"  # milliseconds; the command line takes 500ms, 10s, 5min, 2h too

@@ -83,11 +83,13 @@ def _buffers(array: Any) -> tuple[ByteArray, Int64Array]:
 
 
 def as_text(array: Any) -> Any:
-    """A string array from one that claims to be: bytes that are no UTF-8 become U+FFFD, as Java decodes them."""
+    """A string array from one that claims to be, nulls included.
+
+    Bytes that are no UTF-8 become U+FFFD, as Java decodes them.
+    """
     try:
         array.validate(full=True)
     except pa.ArrowInvalid:
-        return pa.array(
-            [value.decode("utf-8", "replace") for value in array.cast(pa.binary()).to_pylist()], pa.string()
-        )
+        values = array.cast(pa.binary()).to_pylist()
+        return pa.array([value and value.decode("utf-8", "replace") for value in values], pa.string())
     return array

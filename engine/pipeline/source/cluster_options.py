@@ -50,6 +50,8 @@ class ClusterOptions:
         """Raises :class:`~engine.pipeline.source.errors.RocketMQError` (``ROCKETMQ_WRONG_OPTION``)."""
         values.required("nameServer", "127.0.0.1:9876")
         name_servers = values.words("nameServer", ",;")
+        if not name_servers:
+            raise wrong_option("nameServer", f"{values.text('nameServer')!r} names no address")
         for address in name_servers:
             try:
                 split_address(address)

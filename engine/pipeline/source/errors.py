@@ -12,6 +12,8 @@ from types import TracebackType
 
 from pyspark.errors import PySparkException
 
+from engine.protocol.errors import ProtocolError
+
 #: Condition -> what it means. ``docs/pipeline.md`` lists the same.
 CONDITIONS: dict[str, str] = {
     "ROCKETMQ_WRONG_OPTION": "an option is unknown, missing, or its value is not allowed",
@@ -20,7 +22,7 @@ CONDITIONS: dict[str, str] = {
     "ROCKETMQ_BROKER_AWAY": "a broker that holds queues of the topic does not answer, or has no master",
     "ROCKETMQ_OFFSETS_GONE": "messages that should be read are not there any more (or never were)",
     "ROCKETMQ_REFUSED": "the broker refuses the request: access control, permissions, settings of the broker",
-    "ROCKETMQ_BROKEN_MESSAGE": "a stored message cannot be decoded",
+    "ROCKETMQ_BROKEN_MESSAGE": "a stored message, or another answer of a node, cannot be decoded",
     "ROCKETMQ_WRONG_ROW": "a DataFrame that shall be written has a column or a value that no message can have",
     "ROCKETMQ_SEND_FAILED": "messages could not be stored",
 }
@@ -51,7 +53,8 @@ def wrong_option(name: str, text: str) -> RocketMQError:
 
 
 class Briefly:
-    """``with Briefly():`` a :class:`RocketMQError` leaves it without the way it took through the source.
+    """``with Briefly():`` a :class:`RocketMQError` leaves it without the way it took through the source; an answer of a
+    node that cannot be read becomes one.
 
     Spark shows a traceback above each error of a data source; the user's mistake is in the last line.
     """
@@ -62,6 +65,8 @@ class Briefly:
     def __exit__(self, kind: object, error: BaseException | None, traceback: TracebackType | None) -> None:
         if isinstance(error, RocketMQError):
             raise error.with_traceback(None) from None
+        if isinstance(error, ProtocolError):
+            raise RocketMQError("ROCKETMQ_BROKEN_MESSAGE", f"the answer of a node cannot be read: {error}") from None
 
 
 def explain(error: BaseException) -> str | None:

@@ -6,12 +6,18 @@ from collections.abc import Mapping, Sequence
 
 from engine.pipeline.source.cluster import Cluster
 from engine.pipeline.source.errors import wrong_option
+from engine.pipeline.source.node_client import refusal
 from engine.pipeline.source.options import Bound
 from engine.pipeline.source.pull_request import make_pull_request
 from engine.pipeline.source.queue_offsets import EARLIEST, LATEST, QueueKey, list_queues
 from engine.pipeline.source.range_puller import report_loss
 from engine.pipeline.source.stored_batch import StoredBatch, message_starts
 from engine.protocol.response_code import ResponseCode
+
+#: There is no such message, or not any more.
+_GONE_CODES = frozenset(
+    {ResponseCode.PULL_NOT_FOUND, ResponseCode.PULL_OFFSET_MOVED, ResponseCode.PULL_RETRY_IMMEDIATELY}
+)
 
 
 class OffsetBounds:
@@ -91,6 +97,8 @@ class OffsetBounds:
         """When a message was stored; -1 for one that is deleted meanwhile, since that is older than all others."""
         request = make_pull_request(queue, offset, 1, self._group)
         answer = self._cluster.ask_broker(queue.broker_name, queue.topic, [request])[0]
-        if answer.code != ResponseCode.SUCCESS:
+        if answer.code in _GONE_CODES:
             return -1
+        if answer.code != ResponseCode.SUCCESS:
+            raise refusal(queue.topic, self._cluster.master(queue.broker_name), answer)
         return int(StoredBatch(answer.body, message_starts(answer.body)).number("store_timestamp")[0])

@@ -54,7 +54,8 @@ def plan_partitions(
     total = sum(item.size for item in wanted)
     if not total:
         return []
-    piece_max = min(max_records_per_partition, -(-total // min_partitions))
+    # Rounded down: tasks that are a message too long would be one too few.
+    piece_max = min(max_records_per_partition, max(1, total // min_partitions))
     pack_max = min(piece_max, _SMALL_TASK_RECORDS)
     partitions: list[RangesPartition] = []
     task: list[OffsetRange] = []

@@ -67,6 +67,8 @@ def parse_json(text: str) -> dict[QueueKey, int]:
         value = json.loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"{error.msg} at character {error.pos}") from error
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
     return from_json_object(value)
 
 

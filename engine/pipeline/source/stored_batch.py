@@ -9,8 +9,9 @@ is not checked: TCP has its own checksum, and the broker's was checked when it w
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -103,10 +104,14 @@ class StoredBatch:
 
     :param data: stored forms one after the other.
     :param starts: where in ``data`` the messages of this batch begin; perhaps not all of them.
+    :param decompressed_bodies: by place in the batch, as far as they are known already.
     """
 
-    def __init__(self, data: bytes, starts: Int64Array) -> None:
+    def __init__(
+        self, data: bytes, starts: Int64Array, decompressed_bodies: Mapping[int, bytes] = MappingProxyType({})
+    ) -> None:
         self._data = data
+        self._decompressed_bodies = decompressed_bodies
         self._starts = starts
         self._bytes = np.frombuffer(data, np.uint8)
         self._gather_fixed_parts()
@@ -171,14 +176,24 @@ class StoredBatch:
     def bodies(self) -> Any:
         """The bodies as they were sent."""
         bodies = take_ranges(self._data, self._body_starts, self._body_ends, pa.binary())
-        sys_flags = self.number("sys_flag")
-        is_compressed = (sys_flags & MESSAGE_COMPRESSED).astype(bool)
-        if not is_compressed.any():
+        places = self.compressed_places()
+        if not places:
             return bodies
         values = bodies.to_pylist()
-        for place in np.flatnonzero(is_compressed):
-            values[place] = decompressed(values[place], int(sys_flags[place]))
+        for place in places:
+            known = self._decompressed_bodies.get(place)
+            values[place] = self.decompressed_body(place) if known is None else known
         return pa.array(values, pa.binary())
+
+    def compressed_places(self) -> list[int]:
+        """Which messages have a compressed body."""
+        places: list[int] = np.flatnonzero(self.number("sys_flag") & MESSAGE_COMPRESSED).tolist()
+        return places
+
+    def decompressed_body(self, place: int) -> bytes:
+        """One compressed body as it was sent. Raises ``ROCKETMQ_BROKEN_MESSAGE``."""
+        body = self._data[self._body_starts[place] : self._body_ends[place]]
+        return decompressed(body, int(self.number("sys_flag")[place]))
 
     def timestamps(self, name: str) -> Any:
         """A time field as Arrow's timestamps."""
@@ -240,20 +255,26 @@ class StoredBatch:
 
 
 def bounded_batches(data: bytes, starts: Int64Array, decompressed_max_bytes: int) -> Iterator[StoredBatch]:
-    """The messages as one batch, or as several where compressed bodies would grow beyond a bound.
+    """The messages as one batch, or as several where compressed bodies grow beyond a bound.
 
-    How far a body grows is known only afterwards, so compressed ones are counted at zlib's usual best case for text;
-    a body alone may still be as large as ``body_compression`` allows.
+    How far a body grows is known only when it is decompressed (zlib: up to a thousand times), so that is done here, one
+    after the other. A body alone may still be as large as ``body_compression`` allows.
     """
-    batch = StoredBatch(data, starts)
-    is_compressed = (batch.number("sys_flag") & MESSAGE_COMPRESSED).astype(bool)
-    if not is_compressed.any():
-        yield batch
+    whole = StoredBatch(data, starts)
+    places = whole.compressed_places()
+    if not places:
+        yield whole
         return
-    grown = np.cumsum(np.where(is_compressed, batch.number("body_length").astype(np.int64) * 20, 0))
-    pieces = grown // decompressed_max_bytes
-    for piece in np.unique(pieces):
-        yield StoredBatch(data, starts[pieces == piece])
+    first, grown_bytes = 0, 0
+    bodies: dict[int, bytes] = {}
+    for place in places:
+        body = whole.decompressed_body(place)
+        if bodies and grown_bytes + len(body) > decompressed_max_bytes:
+            yield StoredBatch(data, starts[first:place], bodies)
+            first, grown_bytes, bodies = place, 0, {}
+        bodies[place - first] = body
+        grown_bytes += len(body)
+    yield StoredBatch(data, starts[first:], bodies)
 
 
 def _gather(data: bytes, places: Int64Array, kind: np.dtype[Any]) -> npt.NDArray[Any]:

@@ -78,7 +78,8 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Where the next micro-batch ends. A queue that is new, or of a topic that is new, is read from 0 on."""
         starts = from_json_object(start)
         with Briefly():
-            ends = dict(self._targets) if self._targets is not None else self._look_at_ends(starts)
+            ends = self._look_at_ends() if self._targets is None else dict(self._targets)
+            self._check_starts(starts, ends)
         self._latest = ends
         # Of a queue that ends before its start the messages are gone; the tasks find that out and say so.
         lags = {queue: max(0, end - starts.get(queue, 0)) for queue, end in ends.items()}
@@ -93,38 +94,37 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         """From now on the queues end where they end now."""
         with Briefly():
-            self._targets = self._look_at_ends({})
+            self._targets = self._look_at_ends()
 
-    def _look_at_ends(self, starts: Mapping[QueueKey, int]) -> dict[QueueKey, int]:
-        queues = self._queues_now(starts)
-        ends = self._connected.max_offsets(queues)
-        for queue, start in starts.items():
-            if ends.get(queue, start) < start:
-                self._check_end(queue, start, ends[queue])
-        return ends
+    def _look_at_ends(self) -> dict[QueueKey, int]:
+        return self._connected.max_offsets(self._queues_now())
 
-    def _check_end(self, queue: QueueKey, start: int, end: int) -> None:
-        report_loss(
-            self._options.fail_on_data_loss, queue, f"offset {start} is wanted next, the queue ends at {end - 1}"
-        )
-
-    def _queues_now(self, starts: Mapping[QueueKey, int]) -> list[QueueKey]:
-        """The queues to read; those that were read and are not told any more must not vanish silently."""
+    def _queues_now(self) -> list[QueueKey]:
         try:
-            queues = wanted_queues(self._connected, self._options)
+            return wanted_queues(self._connected, self._options)
         except RocketMQError as error:
             # A pattern may match nothing yet.
             if self._options.pattern is None or error.condition != "ROCKETMQ_UNKNOWN_TOPIC":
                 raise
-            queues = []
-        missing = sorted(set(starts) - set(queues))
+            return []
+
+    def _check_starts(self, starts: Mapping[QueueKey, int], ends: Mapping[QueueKey, int]) -> None:
+        """What was read and is not told any more, or ends before what was read, must not vanish silently."""
+        missing = sorted(set(starts) - set(ends))
         if missing and self._options.fail_on_data_loss:
             raise RocketMQError(
                 "ROCKETMQ_BROKER_AWAY",
                 f"the name server tells nothing of {list_queues(missing)} any more; set the option failOnDataLoss to "
                 "false to go on without",
             )
-        return queues
+        for queue, start in starts.items():
+            end = ends.get(queue, start)
+            if end < start:
+                report_loss(
+                    self._options.fail_on_data_loss,
+                    queue,
+                    f"offset {start} is wanted next, the queue ends at {end - 1}",
+                )
 
     # --- reading -----------------------------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ from pyspark import TaskContext
 from engine.pipeline.source.cluster import Cluster
 from engine.pipeline.source.errors import RocketMQError
 from engine.pipeline.source.node_client import refusal
+from engine.pipeline.source.pull_request import make_pull_request
 from engine.pipeline.source.queue_offsets import QueueKey
 from engine.pipeline.source.writer_options import ReplayCheck, WriteOptions
 from engine.pipeline.source.writer_rows import PROPERTY_SPARK_TRANSACTION
@@ -32,12 +33,11 @@ from engine.protocol.consumer_headers import QueryConsumerOffsetRequestHeader, U
 from engine.protocol.message import MessageExt
 from engine.protocol.message_codec import decode_messages
 from engine.protocol.names import TOOLS_CONSUMER_GROUP
-from engine.protocol.pull_message_headers import PullMessageRequestHeader, PullMessageResponseHeader
+from engine.protocol.pull_message_headers import PullMessageResponseHeader
 from engine.protocol.queue_headers import OffsetResponseHeader
 from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from engine.protocol.system_flags import pull_system_flag
 
 #: Groups of this name have no consumers, only offsets.
 NOTES_GROUP_PREFIX = "SPARK_SINK_"
@@ -149,19 +149,7 @@ def find_earlier(
 def read_messages(cluster: Cluster, queue: QueueKey, begin: int, end: int) -> Iterator[MessageExt]:
     """The messages of a queue that are left between two offsets. Raises :class:`RocketMQError`."""
     while begin < end:
-        header = PullMessageRequestHeader(
-            consumer_group=TOOLS_CONSUMER_GROUP,
-            topic=queue.topic,
-            queue_id=queue.queue_id,
-            queue_offset=begin,
-            max_msg_nums=_PULL_MESSAGES,
-            sys_flag=pull_system_flag(commit_offset=False, suspend=False, subscription=True),
-            commit_offset=0,
-            suspend_timeout_millis=0,
-            subscription="*",
-            expression_type="TAG",
-        )
-        request = RemotingCommand.request(RequestCode.PULL_MESSAGE, header)
+        request = make_pull_request(queue, begin, _PULL_MESSAGES, TOOLS_CONSUMER_GROUP)
         answer = cluster.ask_broker(queue.broker_name, queue.topic, [request])[0]
         if answer.code not in _MOVED_CODES and answer.code not in (
             ResponseCode.SUCCESS,

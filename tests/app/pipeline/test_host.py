@@ -22,7 +22,7 @@ from app.pipeline.host import (
     UnknownRun,
 )
 from app.pipeline.run_phase import IllegalPhase, RunPhase, follow
-from app.pipeline.run_record import BATCHES_MAX, NOTES_MAX, POINTS_MAX, RunRecord
+from app.pipeline.run_record import BATCHES_MAX, NOTES_MAX, POINTS_MAX, QUEUES_MAX, UNITS_MAX, RunRecord
 from engine.pipeline.errors import UnknownJob
 from engine.pipeline.jobs import registry
 from engine.pipeline.jobs.arguments import ArgumentRefused
@@ -94,6 +94,25 @@ def test_a_job_that_does_not_hear_is_killed_within_five_seconds_with_what_it_sta
     assert (state["phase"], session_members(session)) == ("stopped", [])
 
 
+def test_a_run_gives_way_to_the_broker_within_bounds_and_leaves_no_temporary_files(tmp_path):
+    shown = "import json, os, sys; print(json.dumps({'event': 'failed', 'error': json.dumps(sys.argv)}))"
+    host = PipelineHost(PipelineSettings(tmp_path, "127.0.0.1:1", command=(sys.executable, "-c", shown)))
+    words = json.loads(when(host, host.start("tiny", {}), is_over)["error"])
+    host.close()
+    assert {f"--niceness={host_module.NICENESS}", "--conf=spark.driver.memory=1g", "--ends-with-stdin"} <= set(words)
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_of_the_logs_of_former_servers_the_newest_stay(tmp_path):
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for number in range(25):
+        (logs / f"{number}.log").touch()
+        os.utime(logs / f"{number}.log", (number, number))
+    PipelineHost(PipelineSettings(tmp_path, "127.0.0.1:1", command=FAKE)).close()
+    assert {path.name for path in logs.iterdir()} == {f"{number}.log" for number in range(5, 25)}
+
+
 def test_closing_the_host_ends_all_runs(host):
     runs = [host.start("tiny", {"follow": True}) for _ in range(RUNNING_MAX)]
     for run_id in runs:
@@ -128,7 +147,7 @@ def test_a_process_that_dies_without_a_word_has_failed(host):
 
 def test_garbage_is_left_out_and_counted(host):
     state = when(host, host.start("tiny", {"way": "garbage"}), is_over)
-    assert (state["phase"], state["dropped"]) == ("ended", 10)
+    assert (state["phase"], state["dropped"]) == ("ended", 12)
     assert state["tables"]["counts"]["rows"][0][0] == "lost in transit"
 
 
@@ -199,7 +218,13 @@ def test_a_record_keeps_so_much_and_no_more():
         record.apply({"event": "point", "plot": "speed", "series": "s", "x": number, "y": 1})
         record.apply({"event": "point", "plot": "speed", "series": f"s{number}", "x": number, "y": 1})
     record.apply({"event": "table", "name": "counts", "rows": [["x" * 5_000, 1, 0.5, 0]] * 900})
+    for number in range(UNITS_MAX + 1):
+        record.apply({"event": "progress", "done": 1, "total": None, "unit": f"unit {number}"})
+    queues = {f"broker-a:{number}": number for number in range(QUEUES_MAX - 1)}
+    record.apply({"event": "offsets", "reached": {"first": queues, "second": queues}})
     state = record.whole()
+    assert len(state["progress"]) == UNITS_MAX
+    assert [len(state["reached"][topic]) for topic in ("first", "second")] == [QUEUES_MAX - 1, 1]
     assert (len(state["batches"]), state["batches"][-1]["batch"]) == (BATCHES_MAX, 449)
     assert (state["batch_count"], state["row_count"]) == (450, 900)
     assert (len(state["plots"]["speed"]), len(state["plots"]["speed"]["s"])) == (12, POINTS_MAX)

@@ -158,6 +158,26 @@ def test_a_folder_lies_below_the_pipelines_own_whatever_a_page_writes(tmp_path):
             confined(value)
 
 
+def test_a_folder_named_with_dashes_is_confined_too_and_none_is_named_twice(client, tmp_path):
+    audit = registry.describe("delivery-audit")
+    assert confine_folders(audit, {"checkpoint-folder": "books"}, tmp_path)["checkpoint_folder"] == str(
+        tmp_path / "books"
+    )
+    for arguments in ({"checkpoint-folder": "/etc"}, {"checkpoint_folder": "books", "checkpoint-folder": "/etc"}):
+        answer = begin(client, "delivery-audit", {"topics": "orders", **arguments})
+        assert (answer.status_code, answer.json["parameter"]) == (400, "checkpoint_folder")
+
+
+def test_a_page_names_scenarios_and_no_files(client, tmp_path):
+    for scenario in ("/etc/hosts.yaml", "no-such-scenario", ["general"]):
+        answer = begin(client, "simulation-fleet", {"scenario": scenario})
+        assert (answer.status_code, answer.json["parameter"]) == (400, "scenario")
+    fleet = registry.describe("simulation-fleet")
+    assert confine_folders(fleet, {"scenario": " general "}, tmp_path)["scenario"] == " general "
+    offered = next(job for job in client.get("/api/pipeline/jobs").json["jobs"] if job["name"] == fleet.name)
+    assert "general" in offered["parameters"][0]["choices"]
+
+
 def test_folders_of_a_page_reach_the_job_as_paths_below_the_pipelines_own(client, tmp_path):
     run = until_over(client, begin(client, arguments={"output": "orders"}).json["id"])
     assert run["arguments"]["output"] == str(tmp_path / "pipeline" / "orders")

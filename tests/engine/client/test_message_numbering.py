@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 
 import pytest
@@ -145,6 +146,19 @@ def test_a_producer_that_is_not_told_to_numbers_nothing_and_leaves_no_ledger(clu
     (message,) = stored(cluster, "T")
     assert SEQUENCE_NUMBER_PROPERTY not in message.properties
     assert ledgers_in(cluster) == []
+
+
+def test_what_is_under_way_when_the_ledger_is_written_is_unknown():
+    async def main():
+        numbering, reply = MessageNumbering("me"), asyncio.Event()
+        numbers = numbering.number("T", [{}, {}])
+        sending = asyncio.create_task(numbering.note("T", numbers, reply.wait()))
+        await asyncio.sleep(0)
+        assert list(numbering.ledgers()) == [NumberingLedger("me", "T", 2, unknown=((0, 1),))]
+        reply.set()
+        await sending
+
+    asyncio.run(main())
 
 
 def test_a_number_of_another_producer_is_replaced():

@@ -93,6 +93,34 @@ def test_marks_are_asked_for_once_a_second_and_shared_by_calls_side_by_side():
     asyncio.run(main())
 
 
+def test_marks_that_move_while_they_are_read_never_make_a_range_too_wide():
+    """The job ends one range and begins a later one: 12 lies between them and was not stored."""
+    broker = Broker(0, 10)
+    from_group, to_group = mark_groups("g", LowPriority.parse("bulk"))
+    read = broker.query_consumer_offset
+
+    async def then_the_job_moves_on(address, group, queue):
+        mark = await read(address, group, queue)
+        broker.marks.update({(from_group, QUEUE): 20, (to_group, QUEUE): 30})
+        return mark
+
+    broker.query_consumer_offset = then_the_job_moves_on
+    assert asyncio.run(offsets(aside_of(broker), low(12))) == [12]
+
+
+def test_a_call_that_is_given_up_leaves_the_reading_to_the_others():
+    broker = Broker(10, 20)
+
+    async def main():
+        aside = aside_of(broker)
+        calls = [asyncio.create_task(offsets(aside, low(15))) for _ in range(2)]
+        await asyncio.sleep(0)
+        calls[0].cancel()
+        assert await calls[1] == []
+
+    asyncio.run(main())
+
+
 def test_a_broker_that_is_away_leaves_the_last_marks_and_without_any_all_is_worked_on():
     broker = Broker(10, 20)
 

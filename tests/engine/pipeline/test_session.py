@@ -58,6 +58,16 @@ for name in JOB_NAMES:
     subprocess.run([sys.executable, "-c", program], cwd=PROJECT, check=True)
 
 
+def test_an_archive_goes_with_the_process_that_made_it(tmp_path):
+    program = "from engine.pipeline.shipping import archive; path = archive(); print(path, path.exists())"
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=PROJECT, env=environment, check=True, capture_output=True, text=True
+    )
+    assert done.stdout.startswith(str(tmp_path)) and done.stdout.endswith("True\n")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_same_sources_always_make_the_same_archive(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()

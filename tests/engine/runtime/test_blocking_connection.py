@@ -103,6 +103,12 @@ def test_what_is_no_address_is_refused(text):
         split_address(text)
 
 
+@pytest.mark.parametrize("host", ["a" * 70, "a..b", ".a"])
+def test_a_name_that_no_host_can_have_is_an_address_where_nobody_listens(host):
+    with pytest.raises(ConnectFailed, match="cannot connect to"):
+        connect(f"{host}:9876")
+
+
 def test_an_ipv6_address_stands_in_brackets():
     assert split_address("[::1]:9876") == ("::1", 9876)
 

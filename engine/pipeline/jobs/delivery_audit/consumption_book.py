@@ -82,6 +82,11 @@ class ConsumptionBook:
         queue.failed.update(NumberSet.decode(facts["failed"]))
         self.latency.setdefault(key, LatencyHistogram()).update(LatencyHistogram.decode(facts["latency"]))
 
+    def silent_groups(self) -> list[str]:
+        """Those that were asked for and of which there is no report."""
+        reporting = {group: None for group, _ in self.queues}
+        return [group for group in self.groups if group not in reporting]
+
     def expected(self) -> list[tuple[str, str]]:
         """(group, topic): who should have consumed what."""
         topics = sorted({topic: None for topic, _ in self.judged})

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 #: A message that a group has not consumed by then is forgotten: what is reported later is not counted.
 FORGET_AFTER_MS = 3_600_000
+#: After a full batch: when none has followed for so many triggers, that one was the last.
+TRIGGERS_WITHOUT_A_BATCH = 3
 _FOLDER = "audit"
 
 
@@ -60,11 +62,15 @@ class Follower:
     :ivar batch: the last one that is in the books; -1: none.
     """
 
-    def __init__(self, spark: SparkSession, checkpoint: str, rules: FollowRules, report: JobReport) -> None:
+    def __init__(
+        self, spark: SparkSession, checkpoint: str, rules: FollowRules, report: JobReport, trigger_ms: int = 2_000
+    ) -> None:
+        """:param trigger_ms: how often the query looks for a new batch."""
         self.files = SharedFiles(spark, checkpoint)
         self.batch = -1
         self._spark = spark
         self._rules = rules
+        self._trigger_ms = trigger_ms
         self._teller = AuditTeller(report)
         self.book = DeliveryBook(rules.topics)
         self.consumption = ConsumptionBook(rules.groups)
@@ -78,8 +84,13 @@ class Follower:
             self._add(frame, batch)
 
     def _add(self, frame: DataFrame, batch: int) -> None:
-        if batch <= self.batch:
+        if batch == self.batch:
             return
+        if batch != self.batch + 1:
+            raise JobFailed(
+                f"checkpoint_folder: the audit in {self.files.root} knows the batches up to {self.batch}, its query "
+                f"brings batch {batch}; one of the two was deleted or replaced: use another folder to begin anew"
+            )
         self._idle.cancel()
         rules, topic = self._rules, F.col("topic")
         is_special = topic.isin(rules.trace_topic, rules.ledger_topic)
@@ -96,10 +107,13 @@ class Follower:
         self._save()
         self._tell()
         self._teller.plot(times)
-        if self.book.horizon_ms == self.book.newest_ms:
-            self._idle = threading.Timer(self._rules.grace_ms / 1_000, self._judge_when_idle)
-            self._idle.daemon = True
-            self._idle.start()
+        wait_ms = self._rules.grace_ms
+        if self.book.horizon_ms < self.book.newest_ms:
+            # It was as full as a batch may be: the next one follows at once, unless nothing was left behind.
+            wait_ms += TRIGGERS_WITHOUT_A_BATCH * self._trigger_ms
+        self._idle = threading.Timer(wait_ms / 1_000, self._judge_when_idle)
+        self._idle.daemon = True
+        self._idle.start()
 
     def _judge_when_idle(self) -> None:
         """All was read, and nothing has come since: no later message is needed to tell that the grace is over."""

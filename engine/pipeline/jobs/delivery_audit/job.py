@@ -192,7 +192,8 @@ def _follow(run: JobRun) -> None:
         columns=",".join((*COLUMNS, "unique_id", "body")),
     )
     with tempfile.TemporaryDirectory(prefix="glassmq-audit-", ignore_cleanup_errors=True) as unnamed:
-        follower = Follower(run.spark, arguments["checkpoint_folder"] or unnamed, rules, run.report)
+        checkpoint = arguments["checkpoint_folder"] or unnamed
+        follower = Follower(run.spark, checkpoint, rules, run.report, arguments["trigger_ms"])
         writer = messages.writeStream.foreachBatch(follower.add_batch)
         writer = writer.option("checkpointLocation", follower.files.uri("query"))
         run.watch(writer.trigger(processingTime=f"{arguments['trigger_ms']} milliseconds").start())

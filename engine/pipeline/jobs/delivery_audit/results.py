@@ -16,6 +16,8 @@ from engine.pipeline.jobs.report import ROWS_MAX, Cell, JobReport
 
 #: What is found, the worst first.
 KINDS = ("lost", "acknowledged, not stored", "duplicated", "out of order", "not consumed", "consumed twice", "failed")
+#: Places of one finding that are told; a number may stand in a queue any number of times.
+PLACES_MAX = 8
 #: Failed deliveries come again: no finding by themselves unless nothing else is there.
 _ORDER = {kind: place for place, kind in enumerate(KINDS)}
 
@@ -102,7 +104,9 @@ def located(findings: Iterable[Finding], places: Places) -> Iterator[Finding]:
             where += [f"before {after[0]}"] if after else []
         else:
             where = of_producer.get(first, [])
-        yield replace(finding, where="; ".join(where))
+        more = len(where) - PLACES_MAX
+        shown = "; ".join(where[:PLACES_MAX])
+        yield replace(finding, where=f"{shown}; {more:,} more" if more > 0 else shown)
 
 
 def wanted_places(findings: Iterable[Finding]) -> dict[tuple[str, str], list[int]]:
@@ -175,6 +179,18 @@ class AuditTeller:
                 {
                     "en": f"{count:,} records of the trace topic could not be read and were left out.",
                     "zh": f"轨迹主题中有 {count:,} 条记录无法解析，已略过。",
+                }
+            )
+
+        silent = [] if consumption is None else consumption.silent_groups()
+        if silent:
+            names = ", ".join(silent)
+            self._report.note(
+                {
+                    "en": f"{names} reported nothing at all: is message tracing on at its consumers? Without it, what "
+                    "they consumed counts as missing.",
+                    "zh": f"消费组 {names} 没有任何上报：它的消费者开启消息轨迹了吗？"
+                    "未开启时，已消费的消息也会算作缺失。",
                 }
             )
 

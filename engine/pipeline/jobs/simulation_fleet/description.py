@@ -21,10 +21,10 @@ FINDINGS_TABLE = "counterexamples"
 _PARAMETERS = (
     JobParameter(
         "scenario",
-        ParameterKind.TEXT,
+        ParameterKind.SCENARIO,
         {
-            "en": "The name of a scenario (glassmq lab list), or a scenario file (.yaml).",
-            "zh": "场景的名称（glassmq lab list），或场景文件（.yaml）。",
+            "en": "The name of a scenario (glassmq lab list); on the command line also a scenario file (.yaml).",
+            "zh": "场景的名称（glassmq lab list）；命令行也可以指定场景文件（.yaml）。",
         },
         required=True,
     ),

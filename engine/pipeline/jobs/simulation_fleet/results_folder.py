@@ -92,6 +92,9 @@ class ResultsFolder:
         whole_bytes = 0
         for number, line in enumerate(self._file, 1):
             if not line.endswith(b"\n"):
+                # What this program wrote begins as every file of it does; anything else is somebody's, and stays.
+                if number == 1 and not _line(header).startswith(line):
+                    raise JobFailed(f"{self._path} is no file of this program; use another folder")
                 break
             try:
                 self._read_line(number, json.loads(line), header)
@@ -126,9 +129,8 @@ class ResultsFolder:
                 )
 
     def _write(self, fields: Mapping[str, Any]) -> None:
-        line = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
         try:
-            self._file.write(line)
+            self._file.write(_line(fields))
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
@@ -137,6 +139,10 @@ class ResultsFolder:
     def _take(self, seeds: SeedRange, summary: SweepSummary) -> None:
         self.done.append(seeds)
         self.summary.merge(summary)
+
+
+def _line(fields: Mapping[str, Any]) -> bytes:
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 def _header(task: SeedTask, python: str) -> dict[str, Any]:

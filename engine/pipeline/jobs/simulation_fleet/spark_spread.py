@@ -66,8 +66,10 @@ class SparkSpread:
             while not self._is_stopped():
                 was_alive = thread.is_alive()
                 fresh = arrived.value[taken:]
-                yield from fresh
+                # Handed over is forgotten here: a sweep of a million seeds has some ten thousand results.
+                arrived.value[taken : taken + len(fresh)] = [None] * len(fresh)
                 taken += len(fresh)
+                yield from fresh
                 if not was_alive and not fresh:
                     break
                 if not fresh:

@@ -48,9 +48,13 @@ def test_a_batch_is_told_with_its_figures_its_offsets_and_its_lag():
 def test_offsets_of_several_queries_come_together_and_of_two_over_one_queue_the_smaller_counts():
     report = MemoryReport()
     queries = QueryProgress(report)
-    queries.note(progress("q1", end={"orders": {"broker-a:0": 5}}))
+    queries.note(progress("q1", end={"orders": {"broker-a:0": 5}, "refunds": {"broker-a:0": 1}}))
     queries.note(progress("q2", end={"orders": {"broker-a:0": 3}, "payments": {"broker-b:1": 8}}))
-    assert report.reached == {"orders": {"broker-a:0": 3}, "payments": {"broker-b:1": 8}}
+    assert report.reached == {
+        "orders": {"broker-a:0": 3},
+        "payments": {"broker-b:1": 8},
+        "refunds": {"broker-a:0": 1},
+    }
 
 
 def test_the_offsets_of_other_sources_are_left_alone():

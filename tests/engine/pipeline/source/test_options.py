@@ -37,6 +37,8 @@ def parse(**options):
         ({"startingOffsets": '{"Orders": {"b:0": -3}}'}, r"the offset of Orders b:0 is -3"),
         ({"startingOffsets": '{"Orders": {"b:0": true}}'}, r"the offset of Orders b:0 is True"),
         ({"startingOffsets": '{"Orders": 3}'}, r"topic 'Orders' needs an object"),
+        ({"nameServer": " ,;"}, r"'nameServer': ',;' names no address"),
+        ({"startingOffsets": "[" * 100_000}, r"'startingOffsets': it is nested too deep; earliest, latest, or JSON"),
         ({"startingOffsets": "[]"}, r"an object .* is needed"),
         ({"startingOffsets": '{"Other": {"b:0": 1}}'}, r"Other b:0 is not of the topics that are read: Orders"),
         ({"startingOffsets": "latest", "startingTimestamp": "5"}, r"startingOffsets and startingTimestamp are given"),

@@ -79,6 +79,12 @@ def test_a_lost_connection_is_made_anew_and_nothing_comes_twice(broker):
     assert offsets(broker) == list(range(1_000))
 
 
+def test_with_tags_a_pull_may_bring_more_than_was_wanted_and_the_rest_is_left_to_its_own_task(broker):
+    broker.tags = "A"
+    assert offsets(broker, 0, 10, tags=("A",)) == list(range(10))
+    assert offsets(broker, 10, 100, tags=("A",)) == list(range(10, 100))
+
+
 def test_garbage_from_a_broker_counts_as_a_lost_connection(broker):
     broker.script = [lambda request: b"\0\0\0\5hello"]
     assert offsets(broker) == list(range(100))

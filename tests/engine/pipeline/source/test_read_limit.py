@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engine.pipeline.source.offset_range import OffsetRange, plan_partitions
@@ -35,6 +35,7 @@ def test_queues_come_to_their_ends_together():
     st.integers(1, 20),
     st.integers(1_000, 10**6),
 )
+@example({QueueKey("A", "b", 0): (0, 4)}, 3, 1_000)
 def test_tasks_cover_every_range_once_within_their_bound(ends, min_partitions, max_records):
     ranges = [
         OffsetRange(queue, f"{queue.broker_name}:1", start, start + size) for queue, (start, size) in ends.items()

@@ -151,6 +151,7 @@ def test_text_that_is_no_utf_8_is_read_with_replacement_characters():
     data = stored(properties=b"TAGS\x01\xff\xfe\x02a\x01b")
     assert decode(data, ("tags",)).column("tags").to_pylist() == ["\ufffd\ufffd"]
     assert decode(data, ("properties",)).column("properties").to_pylist() == [[("TAGS", "\ufffd\ufffd"), ("a", "b")]]
+    assert decode(data + stored(), ("tags",)).column("tags").to_pylist() == ["\ufffd\ufffd", None]
 
 
 @pytest.mark.parametrize(
@@ -185,6 +186,21 @@ def test_compressed_bodies_are_spread_over_several_batches():
     assert len(batches) > 2
     assert sum(len(batch) for batch in batches) == 21
     assert {len(body) for batch in batches for body in batch.bodies().to_pylist()} == {100_000, 5}
+
+
+@pytest.mark.parametrize("bound", [250_000, 10_000_000])
+def test_batches_keep_to_their_bound_and_the_messages_to_their_order_however_far_bodies_grow(bound):
+    """A sender may compress a thousandfold: four megabytes of the log would become four gigabytes."""
+    kinds = [zlib.compress(bytes([number]) * 100_000) for number in range(9)]
+    sent = [(kinds[number % 9], ZLIB_SYSTEM_FLAG) if number % 3 else (b"plain", 0) for number in range(30)]
+    data = b"".join(stored(body, sys_flag=flag, queue_offset=place) for place, (body, flag) in enumerate(sent))
+    batches = list(bounded_batches(data, message_starts(data), bound))
+    assert [offset for batch in batches for offset in batch.number("queue_offset")] == list(range(30))
+    bodies = [batch.bodies().to_pylist() for batch in batches]
+    assert max(sum(map(len, some)) for some in bodies) <= bound + 100
+    assert [body for some in bodies for body in some] == [
+        zlib.decompress(body) if flag else body for body, flag in sent
+    ]
 
 
 def test_a_time_that_spark_cannot_hold_becomes_the_last_one_it_can():

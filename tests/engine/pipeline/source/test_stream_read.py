@@ -217,6 +217,17 @@ def test_a_queue_that_holds_less_than_was_read_has_lost_messages(server, topic):
     assert lenient.latestOffset(start, ReadAllAvailable()) == start
 
 
+def test_available_now_does_not_pass_over_what_is_lost(server, topic):
+    """A topic that was made anew: until its queues are as long as before, nothing would be read."""
+    longer = {topic: {f"broker-a:{queue_id}": 9 for queue_id in range(4)}}
+    vanished = {topic: {f"broker-a:{queue_id}": 0 for queue_id in range(4)} | {"broker-z:0": 3}}
+    for start, condition in ((longer, "ROCKETMQ_OFFSETS_GONE"), (vanished, "ROCKETMQ_BROKER_AWAY")):
+        stream = reader(server, topic=topic)
+        stream.prepareForTriggerAvailableNow()
+        with pytest.raises(RocketMQError, match=condition):
+            stream.latestOffset(start, ReadAllAvailable())
+
+
 def test_queues_that_vanish_are_an_error_unless_loss_is_allowed(server, topic):
     start = {topic: {f"broker-a:{queue_id}": 0 for queue_id in range(4)} | {"broker-z:0": 3}}
     with pytest.raises(RocketMQError, match=rf"ROCKETMQ_BROKER_AWAY.*tells nothing of {topic} broker-z:0 any more"):

@@ -13,7 +13,7 @@ from engine.pipeline.errors import JobFailed, WrongArgument
 from engine.pipeline.jobs.archive.archiver import Archiver, ArchiveRules, query_id_of
 from engine.pipeline.jobs.archive.business_key import check_key_rule
 from engine.pipeline.jobs.archive.state import ArchiveState
-from engine.pipeline.jobs.committed_folder import CommittedFolder
+from engine.pipeline.jobs.committed_folder import CommitTaken, CommittedFolder
 from engine.pipeline.source.schema import spark_schema
 from tests.support.pipeline_messages import NOON, store_as_parquet, stored
 
@@ -243,6 +243,22 @@ def test_old_commits_are_removed_and_the_newest_knows_all(spark, tmp_path, monke
         f"0000000{n}.json" for n in (4, 5)
     ]
     assert json.loads((tmp_path / "a" / "_commits" / "00000005.json").read_text())["state"] == {"number": 4}
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_a_writer_that_slept_until_its_turn_was_forgotten_changes_nothing(spark, tmp_path, monkeypatch, before):
+    monkeypatch.setattr("engine.pipeline.jobs.committed_folder.COMMITS_KEPT", 2)
+    folder = CommittedFolder(spark, str(tmp_path / "a"), "awake")
+    commit = folder.latest()
+    for number in range(before):
+        commit = folder.commit(commit, None, {"number": number})
+    asleep = CommittedFolder(spark, str(tmp_path / "a"), "asleep").latest()
+    for number in range(3):
+        commit = folder.commit(commit, None, {"number": number})
+    with pytest.raises(CommitTaken):
+        folder.commit(asleep, None, {"number": -1})
+    assert folder.latest() == commit
+    assert not (tmp_path / "a" / "_commits" / f"0000000{before + 1}.json").exists()
 
 
 def test_state_survives_its_json(spark, archive):

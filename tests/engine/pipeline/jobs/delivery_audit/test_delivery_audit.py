@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -207,6 +208,8 @@ def test_a_group_that_was_asked_for_must_have_consumed_everything(spark, tmp_pat
     folder = write(tmp_path / "all", message_table(messages + traces))
     report = audit(spark, input_folder=folder, groups="Late, Silent", topics="T")
     assert {row["group"]: row["missing"] for row in rows(report, "groups")} == {"Silent": 6, "Late": 4}
+    asked = [note["en"] for note in report.notes if "message tracing" in note["en"]]
+    assert len(asked) == 1 and asked[0].startswith("Silent reported nothing at all")
 
 
 def test_ledgers_in_a_folder_count_and_a_sound_folder_says_so(spark, tmp_path):
@@ -296,9 +299,51 @@ def test_a_stream_that_is_killed_between_two_steps_counts_every_batch_once(spark
     running.add_batch(frames[3], 3)
     # What had been called lost has come after all, and so has the missing note.
     assert told() == (7, 0, 0, 5, 0, 1)
+    # Calls that are looked at in every batch, as their messages may be consumed once more, count once for the time.
+    (took,) = [row for row in rows(report, "latency") if row["from_to"] == "stored > consumed"]
+    assert (took["messages"], took["longest"]) == (6, 2_550)
     assert len(list((tmp_path / "checkpoint" / "audit").iterdir())) <= 6
     with pytest.raises(JobFailed, match="other arguments"):
         Follower(spark, str(tmp_path / "checkpoint"), replace(RULES, topics=("U",)), report)
+
+
+def told_lost(report: MemoryReport) -> int:
+    return sum(row["lost"] for row in rows(report, "producers")) if "producers" in report.tables else 0
+
+
+def test_after_a_full_batch_that_was_the_last_its_holes_are_judged_too(spark, tmp_path):
+    """Two queues, so that the batch's horizon is behind its newest message; nobody knows that nothing follows."""
+    rules = replace(RULES, grace_ms=0, read_limit=3, has_trace=False)
+    messages = [Stored("p", 0, 0), Stored("p", 1, 1), Stored("p", 3, 0, stored_ms=EPOCH_MS + 900)]
+    report = MemoryReport()
+    follower = Follower(spark, str(tmp_path), rules, report, trigger_ms=1)
+    follower.add_batch(spark.createDataFrame(message_table(messages)), 0)
+    ends_at = time.monotonic() + 30
+    while not told_lost(report):
+        assert time.monotonic() < ends_at
+        time.sleep(0.01)
+    assert told_lost(report) == 1
+
+
+@pytest.mark.parametrize("batch", [0, 2, 7])
+def test_a_query_that_does_not_go_with_the_books_is_refused(spark, tmp_path, batch):
+    """Somebody deleted one of the two folders: batches would be passed over, or be missing, in silence."""
+    rules = replace(RULES, has_trace=False)
+    frame = spark.createDataFrame(message_table([Stored("p", 0, 0)]))
+    follower = Follower(spark, str(tmp_path), rules, MemoryReport())
+    if batch == 0:
+        follower.add_batch(frame, 0)
+        follower.add_batch(frame, 1)
+        follower.conclude()
+    with pytest.raises(JobFailed, match=f"brings batch {batch}; one of the two was deleted"):
+        follower.add_batch(frame, batch)
+
+
+def test_of_a_number_that_stands_everywhere_only_some_places_are_told(spark, tmp_path):
+    folder = write(tmp_path / "copies", message_table([Stored("p", 0, 0)] * 1_000))
+    (finding,) = rows(audit(spark, input_folder=folder), "findings")
+    assert finding["where"].startswith("broker-a:0 offset 0; broker-a:0 offset 1; ")
+    assert finding["where"].endswith("; 992 more") and len(finding["where"]) < 250
 
 
 # --- arguments --------------------------------------------------------------------------------------------------------

@@ -47,6 +47,23 @@ def test_a_line_that_was_cut_off_by_a_crash_is_run_again(tmp_path, cut):
         assert third.summary == summary_of(1, 2)
 
 
+def test_a_first_line_that_was_cut_off_is_written_anew(tmp_path):
+    ResultsFolder(tmp_path, TASK, "3.11").close()
+    path = tmp_path / FILE_NAME
+    whole = path.read_bytes()
+    path.write_bytes(whole[:30])
+    ResultsFolder(tmp_path, TASK, "3.11").close()
+    assert path.read_bytes() == whole
+
+
+def test_a_seed_that_is_in_two_portions_is_not_counted_twice(tmp_path):
+    with ResultsFolder(tmp_path, TASK, "3.11") as results:
+        results.append(SeedRange(1, 2), summary_of(1, 2))
+        results.append(SeedRange(2, 1), summary_of(2))
+    with pytest.raises(JobFailed, match="has seed 2 twice"):
+        ResultsFolder(tmp_path, TASK, "3.11")
+
+
 @pytest.mark.parametrize(
     ("task", "python", "told"),
     [
@@ -79,7 +96,7 @@ def test_two_runs_do_not_write_one_folder(tmp_path):
         ResultsFolder(tmp_path, TASK, "3.11")
 
 
-@pytest.mark.parametrize("text", ["nothing of ours\n", "[]\n", json.dumps({"format": "x"}) + "\n"])
+@pytest.mark.parametrize("text", ["nothing of ours\n", "[]\n", json.dumps({"format": "x"}) + "\n", "my notes"])
 def test_a_strange_file_is_refused_and_kept(tmp_path, text):
     (tmp_path / FILE_NAME).write_text(text)
     with pytest.raises(JobFailed, match=FILE_NAME):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 from pyspark.sql import functions as F  # noqa: N812 - as every user of Spark writes it
@@ -78,3 +79,21 @@ def test_what_comes_behind_the_watermark_is_left_out_and_counted(spark, tmp_path
     again = stream.run([10_200], [20_000], [10_300])
     assert (again.late, again.messages) == (1, 3)
     assert sorted(stream.windows.values()) == [1, 1, 1, 2, 3]
+
+
+def test_a_micro_batch_that_comes_again_after_a_crash_is_compared_with_what_was_before_it(spark, tmp_path):
+    report = MemoryReport()
+
+    def life():
+        return LateCount(report, SharedFiles(spark, str(tmp_path / "counts")))
+
+    def batch(late, number, read, messages):
+        late.counted(number, [WindowFigures(0, "Orders", messages, None, 0, 0, 0, {}, {}, {})])
+        progress = SimpleNamespace(batchId=number, observedMetrics={OBSERVATION: {OBSERVED: read}})
+        late.onQueryProgress(SimpleNamespace(progress=progress))
+        return late.late
+
+    first = life()
+    assert [batch(first, 0, 5, 5), batch(first, 1, 3, 8), batch(first, 2, 4, 11)] == [0, 0, 1]
+    again = life()
+    assert [batch(again, 2, 4, 11), batch(again, 3, 2, 13)] == [1, 1]

@@ -88,4 +88,5 @@ def test_memory_is_bounded_and_sums_go_on_over_what_was_dropped(report, monkeypa
     assert report.tables["topics"][0][1] == 1_000
     assert report.tables["keys"][0][1:3] == ["hot", 900]
     assert picture.left_out == 90
+    assert len(picture._sums()["Orders"].keys) <= 20, "of many keys the rarest are forgotten"
     assert len(report.tables["windows"]) == 10
