@@ -72,6 +72,7 @@ class ChildProcess:
         if self._stopping.is_set() or self._gone.is_set():
             return
         self._stopping.set()
+        hurry(self.pid)
         self._signal(signal.SIGTERM)
         threading.Thread(target=self._kill_late, name="pipeline stop", daemon=True).start()
 
@@ -154,6 +155,15 @@ def session_members(session: int) -> list[int]:
         if int(of_session) == session and state not in "ZX":
             members.append(int(entry.parent.name))
     return members
+
+
+def hurry(session: int) -> None:
+    """Take back that this session gives way to others: on a busy machine its end would take as long as its work.
+
+    Linux lets only root do so; everybody else's run ends as slowly as it ran.
+    """
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{session}/autogroup").write_text("0")
 
 
 def kill_session(session: int) -> None:

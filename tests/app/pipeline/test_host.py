@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -11,7 +12,7 @@ import time
 import pytest
 
 from app.pipeline import host as host_module
-from app.pipeline.child_process import LINE_MAX, bounded_lines, session_members
+from app.pipeline.child_process import LINE_MAX, bounded_lines, hurry, session_members
 from app.pipeline.host import (
     RUNNING_MAX,
     Keys,
@@ -101,6 +102,20 @@ def test_a_run_gives_way_to_the_broker_within_bounds_and_leaves_no_temporary_fil
     host.close()
     assert {f"--niceness={host_module.NICENESS}", "--conf=spark.driver.memory=1g", "--ends-with-stdin"} <= set(words)
     assert list((tmp_path / "work").iterdir()) == []
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not os.access("/proc/self/autogroup", os.W_OK), reason="only root on Linux may raise a session"
+)
+def test_what_shall_end_no_longer_gives_way():
+    waits = "import os, sys; open('/proc/self/autogroup', 'w').write('10'); print('low', flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", waits], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        assert process.stdout is not None and process.stdout.readline() == "low\n"
+        hurry(process.pid)
+        with open(f"/proc/{process.pid}/autogroup") as told:
+            assert told.read().split()[-1] == "0"
 
 
 def test_of_the_logs_of_former_servers_the_newest_stay(tmp_path):
