@@ -179,6 +179,7 @@ def test_a_page_finds_its_killed_server_again_and_shows_the_new_state(open_page)
     with scene_process(port, "empty"):
         expect(page.locator("#connection")).to_have_attribute("data-status", "resynced")
         expect(page.locator("[data-topic=orders]")).to_have_count(0)
+        page.close()  # before this server goes too
     open_page.complaints.clear()  # the browser itself logs the connections that failed
 
 
