@@ -34,8 +34,9 @@ RUNNING_MAX = 2
 #: Runs that are remembered, and those of them that ended last and are shown whole without being asked for.
 KEPT_MAX = 16
 WHOLE_MAX = 3
-#: As nice(1): where both want the same core the broker gets nine tenths of it.
-NICENESS = 10
+#: As nice(1): where both want the same core the broker gets three quarters of it. With much less than a quarter left,
+#: Spark's Python workers are not ready within the 10 s that it gives them, and the job fails.
+NICENESS = 5
 #: Of a run's Java; Python's workers come on top of it.
 JAVA_MEMORY = "1g"
 #: A stop takes less than 5 s; so does the end of the server.
