@@ -108,3 +108,12 @@ class JobDescription:
     tables: tuple[JobTable, ...] = ()
     plots: tuple[JobPlot, ...] = ()
     runs_until_stopped: bool | None = False
+
+
+#: For jobs whose stream does the same as their one look at what is there.
+FOLLOW = JobParameter(
+    "follow",
+    ParameterKind.SWITCH,
+    {"en": "Go on with what comes, until stopped.", "zh": "继续处理新到的消息，直到停止。"},
+    default=False,
+)

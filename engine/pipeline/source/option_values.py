@@ -9,6 +9,8 @@ import difflib
 from collections.abc import Iterable, Mapping
 
 from engine.pipeline.source.errors import RocketMQError, wrong_option
+from engine.protocol.errors import IllegalName
+from engine.protocol.names import validate_group
 
 #: Options that Spark itself adds to those of the user.
 _OF_SPARK = frozenset({"checkpointlocation", "queryname", "serialization.format", "outputmode"})
@@ -50,6 +52,15 @@ class OptionValues:
         if value is None:
             raise wrong_option(name, f"is missing; write for example {example!r}")
         return value
+
+    def group(self, name: str, default: str) -> str:
+        """The name of a group of producers or consumers."""
+        group = self.text(name) or default
+        try:
+            validate_group(group)
+        except IllegalName as error:
+            raise wrong_option(name, str(error)) from None
+        return group
 
     def words(self, name: str, separators: str = ",") -> tuple[str, ...]:
         """The parts between separators, without blanks and without empty ones."""

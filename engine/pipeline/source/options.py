@@ -15,7 +15,7 @@ from engine.pipeline.source.option_values import OptionValues
 from engine.pipeline.source.queue_offsets import QueueKey, list_queues, parse_json
 from engine.pipeline.source.schema import COLUMN_NAMES
 from engine.protocol.errors import IllegalName
-from engine.protocol.names import TOOLS_CONSUMER_GROUP, validate_group, validate_topic
+from engine.protocol.names import TOOLS_CONSUMER_GROUP, validate_topic
 
 READ_OPTION_NAMES: tuple[str, ...] = (
     *CLUSTER_OPTION_NAMES,
@@ -105,7 +105,7 @@ class ReadOptions:
             fail_on_data_loss=values.boolean("failOnDataLoss", True),
             columns=_columns(values),
             tags=_tags(values),
-            consumer_group=_group(values),
+            consumer_group=values.group("consumerGroup", TOOLS_CONSUMER_GROUP),
         )
 
 
@@ -187,12 +187,3 @@ def _tags(values: OptionValues) -> tuple[str, ...]:
 def is_pushable_tag(tag: str) -> bool:
     """Whether a broker's filter can look for exactly this tag."""
     return bool(tag) and tag == tag.strip() and tag != "*" and _TAG_SEPARATOR not in tag
-
-
-def _group(values: OptionValues) -> str:
-    group = values.text("consumerGroup") or TOOLS_CONSUMER_GROUP
-    try:
-        validate_group(group)
-    except IllegalName as error:
-        raise wrong_option("consumerGroup", str(error)) from None
-    return group

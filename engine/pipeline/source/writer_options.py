@@ -10,7 +10,7 @@ from engine.pipeline.source.cluster_options import CLUSTER_OPTION_NAMES, Cluster
 from engine.pipeline.source.errors import wrong_option
 from engine.pipeline.source.option_values import OptionValues
 from engine.protocol.errors import IllegalName
-from engine.protocol.names import NOT_ALLOWED_SEND_TOPICS, validate_group, validate_topic
+from engine.protocol.names import NOT_ALLOWED_SEND_TOPICS, validate_topic
 
 WRITE_OPTION_NAMES: tuple[str, ...] = (
     *CLUSTER_OPTION_NAMES,
@@ -70,7 +70,7 @@ class WriteOptions:
         return cls(
             cluster=ClusterOptions.parse(values),
             topic=_topic(values),
-            producer_group=_group(values),
+            producer_group=values.group("producerGroup", DEFAULT_PRODUCER_GROUP),
             batch_bytes=values.number("batchBytes", min(DEFAULT_BATCH_BYTES, most), 1, most),
             max_message_bytes=most,
             send_retries=values.number("sendRetries", DEFAULT_SEND_RETRIES, 0, 100),
@@ -95,15 +95,6 @@ def _topic(values: OptionValues) -> str | None:
     if topic is not None and (wrong := check_topic(topic)) is not None:
         raise wrong_option("topic", wrong)
     return topic
-
-
-def _group(values: OptionValues) -> str:
-    group = values.text("producerGroup") or DEFAULT_PRODUCER_GROUP
-    try:
-        validate_group(group)
-    except IllegalName as error:
-        raise wrong_option("producerGroup", str(error)) from None
-    return group
 
 
 def _word(values: OptionValues, name: str, default: str, *others: str) -> str:

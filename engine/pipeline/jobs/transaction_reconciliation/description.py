@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.pipeline.jobs.description import (
+    FOLLOW,
     ColumnKind,
     JobDescription,
     JobParameter,
@@ -64,12 +65,7 @@ DESCRIPTION = JobDescription(
             },
             minimum=0,
         ),
-        JobParameter(
-            "follow",
-            ParameterKind.SWITCH,
-            {"en": "Go on with what comes, until stopped.", "zh": "继续处理新到的消息，直到停止。"},
-            default=False,
-        ),
+        FOLLOW,
         JobParameter(
             "trigger_ms",
             ParameterKind.DURATION,
