@@ -24,6 +24,7 @@ from app.version import version
 from engine.broker.broker_config import BrokerConfig
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.message_codec import BLANK_MIN_SIZE_BYTES
+from engine.runtime.freed_memory import keep_freed_memory
 from engine.runtime.live_tls import ServerTls, TlsMode
 from engine.store.commit_log import ENVELOPE_MAX_BYTES
 from engine.store.store_config import FlushDiskType, MessageStoreConfig
@@ -244,6 +245,7 @@ def _serve(server: Server, settings: LiveHostSettings) -> None:
     # What was made so far stays for good: the collector need not look at it again and again.
     gc.collect()
     gc.freeze()
+    keep_freed_memory()
     _print_addresses(server, settings)
     try:
         _wait_for_stop(stop_requests, server)

@@ -294,7 +294,7 @@ class PullMessageProcessor:
         return self._broker.pull_request_hold_service.suspend_pull_request(pull)
 
     def _count_found(self, header: PullMessageRequestHeader, result: GetMessageResult) -> None:
-        first = result.buffers[0]
+        first = result.data
         (sys_flag,) = _INT32.unpack_from(first, SYSTEM_FLAG_POSITION)
         extra = _IPV6_EXTRA_BYTES if sys_flag & BORN_HOST_V6 else 0
         (store_timestamp,) = _INT64.unpack_from(first, _STORE_TIMESTAMP_POSITION + extra)
@@ -302,7 +302,7 @@ class PullMessageProcessor:
             header.topic,
             header.consumer_group,
             result.message_count,
-            result.size_bytes,
+            len(result.data),
             store_timestamp,
             self._clock.now_ms(),
         )
@@ -333,7 +333,6 @@ class PullMessageProcessor:
 
 def _reply(request: RemotingCommand, code: ResponseCode, result: GetMessageResult) -> RemotingCommand:
     """The four offset fields are always there: the Java client unboxes them without looking."""
-    buffers = result.buffers
     return RemotingCommand(
         code=code,
         opaque=request.opaque,
@@ -345,6 +344,6 @@ def _reply(request: RemotingCommand, code: ResponseCode, result: GetMessageResul
             "minOffset": str(result.min_offset),
             "maxOffset": str(result.max_offset),
         },
-        body=buffers[0] if len(buffers) == 1 else b"".join(buffers),
+        body=result.data,
         serialize_type=request.serialize_type,
     )

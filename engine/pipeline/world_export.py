@@ -53,7 +53,7 @@ def _batches_of(role: BrokerRole) -> Iterator[Any]:
         while offset < queue.max_offset:
             result = store.get_message("export", topic, queue_id, offset, _PULL_MAX)
             if result.message_count:
-                data = b"".join(result.buffers)
+                data = result.data
                 yield StoredBatch(data, message_starts(data)).record_batch(arrow_schema(), role.name)
             if result.next_begin_offset <= offset:
                 break

@@ -17,8 +17,8 @@ from engine.runtime.frame_splitter import FRAME_MIN_LENGTH_BYTES, LENGTH_PREFIX
 from engine.runtime.live_tls import ClientTls
 from engine.runtime.port import FRAME_MAX_LENGTH_BYTES, ConnectFailed, RuntimeFault
 
-#: Small frames are read from the kernel many at a time.
-_READ_AHEAD_BYTES = 256 * 1024
+#: Small frames are read from the kernel many at a time; a larger one is read straight to its place, but for its ends.
+_READ_AHEAD_BYTES = 64 * 1024
 #: What the kernel may hold for this end: replies to requests that were sent ahead.
 _RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024
 

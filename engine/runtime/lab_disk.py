@@ -46,6 +46,10 @@ class LabDiskFile:
         self._check(position, length)
         return self._content.read(position, length)
 
+    def view_at(self, position: int, length: int) -> memoryview:
+        """See the port."""
+        return memoryview(self.read_at(position, length))
+
     async def flush(self, start: int, end: int) -> None:
         """See the port. What is durable afterwards is what was written before the call."""
         self._check(start, end - start)

@@ -82,17 +82,27 @@ class LiveDiskFile:
 
     def read_at(self, position: int, length: int) -> bytes:
         """See the port."""
+        if self._is_mapped(position, length):
+            return self._map[position : position + length]
+        return self._read_through_descriptor(position, length)
+
+    def view_at(self, position: int, length: int) -> memoryview:
+        """See the port."""
+        if self._is_mapped(position, length):
+            with memoryview(self._map) as whole:
+                return whole[position : position + length]
+        return memoryview(self._read_through_descriptor(position, length))
+
+    def _is_mapped(self, position: int, length: int) -> bool:
+        """Whether these bytes may be read through the mapping."""
         end = position + length
         assert 0 <= position <= end <= self._size_bytes, (
             f"bytes {position}..{end} are outside of {self._path} ({self._size_bytes} bytes)"
         )
-        if length and self._is_reserved(position >> _RESERVED_BYTES_SHIFT, (end - 1) >> _RESERVED_BYTES_SHIFT):
-            return self._map[position:end]
-        return self._read_through_descriptor(position, length)
+        return bool(length) and self._is_reserved(position >> _RESERVED_BYTES_SHIFT, (end - 1) >> _RESERVED_BYTES_SHIFT)
 
     def _is_reserved(self, first: int, last: int) -> bool:
-        reserved = self._reserved
-        return bool(reserved[first] and reserved[last] and last - first <= 1)
+        return self._reserved.find(0, first, last + 1) < 0
 
     def _read_through_descriptor(self, position: int, length: int) -> bytes:
         """Read what this process has not written. Through the mapping, a sector that cannot be read, or a hole in a

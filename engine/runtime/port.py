@@ -155,6 +155,12 @@ class DiskFile(Protocol):
         """A copy of ``length`` bytes from ``position``."""
         ...
 
+    def view_at(self, position: int, length: int) -> memoryview:
+        """The same bytes, not copied where that can be avoided. It may change with the next write, and keeps the file
+        from being closed: use it up before anything else runs.
+        """
+        ...
+
     async def flush(self, start: int, end: int) -> None:
         """Make bytes ``start..end`` durable. They survive a crash once this returned. Raises
         :class:`DiskFault`.

@@ -26,9 +26,8 @@ class GetMessageResult:
 
     :ivar next_begin_offset: the logical offset to ask for next.
     :ivar min_offset, max_offset: of the queue; ``max_offset`` is the one that the next message will get.
-    :ivar buffers: stored messages, in order. A buffer holds one or more whole messages that lie side by side.
-    :ivar message_count: messages in all buffers.
-    :ivar size_bytes: bytes in all buffers.
+    :ivar data: the stored messages, one behind the other in their order.
+    :ivar message_count: how many they are.
     :ivar last_store_timestamp: when the last message found was stored, ms; 0 when none was found.
     :ivar kept_back_count: messages that the filter did not let through.
     """
@@ -37,9 +36,8 @@ class GetMessageResult:
     next_begin_offset: int
     min_offset: int
     max_offset: int
-    buffers: list[bytes] = field(default_factory=list)
+    data: bytes = b""
     message_count: int = 0
-    size_bytes: int = 0
     last_store_timestamp: int = 0
     kept_back_count: int = 0
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from itertools import accumulate
+from operator import itemgetter
 
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message import MessageExt
@@ -21,8 +22,8 @@ from engine.store.message_filter import MessageFilter
 from engine.store.store_config import MessageStoreConfig
 from engine.store.stored_record import RECORD_PEEK, parse_record, store_timestamp_of
 
-#: Between two messages of a queue lie those of other queues. So much is rather read with them than left out by a
-#: second read: copying it takes less time than another call.
+#: Between two messages of a queue lie those of other queues. So much of them, on average, is rather read as well than
+#: left out by a second read: that takes less time than another call.
 _GAP_BYTES = 4096
 #: What filters of one request may cost in all, see ``MessageFilter.effort``: about 50 ms of processor time. An
 #: expression of 100 characters may judge 1,000 messages, more than a request looks at.
@@ -31,6 +32,8 @@ FILTER_EFFORT_MAX = 100_000
 #: read takes a few milliseconds, which is how long other clients wait.
 BULK_MAX_BYTES = 1024 * 1024
 BULK_MAX_MESSAGES = 4_096
+
+_size_of = itemgetter(1)
 
 
 class MessageReader:
@@ -209,11 +212,10 @@ class _Collector:
         self._max_messages = max_messages if max_bytes is None else min(max_messages, BULK_MAX_MESSAGES)
         self._max_bytes = max_bytes
         self._filter = message_filter
-        self._buffers: list[bytes] = []
+        self._parts: list[bytes | memoryview] = []
         self._count = 0
-        self._size = 0
+        self._last_size = 0
         self._kept_back = 0
-        self._last_record: tuple[bytes, int] | None = None
 
     def collect(self, offset: int) -> GetMessageResult:
         """The messages from logical ``offset`` on."""
@@ -230,15 +232,15 @@ class _Collector:
             status = GetMessageStatus.FOUND
         elif entries and entries[0][0] < self._commit_log.min_offset and entries[0][1] != FILLER_SIZE:
             status = GetMessageStatus.MESSAGE_WAS_REMOVING
-        last_ms = store_timestamp_of(*self._last_record) if self._last_record is not None else 0
+        data = b"".join(self._parts)
+        last_ms = store_timestamp_of(data, len(data) - self._last_size) if self._count else 0
         return GetMessageResult(
             status,
             next_offset,
             queue.min_offset,
             queue.max_offset,
-            self._buffers,
+            data,
             self._count,
-            self._size,
             last_ms,
             self._kept_back,
         )
@@ -269,7 +271,7 @@ class _Collector:
                 if not message_filter.matches_commit_log(record):
                     self._kept_back += 1
                     continue
-                self._add(record, 1, 0)
+                self._add(record, 1, size)
             else:
                 wanted.append(entry)
             taken += 1
@@ -279,12 +281,16 @@ class _Collector:
 
     def _take_first(self, entries: list[Entry], max_bytes: int) -> int:
         """The same without a filter: the first messages that fit, but one at least."""
-        sizes = [0 if size == FILLER_SIZE else size for _, size, _ in entries]
+        sizes = list(map(_size_of, entries))
+        has_fillers = FILLER_SIZE in sizes
+        if has_fillers:
+            sizes = [0 if size == FILLER_SIZE else size for size in sizes]
         fit = bisect_right(list(accumulate(sizes)), max_bytes)
         # Fillers in front are no message: the one behind them comes whatever its size is.
         first = next((place for place, size in enumerate(sizes) if size), len(sizes) - 1)
         done = max(fit, first + 1)
-        self._read([entry for entry in entries[:done] if entry[1] != FILLER_SIZE])
+        wanted = entries[:done]
+        self._read([entry for entry in wanted if entry[1] != FILLER_SIZE] if has_fillers else wanted)
         return done
 
     def _may_match(self, message_filter: MessageFilter, entry: Entry) -> bool:
@@ -308,52 +314,47 @@ class _Collector:
         )
 
     def _read(self, wanted: list[Entry]) -> None:
-        """Read messages that lie near each other in the log with one read."""
-        log = self._commit_log
-        first = 0
-        while first < len(wanted):
-            start, size, _ = wanted[first]
-            file = log.files.find(start)
-            end = start + size
-            limit = min(file.end_offset, log.max_offset) if file is not None else 0
-            if file is None or size <= 0 or end > limit:
-                first += 1  # a wrong entry, or its file has just been deleted
-                continue
-            next_one = first + 1
-            while next_one < len(wanted):
-                offset, size, _ = wanted[next_one]
-                if not end <= offset <= end + _GAP_BYTES or size <= 0 or offset + size > limit:
-                    break
-                end = offset + size
-                next_one += 1
-            data = file.file.read_at(start - file.start_offset, end - start)
-            self._cut_out(data, start, wanted[first:next_one])
-            first = next_one
+        """Read messages that lie near each other in the log with one read; else one half of them after the other."""
+        if not wanted:
+            return
+        log, (start, _, _), (last, last_size, _) = self._commit_log, wanted[0], wanted[-1]
+        length = last + last_size - start
+        file = log.files.find(start)
+        is_near = length - sum(map(_size_of, wanted)) <= _GAP_BYTES * len(wanted)
+        if file is not None and is_near and 0 < length <= min(file.end_offset, log.max_offset) - start:
+            self._cut_out(file.file.view_at(start - file.start_offset, length), start, wanted)
+        elif len(wanted) > 1:
+            middle = len(wanted) // 2
+            self._read(wanted[:middle])
+            self._read(wanted[middle:])
+        # Else a wrong entry, or its file has just been deleted.
 
-    def _cut_out(self, data: bytes, start: int, wanted: list[Entry]) -> None:
-        """Add the ``wanted`` messages that lie in ``data``, which begins at ``start`` of the log. Those side by side
-        come as one buffer. An entry that does not point to a message is left out.
+    def _cut_out(self, view: memoryview, start: int, wanted: list[Entry]) -> None:
+        """Add the ``wanted`` messages that lie in ``view``, which begins at ``start`` of the log. Those side by side
+        come as one part. An entry that does not point to a message is left out.
         """
-        run_start = run_end = count = last_at = 0
+        run_start = run_end = count = last_size = 0
+        view_end = len(view)
+        last_at = view_end - RECORD_PEEK.size
         peek = RECORD_PEEK.unpack_from
         for offset, size, _ in wanted:
             at = offset - start
+            end = at + size
             # What ``is_record_at`` does; this loop is most of what a pull costs.
-            if size < RECORD_PEEK.size or peek(data, at) != (size, MESSAGE_MAGIC, offset):
+            if not 0 <= at <= last_at or peek(view, at) != (size, MESSAGE_MAGIC, offset) or end > view_end:
                 continue
             if at != run_end and count:
-                self._add(data[run_start:run_end], count, last_at - run_start)
+                self._add(view[run_start:run_end], count, last_size)
                 count = 0
             if count == 0:
                 run_start = at
             count += 1
-            last_at = at
-            run_end = at + size
+            last_size = size
+            run_end = end
         if count:
-            self._add(data[run_start:run_end], count, last_at - run_start)
+            self._add(view[run_start:run_end], count, last_size)
 
-    def _add(self, data: bytes, count: int, last_at: int) -> None:
-        self._buffers.append(data)
+    def _add(self, part: bytes | memoryview, count: int, last_size: int) -> None:
+        self._parts.append(part)
         self._count += count
-        self._size += len(data)
-        self._last_record = (data, last_at)
+        self._last_size = last_size

@@ -35,7 +35,7 @@ def test_a_pull_returns_the_stored_bytes_from_its_offset_on(binary):
         assert (reply.code, reply.remark) == (ResponseCode.SUCCESS, "FOUND")
         assert offsets(reply) == (5, 0, 5)
         assert [message.body for message in decode_messages(reply.body)] == [b"2", b"3", b"4"]
-        assert reply.body == b"".join(lab.broker.store.get_message("g", "T", 0, 2, 32).buffers)
+        assert reply.body == lab.broker.store.get_message("g", "T", 0, 2, 32).data
 
 
 def test_the_reply_has_the_fields_of_the_captured_one():

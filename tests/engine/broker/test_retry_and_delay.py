@@ -131,7 +131,7 @@ def test_a_compressed_body_survives_retry_and_delay_as_it_was():
         client = lab.client()
         client.send(body=b"\x78\x9c compressed", sys_flag=0x301, delay_level=1)
         lab.run_for(1_200)
-        (raw,) = lab.broker.store.get_message("g", "T", 0, 0, 1).buffers
+        raw = lab.broker.store.get_message("g", "T", 0, 0, 1).data
         assert int.from_bytes(raw[36:40], "big") == 0x301
         assert b"\x78\x9c compressed" in raw
 

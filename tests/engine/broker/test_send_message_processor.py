@@ -170,7 +170,7 @@ def test_a_client_cannot_claim_that_hosts_are_ipv6():
     with broker_lab() as lab:
         client = lab.client()
         client.send(sys_flag=0x30 | 0x1 | 0x300)
-        (message,) = client.lab.broker.store.get_message("g", "T", 0, 0, 1).buffers
+        message = client.lab.broker.store.get_message("g", "T", 0, 0, 1).data
         assert int.from_bytes(message[36:40], "big") == 0x301
 
 

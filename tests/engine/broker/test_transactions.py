@@ -67,7 +67,7 @@ class TransactionLab:
 
     def stored(self, topic: str, queue_id: int = 0) -> list[MessageExt]:
         result = self.lab.broker.store.get_message("test", topic, queue_id, 0, 32)
-        return [decode_stored_message(buffer, at) for buffer in result.buffers for at in positions(buffer)]
+        return [decode_stored_message(result.data, at) for at in positions(result.data)]
 
     @property
     def halves(self) -> list[MessageExt]:

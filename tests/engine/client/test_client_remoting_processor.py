@@ -144,7 +144,7 @@ def test_the_running_info_shows_queues_settings_and_counts(stage: Stage):
 def test_a_tool_may_have_one_message_consumed_directly(stage: Stage, number: int, result: str, remark: str | None):
     stored = stage.cluster.broker.store.get_message("t", "T", 0, number, 1, None)
     header = ConsumeMessageDirectlyResultRequestHeader("g", stage.consumer.instance.client_id, "id", "broker-a")
-    request = RemotingCommand.request(RequestCode.CONSUME_MESSAGE_DIRECTLY, header, b"".join(stored.buffers))
+    request = RemotingCommand.request(RequestCode.CONSUME_MESSAGE_DIRECTLY, header, stored.data)
     reply = stage.ask(request)
     answer = loads_json(reply.body)
     assert (answer["consumeResult"], answer["remark"], answer["order"]) == (result, remark, False)

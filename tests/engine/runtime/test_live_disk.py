@@ -274,6 +274,20 @@ def test_what_was_written_earlier_and_now_reads_the_same_across_reserved_and_unr
     assert file.read_at((1 << 20) - 2, 7) == b"\0\0now\0\0"
     assert file.read_at(0, 8 << 20).replace(b"\0", b"") == b"nowearlier..."
     assert file.read_at(8 << 20, 0) == b""
+    assert file.view_at((3 << 20) - 5, 10) == b"earlier..."
+    assert file.view_at((1 << 20) - 2, 7) == b"\0\0now\0\0"
+    file.close()
+
+
+def test_a_view_shows_the_file_itself_and_ends_before_the_file_is_closed(disk):
+    file = disk.open_file("log", 4 << 20)
+    file.write_at(0, bytes(4 << 20))
+    view = file.view_at(10, 3 << 20)
+    file.write_at(12, b"later")
+    assert view[:8] == b"\0\0later\0"
+    with pytest.raises(BufferError):
+        file.close()
+    view.release()
     file.close()
 
 

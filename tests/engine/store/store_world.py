@@ -159,7 +159,7 @@ class StoreWorld:
             result = self.store.get_message("G", topic, queue_id, offset, 32)
             if result.next_begin_offset == offset:
                 return found
-            found += [message for buffer in result.buffers for message in decode_messages(buffer, decompress=False)]
+            found += decode_messages(result.data, decompress=False)
             assert result.next_begin_offset > offset
             offset = result.next_begin_offset
 

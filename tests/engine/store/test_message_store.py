@@ -223,18 +223,19 @@ def test_get_reads_from_an_offset_up_to_a_count(world):
     result = get(world, offset=3, count=4)
     assert (result.status, result.next_begin_offset, result.message_count) == (GetMessageStatus.FOUND, 7, 4)
     assert (result.min_offset, result.max_offset) == (0, 10)
-    assert [m.body for m in decode_messages(b"".join(result.buffers))] == [b"3", b"4", b"5", b"6"]
-    assert result.size_bytes == sum(map(len, result.buffers))
+    assert [m.body for m in decode_messages(result.data)] == [b"3", b"4", b"5", b"6"]
     assert result.last_store_timestamp == world.runtime.clock.now_ms()
 
 
-def test_messages_that_lie_side_by_side_come_as_one_buffer(world):
+def test_messages_come_without_what_lies_between_them(world):
     world.put_batch([b"a", b"b"])
     world.put(b"in between", topic="Other")
     world.put_batch([b"c", b"d"])
+    world.put(b"x" * 10_000, topic="Other")
+    world.put(b"e")
     result = get(world)
-    assert [len(decode_messages(buffer)) for buffer in result.buffers] == [2, 2]
-    assert result.message_count == 4
+    assert [message.body for message in decode_messages(result.data)] == [b"a", b"b", b"c", b"d", b"e"]
+    assert result.message_count == 5
 
 
 @pytest.mark.parametrize(
@@ -248,7 +249,7 @@ def test_messages_that_lie_side_by_side_come_as_one_buffer(world):
 def test_get_outside_of_the_queue_says_where_to_go_on(world, offset, status, next_offset):
     world.put_batch([b"a", b"b", b"c"])
     result = get(world, offset)
-    assert (result.status, result.next_begin_offset, result.buffers) == (status, next_offset, [])
+    assert (result.status, result.next_begin_offset, result.data) == (status, next_offset, b"")
 
 
 def test_get_from_an_unknown_queue_or_one_without_visible_messages(world):
@@ -278,12 +279,32 @@ def test_a_bulk_read_has_limits_of_its_own(monkeypatch):
     def bulk(max_bytes, count=100):
         return world.store.get_message("G", "T", 0, 0, count, None, max_bytes).message_count
 
-    one = world.store.get_message("G", "T", 0, 0, 1).size_bytes
+    one = len(world.store.get_message("G", "T", 0, 0, 1).data)
     assert (bulk(100 * one), bulk(100 * one, count=40), bulk(3 * one + 1)) == (60, 40, 3)
     monkeypatch.setattr("engine.store.message_reader.BULK_MAX_BYTES", 5 * one)
     assert bulk(100 * one) == 5
     monkeypatch.setattr("engine.store.message_reader.BULK_MAX_MESSAGES", 4)
     assert bulk(100 * one) == 4
+
+
+def test_a_bulk_read_passes_over_offsets_that_were_left_out():
+    world = StoreWorld(small_config())
+    world.start()
+    for body in b"ab", b"cd":
+        for letter in body.decode():
+            world.put(letter.encode())
+        queue = next(queue for topic, queue_id, queue in world.store.consume_queues() if (topic, queue_id) == ("T", 0))
+        queue.skip_to(6)
+
+    def bulk(offset, max_bytes, count=100):
+        result = world.store.get_message("G", "T", 0, offset, count, None, max_bytes)
+        return b"".join(message.body for message in decode_messages(result.data)), result.next_begin_offset
+
+    one = len(world.store.get_message("G", "T", 0, 0, 1).data)
+    assert bulk(0, 100 * one) == (b"abcd", 8)
+    assert bulk(0, 3 * one) == (b"abc", 7), "they take no room"
+    assert bulk(2, 1) == (b"c", 7), "the message behind them comes whatever its size is"
+    assert bulk(3, 1, count=2) == (b"", 5)
 
 
 def test_messages_far_behind_the_end_count_as_on_disk_and_come_in_smaller_portions():
@@ -299,7 +320,7 @@ def test_a_tag_filter_skips_messages_and_moves_on_behind_them(world):
     for number in range(8):
         world.put(str(number).encode(), tags="TagA" if number % 3 == 0 else "TagB")
     result = get(world, message_filter=TagFilter("TagA"))
-    assert [m.body for b in result.buffers for m in decode_messages(b)] == [b"0", b"3", b"6"]
+    assert [m.body for m in decode_messages(result.data)] == [b"0", b"3", b"6"]
     assert result.next_begin_offset == 8
     nothing = get(world, message_filter=TagFilter("TagC"))
     assert (nothing.status, nothing.next_begin_offset) == (GetMessageStatus.NO_MATCHED_MESSAGE, 8)
@@ -309,7 +330,7 @@ def test_a_filter_may_look_into_the_message(world):
     for body in (b"wanted 1", b"other", b"wanted 2"):
         world.put(body)
     result = get(world, message_filter=BodyFilter())
-    assert [m.body for b in result.buffers for m in decode_messages(b)] == [b"wanted 1", b"wanted 2"]
+    assert [m.body for m in decode_messages(result.data)] == [b"wanted 1", b"wanted 2"]
     assert get(world, message_filter=BodyFilter(), count=1).next_begin_offset == 1
 
 

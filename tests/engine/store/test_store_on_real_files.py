@@ -49,7 +49,7 @@ def served(store):
         offset = queue.min_offset
         while offset < queue.max_offset:
             result = store.get_message("G", topic, queue_id, offset, 32)
-            bodies += [message.body for buffer in result.buffers for message in decode_messages(buffer)]
+            bodies += [message.body for message in decode_messages(result.data)]
             assert result.next_begin_offset > offset
             offset = result.next_begin_offset
     return bodies
