@@ -67,6 +67,23 @@ def test_pulls_are_sent_ahead_of_the_answers_in_the_brokers_own_size(broker):
     assert [header.max_msg_nums for header in broker.pulls[:4]] == [2_000, 32, 32, 32]
 
 
+def test_what_waits_for_a_slow_first_answer_is_bounded(broker, monkeypatch):
+    monkeypatch.setattr(range_puller, "_BYTES_AHEAD_MAX", 4_000)
+    monkeypatch.setattr(range_puller, "BUSY_RETRIES", 60)
+    broker.high, broker.per_pull = 1_000, 10
+    asked_meanwhile, healthy = [], broker.pull
+
+    def pull(request):
+        asked_meanwhile.append(broker.pulls[-1].queue_offset)
+        is_slow = broker.pulls[-1].queue_offset == 10 and asked_meanwhile.count(10) < 50
+        return request.reply(ResponseCode.SYSTEM_BUSY, "later") if is_slow else healthy(request)
+
+    broker.pull = pull
+    assert offsets(broker) == list(range(1_000))
+    until = max(place for place, offset in enumerate(asked_meanwhile) if offset == 10)
+    assert asked_meanwhile.count(10) == 50 and max(asked_meanwhile[:until]) <= 100
+
+
 def test_a_pull_leaves_no_trace_in_the_broker(broker):
     offsets(broker)
     header = broker.pulls[0]
@@ -77,6 +94,13 @@ def test_a_lost_connection_is_made_anew_and_nothing_comes_twice(broker):
     broker.high = 1_000
     broker.script = [broker.pull, broker.pull, lambda request: CLOSE, broker.pull, lambda request: CLOSE]
     assert offsets(broker) == list(range(1_000))
+
+
+def test_a_connection_may_be_lost_any_number_of_times_as_long_as_answers_come_between(broker):
+    broker.high = 1_000
+    broker.script = [broker.pull, broker.pull, lambda request: CLOSE] * 12
+    assert offsets(broker) == list(range(1_000))
+    assert broker.script == []
 
 
 def test_with_tags_a_pull_may_bring_more_than_was_wanted_and_the_rest_is_left_to_its_own_task(broker):
