@@ -25,6 +25,11 @@ def translate(language: str, key: str, **values: object) -> str:
     return text.format(**values) if values else text
 
 
+def in_all_languages(key: str, **values: object) -> dict[str, str]:
+    """Language -> the text."""
+    return {language: translate(language, key, **values) for language in LANGUAGES}
+
+
 def choose_language(wanted: str | None, remembered: str | None, accept_language: str) -> str:
     """The language of a request: asked for in the address, else remembered in a cookie, else the browser's first."""
     for candidate in (wanted, remembered):

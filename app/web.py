@@ -20,6 +20,7 @@ from app.access_gate import AccessGate, AccessRules
 from app.api import create_api, http_error_answer, json_answer
 from app.dead_letter_routes import add_dead_letter_routes
 from app.filter_bench import add_filter_routes, create_filter_page
+from app.lab.audits import LabAudits
 from app.lab.exploration_routes import create_exploration_routes
 from app.lab.explorations import Explorations
 from app.lab.host import LabHost
@@ -135,7 +136,7 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     pipeline_stream = None if pipeline is None else _stream_runs(socketio, pipeline)
     lab = LabHost(SocketTransport(socketio, LAB_NAMESPACE), settings.lab_clock, has_thread=settings.lab_has_thread)
     socketio.on_namespace(LabNamespace(lab))
-    app.register_blueprint(create_lab_routes(lab, settings.folders.static))
+    app.register_blueprint(create_lab_routes(lab, settings.folders.static, LabAudits(pipeline)))
     explorations = Explorations()
     app.register_blueprint(create_exploration_routes(lab, explorations))
     app.register_blueprint(create_start_page(lab))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engine.client.consume_orderly import ConsumeOrderlyStatus
     from engine.protocol.message import MessageExt
 
-#: How long the end waits for the listener: it prints at once or holds a message for good.
+#: How long the end waits for the listener, which prints at once.
 SHUTDOWN_WAIT_MS = 100
 
 
@@ -156,25 +156,27 @@ class _Printer:
         """The listener."""
         from engine.client.consume_concurrently import ConsumeConcurrentlyStatus
 
-        await self._print_or_hold(messages)
+        await self._print_or_end(messages)
         return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
     async def print_in_order(self, messages: Sequence[MessageExt], _context: object) -> ConsumeOrderlyStatus:
         """The orderly listener."""
         from engine.client.consume_orderly import ConsumeOrderlyStatus
 
-        await self._print_or_hold(messages)
+        await self._print_or_end(messages)
         return ConsumeOrderlyStatus.SUCCESS
 
-    async def _print_or_hold(self, messages: Sequence[MessageExt]) -> None:
-        """What comes after the end is held until the shutdown cancels it.
+    async def _print_or_end(self, messages: Sequence[MessageExt]) -> None:
+        """What comes after the end ends the consumer's only worker, as the shutdown would that is on its way.
 
-        A held message is neither confirmed nor given back to the broker, so it stays what it was: not consumed.
+        So the message is neither confirmed nor given back to the broker, and stays what it was: not consumed.
         """
         (message,) = messages
         if self.enough.is_set() or not self._print(message):
-            await asyncio.Event().wait()
-            raise AssertionError("an event that nobody sets came")
+            worker = asyncio.current_task()
+            assert worker is not None, "listeners are called by a task"
+            worker.cancel()
+            await asyncio.sleep(0)
 
     def _print(self, message: MessageExt) -> bool:
         """Whether the line was taken."""

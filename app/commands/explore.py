@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import sys
@@ -10,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from app.commands.shared_work import LateSpark, shared_work
+
 if TYPE_CHECKING:
     from engine.lab.explorer.exploration import Exploration, ExplorationState
     from engine.lab.explorer.plan import ExplorationRequest
     from engine.lab.scenario import Scenario
+    from engine.lab.spread import Spread
 
 #: How often the progress line changes, seconds.
 _PROGRESS_EVERY_S = 0.2
@@ -148,7 +152,8 @@ class TimeSpent:
     "--spark",
     "master",
     metavar="MASTER",
-    help="Share the work on Spark: local[4], spark://host:7077, yarn. Executors need GlassMQ installed.",
+    help="Share the work on Spark: local[4], spark://host:7077, yarn. It is started when the search has taken 20 s "
+    "in this process; shorter ones would wait for it longer than they take.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 @click.option(
@@ -231,7 +236,6 @@ def command(
 
 def _explore(request: ExplorationRequest, processes: int, master: str | None) -> tuple[Exploration, TimeSpent]:
     """Search to the end."""
-    from app.commands.lab_run import shared_work
     from engine.lab.errors import LabError
     from engine.lab.explorer.exploration import Exploration
     from engine.lab.explorer.plan import make_plan
@@ -243,13 +247,14 @@ def _explore(request: ExplorationRequest, processes: int, master: str | None) ->
     gc.freeze()
     try:
         plan = make_plan(request)
-        if processes == 1 and master is None:
-            exploration, spent = Exploration(plan), TimeSpent()
+        with contextlib.ExitStack() as stack:
+            spread: Spread | None = None
+            if master is not None:
+                spread = LateSpark(master, stack)
+            elif processes > 1:
+                spread, _ = stack.enter_context(shared_work(None, processes))
+            exploration, spent = Exploration(plan, spread), TimeSpent(is_shared=spread is not None)
             _run(exploration, request.scenario, spent)
-        else:
-            with shared_work(master, processes) as (spread, _):
-                exploration, spent = Exploration(plan, spread), TimeSpent(is_shared=True)
-                _run(exploration, request.scenario, spent)
     except LabError as error:
         raise click.ClickException(str(error)) from None
     return exploration, spent

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from app.commands.shared_work import PROCESSES_MAX, shared_work
 
+if TYPE_CHECKING:
     from engine.lab.scenario import Scenario
     from engine.lab.seed_chunk import SeedRange, SeedTask
     from engine.lab.spread import Spread
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 
 #: Beyond it a sweep would take weeks.
 _SEEDS_MAX = 1_000_000
-_PROCESSES_MAX = 64
 #: Seeds with violations that are named besides those told in full.
 _NAMED_MAX = 100
 
@@ -41,7 +38,7 @@ _NAMED_MAX = 100
 )
 @click.option(
     "--processes",
-    type=click.IntRange(1, _PROCESSES_MAX),
+    type=click.IntRange(1, PROCESSES_MAX),
     help="How many processes share the work.  [default: one per core]",
 )
 @click.option(
@@ -144,66 +141,6 @@ def _chunk_size(seeds: int, workers: int) -> int:
     return chunk_size(seeds, workers)
 
 
-@contextlib.contextmanager
-def shared_work(master: str | None, processes: int | None) -> Iterator[tuple[Spread, int]]:
-    """Who does the work, and how many pieces of it at a time: Spark, or processes (None: one per core)."""
-    if master is None:
-        from app.sweep_processes import ProcessSpread
-
-        count = processes if processes is not None else min(_PROCESSES_MAX, os.cpu_count() or 1)
-        yield ProcessSpread(count), count
-        return
-    with spark_session(master) as spark:
-        from engine.pipeline.jobs.simulation_fleet.spark_spread import SparkSpread
-
-        on_spark = SparkSpread(spark)
-        yield on_spark, on_spark.workers
-
-
-@contextlib.contextmanager
-def spark_session(master: str) -> Iterator[SparkSession]:
-    """Spark for work that needs no broker. What its Java process says goes to a file that is shown only if it fails."""
-    from engine.pipeline.errors import PipelineError
-
-    click.echo(f"starting Spark on {master} ...", err=True)
-    with tempfile.TemporaryDirectory(prefix="glassmq-spark-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        log = folder / "spark.log"
-        try:
-            with _child_output_to(log):
-                from engine.pipeline.session import make_session
-
-                session = make_session("glassmq lab", master, folder, {"spark.ui.showConsoleProgress": "false"})
-        except ImportError as error:
-            raise click.ClickException(f"{error.name} is missing: pip install 'glassmq[spark]'") from None
-        except PipelineError as error:
-            raise click.ClickException(str(error)) from None
-        except Exception as error:
-            last = log.read_text(errors="replace").strip().splitlines()[-1:]
-            raise click.ClickException(f"Spark did not start on {master}: {error} {' '.join(last)}".strip()) from None
-        try:
-            yield session
-        finally:
-            session.stop()
-
-
-@contextlib.contextmanager
-def _child_output_to(path: Path) -> Iterator[None]:
-    """A process that is started meanwhile writes there whatever it says, and so do its children."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    saved = os.dup(1), os.dup(2)
-    with path.open("wb") as file:
-        os.dup2(file.fileno(), 1)
-        os.dup2(file.fileno(), 2)
-    try:
-        yield
-    finally:
-        for number, descriptor in enumerate(saved, 1):
-            os.dup2(descriptor, number)
-            os.close(descriptor)
-
-
 def _run_all(task: SeedTask, seeds: SeedRange, spread: Spread, chunk: int, results_folder: Path | None) -> FleetState:
     """To the end, or until Ctrl-C."""
     from engine.lab.recording import python_version
@@ -296,8 +233,9 @@ def _tell_shortest(state: FleetState, place: str) -> None:
     from engine.pipeline.jobs.simulation_fleet.tables import finding_rows
 
     for name, _, runs, seed, faults, event, _, link in finding_rows(state.summary, state.examples, place):
-        needs = faults or "no fault at all"
-        click.echo(f"{name}: {_plural(int(runs or 0), 'run')}; the shortest is seed {seed} with {needs}, event {event}")
+        assert isinstance(runs, int)
+        needs = faults["en"] if isinstance(faults, Mapping) else "no fault at all"
+        click.echo(f"{name}: {_plural(runs, 'run')}; the shortest is seed {seed} with {needs}, event {event}")
         click.echo(f"  {link}")
 
 

@@ -13,6 +13,8 @@ from flask.typing import ResponseReturnValue
 
 from app.api import json_answer
 from app.json_types import JsonObject
+from app.lab.audit_routes import add_audit_routes
+from app.lab.audits import LabAudits
 from app.lab.bounds import IMPORT_MAX_BYTES
 from app.lab.browser_identity import browser_of_request, remember_browser
 from app.lab.detail_routes import add_detail_routes
@@ -35,15 +37,17 @@ _STATUS = {
     "no_record": 404,
     "no_entry": 404,
     "no_broker": 404,
+    "audit_pipeline": 503,
     "server_busy": 503,
     "too_many_worlds": 503,
 }
 
 
-def create_lab_routes(host: LabHost, static_folder: Path) -> Blueprint:
+def create_lab_routes(host: LabHost, static_folder: Path, audits: LabAudits) -> Blueprint:
     """The blueprint with ``/lab`` and ``/api/lab``."""
     lab = Blueprint("lab", __name__)
     add_detail_routes(lab, host)
+    add_audit_routes(lab, host, audits)
 
     @lab.get("/lab")
     def scenario_list() -> ResponseReturnValue:

@@ -24,6 +24,7 @@ from app.json_types import JsonObject
 from app.pipeline.child_process import ChildProcess
 from app.pipeline.run_phase import RunPhase
 from app.pipeline.run_record import RunRecord
+from app.translator import in_all_languages
 from engine.pipeline.jobs.arguments import Argument, read_arguments
 from engine.pipeline.jobs.registry import describe
 
@@ -115,8 +116,10 @@ class PipelineHost:
 
     # ------------------------------------------------------------------------------------------------ start and stop
 
-    def start(self, job: str, arguments: Mapping[str, object], keys: Keys | None = None) -> str:
-        """Begin a run; its id. Folders among the arguments are taken as they are.
+    def start(
+        self, job: str, arguments: Mapping[str, object], keys: Keys | None = None, *, origin: str | None = None
+    ) -> str:
+        """Begin a run; its id. Folders among the arguments are taken as they are. ``origin``: the page it comes from.
 
         Raises :class:`PackageMissing`, :class:`TooManyRuns`, ``UnknownJob``, ``ArgumentRefused``.
         """
@@ -125,7 +128,7 @@ class PipelineHost:
         if missing := missing_package():
             raise PackageMissing(missing)
         run_id = secrets.token_hex(6)
-        record = RunRecord(run_id, description, checked, self.settings.master, self._clock_ms())
+        record = RunRecord(run_id, description, checked, self.settings.master, self._clock_ms(), origin)
         log_file = self._log_folder / f"{job}-{run_id}.log"
         record.log_file = str(log_file)
         work_folder = self._work_folder / run_id
@@ -241,7 +244,7 @@ class PipelineHost:
                     run.last_word = RunPhase(word)
                 case "failed":
                     run.last_word = RunPhase.FAILED
-                    record.error = str(event.get("error"))[:2_000]
+                    record.fail(event)
                 case _:
                     record.apply(event)
 
@@ -251,11 +254,13 @@ class PipelineHost:
             record = run.record
             last = run.last_word
             if record.phase is RunPhase.STOPPING and last is not RunPhase.ENDED:
-                last, record.error = RunPhase.STOPPED, None
+                last = RunPhase.STOPPED
+                record.forgive()
             elif last is None:
                 last = RunPhase.FAILED
-                how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
-                record.error = f"the job's process {how} without a word"
+                key = "pipeline.killed" if code < 0 else "pipeline.ended_silently"
+                text = in_all_languages(key, code=abs(code))
+                record.fail({"error": text["en"], "text": text})
             record.move(last, self._clock_ms())
         log.info("the job %s of the pipeline %s", record.job, record.phase.value)
 

@@ -126,7 +126,7 @@ class JobProcess:
         self._starting(master)
         report = self._json or self._terminal
         assert report is not None
-        error = None
+        failure = None
         try:
             run_job(
                 self._description.name,
@@ -139,10 +139,10 @@ class JobProcess:
                 work_folder=work_folder,
                 started=self._started,
             )
-        except PipelineError as failure:
-            error = str(failure)
-        self._say_the_end(error)
-        self._leave(1 if error is not None else 0 if self._signal is None else 128 + self._signal)
+        except PipelineError as error:
+            failure = error
+        self._say_the_end(failure)
+        self._leave(1 if failure is not None else 0 if self._signal is None else 128 + self._signal)
 
     def _watch_the_clock(self) -> None:
         """Whatever may hang on the way out, a job that was stopped is gone in time."""
@@ -174,14 +174,14 @@ class JobProcess:
         if self._terminal is not None:
             self._terminal.line("running (Ctrl-C ends it)")
 
-    def _say_the_end(self, error: str | None) -> None:
+    def _say_the_end(self, failure: PipelineError | None) -> None:
         if self._terminal is not None:
             self._terminal.print_tables()
-        if error is not None:
+        if failure is not None:
             if self._json is not None:
-                self._json.write("failed", error=error)
+                self._json.write("failed", error=str(failure), text=failure.sentence, detail=failure.detail)
             if self._terminal is not None:
-                self._terminal.line(f"Error: {error}\nWhat Spark said is in {self._log_path}")
+                self._terminal.line(f"Error: {failure}\nWhat Spark said is in {self._log_path}")
             return
         if self._json is not None:
             self._json.write("stopped" if self._stop.is_set() else "ended")

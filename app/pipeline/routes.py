@@ -29,7 +29,7 @@ from app.pipeline.host import (
     missing_package,
 )
 from app.pipeline.views import description_json
-from app.translator import LANGUAGES, translate
+from app.translator import in_all_languages
 from engine.pipeline.errors import UnknownJob
 from engine.pipeline.jobs import registry
 from engine.pipeline.jobs.arguments import ArgumentRefused
@@ -57,9 +57,9 @@ def add_pipeline_routes(api: Blueprint, host: PipelineHost | None) -> None:
     def jobs() -> Response:
         only_known(request.args, ())
         missing = missing_package()
-        problem = _text("pipeline.switched_off") if host is None else None
+        problem = in_all_languages("pipeline.switched_off") if host is None else None
         if host is not None and missing is not None:
-            problem = _text("pipeline.missing", package=missing)
+            problem = in_all_languages("pipeline.missing", package=missing)
         return json_answer(
             {
                 "jobs": [description_json(registry.describe(name)) for name in registry.JOB_NAMES],
@@ -117,29 +117,25 @@ def _add_refusals(api: Blueprint) -> None:
 
     @api.errorhandler(UnknownRun)
     def unknown_run(_: UnknownRun) -> Response:
-        return _refusal(_text("pipeline.no_run"), 404)
+        return _refusal(in_all_languages("pipeline.no_run"), 404)
 
     @api.errorhandler(TooManyRuns)
     def too_many_runs(_: TooManyRuns) -> Response:
-        return _refusal(_text("pipeline.too_many", limit=RUNNING_MAX), 503)
+        return _refusal(in_all_languages("pipeline.too_many", limit=RUNNING_MAX), 503)
 
     @api.errorhandler(PackageMissing)
     def package_missing(error: PackageMissing) -> Response:
-        return _refusal(_text("pipeline.missing", package=str(error)), 503)
+        return _refusal(in_all_languages("pipeline.missing", package=str(error)), 503)
 
     @api.errorhandler(_SwitchedOff)
     def switched_off(_: _SwitchedOff) -> Response:
-        return _refusal(_text("pipeline.switched_off"), 503)
+        return _refusal(in_all_languages("pipeline.switched_off"), 503)
 
 
 def _running(host: PipelineHost | None) -> PipelineHost:
     if host is None:
         raise _SwitchedOff
     return host
-
-
-def _text(key: str, **values: object) -> dict[str, str]:
-    return {language: translate(language, key, **values) for language in LANGUAGES}
 
 
 def _refusal(text: Texts, status: int, **more: str) -> Response:

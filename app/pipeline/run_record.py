@@ -11,6 +11,7 @@ from typing import Any
 
 from app.json_types import JsonObject, JsonValue
 from app.pipeline.run_phase import RunPhase, follow
+from app.translator import LANGUAGES
 from engine.pipeline.jobs.arguments import Argument
 from engine.pipeline.jobs.description import JobDescription
 from engine.pipeline.jobs.report import ROWS_MAX
@@ -26,6 +27,8 @@ UNITS_MAX = 8
 QUEUES_MAX = 1_024
 #: Characters of one text.
 TEXT_MAX = 1_000
+#: Of what a run failed with.
+ERROR_MAX = 2_000
 _NUMBER_MAX = 2**53
 
 #: The figures of a micro-batch that pages get.
@@ -39,17 +42,25 @@ class Unusable(Exception):
 class RunRecord:
     """One run. Not thread-safe: the host's lock guards it.
 
+    :param origin: path and fragment of the page that asked for it, where that is another one than ``/pipeline``.
     :ivar dropped: events that were left out.
     """
 
     def __init__(
-        self, run_id: str, description: JobDescription, arguments: dict[str, Argument], master: str, now_ms: int
+        self,
+        run_id: str,
+        description: JobDescription,
+        arguments: dict[str, Argument],
+        master: str,
+        now_ms: int,
+        origin: str | None = None,
     ) -> None:
         self.run_id = run_id
         self.job = description.name
         self.phase = RunPhase.STARTING
         self.dropped = 0
         self.error: str | None = None
+        self._failure: JsonObject | None = None
         self.log_file: str | None = None
         self._tables = {table.name: len(table.columns) for table in description.tables}
         self._plots = frozenset(plot.name for plot in description.plots)
@@ -59,6 +70,7 @@ class RunRecord:
             "arguments": dict(arguments),
             "master": master,
             "started_ms": now_ms,
+            "origin": origin,
         }
         self._running_ms: int | None = None
         self._ended_ms: int | None = None
@@ -81,6 +93,23 @@ class RunRecord:
             self._running_ms = now_ms
         if phase.is_over:
             self._ended_ms = now_ms
+
+    def fail(self, event: JsonObject) -> None:
+        """It cannot go on. ``error``: an English line that says it all; ``text``: a sentence in all languages, and
+        ``detail``: what English there is beside it.
+        """
+        self.error = str(event.get("error"))[:ERROR_MAX]
+        text, detail = event.get("text"), event.get("detail")
+        if not isinstance(text, dict):
+            text = {}
+        self._failure = {
+            "text": {language: str(text.get(language, self.error))[:ERROR_MAX] for language in LANGUAGES},
+            "detail": str(detail)[:ERROR_MAX] if detail is not None else None,
+        }
+
+    def forgive(self) -> None:
+        """What it could not do is of no interest any more: it was stopped."""
+        self.error = self._failure = None
 
     def apply(self, event: JsonObject) -> None:
         """Take in one event of the job; what is unusable is counted."""
@@ -161,6 +190,7 @@ class RunRecord:
             "running_ms": self._running_ms,
             "ended_ms": self._ended_ms,
             "error": self.error,
+            "failure": self._failure,
             "log_file": self.log_file,
             "batch_count": self._batch_count,
             "row_count": self._row_count,
@@ -222,6 +252,8 @@ def _cell(cell: object) -> JsonValue:
         return cell[:TEXT_MAX]
     if cell is None or isinstance(cell, bool | int | float):
         return cell
+    if isinstance(cell, dict) and cell.keys() == set(LANGUAGES):
+        return {language: _short(text) for language, text in cell.items()}
     raise Unusable("a cell that is no plain value")
 
 

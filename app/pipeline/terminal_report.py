@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from app.commands.tool import local_time, table_lines
 from engine.pipeline.jobs.description import ColumnKind, JobDescription, JobTable, TableColumn
-from engine.pipeline.jobs.report import Cell, QueueOffsets
+from engine.pipeline.jobs.report import AnyCell, QueueOffsets
 
 #: Where stderr is no terminal, a line of progress at most so often.
 QUIET_INTERVAL_S = 5.0
@@ -37,7 +37,7 @@ class TerminalReport:
         self._is_terminal = words.isatty()
         self._clock = clock
         self._lock = threading.Lock()
-        self._unprinted: dict[str, tuple[Sequence[Sequence[Cell]], int]] = {}
+        self._unprinted: dict[str, tuple[Sequence[Sequence[AnyCell]], int]] = {}
         self._said_at = self._printed_at = clock()
         self._said = ""
 
@@ -48,7 +48,7 @@ class TerminalReport:
         else:
             self._say(f"{done:,} {unit}")
 
-    def table(self, name: str, rows: Sequence[Sequence[Cell]], *, left_out: int = 0) -> None:
+    def table(self, name: str, rows: Sequence[Sequence[AnyCell]], *, left_out: int = 0) -> None:
         """See :class:`~engine.pipeline.jobs.report.JobReport`."""
         with self._lock:
             self._unprinted[name] = (list(rows), left_out)
@@ -116,7 +116,7 @@ class TerminalReport:
             pass
 
 
-def _table_text(table: JobTable, rows: Sequence[Sequence[Cell]], left_out: int) -> Iterator[str]:
+def _table_text(table: JobTable, rows: Sequence[Sequence[AnyCell]], left_out: int) -> Iterator[str]:
     yield ""
     yield table.title["en"]
     if not rows:
@@ -135,13 +135,13 @@ def _table_text(table: JobTable, rows: Sequence[Sequence[Cell]], left_out: int) 
         yield f"... and {hidden:,} rows more"
 
 
-def is_bad(row: Sequence[Cell], bad: int) -> bool:
+def is_bad(row: Sequence[AnyCell], bad: int) -> bool:
     """Whether the row is a finding: its number in column ``bad`` is above 0."""
     cell = row[bad] if bad < len(row) else None
     return isinstance(cell, int | float) and cell > 0
 
 
-def _cell(column: TableColumn, cell: Cell) -> object:
+def _cell(column: TableColumn, cell: AnyCell) -> object:
     if cell is None:
         return "-"
     match column.kind:
@@ -155,9 +155,11 @@ def _cell(column: TableColumn, cell: Cell) -> object:
             return local_time(int(cell))
         case ColumnKind.NUMBER if isinstance(cell, float):
             return f"{cell:,.1f}" if abs(cell) >= 100 else f"{cell:.3g}"
+        case _ if isinstance(cell, Mapping):
+            return _plain(cell["en"])
         case _:
             # A terminal would take some characters as commands.
-            return cell if isinstance(cell, int) else _plain(str(cell))
+            return cell if isinstance(cell, int) else _plain(column.cell_texts.get(str(cell), {"en": str(cell)})["en"])
 
 
 def _plain(text: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from app.json_types import JsonObject, JsonValue
 from app.pipeline.host import PipelineHost
 from app.stream import StreamSource
 from engine.lab.scenario_files import scenario_names
-from engine.pipeline.jobs.description import JobDescription, JobParameter, ParameterKind
+from engine.pipeline.jobs.description import JobDescription, JobParameter, ParameterKind, Texts
 
 #: The namespace of the stream of runs.
 NAMESPACE = "/pipeline"
@@ -40,7 +40,12 @@ def description_json(description: JobDescription) -> JsonObject:
                 "title": dict(table.title),
                 "bad_column": table.bad_column,
                 "columns": [
-                    {"name": column.name, "kind": column.kind.value, "title": dict(column.title)}
+                    {
+                        "name": column.name,
+                        "kind": column.kind.value,
+                        "title": dict(column.title),
+                        "cell_texts": _texts(column.cell_texts),
+                    }
                     for column in table.columns
                 ],
             }
@@ -52,10 +57,15 @@ def description_json(description: JobDescription) -> JsonObject:
                 "title": dict(plot.title),
                 "unit": plot.unit,
                 "x_title": None if plot.x_title is None else dict(plot.x_title),
+                "series_texts": _texts(plot.series_texts),
             }
             for plot in description.plots
         ],
     }
+
+
+def _texts(texts: Mapping[str, Texts]) -> JsonObject:
+    return {word: dict(text) for word, text in texts.items()}
 
 
 def _choices(parameter: JobParameter) -> list[JsonValue]:

@@ -60,6 +60,12 @@ class ProducerRole(LabNodeRole):
         bank = self.node_bank.bank if self.node_bank is not None else None
         return bank is not None and key in bank.paying
 
+    @property
+    def numbers_messages(self) -> bool:
+        """Whether its client numbers what it sends: as the setting says, else as the traffic does."""
+        is_numbered = any(traffic.numbered for traffic in self.spec.traffic)
+        return bool(self.settings.get("number_messages", is_numbered))
+
     async def _start(self) -> None:
         if self.node_bank is not None:
             self.node_bank.start()
@@ -85,8 +91,7 @@ class ProducerRole(LabNodeRole):
             return accounts.committed_balance(node_bank.spec.account)
 
     def _make_producer(self) -> DefaultMQProducer:
-        is_numbered = any(traffic.numbered for traffic in self.spec.traffic)
-        settings = {"number_messages": is_numbered, **cast("dict[str, Any]", self.settings)}
+        settings = {**cast("dict[str, Any]", self.settings), "number_messages": self.numbers_messages}
         group, name_server = self.spec.group, self.world.name_server_address
         if self.local_transactions is None:
             return DefaultMQProducer(self.runtime, group, name_server, **settings)

@@ -35,7 +35,9 @@ def export_messages(run: LabRun, folder: Path) -> int:
         for name, table in tables.items():
             pq.write_table(table, folder / f"{name}.parquet")
     except OSError as error:
-        raise JobFailed(f"{folder} cannot take the messages: {error.strerror}") from None
+        raise JobFailed(
+            f"{folder} cannot take the messages: {error.strerror}", f"{folder} 无法存放消息：{error.strerror}"
+        ) from None
     return sum(table.num_rows for table in tables.values())
 
 
@@ -46,7 +48,9 @@ def _table_of(role: BrokerRole) -> Any:
 def _batches_of(role: BrokerRole) -> Iterator[Any]:
     """Record batches, queue by queue, each in the order of its offsets."""
     if role.broker is None:
-        raise JobFailed(f"{role.name} is down: nobody can read what it holds")
+        raise JobFailed(
+            f"{role.name} is down: nobody can read what it holds", f"{role.name} 已停机：无法读取其中的内容"
+        )
     store = role.broker.store
     for topic, queue_id, queue in sorted(store.consume_queues(), key=lambda entry: entry[:2]):
         offset = queue.min_offset

@@ -7,6 +7,7 @@ import { t } from "../common/i18n.js";
 import { labData } from "./commands.js";
 import { listenToKeys } from "./keys.js";
 import { Actors } from "./panels/actors.js";
+import { AuditDialog } from "./panels/audit.js";
 import { Banner, Notice } from "./panels/banner.js";
 import { Compare } from "./panels/compare.js";
 import { Controls } from "./panels/controls.js";
@@ -45,7 +46,7 @@ function Page() {
   return html`<div class="lab" data-shape=${shape.value}><${Controls} /><${Banner} />
     ${loaded.value ? html`<${Stage} />` : html`<p class="loading">${t("live.waiting")}</p>`}
     <${Dock} place="bottom" panels=${PANELS} />${shape.value !== "narrow" && html`<${Dock} place="side" panels=${PANELS} />`}</div>
-    <${NodeFaults} /><${HalfDialog} /><${DeadLettersDialog} /><${FrameDialog} /><${RecordDialog} /><${SettingDialog} /><${KeyMap} /><${Notice} />`;
+    <${NodeFaults} /><${HalfDialog} /><${DeadLettersDialog} /><${FrameDialog} /><${RecordDialog} /><${AuditDialog} /><${SettingDialog} /><${KeyMap} /><${Notice} />`;
 }
 
 if (labData.recording) useSource(openRecording(labData.recording));

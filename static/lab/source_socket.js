@@ -64,8 +64,8 @@ export function openSocket(request, onRefused = () => {}) {
   socket.on("connect_error", lost);
   socket.on("goodbye", ({ reason }) => console.warn(`the server ended the stream: ${reason}`));
 
-  const fetched = async (path) => {
-    const response = await fetch(path);
+  const fetched = async (path, options) => {
+    const response = await fetch(path, options);
     const answer = await response.json();
     if (!response.ok) throw new Error(bilingual(answer.text ?? answer.error) || t("lab.no_answer"));
     return answer;
@@ -86,6 +86,8 @@ export function openSocket(request, onRefused = () => {}) {
     record: (broker, { offset }) => fetched(`${worldPath()}/records/${encodeURIComponent(broker)}/${offset}`),
     message: (broker, { topic, queue_id: queueId, queue_offset: offset }) => fetched(`${worldPath()}/records/${[broker, topic, queueId, offset].map(encodeURIComponent).join("/")}`),
     sourceFile: (file) => fetched(`/api/lab/source?file=${encodeURIComponent(file)}`),
+    auditPlan: () => fetched(`${worldPath()}/audit`),
+    startAudit: () => fetched(`${worldPath()}/audit`, { method: "POST" }),
     exportAddress: (format) => `${worldPath()}/export.${format}`,
   };
 }

@@ -6,6 +6,7 @@ import "../common/chrome.js";
 import { t } from "../common/i18n.js";
 import { listenToKeys } from "../lab/keys.js";
 import { Actors } from "../lab/panels/actors.js";
+import { AuditDialog } from "../lab/panels/audit.js";
 import { Banner, Notice } from "../lab/panels/banner.js";
 import { Controls } from "../lab/panels/controls.js";
 import { DeadLettersDialog } from "../lab/panels/dead_letters.js";
@@ -47,7 +48,7 @@ function Page() {
     <div class="lab lesson-lab"><${Controls} /><${Banner} />
     ${loaded.value ? html`<${Stage} />` : html`<p class="loading">${t("live.waiting")}</p>`}
     <${Dock} place="bottom" groups=${[Object.keys(PANELS)]} panels=${PANELS} /></div></div>
-    <${NodeFaults} /><${HalfDialog} /><${DeadLettersDialog} /><${FrameDialog} /><${RecordDialog} /><${SettingDialog} /><${KeyMap} /><${Notice} />`;
+    <${NodeFaults} /><${HalfDialog} /><${DeadLettersDialog} /><${FrameDialog} /><${RecordDialog} /><${AuditDialog} /><${SettingDialog} /><${KeyMap} /><${Notice} />`;
 }
 
 openWorld();

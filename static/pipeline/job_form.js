@@ -72,7 +72,7 @@ function Field({ parameter, value, problem, onValue }) {
   const id = `field-${name}`;
   const described = `${id}-help${problem ? ` ${id}-problem` : ""}`;
   const common = { id, name, "aria-describedby": described, "aria-invalid": problem ? "true" : null };
-  const help = html`<span class="field-help quiet" id=${`${id}-help`}>${sentence(inLanguage(parameter.help))}${hint(parameter)}</span>
+  const help = html`<span class="field-help quiet" id=${`${id}-help`}>${inLanguage(parameter.help)}${hint(parameter)}</span>
     ${problem && html`<span class="field-problem" id=${`${id}-problem`} role="alert">${problem}</span>`}`;
   if (kind === "switch") {
     return html`<div class="job-field"><label class="switch"><input type="checkbox" ...${common} checked=${value ?? parameter.default ?? false}
@@ -124,12 +124,6 @@ function TopicButtons({ value, onValue }) {
   if (topics.value.length === 0) return null;
   return html`<span class="topic-buttons" role="group" aria-label=${t("pipeline.broker_topics")}>${topics.value.map((topic) => html`<button key=${topic} type="button"
     class="button row-button" aria-pressed=${chosen.includes(topic)} onClick=${() => toggle(topic)}>${topic}</button>`)}</span>`;
-}
-
-/** Helps are written for command lines too, where most have no capital and no full stop. */
-function sentence(text) {
-  const whole = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.?!。？！]$/.test(whole) ? whole : whole + (language === "zh" ? "。" : ".");
 }
 
 /** What may be written, where the help does not say it. */

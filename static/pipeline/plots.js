@@ -34,8 +34,11 @@ export function JobPlots({ job, plots }) {
   return html`<section class="panel" aria-labelledby="plots-title">
     <header class="panel-head"><h3 class="panel-title" id="plots-title">${t("pipeline.plots")}</h3></header>
     <div class="plots">${shown.map((plot) => html`<${Plot} key=${plot.name} title=${inLanguage(plot.title)} unit=${unitText(plot.unit)} isTime=${plot.x_title === null}
-      xTitle=${inLanguage(plot.x_title)} print=${compactOf} names=${Object.keys(plots[plot.name])} data=${joined(plots[plot.name], plot.x_title === null)} />`)}</div></section>`;
+      xTitle=${inLanguage(plot.x_title)} print=${compactOf} names=${Object.keys(plots[plot.name]).map((name) => seriesName(plot, name))} data=${joined(plots[plot.name], plot.x_title === null)} />`)}</div></section>`;
 }
+
+/** Words of the job's own in the page's language; names of topics and groups as they are. */
+const seriesName = ({ series_texts: texts }, name) => (Object.hasOwn(texts, name) ? inLanguage(texts[name]) : name);
 
 /** Units as jobs write them; those that say no more than the title are left out. */
 function unitText(unit) {

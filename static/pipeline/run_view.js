@@ -1,25 +1,31 @@
 // One run: where it stands, how far it has come, what it found.
 
 import { html } from "htm/preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { clockTime, compact, count, milliseconds, span } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { BatchPlots, JobPlots } from "./plots.js";
 import { PhaseSign } from "./history.js";
 import { ResultTable } from "./result_table.js";
-import { inLanguage, isOver, jobNamed, stop } from "./runs.js";
+import { inLanguage, isOver, jobNamed, stop, wantsFocus } from "./runs.js";
 import { SparkLanes } from "./spark_lanes.js";
 
 export function RunView({ run }) {
   const job = jobNamed(run.job);
+  const title = useRef(null);
+  // The button that was pressed is gone: whoever works with the keyboard goes on from the run's title.
+  useEffect(() => {
+    if (document.activeElement === document.body && wantsFocus.delete(run.id)) title.current?.focus({ preventScroll: true });
+  }, [run.phase]);
   if (!job) return null;
   const tables = job.tables.filter(({ name }) => run.tables?.[name]);
   return html`<section class="panel run" aria-labelledby="run-title" data-phase=${run.phase} data-run=${run.id}>
-    <header class="panel-head"><h2 class="panel-title" id="run-title">${inLanguage(job.title)}</h2><${PhaseSign} phase=${run.phase} />
+    <header class="panel-head"><h2 class="panel-title" id="run-title" tabindex="-1" ref=${title}>${inLanguage(job.title)}</h2><${PhaseSign} phase=${run.phase} />
       <${Elapsed} run=${run} /><${StopButton} run=${run} />
       ${isOver(run) && html`<a class="button again" href=${`#${run.job}`}>${t("pipeline.again")}</a>`}</header>
     <div class="run-body">
+      ${run.origin && html`<p>${t("pipeline.origin")} <a href=${run.origin}>${t("pipeline.origin_back")}</a></p>`}
       <${Arguments} run=${run} />
       <${State} run=${run} />
       ${run.is_whole && html`<${Progress} run=${run} /><${Notes} notes=${run.notes} />`}
@@ -33,7 +39,7 @@ export function RunView({ run }) {
 }
 
 function Arguments({ run }) {
-  const given = Object.entries(run.arguments).filter(([, value]) => value !== null);
+  const given = Object.entries(run.arguments).filter(([, value]) => value !== null && value !== "");
   return html`<dl class="facts run-arguments">${given.map(([name, value]) => html`<div class="fact" key=${name}><dt><code>${name.replaceAll("_", "-")}</code></dt>
     <dd>${typeof value === "boolean" ? t(value ? "pipeline.yes" : "pipeline.no") : String(value)}</dd></div>`)}
     <div class="fact"><dt>${t("pipeline.master")}</dt><dd><code>${run.master}</code></dd></div></dl>`;
@@ -42,13 +48,20 @@ function Arguments({ run }) {
 /** What the phase means, where the word alone leaves something open. */
 function State({ run }) {
   if (run.phase === "failed") {
-    return html`<div class="problem run-error" role="alert"><p><strong>${t("pipeline.failed_because")}</strong></p><p class="run-error-text">${run.error ?? t("pipeline.no_reason")}</p>
+    return html`<div class="problem run-error" role="alert"><p><strong>${t("pipeline.failed_because")}</strong></p><${Failure} failure=${run.failure} />
       ${run.log_file && html`<p class="quiet">${t("pipeline.log_file")} <code>${run.log_file}</code></p>`}</div>`;
   }
   const hints = { starting: "pipeline.starting_hint", stopping: "pipeline.stopping_hint", stopped: "pipeline.stopped_hint" };
   const isWaiting = run.phase === "running" && run.is_whole && run.batches.length === 0 && Object.keys(run.progress).length === 0;
   const key = hints[run.phase] ?? (isWaiting ? "pipeline.waiting_hint" : null);
   return key && html`<p class="run-hint">${["starting", "stopping"].includes(run.phase) && html`<span class="busy" aria-hidden="true"></span>`}${t(key)}</p>`;
+}
+
+/** What went wrong in the page's language, and below it what was said in English only. */
+function Failure({ failure }) {
+  if (!failure) return html`<p>${t("pipeline.no_reason")}</p>`;
+  return html`<p class="run-error-text">${inLanguage(failure.text)}</p>
+    ${failure.detail && html`<p class="run-error-text"><code lang="en">${failure.detail}</code></p>`}`;
 }
 
 /** How long it has been at it; a clock of its own, the server does not send one. */

@@ -12,7 +12,10 @@ const wholes = signal({});
 
 /** What the address names: "#traffic" a job, "#run-1a2b" a run. */
 const hash = signal(location.hash.slice(1));
-addEventListener("hashchange", () => (hash.value = location.hash.slice(1)));
+addEventListener("hashchange", () => {
+  // The link that skips the page's head names its main part, and chooses nothing.
+  if (location.hash !== "#main") hash.value = location.hash.slice(1);
+});
 export const chosenRun = computed(() => (hash.value.startsWith("run-") ? hash.value.slice(4) : null));
 export const chosenJob = computed(() => {
   const names = (info.value?.jobs ?? []).map((job) => job.name);
@@ -26,6 +29,9 @@ export const runningCount = computed(() => runList.value.filter((run) => !isOver
 
 /** A text in both languages, in the page's. */
 export const inLanguage = (text) => text?.[language] ?? text?.en ?? "";
+
+/** Ids of runs whose button was pressed here: it goes, and the focus with it. */
+export const wantsFocus = new Set();
 
 export function receiveRuns(state) {
   runs.value = state;
@@ -57,11 +63,13 @@ export async function loadInfo() {
 export async function start(job, values, keys) {
   const answer = await ask("/api/pipeline/runs", { job, arguments: values, ...(keys ? { keys } : {}) });
   if (!answer.id) return { parameter: answer.parameter ?? null, text: inLanguage(answer.text) || answer.error };
+  wantsFocus.add(answer.id);
   location.hash = `run-${answer.id}`;
   return null;
 }
 
 export async function stop(id) {
+  wantsFocus.add(id);
   const answer = await ask(`/api/pipeline/runs/${encodeURIComponent(id)}/stop`, {});
   return answer.id ? null : inLanguage(answer.text) || answer.error;
 }

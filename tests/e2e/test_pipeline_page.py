@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from app.pipeline.host import PipelineSettings
 from engine.pipeline.jobs import registry
 from tests.e2e.accessibility import findings_in_every_theme
+from tests.e2e.lab_page import opened, run_to_ms
 from tests.e2e.scenes import empty_scene, serve_scene, small_scene
 from tests.support import tiny_job
 
@@ -61,6 +62,8 @@ def test_a_job_is_started_watched_and_stopped(address, open_page):
     live = open_page(f"{address}/live")
     expect(live.locator("[data-queue='orders@1'] .lane-drawing .spark-mark")).to_have_count(1)
     expect(live.locator(".lane-legend .spark-mark")).to_be_visible()
+    lags = live.locator("[data-queue='orders@2'] .lane-lags")
+    assert lags.evaluate("cell => cell.scrollWidth <= cell.clientWidth"), "two groups and Spark have room"
 
     page.get_by_role("button", name="Stop").click()
     expect(page.locator(".run[data-phase=stopped]")).to_be_visible()
@@ -80,10 +83,66 @@ def test_what_is_refused_or_fails_is_said_where_one_looks(address, open_page):
     assert findings_in_every_theme(page) == []
     page.locator("#field-pause_ms").fill("")
     page.keyboard.press("Enter")
-    expect(page.locator(".run[data-phase=failed] .run-error-text")).to_contain_text("ROCKETMQ_UNKNOWN_TOPIC")
+    failure = page.locator(".run[data-phase=failed] .run-error-text")
+    expect(failure.first).to_have_text("集群中没有这个主题（主题 orders）。")
+    expect(failure.last).to_contain_text("ROCKETMQ_UNKNOWN_TOPIC")
     assert findings_in_every_theme(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     open_page.complaints[:] = [text for text in open_page.complaints if "400" not in text]
+
+
+def test_words_of_a_job_are_shown_in_the_language_of_the_page(address, open_page):
+    page = open_page(f"{address}/pipeline?lang=zh#tiny")
+    page.get_by_role("button", name="启动").click()
+    cells = page.locator("[data-table=counts] tbody tr td:nth-child(2)")
+    expect(cells).to_have_text(["途中丢失", "中文twice", "in order"])
+    expect(page.locator(".plot-legend")).to_contain_text(["全部"])
+
+
+def focused(page, text):
+    """Wait until the element with the focus says ``text``."""
+    page.wait_for_function("text => document.activeElement.textContent.includes(text)", arg=text)
+
+
+def test_the_keyboard_is_enough(address, open_page):
+    page = open_page(f"{address}/pipeline#tiny")
+    page.locator("#field-follow").focus()
+    page.keyboard.press("Space")
+    page.keyboard.press("Tab")
+    focused(page, "Start")
+    page.keyboard.press("Enter")
+    expect(page.locator(".run[data-phase=running]")).to_be_visible()
+    focused(page, "Tiny")
+    page.keyboard.press("Tab")
+    focused(page, "Stop")
+    page.keyboard.press("Space")
+    expect(page.locator(".run[data-phase=stopped]")).to_be_visible()
+    focused(page, "Tiny")
+    page.locator(".skip-link").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#main")).to_be_focused()
+    expect(page.locator(".run")).to_be_visible()
+
+
+def test_an_address_in_a_result_is_a_link_and_nothing_else_is(address, open_page):
+    page = open_page(f"{address}/pipeline#tiny")
+    expect(page.locator(".job-form")).to_be_visible()
+    cells = ["/lab/hello#abc", "https://example.org/lab/hello", "//example.org/x", "javascript:alert(1)"]
+    links = page.evaluate(
+        """async (cells) => {
+             const { html, render } = await import("htm/preact");
+             const { ResultTable } = await import("/static/pipeline/result_table.js");
+             const title = { en: "Replay", zh: "重放" };
+             const table = { name: "t", title, columns: [{ name: "link", kind: "link", title, cell_texts: {} }] };
+             const result = { rows: cells.map((cell) => [cell]), left_out: 0 };
+             const place = document.body.appendChild(document.createElement("div"));
+             render(html`<${ResultTable} table=${table} result=${result} />`, place);
+             const links = [...place.querySelectorAll("td")].map((cell) => cell.querySelector("a"));
+             return links.map((link) => link?.getAttribute("href") ?? null);
+           }""",
+        cells,
+    )
+    assert links == [*cells[:2], None, None]
 
 
 def test_a_page_without_pipeline_says_so(serve, open_page):
@@ -91,3 +150,34 @@ def test_a_page_without_pipeline_says_so(serve, open_page):
     expect(page.locator(".pipeline-problem").first).to_contain_text("--no-pipeline")
     expect(page.get_by_role("button", name="Start")).to_be_disabled()
     assert findings_in_every_theme(page) == []
+
+
+def test_a_run_of_the_lab_is_audited_and_its_page_leads_back(address, open_page):
+    page = opened(open_page(f"{address}/lab/15-auditing-with-spark"))
+    run_to_ms(page, 30_000)
+    audit = page.locator("#audit")
+    audit.click()
+    dialog = page.locator("#audit-dialog")
+    expect(dialog).to_contain_text("billing, shipping")
+    assert findings_in_every_theme(page) == []
+    dialog.get_by_role("button", name="Start the audit").click()
+    dialog.get_by_role("link", name="See it on the page Pipeline").click()
+    run = page.locator(".run[data-phase=ended]")
+    expect(run).to_contain_text("Delivery audit")
+    expect(run).to_contain_text("/pipeline/lab/15-auditing-with-spark-")
+    run.get_by_role("link", name="back to the run").click()
+    expect(opened(page).locator("#virtual-time")).to_contain_text("30.000")
+
+
+def test_a_run_without_numbers_is_made_ready_for_its_audit(address, open_page):
+    page = opened(open_page(f"{address}/lab/hello?lang=zh"))
+    run_to_ms(page, 2_000)
+    page.locator("#audit").click()
+    dialog = page.locator("#audit-dialog")
+    expect(dialog).to_contain_text("没有生产者为消息编号")
+    expect(dialog.locator("#audit-start")).to_have_count(0)
+    dialog.get_by_role("button", name="P1 number_messages").click()
+    page.locator("#setting-dialog input[type=checkbox]").check()
+    page.locator("#setting-dialog button[type=submit]").click()
+    expect(dialog.locator("#audit-start")).to_be_enabled()
+    expect(dialog.get_by_role("button", name="C1 enable_msg_trace")).to_be_visible()

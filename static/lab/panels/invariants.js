@@ -7,14 +7,15 @@ import { anomalyName, bilingual, virtualTime } from "../format.js";
 import { memo } from "../memo.js";
 import { scrub } from "../session.js";
 import { chosenEvent, view } from "../view.js";
+import { AuditButton } from "./audit.js";
 import { Icon } from "./icons.js";
 
 export function Invariants() {
   const list = useComputed(() => view.value.invariants);
-  if (list.value.length === 0) return html`<p class="panel-empty quiet">${t("lab.invariants.none")}</p>`;
+  if (list.value.length === 0) return html`<p class="panel-empty quiet">${t("lab.invariants.none")}</p><${AuditButton} />`;
   const broken = list.value.filter((one) => !one.ok);
   const sound = list.value.filter((one) => one.ok);
-  return html`<ul class="invariants" aria-live="polite">${[...broken, ...sound].map((one) => html`<${Invariant} key=${one.name} invariant=${one} />`)}</ul>`;
+  return html`<ul class="invariants" aria-live="polite">${[...broken, ...sound].map((one) => html`<${Invariant} key=${one.name} invariant=${one} />`)}</ul><${AuditButton} />`;
 }
 
 /** One invariant can be broken in more than one way: money from nowhere is a ghost read, or a duplicate. */

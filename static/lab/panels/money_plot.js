@@ -2,12 +2,12 @@
 // from nowhere stands on it: both are sums over transfers, so that one transfer's money on its way hides none from nowhere.
 
 import { html } from "htm/preact";
-import { useEffect, useRef } from "preact/hooks";
 import { signal, useSignal } from "@preact/signals";
-import { compact, count, roundStep } from "../../common/format.js";
+import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { remPx } from "../../live/lane_axis.js";
 import { span, virtualTime } from "../format.js";
+import { Axes, Canvas, Cursor, nextChange, timeScale, useSize } from "./time_plot.js";
 
 /** The stretch of virtual time that is shown, { left, right }; null: the whole story so far. */
 const stretch = signal(null);
@@ -15,7 +15,6 @@ const SPAN_LEAST_US = 1_000;
 const ZOOM = 2;
 /** A stretch in which the lines differ is drawn at least so wide: most last some milliseconds of a story of minutes. */
 const SLIVER_PX = 2;
-const TICK_PX = 84;
 
 /** Lets the plot show that stretch of time. */
 export function showStretch(left, right) {
@@ -24,16 +23,10 @@ export function showStretch(left, right) {
 
 /** `series`: [[time_us, debited, credited, in_flight, from_nowhere], ...], the first at 0. */
 export function MoneyPlot({ series, now }) {
-  const box = useRef(null);
-  const size = useSignal({ width: 0, height: 0 });
+  const [box, size] = useSize();
   const cursor = useSignal(null);
-  useEffect(() => {
-    const observer = new ResizeObserver(([{ contentRect }]) => (size.value = { width: contentRect.width, height: contentRect.height }));
-    observer.observe(box.current);
-    return () => observer.disconnect();
-  }, []);
   const range = stretch.value ?? wholeOf(series, now);
-  const scale = scaleOf(size.value, range, series);
+  const scale = scaleOf(size, range, series);
   const zoom = (factor) => {
     const middle = cursor.peek() ?? (range.left + range.right) / 2;
     const half = Math.max(SPAN_LEAST_US, (range.right - range.left) * factor) / 2;
@@ -54,15 +47,14 @@ export function MoneyPlot({ series, now }) {
   };
   /** To the next change; the stretch follows. */
   const move = (by) => {
-    const at = cursor.peek() ?? (by > 0 ? range.left : range.right);
-    const next = by > 0 ? series.find(([time]) => time > at) : series.findLast(([time]) => time < at);
-    if (!next) return;
-    cursor.value = next[0];
+    const next = nextChange(series, cursor.peek() ?? (by > 0 ? range.left : range.right), by);
+    if (next === undefined) return;
+    cursor.value = next;
     const half = (range.right - range.left) / 2;
-    if (stretch.peek() && (next[0] < range.left || next[0] > range.right)) showStretch(next[0] - half, next[0] + half);
+    if (stretch.peek() && (next < range.left || next > range.right)) showStretch(next - half, next + half);
   };
-  const point = (event) => {
-    const time = scale.time(event.offsetX);
+  const point = (x) => {
+    const time = scale.time(x);
     cursor.value = time >= range.left && time <= Math.min(range.right, now) ? time : null;
   };
   const button = (name, sign, action, isOff = false) => html`<button type="button" class="button icon-button" onClick=${action} disabled=${isOff} aria-label=${t(`lab.money.${name}`)} title=${t(`lab.money.${name}`)}>${sign}</button>`;
@@ -71,8 +63,8 @@ export function MoneyPlot({ series, now }) {
       <span class="tool-group">${button("earlier", "‹", () => pan(-0.5), stretch.value === null)}${button("later", "›", () => pan(0.5), stretch.value === null)}
       ${button("wider", "−", () => zoom(ZOOM), stretch.value === null)}<span class="number span-text">${span(range.right - range.left)}</span>${button("narrower", "+", () => zoom(1 / ZOOM))}
       ${button("whole", "↔", () => (stretch.value = null), stretch.value === null)}</span></div>
-    <div class="money-canvas" ref=${box}>${size.value.width > 0 && html`<svg width=${size.value.width} height=${size.value.height} tabindex="0" role="application" aria-roledescription=${t("lab.money.role")}
-        aria-label=${t("lab.money.plot_label")} aria-describedby="money-readout" onKeyDown=${walk} onPointerMove=${point} onPointerLeave=${() => (cursor.value = null)}><${Drawing} series=${series} now=${now} scale=${scale} cursor=${cursor.value} /></svg>`}</div></section>`;
+    <${Canvas} box=${box} size=${size} label=${t("lab.money.plot_label")} readout="money-readout" onKeyDown=${walk} onPoint=${point} onLeave=${() => (cursor.value = null)}>
+      <${Drawing} series=${series} now=${now} scale=${scale} /><${Cursor} scale=${scale} time=${cursor.value} /></${Canvas}></section>`;
 }
 
 /** From shortly before the first change to now. */
@@ -82,19 +74,15 @@ function wholeOf(series, now) {
   return { left: Math.max(0, first - (right - first) * 0.08), right: right + (right - first) * 0.02 };
 }
 
-function scaleOf({ width, height }, { left, right }, series) {
+function scaleOf({ width, height }, range, series) {
   const rem = remPx.peek();
-  const inner = { left: 3.7 * rem, right: width - 0.5 * rem, top: 0.5 * rem, bottom: height - 1.35 * rem };
+  const bottom = height - 1.35 * rem;
+  const inner = { left: 3.7 * rem, right: width - 0.5 * rem, top: 0.5 * rem, bottom, floor: bottom };
   const most = Math.max(1, ...series.map(([, debited, , , fromNowhere]) => debited + fromNowhere));
-  return {
-    ...inner, rem, range: { left, right }, most,
-    x: (time) => inner.left + ((Math.min(right, Math.max(left, time)) - left) / (right - left)) * (inner.right - inner.left),
-    y: (amount) => inner.bottom - (amount / (most * 1.06)) * (inner.bottom - inner.top),
-    time: (x) => left + ((x - inner.left) / (inner.right - inner.left)) * (right - left),
-  };
+  return { ...inner, ...timeScale(inner, range), rem, most, y: (amount) => bottom - (amount / (most * 1.06)) * (bottom - inner.top) };
 }
 
-function Drawing({ series, now, scale, cursor }) {
+function Drawing({ series, now, scale }) {
   const ends = series.map(([time, debited, credited, way, nowhere], index) => ({ time, debited, credited, way, nowhere, end: series[index + 1]?.[0] ?? now })).filter(({ time, end }) => end >= scale.range.left && time <= scale.range.right);
   const line = (name) => ends.map((part, index) => `${index === 0 ? `M${scale.x(part.time)} ${scale.y(part[name])}` : `V${scale.y(part[name])}`}H${scale.x(part.end)}`).join("");
   const area = (name, sign) => ends.filter((part) => part[name] > 0).map((part) => {
@@ -103,27 +91,11 @@ function Drawing({ series, now, scale, cursor }) {
   }).join("");
   return html`<defs><pattern id="money-way" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="7" height="7" class="money-way-ground" /><rect width="2.4" height="7" class="money-way-lines" /></pattern>
       <pattern id="money-nowhere" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8" class="money-nowhere-ground" /><path d="M0 0L8 8M8 0L0 8" class="money-nowhere-lines" /></pattern></defs>
-    <${Axes} scale=${scale} />
+    <${Axes} scale=${scale} values=${[0, scale.most / 2, scale.most].filter(Number.isInteger)} />
     <path d=${area("way", -1)} fill="url(#money-way)" class="money-way" data-area="on-the-way" />
     <path d=${area("nowhere", 1)} fill="url(#money-nowhere)" class="money-nowhere" data-area="from-nowhere" />
-    <path d=${line("debited")} class="money-line money-debited" /><path d=${line("credited")} class="money-line money-credited" />
-    ${cursor !== null && html`<path d=${`M${scale.x(cursor)} ${scale.top}V${scale.bottom}`} class="money-cursor" />`}`;
+    <path d=${line("debited")} class="money-line money-debited" /><path d=${line("credited")} class="money-line money-credited" />`;
 }
-
-function Axes({ scale }) {
-  const amounts = [0, scale.most / 2, scale.most].filter((amount) => Number.isInteger(amount));
-  const width = scale.right - scale.left;
-  const least = (scale.range.right - scale.range.left) / Math.max(2, width / (TICK_PX * (scale.rem / 14)));
-  const step = roundStep(least);
-  const times = [];
-  for (let time = Math.ceil(scale.range.left / step) * step; time <= scale.range.right; time += step) times.push(time);
-  return html`<g class="money-axes" aria-hidden="true">
-    ${amounts.map((amount) => html`<path key=${amount} d=${`M${scale.left} ${scale.y(amount)}H${scale.right}`} /><text key=${`${amount} text`} x=${scale.left - 0.4 * scale.rem} y=${scale.y(amount)} text-anchor="end" dominant-baseline="middle">${compact(amount)}</text>`)}
-    ${times.map((time) => html`<path key=${time} d=${`M${scale.x(time)} ${scale.bottom}v4`} /><text key=${`${time} text`} x=${scale.x(time)} y=${scale.bottom + 1.05 * scale.rem} text-anchor="middle">${axisTime(time, step)}</text>`)}</g>`;
-}
-
-/** Seconds with as many digits as the step needs. */
-const axisTime = (time, step) => `${(time / 1e6).toFixed(Math.max(0, Math.ceil(6 - Math.log10(step))))} s`;
 
 /** The sums at the cursor: debited - credited = on its way - from nowhere. */
 function Readout({ series, time }) {

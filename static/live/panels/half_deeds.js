@@ -3,7 +3,8 @@
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { signal } from "@preact/signals";
-import { language, t } from "../../common/i18n.js";
+import { t } from "../../common/i18n.js";
+import { DeedDialog, DeedForm, post } from "./deed.js";
 
 /** { deed, message, part } in the dialog, or null. */
 const asked = signal(null);
@@ -27,51 +28,20 @@ export function DeedResult() {
   return html`<p class="deed-result" role="status" tabindex="-1" ref=${line}>${done.value && html`<span aria-hidden="true">✓ </span>${done.value}`}</p>`;
 }
 
-export function DeedDialog() {
-  const dialog = useRef(null);
+export function HalfDeedDialog() {
   const question = asked.value;
   const close = () => (asked.value = null);
-  useEffect(() => {
-    if (question && !dialog.current.open) dialog.current.showModal();
-    if (!question && dialog.current.open) dialog.current.close();
-  }, [question]);
-  return html`<dialog class="deed-dialog" id="deed-dialog" ref=${dialog} aria-labelledby="deed-title" onClose=${close} onClick=${(event) => event.target === dialog.current && close()}>
-    ${question && html`<${Question} key=${question.message.id} ...${question} close=${close} />`}</dialog>`;
+  return html`<${DeedDialog} id="deed-dialog" question=${question} onClose=${close}>${question && html`<${Question} key=${question.message.id} ...${question} close=${close} />`}</${DeedDialog}>`;
 }
 
 function Question({ deed, message, part, close }) {
-  const problem = useRef(signal("")).current;
-  const isSent = useRef(signal(false)).current;
   const values = { name: nameOf(message), place: `${message.topic} Q${message.queue_id}`, group: message.group, max: part.check_max };
-  const submit = async (event) => {
-    event.preventDefault();
-    isSent.value = true;
-    problem.value = await act(deed, message.id);
-    isSent.value = false;
-    if (problem.value) return;
-    close();
-    done.value = t(`live.half.deed_${deed}_done`, values);
+  const act = async () => {
+    const { why = "" } = await post(`/api/live/transactions/${deed}`, { message: message.id });
+    return { why, done: t(`live.half.deed_${deed}_done`, values) };
   };
   const fact = (key, value) => html`<div><dt>${t(`live.half.${key}`)}</dt><dd class="mono">${value}</dd></div>`;
-  return html`<form class="deed-body" onSubmit=${submit}><h2 id="deed-title">${t(`live.half.deed_${deed}_title`, values)}</h2>
+  return html`<${DeedForm} id="deed-dialog" title=${t(`live.half.deed_${deed}_title`, values)} button=${t(`live.half.deed_${deed}`)} act=${act} onClose=${close} onDone=${(text) => (done.value = text)}>
     <dl class="deed-facts">${fact("id", message.id)}${fact("place", values.place)}${fact("group", message.group)}${fact("checks", t("live.half.checks_of", { n: message.check_times, max: part.check_max }))}</dl>
-    <p>${t(`live.half.deed_${deed}_text`, values)}</p>${deed !== "resume" && html`<p class="deed-advice">${t("live.half.deed_advice", values)}</p>`}
-    ${problem.value && html`<p class="problem" role="alert">${problem.value}</p>`}
-    <div class="deed-end"><button type="button" class="button" onClick=${close}>${t("live.half.cancel")}</button>
-      <button type="submit" class="button button-primary" disabled=${isSent.value}>${t(`live.half.deed_${deed}`)}</button></div></form>`;
-}
-
-/** Why it was not done; empty when it was. */
-async function act(deed, id) {
-  try {
-    const response = await fetch(`/api/live/transactions/${deed}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ message: id }) });
-    if (response.ok) return "";
-    // The gate before the application answers these in plain text: the token is missing, or another site asks.
-    if (response.status === 401 || response.status === 403) return t(`live.half.not_allowed_${response.status}`);
-    if (!response.headers.get("Content-Type")?.startsWith("application/json")) return t("live.half.failed", { status: response.status });
-    const answer = await response.json();
-    return answer.text?.[language] ?? answer.error;
-  } catch (error) {
-    return t("live.search.unreachable", { why: error.message });
-  }
+    <p>${t(`live.half.deed_${deed}_text`, values)}</p>${deed !== "resume" && html`<p class="deed-advice">${t("live.half.deed_advice", values)}</p>`}</${DeedForm}>`;
 }

@@ -32,14 +32,14 @@ export function SparkMark({ size = 1.4 }) {
   return html`<svg class="group-mark" width=${`${size}rem`} height=${`${size}rem`} viewBox="-10 -10 20 20" aria-hidden="true"><${SparkShape} /></svg>`;
 }
 
-/** The same, for use inside another drawing, around the point (0, 0), about 19 wide. */
+/** The same, for use inside another drawing, around the point (0, 0), 18 wide. */
 export function SparkShape() {
   return html`<g class="spark-mark"><path class="spark-shape" d=${STAR} /><text class="spark-letter" text-anchor="middle" dy=".36em">S</text></g>`;
 }
 
 /** Eight points around the letter. */
 const STAR = Array.from({ length: 16 }, (_, index) => {
-  const [radius, angle] = [index % 2 ? 6.6 : 9.6, (index * Math.PI) / 8 - Math.PI / 2];
+  const [radius, angle] = [index % 2 ? 6.3 : 9, (index * Math.PI) / 8 - Math.PI / 2];
   return `${index ? "L" : "M"}${(radius * Math.cos(angle)).toFixed(2)} ${(radius * Math.sin(angle)).toFixed(2)}`;
 }).join("") + "Z";
 

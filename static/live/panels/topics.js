@@ -18,6 +18,8 @@ import { Command, Empty, GlassmqCommand, GroupMark, SparkMark, TopicMark } from 
 /** Sections start open while the topics have no more queues than this in all; then they start as one summed lane. */
 const MOST_OPEN_LANES = 48;
 
+const sizeOf = (object) => Object.keys(object ?? {}).length;
+
 export function Topics() {
   const scroller = useRef(null);
   const axis = useRef(null);
@@ -30,12 +32,12 @@ export function Topics() {
   const users = userTopics.value.filter(matches);
   const groups = groupTopics.value.filter(matches);
   const system = showSystemTopics.value === "yes" ? systemTopics.value.filter(matches) : [];
-  const hasManyGroups = useComputed(() => Object.values(state.value.topics).some(({ queues }) =>
-    Object.values(queues).some(({ committed }) => Object.keys(committed ?? {}).length > MOST_CHIPS)));
+  const hasManyReaders = useComputed(() => Object.entries(state.value.topics).some(([topic, { queues }]) =>
+    Object.entries(queues).some(([id, { committed }]) => sizeOf(committed) + sizeOf(state.value.spark?.offsets?.[topic]?.[id]) > MOST_CHIPS)));
   const nothing = users.length + groups.length + system.length === 0;
   const startOpen = useStartOpen([...users, ...groups]);
   const section = (topic) => html`<${TopicSection} key=${topic} topic=${topic} startOpen=${startOpen} scroller=${scroller} />`;
-  return html`<div class=${`topics ${hasManyGroups.value ? "has-many-groups" : ""}`}>
+  return html`<div class=${`topics ${hasManyReaders.value ? "has-many-readers" : ""}`}>
     <${TopicTools} />
     <div class=${`lane-axis lane-columns ${nothing ? "is-unused" : ""}`} aria-hidden="true">
       <span></span><span class="number">${t("live.lane.min")}</span>

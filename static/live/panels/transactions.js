@@ -6,7 +6,7 @@ import { useComputed } from "@preact/signals";
 import { count, span } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { brokerNowMs, inspectedOffset, state } from "../view.js";
-import { DeedButton, DeedDialog, DeedResult } from "./half_deeds.js";
+import { DeedButton, DeedResult, HalfDeedDialog } from "./half_deeds.js";
 import { Countdown, TopicMark } from "./marks.js";
 
 export function Transactions() {
@@ -21,7 +21,7 @@ export function Transactions() {
       ${fact("asked", count(part.checks_sent))}${fact("discarded", count(part.discarded))}<${NextRound} part=${part} /></dl>
       <${DeedResult} />
       ${part.messages.length === 0 ? html`<p class="quiet">${t("live.half.none")}</p>` : html`<${HalfTable} part=${part} />`}
-      ${part.given_up.length > 0 && html`<${GivenUp} part=${part} />`}</div><${DeedDialog} /></section>`;
+      ${part.given_up.length > 0 && html`<${GivenUp} part=${part} />`}</div><${HalfDeedDialog} /></section>`;
 }
 
 function NextRound({ part }) {

@@ -90,9 +90,9 @@ class LabBrowser:
 
 
 class Lab:
-    def __init__(self):
+    def __init__(self, pipeline=None):
         self.clock = Clock()
-        settings = WebSettings(lab_clock=self.clock, lab_has_thread=False)
+        settings = WebSettings(lab_clock=self.clock, lab_has_thread=False, pipeline=pipeline)
         self.server = create_app(FixtureSource(0), settings)
         self.host = self.server.lab
         self._browsers = []
@@ -125,6 +125,8 @@ class Lab:
 
     def close(self):
         self.host.stop()
+        if self.server.pipeline is not None:
+            self.server.pipeline.close()
 
 
 @pytest.fixture

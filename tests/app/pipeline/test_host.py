@@ -11,8 +11,17 @@ import time
 
 import pytest
 
+from app.pipeline import child_process
 from app.pipeline import host as host_module
-from app.pipeline.child_process import LINE_MAX, bounded_lines, hurry, session_members
+from app.pipeline.child_process import (
+    LINE_BURST,
+    LINE_MAX,
+    LINES_PER_SECOND,
+    ChildProcess,
+    bounded_lines,
+    hurry,
+    session_members,
+)
 from app.pipeline.host import (
     RUNNING_MAX,
     Keys,
@@ -82,6 +91,16 @@ def test_a_stop_ends_the_job_by_its_own_word_and_a_second_stop_changes_nothing(h
     assert host.state(run_id)["phase"] == "stopped"
 
 
+@pytest.mark.parametrize(("way", "phase"), [("finish", "ended"), ("break", "stopped")])
+def test_a_job_that_has_done_all_when_it_is_stopped_has_ended_and_one_that_fails_then_was_stopped(host, way, phase):
+    run_id = host.start("tiny", {"way": way})
+    when(host, run_id, lambda state: state["notes"])
+    host.stop(run_id)
+    state = when(host, run_id, is_over)
+    assert (state["phase"], state["error"], state["failure"]) == (phase, None, None)
+    assert bool(state["tables"]) == (way == "finish")
+
+
 def test_a_job_that_does_not_hear_is_killed_within_five_seconds_with_what_it_started(host):
     run_id = host.start("tiny", {"way": "deaf"})
     when(host, run_id, lambda state: len(state["notes"]) == 2)
@@ -149,15 +168,18 @@ def test_more_runs_than_allowed_at_a_time_are_refused(host):
 
 def test_what_a_job_says_of_its_failure_is_shown(host):
     state = when(host, host.start("tiny", {"way": "fail"}), is_over)
-    assert (state["phase"], state["error"]) == (
-        "failed",
-        "[ROCKETMQ_UNKNOWN_TOPIC] the cluster has no topic 'orders'",
-    )
+    line = "[ROCKETMQ_UNKNOWN_TOPIC] the cluster has no topic 'orders'"
+    assert (state["phase"], state["error"]) == ("failed", line)
+    sentence = {"en": "The cluster has no such topic (topic orders).", "zh": "集群中没有这个主题（主题 orders）。"}
+    assert state["failure"] == {"text": sentence, "detail": line}
 
 
 def test_a_process_that_dies_without_a_word_has_failed(host):
     state = when(host, host.start("tiny", {"way": "silent"}), is_over)
-    assert (state["phase"], state["error"]) == ("failed", "the job's process was killed by signal 9 without a word")
+    told = "the job's process was killed by signal 9 without a word"
+    assert (state["phase"], state["error"]) == ("failed", told)
+    chinese = "作业进程被信号 9 终止，没有留下任何说明"
+    assert state["failure"] == {"text": {"en": told, "zh": chinese}, "detail": None}
 
 
 def test_garbage_is_left_out_and_counted(host):
@@ -258,6 +280,37 @@ def test_nothing_follows_the_end(over):
 def test_a_run_that_stops_does_not_run_again():
     with pytest.raises(IllegalPhase, match="stopping cannot become running"):
         follow(RunPhase.STOPPING, RunPhase.RUNNING)
+
+
+def test_a_child_tells_no_more_lines_than_its_budget_allows(monkeypatch):
+    asked = threading.Event()
+    lines: list[bytes] = []
+
+    class Budget:
+        left = 5
+
+        def __init__(self, per_second, burst, now):
+            self.rate = per_second, burst
+
+        def take(self, now):
+            assert self.rate == (LINES_PER_SECOND, LINE_BURST)
+            if not Budget.left:
+                asked.set()
+                return False
+            Budget.left -= 1
+            return True
+
+    monkeypatch.setattr(child_process, "EventBudget", Budget)
+    ended: list[int] = []
+    child = ChildProcess([sys.executable, "-c", "print('x\\n' * 20)"], os.environ, lines.append, ended.append)
+    try:
+        assert asked.wait(60)
+        assert lines == [b"x"] * 5
+        Budget.left = 100
+        assert child.wait(60)
+    finally:
+        child.stop()
+    assert lines == [b"x"] * 20 + [b""]
 
 
 def test_lines_over_the_bound_are_left_out_and_the_next_one_is_read():

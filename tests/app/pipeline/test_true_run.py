@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -13,10 +15,13 @@ from pathlib import Path
 import pytest
 
 from app.pipeline.child_process import kill_session, session_members
+from engine.broker.broker_config import BrokerConfig
 from engine.protocol.message import Message
 from tests.support.glass_process import GlassProcess
 from tests.support.live_server import LiveServer
 from tests.support.spark import QUICK_JVM, missing_for_spark
+
+ROOT = Path(__file__).parents[3]
 
 pytestmark = [
     pytest.mark.long,
@@ -84,6 +89,37 @@ def test_a_run_reads_the_broker_shows_its_offsets_and_is_gone_soon_after_a_stop(
         run = until(lambda: (one := ask(address, f"/api/pipeline/runs/{run_id}"))["ended_ms"] and one)
         assert time.monotonic() - began < 20  # 5 s, and what a busy machine adds
         assert (run["phase"], session_members(session)) == ("stopped", [])
+
+
+def test_a_secret_is_in_no_line_that_a_job_tells_and_not_in_its_log(tmp_path):
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "plain_acl.yml").write_text(
+        "accounts:\n  - {accessKey: shop-key-7391, secretKey: another-one, defaultTopicPerm: PUB|SUB}\n"
+    )
+    keys = {"GLASSMQ_ACCESS_KEY": "shop-key-7391", "GLASSMQ_SECRET_KEY": "shop-secret-2846"}
+    log_file = tmp_path / "job.log"
+    with LiveServer(tmp_path, broker=BrokerConfig(port=0, acl_enable=True), page=False) as live:
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "app.command_line", "pipeline", "archive", "--json"),
+                *("--topics=SELF_TEST_TOPIC", f"--folder={tmp_path / 'archive'}", "--master=local[1]"),
+                *(f"--log-file={log_file}", f"--name-server={live.name_servers[0]}"),
+            ],
+            env={**os.environ, **keys, "JDK_JAVA_OPTIONS": QUICK_JVM},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+        )
+    log = log_file.read_text(errors="replace")
+    last = json.loads(done.stdout.splitlines()[-1])
+    told = {
+        "en": "The broker refuses a request (topic SELF_TEST_TOPIC).",
+        "zh": "Broker 拒绝了请求（主题 SELF_TEST_TOPIC）。",
+    }
+    assert (last["event"], last["text"]) == ("failed", told), done.stdout
+    assert "ROCKETMQ_REFUSED" in log, "the whole story is there"
+    assert "shop-secret-2846" not in done.stdout + done.stderr + log
 
 
 def test_nothing_of_a_run_outlives_a_server_that_was_killed(tmp_path):

@@ -1,0 +1,87 @@
+"""What a job tells in words is there in both languages, on the page and on the terminal."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from app.pipeline.run_record import RunRecord
+from app.pipeline.terminal_report import TerminalReport
+from app.pipeline.views import description_json
+from app.translator import translate
+from engine.lab.checkers.violation import Anomaly
+from engine.lab.scenario import FaultKind
+from engine.pipeline.jobs.registry import JOB_NAMES, describe
+from engine.pipeline.jobs.simulation_fleet.description import ANOMALIES, FAULTS
+from tests.support.tiny_job import DESCRIPTION, both
+
+
+def all_texts(name):
+    """(where, text) of everything that the job's description says."""
+    description = describe(name)
+    yield "title", description.title
+    yield "about", description.about
+    for parameter in description.parameters:
+        yield parameter.name, parameter.help
+    for table in description.tables:
+        yield table.name, table.title
+        for column in table.columns:
+            yield f"{table.name}.{column.name}", column.title
+            yield from ((f"{table.name}.{column.name}={cell}", text) for cell, text in column.cell_texts.items())
+    for plot in description.plots:
+        yield plot.name, plot.title
+        yield from ((f"{plot.name}={series}", text) for series, text in plot.series_texts.items())
+
+
+@pytest.mark.parametrize("name", JOB_NAMES)
+def test_a_job_says_everything_in_both_languages(name):
+    for where, text in all_texts(name):
+        assert text.keys() == {"en", "zh"}, where
+        assert all(text.values()), where
+
+
+@pytest.mark.parametrize("name", JOB_NAMES)
+def test_the_help_of_a_parameter_is_a_sentence(name):
+    for parameter in describe(name).parameters:
+        english, chinese = parameter.help["en"], parameter.help["zh"]
+        assert english[0].isupper(), parameter.name
+        assert english.endswith("."), parameter.name
+        assert chinese.endswith("。"), parameter.name
+
+
+def test_what_the_lab_calls_faults_and_anomalies_has_words_in_both_languages():
+    assert list(FAULTS) == [kind.value for kind in FaultKind]
+    assert list(ANOMALIES) == [anomaly.value for anomaly in Anomaly]
+    for anomaly in Anomaly:
+        on_the_stage = translate("zh", f"lab.anomaly.{anomaly.name.lower()}")
+        assert ANOMALIES[anomaly.value]["zh"] == on_the_stage
+
+
+def test_a_page_gets_the_words_and_the_cells_stay_the_same_in_all_languages():
+    shown = description_json(DESCRIPTION)
+    assert shown["tables"][0]["columns"][0]["cell_texts"] == {
+        "lost in transit": {"en": "lost in transit", "zh": "途中丢失"}
+    }
+    assert shown["plots"][0]["series_texts"]["all"] == {"en": "all", "zh": "全部"}
+    record = RunRecord("1", DESCRIPTION, {}, "local[1]", 0)
+    rows = [["lost in transit", 3, 0.1, 3], [both("Twice."), 1, 0.1, 1]]
+    record.apply({"event": "table", "name": "counts", "rows": rows, "left_out": 0})
+    assert record.whole()["tables"]["counts"]["rows"] == rows
+
+
+@pytest.mark.parametrize("cell", [{"en": "one language"}, {"en": "x", "zh": 1}, {"en": "x", "zh": "x", "fr": "x"}])
+def test_a_cell_that_is_no_sentence_in_both_languages_is_left_out_and_counted(cell):
+    record = RunRecord("1", DESCRIPTION, {}, "local[1]", 0)
+    record.apply({"event": "table", "name": "counts", "rows": [[cell, 1, 1, 1]], "left_out": 0})
+    assert (record.whole()["tables"], record.dropped) == ({}, 1)
+
+
+def test_a_terminal_shows_english_words():
+    output = io.StringIO()
+    report = TerminalReport(DESCRIPTION, output, io.StringIO())
+    report.table("counts", [["lost in transit", 3, 0.1, 3], [both("Twice.\x1b[2J"), 1, 0.1, 0]])
+    report.print_tables()
+    assert "lost in transit" in output.getvalue()
+    assert "Twice.·[2J" in output.getvalue()
+    assert "途中丢失" not in output.getvalue()
