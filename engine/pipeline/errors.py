@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+#: Where nobody has said it in both languages.
+_CANNOT_GO_ON = {"en": "The job cannot go on.", "zh": "作业无法继续。"}
+
 
 class PipelineError(Exception):
-    """The base of them all."""
+    """The base of them all. As text: one English line, all that there is to say.
+
+    :ivar sentence: what a user is told, in both languages.
+    :ivar detail: what else there is to say, in English only: the words of Spark, or of whoever else failed. None:
+        the sentence says it all.
+    """
+
+    def __init__(self, english: str, chinese: str | None = None) -> None:
+        super().__init__(english)
+        self.sentence: Mapping[str, str] = _CANNOT_GO_ON
+        self.detail: str | None = english
+        if chinese is not None:
+            self.sentence, self.detail = {"en": english, "zh": chinese}, None
 
 
 class JobFailed(PipelineError):
@@ -15,7 +32,8 @@ class UnknownJob(PipelineError):
     """There is no job of that name."""
 
     def __init__(self, name: str, known: tuple[str, ...]) -> None:
-        super().__init__(f"there is no job {name!r}; there are {', '.join(known)}")
+        names = ", ".join(known)
+        super().__init__(f"there is no job {name!r}; there are {names}", f"没有作业 {name!r}；现有作业：{names}")
 
 
 class WrongArgument(PipelineError):

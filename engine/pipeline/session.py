@@ -61,7 +61,11 @@ class SparkMissing(PipelineError):
     """This Python has no PySpark."""
 
     def __init__(self) -> None:
-        super().__init__("the pipeline needs PySpark, which is not installed here: pip install 'glassmq[spark]'")
+        hint = "pip install 'glassmq[spark]'"
+        super().__init__(
+            f"the pipeline needs PySpark, which is not installed here: {hint}",
+            f"数据管道需要 PySpark，此处未安装：{hint}",
+        )
 
 
 def make_session(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import os
 import shutil
 import sys
 import tempfile
@@ -22,8 +23,14 @@ _NO_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def ship(spark: SparkSession) -> None:
-    """Let the executors of this session import ``engine``."""
-    spark.sparkContext.addPyFile(str(archive()))
+    """Let the executors of this session import ``engine``, and the Python processes beside the driver, too.
+
+    Those plan streams. They are started like the executors' (``PYSPARK_PYTHON``), but what was shipped is not given to
+    them, so they find it by ``PYTHONPATH``. Call it before a data source is registered.
+    """
+    context, path = spark.sparkContext, str(archive())
+    context.addPyFile(path)
+    context.environment["PYTHONPATH"] = os.pathsep.join(filter(None, (path, context.environment.get("PYTHONPATH"))))
 
 
 def archive(folder: Path | None = None) -> Path:

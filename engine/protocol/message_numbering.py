@@ -25,6 +25,8 @@ SEQUENCE_NUMBER_PROPERTY = "SEQUENCE_NUMBER"
 NUMBERING_LEDGER_TOPIC = "NUMBERING_LEDGER"
 #: The ranges that one ledger holds at most, each kind by itself: some 200 KB of JSON.
 LEDGER_RANGES_MAX = 10_000
+#: No ledger is longer: 20,000 ranges of the greatest numbers, and two names of 32 KB.
+LEDGER_BYTES_MAX = 1 << 20
 
 #: First and last number.
 NumberRange = tuple[int, int]
@@ -63,7 +65,9 @@ class NumberingLedger:
 
     @classmethod
     def decode(cls, body: bytes) -> NumberingLedger:
-        """Raises :class:`MalformedBody` for anything that is no ledger."""
+        """Raises :class:`MalformedBody` for anything that is no ledger, or more than one may be."""
+        if len(body) > LEDGER_BYTES_MAX:
+            raise MalformedBody(f"a numbering ledger has at most {LEDGER_BYTES_MAX} bytes, this one {len(body)}")
         try:
             fields: dict[str, Any] = json.loads(body)
             ledger = cls(
@@ -83,11 +87,15 @@ class NumberingLedger:
 
 
 def _ranges(pairs: Iterable[Iterable[int]]) -> tuple[NumberRange, ...]:
-    ranges = []
+    ranges: list[NumberRange] = []
     for first, last in pairs:
         if not (_is_number(first) and _is_number(last) and first <= last):
             raise ValueError(f"[{first!r}, {last!r}] is no range of numbers")
+        if ranges and first <= ranges[-1][1]:
+            raise ValueError(f"[{first}, {last}] does not lie behind {list(ranges[-1])}")
         ranges.append((first, last))
+    if len(ranges) > LEDGER_RANGES_MAX:
+        raise ValueError(f"{len(ranges)} ranges, {LEDGER_RANGES_MAX} are allowed")
     return tuple(ranges)
 
 

@@ -14,8 +14,8 @@ from engine.client.default_mq_push_consumer import DefaultMQPushConsumer
 from engine.client.moved_aside import LowPriority, MovedAside, mark_groups
 from engine.pipeline.jobs.arguments import read_arguments
 from engine.pipeline.jobs.backlog_relief.description import DESCRIPTION
-from engine.pipeline.jobs.backlog_relief.group_progress import read_progress, write_progress
 from engine.pipeline.jobs.backlog_relief.job import JOB, Relief
+from engine.pipeline.jobs.group_progress import read_progress, write_progress
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.report import MemoryReport
 from engine.pipeline.source.cluster import Cluster

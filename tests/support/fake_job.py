@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 
+from engine.pipeline.jobs.failure import sentence
 from tests.support.tiny_job import both
 
 OPTIONS = dict(text.removeprefix("--").partition("=")[::2] for text in sys.argv[2:])
@@ -37,9 +38,9 @@ def batch(number, rows=1200):
 
 def results(done, total):
     tell("progress", done=done, total=total, unit="messages")
-    rows = [["lost in transit", 3, 0.0025, 3], ["duplicated", 1, 0.0008, 1], ["in order", 1196, 0.9967, 0]]
+    rows = [["lost in transit", 3, 0.0025, 3], [both("twice"), 1, 0.0008, 1], ["in order", 1196, 0.9967, 0]]
     tell("table", name="counts", rows=rows, left_out=0)
-    tell("point", plot="speed", series="broker-a:0", x=1795000000000 + 1000 * done, y=900.0 + 5 * (done % 50))
+    tell("point", plot="speed", series="all", x=1795000000000 + 1000 * done, y=900.0 + 5 * (done % 50))
     tell("point", plot="speed", series="broker-a:1", x=1795000000000 + 1000 * done, y=500.0 + 9 * (done % 30))
     reached = {f"broker-a:{queue}": min(1200, 40 * done + 90 * queue) for queue in range(4)}
     tell("offsets", reached={"orders": reached}, latest={"orders": dict.fromkeys(reached, 1200)})
@@ -62,7 +63,8 @@ def batch_way():
 def misbehave(way):
     match way:
         case "fail":
-            tell("failed", error="[ROCKETMQ_UNKNOWN_TOPIC] the cluster has no topic 'orders'")
+            line = "[ROCKETMQ_UNKNOWN_TOPIC] the cluster has no topic 'orders'"
+            tell("failed", error=line, text=sentence(line), detail=line)
             sys.exit(1)
         case "silent":
             os.kill(os.getpid(), signal.SIGKILL)
@@ -82,6 +84,13 @@ def misbehave(way):
             sys.stdout.write("x" * 9_000_000)
             sys.stdout.flush()
             STOP.wait()
+        case "finish":
+            # It was about to end anyway when it was asked to.
+            STOP.wait()
+            batch_way()
+        case "break":
+            STOP.wait()
+            tell("failed", error="it broke on its way out")
         case "flood":
             while not STOP.is_set():
                 tell("point", plot="speed", series="s", x=time.time(), y=1.0)

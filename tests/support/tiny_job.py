@@ -15,6 +15,7 @@ from engine.pipeline.jobs.description import (
     JobTable,
     ParameterKind,
     TableColumn,
+    cell_texts,
 )
 from engine.pipeline.jobs.job import JobRun
 
@@ -24,7 +25,7 @@ def both(text):
 
 
 #: The first three are for the true job, all but "crash" for its stand-in without Spark (tests/support/fake_job.py).
-WAYS = ("batch", "fail", "crash", "silent", "garbage", "long-line", "flood", "deaf")
+WAYS = ("batch", "fail", "crash", "silent", "garbage", "long-line", "flood", "deaf", "finish", "break")
 
 DESCRIPTION = JobDescription(
     name="tiny",
@@ -32,7 +33,7 @@ DESCRIPTION = JobDescription(
     about=both("Counts numbers."),
     parameters=(
         JobParameter("topic", ParameterKind.TOPIC, both("A topic."), default="orders"),
-        JobParameter("group", ParameterKind.GROUP, both("a group")),
+        JobParameter("group", ParameterKind.GROUP, both("A group.")),
         JobParameter("numbers", ParameterKind.INTEGER, both("How many."), default=1_000, minimum=1, maximum=10**12),
         JobParameter("pause_ms", ParameterKind.DURATION, both("How long."), default=100, minimum=10),
         JobParameter("way", ParameterKind.CHOICE, both("How."), default="batch", choices=WAYS),
@@ -44,7 +45,7 @@ DESCRIPTION = JobDescription(
             "counts",
             both("Counts"),
             (
-                TableColumn("kind", ColumnKind.TEXT, both("Kind")),
+                TableColumn("kind", ColumnKind.TEXT, both("Kind"), cell_texts({"lost in transit": "途中丢失"})),
                 TableColumn("n", ColumnKind.INTEGER, both("Number")),
                 TableColumn("share", ColumnKind.SHARE, both("Share")),
                 TableColumn("lost", ColumnKind.INTEGER, both("Lost")),
@@ -52,7 +53,7 @@ DESCRIPTION = JobDescription(
             bad_column="lost",
         ),
     ),
-    plots=(JobPlot("speed", both("Speed"), "rows/s"),),
+    plots=(JobPlot("speed", both("Speed"), "rows/s", series_texts=cell_texts({"all": "全部"})),),
     runs_until_stopped=None,
 )
 

@@ -43,7 +43,7 @@ class ArgumentRefused(WrongArgument):
     """
 
     def __init__(self, parameter: str, text: Texts) -> None:
-        super().__init__(f"{parameter}: {text['en']}")
+        super().__init__(f"{parameter}: {text['en']}", f"{parameter}：{text['zh']}")
         self.parameter = parameter
         self.text = text
 

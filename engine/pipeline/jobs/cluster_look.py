@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 
+from engine.pipeline.jobs.group_progress import read_progress
 from engine.pipeline.source.cluster import Cluster
 from engine.pipeline.source.cluster_options import CLUSTER_OPTION_NAMES, ClusterOptions
 from engine.pipeline.source.errors import RocketMQError
 from engine.pipeline.source.option_values import OptionValues
 from engine.pipeline.source.queue_offsets import QueueKey
-from engine.protocol.consumer_headers import QueryConsumerOffsetRequestHeader
 from engine.protocol.names import TOOLS_CONSUMER_GROUP
 from engine.protocol.pull_message_headers import PullMessageRequestHeader
-from engine.protocol.queue_headers import OffsetResponseHeader
 from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
@@ -56,24 +55,8 @@ class ClusterLook:
         return self._cluster.max_offsets(queues)
 
     def progress(self, group: str, queues: Sequence[QueueKey]) -> dict[QueueKey, int]:
-        """The next offset that the group will consume, for the queues where the broker knows one."""
-        by_broker: dict[str, list[QueueKey]] = {}
-        for queue in queues:
-            by_broker.setdefault(queue.broker_name, []).append(queue)
-        found: dict[QueueKey, int] = {}
-        for broker_name, of_broker in by_broker.items():
-            requests = [
-                RemotingCommand.request(
-                    RequestCode.QUERY_CONSUMER_OFFSET,
-                    QueryConsumerOffsetRequestHeader(group, queue.topic, queue.queue_id),
-                )
-                for queue in of_broker
-            ]
-            answers = self._cluster.ask_broker(broker_name, of_broker[0].topic, requests)
-            for queue, answer in zip(of_broker, answers, strict=True):
-                if answer.code == ResponseCode.SUCCESS:
-                    found[queue] = OffsetResponseHeader.decode(answer.ext_fields).offset
-        return found
+        """See :func:`~engine.pipeline.jobs.group_progress.read_progress`."""
+        return read_progress(self._cluster, group, queues)
 
     def lets_pull(self, queue: QueueKey) -> bool:
         """Whether the broker hands out messages of the queue; some topics it keeps for itself."""

@@ -159,7 +159,10 @@ class CommittedFolder:
             return
         for staged, name in commit.moves.items():
             if not self.files.exists(name) and not self.files.move(staged, name) and not self.files.exists(name):
-                raise JobFailed(f"{self.files.root} is damaged: {staged} of commit {commit.version} is missing")
+                raise JobFailed(
+                    f"{self.files.root} is damaged: {staged} of commit {commit.version} is missing",
+                    f"{self.files.root} 已损坏：缺少提交 {commit.version} 的 {staged}",
+                )
             self._reached("moved a file")
         self.files.delete(commit.staging)
 

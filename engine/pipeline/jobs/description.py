@@ -6,7 +6,7 @@ Every text that a user sees is a :data:`Texts`: ``{"en": ..., "zh": ...}``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 Texts = Mapping[str, str]
@@ -57,15 +57,26 @@ class ColumnKind(StrEnum):
     MILLISECONDS = "ms"  # a length of time
     TIMESTAMP = "timestamp"  # an instant: milliseconds since 1970
     YES_NO = "yes_no"  # a boolean
+    LINK = "link"  # an address; a path leads to this page's server
 
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """One column of a result table."""
+    """One column of a result table.
+
+    :ivar cell_texts: of a TEXT column whose cells are words of the job's own: cell -> what is shown for it. Rows are
+        told with the cells, which stay the same in all languages; a cell that is not here is shown as it is.
+    """
 
     name: str
     kind: ColumnKind
     title: Texts
+    cell_texts: Mapping[str, Texts] = field(default_factory=dict)
+
+
+def cell_texts(chinese: Mapping[str, str]) -> Mapping[str, Texts]:
+    """For :class:`TableColumn`: of cells that are English words to their Chinese."""
+    return {cell: {"en": cell, "zh": translated} for cell, translated in chinese.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +94,16 @@ class JobTable:
 
 @dataclass(frozen=True, slots=True)
 class JobPlot:
-    """Numbers over time, or over another whole number (``x_title``), one line per series."""
+    """Numbers over time, or over another whole number (``x_title``), one line per series.
+
+    :ivar series_texts: as :attr:`TableColumn.cell_texts`, of the series' names.
+    """
 
     name: str
     title: Texts
     unit: str
     x_title: Texts | None = None  # None: x is an instant in milliseconds
+    series_texts: Mapping[str, Texts] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +125,34 @@ class JobDescription:
     runs_until_stopped: bool | None = False
 
 
+# --- parameters that several jobs have -------------------------------------------------------------------------------
+
+TOPICS = JobParameter(
+    "topics",
+    ParameterKind.TOPICS,
+    {"en": "Which topics, joined by commas.", "zh": "哪些主题，用逗号分隔。"},
+    required=True,
+)
+STARTING_OFFSETS = JobParameter(
+    "starting_offsets",
+    ParameterKind.TEXT,
+    {
+        "en": 'Where to begin: earliest, latest, or JSON such as {"Topic": {"broker-a:0": 5}}.',
+        "zh": '从哪里开始：earliest、latest，或 JSON，如 {"Topic": {"broker-a:0": 5}}。',
+    },
+    default="earliest",
+)
+#: For jobs that cannot begin in the middle of a queue.
+STARTING_END = JobParameter(
+    "starting_offsets",
+    ParameterKind.CHOICE,
+    {
+        "en": "Where to begin: with the oldest messages, or (only with follow) with those stored from now on.",
+        "zh": "从哪里开始：最早的消息，或（仅限 follow）从现在起存储的消息。",
+    },
+    default="earliest",
+    choices=("earliest", "latest"),
+)
 #: For jobs whose stream does the same as their one look at what is there.
 FOLLOW = JobParameter(
     "follow",
@@ -117,3 +160,23 @@ FOLLOW = JobParameter(
     {"en": "Go on with what comes, until stopped.", "zh": "继续处理新到的消息，直到停止。"},
     default=False,
 )
+CHECKPOINT_FOLDER = JobParameter(
+    "checkpoint_folder",
+    ParameterKind.FOLDER,
+    {
+        "en": "With follow: where the job keeps what it knows, so that a restart goes on from there. On a cluster all "
+        "machines must see it. Not said: nothing is kept.",
+        "zh": "与 follow 合用：作业的状态保存在哪里，重启后从那里继续；在集群上必须所有机器都能访问。不填：不保存。",
+    },
+)
+
+
+def trigger_ms(default: int) -> JobParameter:
+    """How often a job looks."""
+    return JobParameter(
+        "trigger_ms",
+        ParameterKind.DURATION,
+        {"en": "With follow: how often to look.", "zh": "与 follow 合用：每隔多久处理一次。"},
+        default=default,
+        minimum=100,
+    )

@@ -10,8 +10,12 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import IO, Any, Protocol
 
+from engine.pipeline.jobs.description import Texts
+
 #: A cell of a result table. Timestamps are milliseconds since 1970.
 Cell = str | int | float | bool | None
+#: The same; sentences may be told in both languages.
+AnyCell = Cell | Texts
 #: topic -> "broker:queue id" -> the next offset that Spark will read there.
 QueueOffsets = Mapping[str, Mapping[str, int]]
 #: Rows of a table that are told; a job puts the worst first. More would drown page and terminal.
@@ -25,7 +29,7 @@ class JobReport(Protocol):
         """``done`` of ``total`` (None: nobody knows) in ``unit``: ``"messages"``, ``"seeds"``, ``"tasks"``."""
         ...
 
-    def table(self, name: str, rows: Sequence[Sequence[Cell]], *, left_out: int = 0) -> None:
+    def table(self, name: str, rows: Sequence[Sequence[AnyCell]], *, left_out: int = 0) -> None:
         """The rows of a described table, now; ``left_out`` more exist. Of too many rows the first are kept."""
         ...
 
@@ -64,7 +68,7 @@ class JsonLinesReport:
         """See :class:`JobReport`."""
         self.write("progress", done=done, total=total, unit=unit)
 
-    def table(self, name: str, rows: Sequence[Sequence[Cell]], *, left_out: int = 0) -> None:
+    def table(self, name: str, rows: Sequence[Sequence[AnyCell]], *, left_out: int = 0) -> None:
         """See :class:`JobReport`."""
         self.write("table", name=name, rows=rows[:ROWS_MAX], left_out=left_out + max(0, len(rows) - ROWS_MAX))
 
@@ -89,7 +93,7 @@ class MemoryReport:
     """Keeps what was reported: for tests, and for jobs that use jobs."""
 
     def __init__(self) -> None:
-        self.tables: dict[str, list[Sequence[Cell]]] = {}
+        self.tables: dict[str, list[Sequence[AnyCell]]] = {}
         self.points: list[tuple[str, str, float, float]] = []
         self.progresses: list[tuple[int, int | None, str]] = []
         self.batches: list[Mapping[str, Any]] = []
@@ -101,7 +105,7 @@ class MemoryReport:
         """See :class:`JobReport`."""
         self.progresses.append((done, total, unit))
 
-    def table(self, name: str, rows: Sequence[Sequence[Cell]], *, left_out: int = 0) -> None:
+    def table(self, name: str, rows: Sequence[Sequence[AnyCell]], *, left_out: int = 0) -> None:
         """See :class:`JobReport`."""
         self.tables[name] = list(rows)
 

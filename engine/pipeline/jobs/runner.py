@@ -1,10 +1,9 @@
-"""Runs a job: makes the session, waits for the queries, ends them fast, and turns what went wrong into one line."""
+"""Runs a job: makes the session, waits for the queries, ends them fast."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
-import re
 import subprocess
 import tempfile
 import threading
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from engine.pipeline.errors import JobFailed, PipelineError
 from engine.pipeline.jobs.arguments import Argument, read_arguments
+from engine.pipeline.jobs.failure import failed
 from engine.pipeline.jobs.registry import describe, load_job
 from engine.pipeline.jobs.report import JobReport
 
@@ -35,8 +35,8 @@ _LOOK_S = 0.1
 
 #: Keeps keys out of Spark's plans and logs, where the options of a source are written in full.
 _REDACTION_CONF = {
-    "spark.redaction.regex": "(?i)secret|password|token|access[.]?key",
-    "spark.sql.redaction.options.regex": "(?i)url|secret|password|token|access[.]?key",
+    "spark.redaction.regex": "(?i)secret|password|token|access[._]?key",
+    "spark.sql.redaction.options.regex": "(?i)url|secret|password|token|access[._]?key",
     "spark.ui.showConsoleProgress": "false",
 }
 
@@ -85,7 +85,8 @@ def _load(name: str) -> Job:
         return load_job(name)
     except ImportError as error:
         if error.name is not None and error.name.partition(".")[0] in ("pyspark", "pyarrow", "numpy", "pandas", "py4j"):
-            raise JobFailed(f"{error.name} is missing: pip install 'glassmq[spark]'") from error
+            hint = "pip install 'glassmq[spark]'"
+            raise JobFailed(f"{error.name} is missing: {hint}", f"缺少 {error.name}：{hint}") from error
         raise
 
 
@@ -137,7 +138,7 @@ class _Run:
             if isinstance(self._failure, PipelineError):
                 raise self._failure
             log.error("the job failed", exc_info=self._failure)
-            raise JobFailed(explain(self._failure)) from self._failure
+            raise failed(self._failure) from self._failure
 
     def _run(self, start_spark: Callable[[], SparkSession]) -> None:
         from engine.pipeline.jobs.job import JobRun
@@ -215,47 +216,3 @@ def in_passing(work: Callable[[], object]) -> threading.Thread:
     thread = threading.Thread(target=attempt, daemon=True)
     thread.start()
     return thread
-
-
-# ------------------------------------------------------------------------------------------------ errors as one line
-
-#: The last line of a traceback that came along as text: "package.module.SomeError: why". Spark sends the tracebacks of
-#: its Python workers so.
-_TRACEBACK_END = re.compile(r"^(?:[\w.]+\.)?([A-Z]\w*): (.+)$")
-_SQL_STATE = re.compile(r"\s*SQLSTATE: \w+\s*$")
-_LENGTH_MAX = 600
-
-
-def explain(error: BaseException) -> str:
-    """``error`` as one line. What a data source or a function on an executor said is dug out of Spark's wrapping."""
-    from engine.pipeline.source.errors import explain as explain_source_error
-
-    if (line := explain_source_error(error)) is not None:
-        return _shortened(line)
-    text = str(error)
-    if "JAVA_GATEWAY_EXITED" in text:
-        return "Java ended before Spark had started; the log says why"
-    if type(error).__name__ in ("Py4JNetworkError", "Py4JError", "ConnectionRefusedError", "ConnectionResetError"):
-        return "Spark's Java process is gone; the log says why (too little memory, perhaps)"
-    if (inner := _innermost(text)) is not None:
-        return _shortened(inner)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    first = lines[0] if lines else type(error).__name__
-    return _shortened(_SQL_STATE.sub("", first))
-
-
-def _innermost(text: str) -> str | None:
-    """What the last traceback inside ``text`` ends with; None without any."""
-    if "Traceback (most recent call last)" not in text:
-        return None
-    after = text.rpartition("Traceback (most recent call last)")[2]
-    for line in after.splitlines():
-        # Lines of code and places are indented; the end of a traceback is not.
-        if found := _TRACEBACK_END.match(line):
-            return _SQL_STATE.sub("", found[2])
-    return None
-
-
-def _shortened(text: str) -> str:
-    text = text.strip()
-    return text if len(text) <= _LENGTH_MAX else text[:_LENGTH_MAX] + " ..."

@@ -15,6 +15,7 @@ from engine.client.message_numbering import MessageNumbering, NumberRanges
 from engine.lab.run import LabRun
 from engine.protocol.errors import MalformedBody
 from engine.protocol.message_numbering import (
+    LEDGER_BYTES_MAX,
     LEDGER_RANGES_MAX,
     NUMBERING_LEDGER_TOPIC,
     PRODUCER_ID_PROPERTY,
@@ -207,11 +208,26 @@ def ledger_text(numbered: str = "9", refused: str = "[]") -> bytes:
     "body",
     [b"", b"[]", b"\xff", b'{"producerId":"p"}', ledger_text().replace(b'"p"', b"1")]
     + [ledger_text(numbered=text) for text in ("-1", "true", '"1"')]
-    + [ledger_text(refused=text) for text in ("[[2,1]]", "[[1]]", "[1]", '[["a","b"]]')],
+    + [
+        ledger_text(refused=text)
+        for text in ("[[2,1]]", "[[1]]", "[1]", '[["a","b"]]', "[[3,4],[1,2]]", "[[1,2],[2,3]]")
+    ]
+    + [
+        ledger_text(refused=str([[number, number] for number in range(LEDGER_RANGES_MAX + 1)])),
+        ledger_text(refused="[]" + " " * LEDGER_BYTES_MAX),
+    ],
+    ids=lambda body: repr(body[:60]),
 )
 def test_what_is_no_ledger_is_refused(body):
     with pytest.raises(MalformedBody):
         NumberingLedger.decode(body)
+
+
+def test_the_longest_ledger_that_a_producer_can_write_is_not_too_long():
+    last = (1 << 62) - 1
+    ranges = tuple((last - 2 * place, last - 2 * place) for place in reversed(range(LEDGER_RANGES_MAX)))
+    ledger = NumberingLedger("p" * 255, "T" * 127, last, ranges, ranges)
+    assert NumberingLedger.decode(ledger.encode()) == ledger
 
 
 def test_a_ledger_survives_its_journey():

@@ -84,7 +84,10 @@ class Archiver:
             if self._is_committed(base, stage, state):
                 break
         else:
-            raise JobFailed(f"{TRIES_MAX} times another job archived into the same folder meanwhile; run only one")
+            raise JobFailed(
+                f"{TRIES_MAX} times another job archived into the same folder meanwhile; run only one",
+                f"期间另一个作业 {TRIES_MAX} 次写入同一归档目录；请只运行一个",
+            )
         self._archived(state)
 
     def _is_committed(self, base: Commit, stage: Stage, state: ArchiveState) -> bool:

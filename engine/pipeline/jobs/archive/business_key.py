@@ -23,7 +23,10 @@ def check_key_rule(rule: str) -> None:
     """Raises :class:`~engine.pipeline.errors.WrongArgument` for a rule that there is not."""
     names_property = rule.startswith(BY_PROPERTY) and rule != BY_PROPERTY
     if rule not in ("keys", "unique_id") and not names_property:
-        raise WrongArgument(f"key is {rule!r}; it may be keys, unique_id or property:NAME")
+        raise WrongArgument(
+            f"key is {rule!r}; it may be keys, unique_id or property:NAME",
+            f"key 为 {rule!r}；只能是 keys、unique_id 或 property:名称",
+        )
 
 
 def business_key(rule: str) -> Column:

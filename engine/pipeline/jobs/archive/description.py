@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from engine.pipeline.jobs.description import (
+    FOLLOW,
+    STARTING_OFFSETS,
+    TOPICS,
     ColumnKind,
     JobDescription,
     JobParameter,
@@ -10,6 +15,8 @@ from engine.pipeline.jobs.description import (
     JobTable,
     ParameterKind,
     TableColumn,
+    cell_texts,
+    trigger_ms,
 )
 
 DESCRIPTION = JobDescription(
@@ -23,18 +30,13 @@ DESCRIPTION = JobDescription(
         "期间读取该目录的人只会看到完整的文件。被判为重复而未归档的消息保存在旁边的隐藏目录中。",
     },
     parameters=(
-        JobParameter(
-            "topics",
-            ParameterKind.TOPICS,
-            {"en": "what to archive", "zh": "要归档的主题"},
-            required=True,
-        ),
+        TOPICS,
         JobParameter(
             "folder",
             ParameterKind.FOLDER,
             {
-                "en": "the archive: a local or shared folder, or hdfs://..., that only jobs like this write to",
-                "zh": "归档目录：本地或共享目录，或 hdfs://...；只能由此类作业写入",
+                "en": "The archive: a local or shared folder, or hdfs://..., that only jobs like this write to.",
+                "zh": "归档目录：本地或共享目录，或 hdfs://...；只能由此类作业写入。",
             },
             required=True,
         ),
@@ -42,11 +44,11 @@ DESCRIPTION = JobDescription(
             "key",
             ParameterKind.TEXT,
             {
-                "en": "what makes two messages of a topic the same: keys (all keys of the message), unique_id (the "
+                "en": "What makes two messages of a topic the same: keys (all keys of the message), unique_id (the "
                 "client's; the same if the client itself resends), or property:NAME. A message without it goes by its "
-                "unique id, else it is unlike all others",
-                "zh": "同一主题中怎样算同一条消息：keys（消息的全部 key）、unique_id（客户端生成，客户端重发时不变）"
-                "或 property:名称。没有该值的消息按 unique_id 判断；仍没有则视为独一无二",
+                "unique id, else it is unlike all others.",
+                "zh": "同一主题中怎样算同一条消息：keys（消息的全部 key）、unique_id（客户端生成，"
+                "客户端重发时不变）或 property:名称。没有该值的消息按 unique_id 判断；仍没有则视为独一无二。",
             },
             default="keys",
         ),
@@ -54,45 +56,34 @@ DESCRIPTION = JobDescription(
             "dedup_window_ms",
             ParameterKind.DURATION,
             {
-                "en": "a copy is found if the first was stored at most so long before it; 0: whenever it was. A window "
-                "makes batches quicker when the archive is large",
-                "zh": "只在多长时间之前的归档中查找重复；0 表示整个归档。归档很大时，设置窗口可缩短每批耗时",
+                "en": "A copy is found if the first was stored at most so long before it; 0: whenever it was. A "
+                "window makes batches quicker when the archive is large.",
+                "zh": "只在多长时间之前的归档中查找重复；0 表示整个归档。归档很大时，设置窗口可缩短每批耗时。",
             },
             default=0,
             minimum=0,
         ),
-        JobParameter(
-            "starting_offsets",
-            ParameterKind.TEXT,
-            {
-                "en": "where to begin in the first run: earliest, latest, or JSON per queue; later runs go on where "
-                "the last one ended",
-                "zh": "首次运行的起点：earliest、latest 或按队列给出的 JSON；之后的运行从上次结束处继续",
+        replace(
+            STARTING_OFFSETS,
+            help={
+                "en": f"{STARTING_OFFSETS.help['en']} Later runs go on where the last one ended.",
+                "zh": f"{STARTING_OFFSETS.help['zh']}之后的运行从上次结束处继续。",
             },
-            default="earliest",
         ),
-        JobParameter(
-            "follow",
-            ParameterKind.SWITCH,
-            {"en": "go on with what comes", "zh": "持续归档新到的消息"},
-            default=False,
-        ),
-        JobParameter(
-            "trigger_ms",
-            ParameterKind.DURATION,
-            {
-                "en": "with follow: a batch, and so at least one new file, every so often",
-                "zh": "与 follow 同用：每隔多久归档一批（每批至少产生一个文件）",
+        FOLLOW,
+        replace(
+            trigger_ms(60_000),
+            help={
+                "en": "With follow: how often to archive what came; each time makes at least one new file.",
+                "zh": "与 follow 合用：每隔多久归档一批，每批至少产生一个文件。",
             },
-            default=60_000,
-            minimum=100,
         ),
         JobParameter(
             "max_messages_per_batch",
             ParameterKind.INTEGER,
             {
-                "en": "a longer backlog is archived in several batches",
-                "zh": "每批最多归档多少条；积压更多时分多批",
+                "en": "Most messages of one batch; a longer backlog is archived in several.",
+                "zh": "每批最多归档多少条；积压更多时分多批。",
             },
             default=500_000,
             minimum=1,
@@ -100,7 +91,10 @@ DESCRIPTION = JobDescription(
         JobParameter(
             "max_messages_per_file",
             ParameterKind.INTEGER,
-            {"en": "a larger batch becomes several files", "zh": "每个文件最多多少条；更大的批次会分成多个文件"},
+            {
+                "en": "Most messages of one file; a larger batch becomes several files.",
+                "zh": "每个文件最多多少条；更大的批次会分成多个文件。",
+            },
             default=500_000,
             minimum=1,
         ),
@@ -108,8 +102,8 @@ DESCRIPTION = JobDescription(
             "checkpoint_folder",
             ParameterKind.FOLDER,
             {
-                "en": "where Spark keeps how far it has read; not said: _checkpoint in the archive",
-                "zh": "Spark 保存读取进度的目录；不填则为归档目录中的 _checkpoint",
+                "en": "Where Spark keeps how far it has read. Not said: _checkpoint in the archive.",
+                "zh": "Spark 的读取进度保存在哪里。不填：归档目录中的 _checkpoint。",
             },
         ),
     ),
@@ -134,8 +128,16 @@ DESCRIPTION = JobDescription(
         ),
     ),
     plots=(
-        JobPlot("rate", {"en": "Archived", "zh": "归档速率"}, "1/s"),
-        JobPlot("copies", {"en": "Copies left out, in all", "zh": "累计去除的重复"}, "1"),
+        JobPlot("rate", {"en": "Archived", "zh": "归档速率"}, "1/s", series_texts=cell_texts({"messages": "消息"})),
+        JobPlot(
+            "copies",
+            {"en": "Copies left out, in all", "zh": "累计去除的重复"},
+            "1",
+            series_texts={
+                "copies": {"en": "same body", "zh": "内容相同"},
+                "changed": {"en": "another body", "zh": "内容不同"},
+            },
+        ),
     ),
     runs_until_stopped=None,
 )

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.pipeline.errors import JobFailed
-from engine.pipeline.jobs.backlog_relief.group_progress import read_progress
 from engine.pipeline.jobs.backlog_relief.relief_state import MovedRange
+from engine.pipeline.jobs.group_progress import read_progress
 from engine.pipeline.source.cluster import Cluster
 from engine.pipeline.source.queue_offsets import QueueKey
 
@@ -45,9 +45,21 @@ def look(cluster: Cluster, group: str, topics: tuple[str, ...]) -> Backlog:
     queues = cluster.queues(topics)
     progress = read_progress(cluster, group, queues)
     if not progress:
-        raise JobFailed(f"group {group!r} has no progress in {', '.join(topics)}: it has never consumed there")
+        names = ", ".join(topics)
+        raise JobFailed(
+            f"group {group!r} has no progress in {names}: it has never consumed there",
+            f"消费组 {group!r} 在 {names} 中没有消费位点：从未在那里消费过",
+        )
     known = list(progress)
     return Backlog(progress, cluster.min_offsets(known), cluster.max_offsets(known))
+
+
+def is_long(lag: int, is_active: bool, *, above: int, below: int, follows: bool) -> bool:
+    """Whether messages are to be moved aside when the group is ``lag`` behind; ``is_active``: that has begun already.
+
+    Without ``follows`` what has begun goes on until there is nothing to plan.
+    """
+    return lag >= below or not follows if is_active else lag > above
 
 
 def plan(

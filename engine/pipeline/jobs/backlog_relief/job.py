@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from engine.client.moved_aside import LowPriority
 from engine.pipeline.errors import JobFailed, WrongArgument
-from engine.pipeline.jobs.backlog_relief.backlog import Backlog, look, plan
+from engine.pipeline.jobs.backlog_relief.backlog import Backlog, is_long, look, plan
 from engine.pipeline.jobs.backlog_relief.moving import Mover
-from engine.pipeline.jobs.backlog_relief.relief_folder import ReliefFolder
-from engine.pipeline.jobs.backlog_relief.relief_state import ReliefState
-from engine.pipeline.jobs.backlog_relief.sending import Sender
+from engine.pipeline.jobs.backlog_relief.relief_folder import NOT_SENT, ReliefFolder
+from engine.pipeline.jobs.backlog_relief.relief_state import ReliefState, name_of
+from engine.pipeline.jobs.backlog_relief.sending import Sender, refused_rows
 from engine.pipeline.jobs.committed_folder import CommitTaken
 from engine.pipeline.jobs.job import JobRun
+from engine.pipeline.jobs.report import ROWS_MAX
 from engine.pipeline.source.cluster import Cluster
 from engine.pipeline.source.cluster_options import CLUSTER_OPTION_NAMES, ClusterOptions
 from engine.pipeline.source.option_values import OptionValues
@@ -67,7 +68,8 @@ class Relief:
         writer = hashlib.sha256(f"{arguments['mode']} {arguments['group']}".encode()).hexdigest()[:16]
         self._folder = ReliefFolder(run.spark, arguments["folder"], arguments["group"], str(rule), writer, reached)
         self._mover = Mover(cluster, self._folder, rule, self._read)
-        self._sender = Sender(self._folder, self._write, reached)
+        limits = {"maxMessageBytes": str(arguments["max_message_bytes"])}
+        self._sender = Sender(self._folder, {**run.cluster, **limits}, self._writable_queues, reached)
 
     # --- moving ------------------------------------------------------------------------------------------------------
 
@@ -89,7 +91,7 @@ class Relief:
     def _switch(self, lag: int, is_active: bool) -> bool:
         """Begin or end, by how long the backlog is."""
         above, below = self._arguments["relieve_above"], self._arguments["until_below"]
-        becomes = lag >= below if is_active and self._arguments["follow"] else is_active or lag > above
+        becomes = is_long(lag, is_active, above=above, below=below, follows=self._arguments["follow"])
         note = self._run.report.note
         if becomes and not is_active:
             en = f"the group is {lag} messages behind: messages of low priority are moved aside from now on"
@@ -144,11 +146,14 @@ class Relief:
     def send_later(self) -> None:
         """Send what was moved aside; with ``follow``, also what will be."""
         topic = self._arguments["send_to"] or retry_topic(self._arguments["group"])
+        told = 0
         while not self._run.stop.is_set():
             backlog, state = self._look()
             if self._may_send(backlog, state):
                 state = self._send_all(topic)
             self._show(backlog, state)
+            if state.not_sent != told:
+                self._tell_not_sent(told := state.not_sent)
             if not self._arguments["follow"]:
                 return
             self._run.stop.wait(self._arguments["trigger_ms"] / 1000)
@@ -165,7 +170,9 @@ class Relief:
         if not self._arguments["follow"]:
             raise JobFailed(
                 f"group {self._folder.group!r} is {backlog.lag} messages behind; send when it is fewer than "
-                f"until_below ({limit}) behind, or with --follow, which waits for that"
+                f"until_below ({limit}) behind, or with --follow, which waits for that",
+                f"消费组 {self._folder.group!r} 积压 {backlog.lag} 条；请在低于 until_below（{limit}）时重发，"
+                "或用 follow 等到那时",
             )
         return False
 
@@ -204,9 +211,8 @@ class Relief:
             self._mover.tell(state)
         return state
 
-    def _write(self, rows: DataFrame, transaction: str) -> None:
-        writer = rows.write.format("rocketmq").options(**self._run.cluster)
-        writer.option("transactionId", transaction).option("reservedProperties", "drop").mode("append").save()
+    def _writable_queues(self, topic: str) -> list[str]:
+        return [name_of(queue) for queue in self._cluster.writable_queues(topic)]
 
     # --- telling -----------------------------------------------------------------------------------------------------
 
@@ -222,24 +228,35 @@ class Relief:
             [queue.topic, queue.label, backlog.progress.get(queue), moved.start, moved.end, moved.moved, moved.kept]
             for queue, moved in state.ranges.items()
         ]
-        report.table("moved", sorted(rows, key=lambda row: (-int(row[5] or 0), row[:2])))
+        rows.sort(key=lambda row: (-int(row[5] or 0), row[:2]))
+        report.table("moved", rows)
         reached = {queue: moved.end for queue, moved in state.ranges.items()}
         report.offsets(to_json_object(reached), to_json_object(backlog.ends))
         self._show_sent(state)
 
     def _show_sent(self, state: ReliefState) -> None:
-        waiting = sum(batch.rows - batch.sent for batch in state.batches.values())
+        waiting = sum(batch.waiting for batch in state.batches.values())
         moved = sum(moved.moved for moved in state.ranges.values())
         report = self._run.report
         if self._arguments["mode"] == "send":
-            report.progress(state.sent, moved, "messages")
+            report.progress(state.sent, moved - state.not_sent, "messages")
         else:
             report.progress(moved, None, "messages")
         report.point("waiting", "messages", time.time() * 1000, waiting)
         report.table(
             "sent",
-            [[number, batch.rows, batch.sent, batch.rows - batch.sent] for number, batch in state.batches.items()],
+            [
+                [number, batch.rows, batch.sent, batch.not_sent, batch.waiting]
+                for number, batch in state.batches.items()
+            ],
         )
+
+    def _tell_not_sent(self, count: int) -> None:
+        rows = refused_rows(self._folder.not_sent(), ROWS_MAX)
+        self._run.report.table("not_sent", rows, left_out=count - len(rows))
+        folder = f"{self._arguments['folder']}/{NOT_SENT}"
+        en = f"{count} messages are longer than the brokers take and are not sent; they are kept in {folder}"
+        self._run.report.note({"en": en, "zh": f"{count} 条消息超过 Broker 接收的上限，不重发；保存在 {folder}"})
 
 
 def _rule(text: str) -> LowPriority:

@@ -14,10 +14,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spar
 
 from engine.client.moved_aside import LowPriority, mark_groups
 from engine.pipeline.jobs.backlog_relief.backlog import Backlog, plan
-from engine.pipeline.jobs.backlog_relief.group_progress import read_progress, write_progress
 from engine.pipeline.jobs.backlog_relief.relief_folder import ReliefFolder
 from engine.pipeline.jobs.backlog_relief.relief_state import MovedBatch, MovedRange, ReliefState
 from engine.pipeline.jobs.committed_folder import Stage, final_names
+from engine.pipeline.jobs.group_progress import read_progress, write_progress
 from engine.pipeline.source.cluster import Cluster
 from engine.pipeline.source.queue_offsets import QueueKey
 
@@ -68,7 +68,7 @@ class Mover:
         ordered = low.repartition(1).sortWithinPartitions("topic", "broker_name", "queue_id", "queue_offset")
         stage = self._folder.files.stage(ordered, ("topic", "day"), ROWS_PER_FILE)
         counts = self._count(stage)
-        state = _after(state, planned, counts)
+        state = state_after(state, planned, counts)
         if stage.files:
             names = tuple(final_names(base, stage).values())
             batches = {**state.batches, base.version + 1: MovedBatch(names, sum(counts.values()))}
@@ -80,10 +80,11 @@ class Mover:
     def tell(self, state: ReliefState) -> None:
         """Set the marks. ``from`` before ``to``, so that nobody ever sees a range that is too wide."""
         from_group, to_group = mark_groups(state.group, self._rule)
-        # Learn where the brokers are now.
-        self._cluster.queues(sorted({queue.topic for queue in state.ranges}))
-        write_progress(self._cluster, from_group, {queue: moved.start for queue, moved in state.ranges.items()})
-        write_progress(self._cluster, to_group, {queue: moved.end for queue, moved in state.ranges.items()})
+        # Also learns where the brokers are now. Queues may have been taken away since: brokers refuse those.
+        queues = self._cluster.queues(sorted({queue.topic for queue in state.ranges}))
+        ranges = {queue: state.ranges[queue] for queue in queues if queue in state.ranges}
+        write_progress(self._cluster, from_group, {queue: moved.start for queue, moved in ranges.items()})
+        write_progress(self._cluster, to_group, {queue: moved.end for queue, moved in ranges.items()})
 
     def _count(self, stage: Stage) -> dict[QueueKey, int]:
         if not stage.files:
@@ -102,9 +103,10 @@ class Mover:
         )
 
 
-def _after(
+def state_after(
     state: ReliefState, planned: Mapping[QueueKey, tuple[int, int]], counts: Mapping[QueueKey, int]
 ) -> ReliefState:
+    """The state when the ``counts`` low messages of the ``planned`` offsets are stored."""
     ranges = dict(state.ranges)
     for queue, (start, end) in planned.items():
         low = counts.get(queue, 0)

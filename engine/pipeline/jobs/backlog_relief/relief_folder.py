@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+#: Below it, one folder per sending: the messages of it that no broker takes.
+NOT_SENT = "_not_sent"
+
+
 class ReliefFolder:
     """:param rule: what matters less, as text.
     :ivar files: the folder with its commits.
@@ -49,3 +53,13 @@ class ReliefFolder:
         files = self.files.files
         reader = self._spark.read.schema(spark_schema()).option("basePath", files.uri(below) if below else files.root)
         return reader.parquet(*(files.uri(name) for name in names))
+
+    def keep_not_sent(self, rows: DataFrame, sending: int) -> int:
+        """Write down which messages of a sending no broker takes; how many. Done again it does the same."""
+        folder = self.files.files.uri(f"{NOT_SENT}/{sending:08d}")
+        rows.write.mode("overwrite").parquet(folder)
+        return self._spark.read.schema(rows.schema).parquet(folder).count()
+
+    def not_sent(self) -> DataFrame:
+        """All that was kept so; there is some."""
+        return self._spark.read.parquet(self.files.files.uri(f"{NOT_SENT}/*"))

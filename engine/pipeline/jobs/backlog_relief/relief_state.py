@@ -33,6 +33,7 @@ class MovedBatch:
     :ivar files: their names in the folder.
     :ivar rows: how many messages.
     :ivar sent: how many of them were sent again.
+    :ivar not_sent: how many of them no broker takes.
     :ivar sent_up_to: queue -> offset below which its messages were sent again.
     """
 
@@ -40,11 +41,12 @@ class MovedBatch:
     rows: int
     sent: int = 0
     sent_up_to: Mapping[str, int] = field(default_factory=dict)
+    not_sent: int = 0
 
     @property
-    def is_done(self) -> bool:
-        """Whether all of it was sent again."""
-        return self.sent >= self.rows
+    def waiting(self) -> int:
+        """How many are left to send."""
+        return self.rows - self.sent - self.not_sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ class ReliefState:
     sending: Sending | None = None
     sendings: int = 0
     sent: int = 0
+    not_sent: int = 0
 
     @classmethod
     def from_json(cls, state: Mapping[str, Any], folder: str, group: str, rule: str) -> ReliefState:
@@ -86,7 +89,9 @@ class ReliefState:
         if (state["group"], state["rule"]) != (group, rule):
             raise JobFailed(
                 f"{folder} holds what was moved aside for group {state['group']!r} by the rule {state['rule']!r}; "
-                f"this is group {group!r} and {rule!r}; take another folder, or those"
+                f"this is group {group!r} and {rule!r}; take another folder, or those",
+                f"{folder} 中是消费组 {state['group']!r} 按规则 {state['rule']!r} 转存的消息；"
+                f"而这次是消费组 {group!r} 和 {rule!r}；请换一个目录，或改用原来的组和规则",
             )
         return cls(
             identity=state["identity"],
@@ -100,6 +105,7 @@ class ReliefState:
             sending=_sending(state["sending"]),
             sendings=state["sendings"],
             sent=state["sent"],
+            not_sent=state.get("not_sent", 0),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -113,23 +119,26 @@ class ReliefState:
             "sending": asdict(self.sending) if self.sending else None,
             "sendings": self.sendings,
             "sent": self.sent,
+            "not_sent": self.not_sent,
         }
 
     def begin(self, batch: int, topic: str, ranges: Mapping[str, tuple[int, int]]) -> ReliefState:
         """The state when it is decided what is sent next."""
         return replace(self, sending=Sending(self.sendings, batch, topic, ranges), sendings=self.sendings + 1)
 
-    def finish(self, sent: int) -> ReliefState:
-        """The state when ``sent`` messages, which were being sent, are stored by the brokers."""
+    def finish(self, sent: int, not_sent: int) -> ReliefState:
+        """The state when ``sent`` of the messages that were being sent are stored by the brokers; no broker takes the
+        others.
+        """
         assert self.sending is not None, "something was being sent"
         number = self.sending.batch
         old = self.batches[number]
         up_to = {**old.sent_up_to, **{name: last + 1 for name, (_, last) in self.sending.ranges.items()}}
-        batch = replace(old, sent=old.sent + sent, sent_up_to=up_to)
+        batch = replace(old, sent=old.sent + sent, sent_up_to=up_to, not_sent=old.not_sent + not_sent)
         batches = {**self.batches, number: batch}
-        if batch.is_done:
+        if batch.waiting <= 0:
             del batches[number]
-        return replace(self, batches=batches, sending=None, sent=self.sent + sent)
+        return replace(self, batches=batches, sending=None, sent=self.sent + sent, not_sent=self.not_sent + not_sent)
 
 
 def name_of(queue: QueueKey) -> str:

@@ -1,20 +1,26 @@
 """Sends what was moved aside: batch by batch, each queue in its order, each message once.
 
 What is sent next is committed before it is sent. A run that died in between is followed by one that sends the very same
-messages in the same transaction, and the writer leaves out what the topic holds already.
+messages as a write of the same number, and the writer leaves out what the topic holds already.
+
+A message that no broker takes (its body is too long even when it is compressed, or its properties leave no room for
+MOVED_FROM) must not keep all others from being sent: it is written down, and stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
+from pyspark.sql.types import StringType, StructField, StructType
 
 from engine.pipeline.jobs.backlog_relief.relief_folder import ReliefFolder
-from engine.pipeline.jobs.backlog_relief.relief_state import MovedBatch, ReliefState, Sending
-from engine.protocol.message_properties import PROPERTY_RETRY_TOPIC
+from engine.pipeline.jobs.backlog_relief.relief_state import MovedBatch, ReliefState
+from engine.pipeline.source.writer_messages import find_refusals
+from engine.pipeline.source.writer_options import WriteOptions
+from engine.protocol.message_properties import PROPERTIES_MAX_BYTES, PROPERTY_RETRY_TOPIC
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -25,19 +31,22 @@ PROPERTY_MOVED_FROM = "MOVED_FROM"
 PROPERTY_SHARDING_KEY = "__SHARDINGKEY"
 #: Of a sending. Fixed: the name of a transaction holds the number of the partition, whatever machine does it.
 PARTITIONS = 4
+#: More than what is said beside a message's own properties takes: where it was, its topic, unique id and transaction.
+_SAID_BYTES = 1_024
 
 
 def _queue_name() -> Column:
     return F.concat(F.col("topic"), F.lit(" "), F.col("broker_name"), F.lit(":"), F.col("queue_id").cast("string"))
 
 
-def rows_to_send(messages: DataFrame, topic: str) -> DataFrame:
-    """Messages as rows for the writer, in the order in which they were stored.
+def rows_to_send(messages: DataFrame, topic: str, queues: Collection[str]) -> DataFrame:
+    """Messages as rows for the writer, in the order in which they were stored, and the column ``moved_from``.
 
-    In their own topic they get back into their own queues. In another they are spread by the key that their sender
-    had, else by the queue in which they were: what was in order stays so.
+    In their own topic they get back into their own queues. In another, or if their queue is not among ``queues``, to
+    which one may write, they are spread by the key that their sender had, else by the queue in which they were: what
+    was in order stays so.
     """
-    stays = F.col("topic") == topic
+    stays = (F.col("topic") == topic) & F.col("queue").isin(*queues)
     moved_from = F.concat(F.col("queue"), F.lit(" "), F.col("queue_offset").cast("string"))
     # Under RETRY_TOPIC the group's listeners see what comes from their retry topic; elsewhere the writer drops it.
     said = F.create_map(F.lit(PROPERTY_MOVED_FROM), moved_from, F.lit(PROPERTY_RETRY_TOPIC), F.col("topic"))
@@ -57,7 +66,16 @@ def rows_to_send(messages: DataFrame, topic: str) -> DataFrame:
         F.when(stays, F.col("broker_name")).alias("broker_name"),
         F.when(stays, F.col("queue_id")).alias("queue_id"),
         F.when(~stays, sharding_key).alias("sharding_key"),
+        moved_from.alias("moved_from"),
     )
+
+
+def takes_a_closer_look(max_message_bytes: int) -> Column:
+    """Whether it takes more than lengths to know that a broker takes a message of :func:`rows_to_send`."""
+    names, values = F.map_keys("properties"), F.map_values("properties")
+    properties_bytes = F.octet_length(F.concat_ws("", names, values)) + 2 * F.size("properties")
+    is_long = properties_bytes > PROPERTIES_MAX_BYTES - _SAID_BYTES
+    return is_long | (F.octet_length("body") > max_message_bytes)
 
 
 def next_ranges(messages: DataFrame, messages_max: int) -> dict[str, tuple[int, int]]:
@@ -72,14 +90,30 @@ def next_ranges(messages: DataFrame, messages_max: int) -> dict[str, tuple[int, 
     return {row[0]: (int(row[1]), int(row[2])) for row in rows}
 
 
+def refused_rows(not_sent: DataFrame, most: int) -> list[list[str | int]]:
+    """For the table of what was not sent: which message, why, and how long that is."""
+    is_body = F.col("refusal").contains("'body'")
+    properties = F.concat_ws("", F.map_keys("properties"), F.map_values("properties"))
+    why = F.when(is_body, "body too long").otherwise("properties too long")
+    length = F.when(is_body, F.octet_length("body")).otherwise(F.octet_length(properties))
+    return [list(row) for row in not_sent.select("moved_from", why, length).orderBy("moved_from").limit(most).collect()]
+
+
 class Sender:
-    """:param write: ``write(rows, transaction)`` stores rows by the data source's writer."""
+    """:param options: of the data source's writer: which cluster, and what its brokers take.
+    :param queues: names of the queues of a topic to which one may write.
+    """
 
     def __init__(
-        self, folder: ReliefFolder, write: Callable[[DataFrame, str], None], reached: Callable[[str], None]
+        self,
+        folder: ReliefFolder,
+        options: Mapping[str, str],
+        queues: Callable[[str], Collection[str]],
+        reached: Callable[[str], None],
     ) -> None:
         self._folder = folder
-        self._write = write
+        self._options = {**options, "copiesMessages": "true"}
+        self._queues = queues
         self._reached = reached
 
     def finish_last(self) -> tuple[ReliefState, int]:
@@ -89,12 +123,32 @@ class Sender:
             return state, 0
         sending = state.sending
         messages = self._messages(state.batches[sending.batch], sending.ranges)
-        count = messages.count()
-        self._write(rows_to_send(messages, sending.topic), _transaction(state, sending))
+        rows = rows_to_send(messages, sending.topic, self._queues(sending.topic))
+        options = {
+            **self._options,
+            "transactionId": f"backlog-relief/{state.identity}",
+            "transactionNumber": str(sending.number),
+        }
+        limit = WriteOptions.parse(options).max_message_bytes
+        count, may_be_refused = messages.agg(F.count("*"), F.bool_or(takes_a_closer_look(limit))).first() or (0, False)
+        not_sent = 0
+        if may_be_refused:
+            rows, not_sent = self._set_aside(rows, options, sending.number)
+        rows.drop("moved_from").write.format("rocketmq").options(**options).mode("append").save()
         self._reached("sent")
-        state = state.finish(count)
+        state = state.finish(count - not_sent, not_sent)
         self._folder.commit(base, None, state)
         return state, count
+
+    def _set_aside(self, rows: DataFrame, options: Mapping[str, str], number: int) -> tuple[DataFrame, int]:
+        """The rows that a broker takes, and how many others there are, which are written down."""
+        schema = StructType([*rows.schema.fields, StructField("refusal", StringType())])
+        checked = rows.mapInArrow(find_refusals(WriteOptions.parse(options)), schema)
+        refused = checked.where(F.col("refusal").isNotNull()).select(
+            "moved_from", "refusal", "body", "keys", "tags", "properties"
+        )
+        not_sent = self._folder.keep_not_sent(refused, number)
+        return checked.where(F.col("refusal").isNull()).drop("refusal"), not_sent
 
     def send(self, topic: str, messages_max: int) -> tuple[ReliefState, int]:
         """Send the next portion of the oldest batch; the state, and how many messages: 0 if nothing is left.
@@ -122,7 +176,3 @@ class Sender:
         for name, (first, last) in ranges.items():
             wanted = wanted | ((_queue_name() == name) & F.col("queue_offset").between(first, last))
         return self._folder.read(batch.files).where(wanted)
-
-
-def _transaction(state: ReliefState, sending: Sending) -> str:
-    return f"backlog-relief/{state.identity}/{sending.number}"

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from engine.pipeline.jobs.delivery_audit.latency_histogram import LatencyHistogram
 from engine.pipeline.jobs.delivery_audit.number_set import Numbers, NumberSet
 from engine.pipeline.jobs.delivery_audit.trace_events import EVENT_ARROW, EVENT_SCHEMA
+from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

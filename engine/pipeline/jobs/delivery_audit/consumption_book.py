@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.pipeline.jobs.delivery_audit.latency_histogram import LatencyHistogram
 from engine.pipeline.jobs.delivery_audit.number_ranges import NumberRange, count_of
 from engine.pipeline.jobs.delivery_audit.number_set import NumberSet
+from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 
 #: Acknowledged messages that are not stored and are remembered by name.
 SAMPLES_MAX = 500

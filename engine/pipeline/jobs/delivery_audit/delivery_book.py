@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from engine.pipeline.jobs.delivery_audit.latency_histogram import LatencyHistogram
 from engine.pipeline.jobs.delivery_audit.producer_book import ProducerBook
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED, QueueSegment
 from engine.pipeline.jobs.delivery_audit.summaries import TopicTimes
+from engine.pipeline.jobs.latency_histogram import LatencyHistogram
+from engine.protocol.errors import MalformedBody
 from engine.protocol.message_numbering import NumberingLedger
 
 #: A summary as :mod:`~engine.pipeline.jobs.delivery_audit.summaries` makes it: kind and JSON.
@@ -25,6 +26,7 @@ class DeliveryBook:
     :ivar times: topic -> latency from birth to store.
     :ivar newest_ms: the latest store time of anything that was read.
     :ivar horizon_ms: all queues were read up to that time.
+    :ivar unreadable_ledgers: messages of the ledger topic that are no ledgers.
     """
 
     def __init__(self, topics: tuple[str, ...]) -> None:
@@ -33,6 +35,7 @@ class DeliveryBook:
         self.queues: dict[tuple[str, str], list[int]] = {}
         self.times: dict[str, TopicTimes] = {}
         self.newest_ms = self.horizon_ms = 0
+        self.unreadable_ledgers = 0
         #: Ledgers of producers of whom no message was seen yet.
         self._early_ledgers: dict[tuple[str, str], tuple[NumberingLedger, int]] = {}
 
@@ -93,6 +96,21 @@ class DeliveryBook:
         firsts = [extent[0] for (of_topic, _), extent in self.queues.items() if of_topic == topic]
         return bool(firsts) and not any(firsts)
 
+    def read_ledger(self, body: bytes | None, stored_ms: int) -> None:
+        """A message of the ledger topic.
+
+        :param body: None: longer than a ledger may be.
+        """
+        try:
+            if body is None:
+                raise MalformedBody("too long")
+            ledger = NumberingLedger.decode(body)
+        except MalformedBody:
+            self.unreadable_ledgers += 1
+            return
+        if ledger.topic in self._topics:
+            self.add_ledger(ledger, stored_ms)
+
     def add_ledger(self, ledger: NumberingLedger, stored_ms: int) -> None:
         """A producer has ended. Of one who is unknown it is kept until its topic is known from its beginning."""
         key = (ledger.producer_id, ledger.topic)
@@ -121,6 +139,7 @@ class DeliveryBook:
             "times": {topic: times.encode() for topic, times in self.times.items()},
             "newest_ms": self.newest_ms,
             "horizon_ms": self.horizon_ms,
+            "unreadable_ledgers": self.unreadable_ledgers,
             "early_ledgers": [[ledger.encode().decode(), ms] for ledger, ms in self._early_ledgers.values()],
         }
 
@@ -134,6 +153,7 @@ class DeliveryBook:
         made.queues = {(topic, queue): [first, after] for topic, queue, first, after in encoded["queues"]}
         made.times = {topic: TopicTimes.decode(times) for topic, times in encoded["times"].items()}
         made.newest_ms, made.horizon_ms = encoded["newest_ms"], encoded["horizon_ms"]
+        made.unreadable_ledgers = encoded["unreadable_ledgers"]
         for text, stored_ms in encoded["early_ledgers"]:
             made.add_ledger(NumberingLedger.decode(text.encode()), stored_ms)
         return made

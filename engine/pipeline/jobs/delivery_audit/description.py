@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from engine.pipeline.jobs.description import (
+    CHECKPOINT_FOLDER,
+    FOLLOW,
+    STARTING_END,
     ColumnKind,
     JobDescription,
     JobParameter,
@@ -11,6 +16,8 @@ from engine.pipeline.jobs.description import (
     ParameterKind,
     TableColumn,
     Texts,
+    cell_texts,
+    trigger_ms,
 )
 from engine.protocol.message_numbering import NUMBERING_LEDGER_TOPIC
 from engine.protocol.names import TRACE_TOPIC
@@ -20,8 +27,8 @@ def _integer(name: str, title: Texts) -> TableColumn:
     return TableColumn(name, ColumnKind.INTEGER, title)
 
 
-def _text(name: str, title: Texts) -> TableColumn:
-    return TableColumn(name, ColumnKind.TEXT, title)
+def _text(name: str, title: Texts, chinese_cells: Mapping[str, str] | None = None) -> TableColumn:
+    return TableColumn(name, ColumnKind.TEXT, title, cell_texts(chinese_cells or {}))
 
 
 def _milliseconds(name: str, title: Texts) -> TableColumn:
@@ -31,36 +38,51 @@ def _milliseconds(name: str, title: Texts) -> TableColumn:
 _TOPIC: Texts = {"en": "topic", "zh": "主题"}
 _MESSAGES: Texts = {"en": "messages", "zh": "消息数"}
 
+_KINDS = {
+    "lost": "丢失",
+    "acknowledged, not stored": "已确认但未存储",
+    "duplicated": "重复",
+    "out of order": "乱序",
+    "too sparse": "编号过于稀疏",
+    "not consumed": "未消费",
+    "consumed twice": "重复消费",
+    "failed": "消费失败过",
+}
+_FROM_TO = {"born > stored": "产生 → 存储", "stored > consumed": "存储 → 消费"}
+
 _PARAMETERS = (
     JobParameter(
         "topics",
         ParameterKind.TOPICS,
         {
-            "en": "what to audit; may be left out with input_folder: then all topics of users in it",
-            "zh": "要审计的主题；使用 input_folder 时可不填，即审计其中所有用户主题",
+            "en": "Which topics, joined by commas. May be left out with input_folder: then all topics of users in it.",
+            "zh": "哪些主题，用逗号分隔。使用 input_folder 时可不填：审计其中所有用户主题。",
         },
     ),
     JobParameter(
         "groups",
         ParameterKind.TEXT,
         {
-            "en": "consumer groups that must have consumed everything, joined by commas; not said: every group that "
-            "reports, each from where it began",
-            "zh": "必须消费全部消息的消费者组，用逗号分隔；不填则审计所有上报过轨迹的组，各从其开始消费的位置算起",
+            "en": "Consumer groups that must have consumed everything, joined by commas. Not said: every group that "
+            "reports, each from where it began.",
+            "zh": "必须消费全部消息的消费组，用逗号分隔。不填：所有上报过轨迹的组，各从其开始消费的位置算起。",
         },
     ),
     JobParameter(
         "trace_topic",
         ParameterKind.TOPIC,
-        {"en": "where clients with message trace on report", "zh": "开启消息轨迹的客户端所上报到的主题"},
+        {
+            "en": "Where clients with message trace on report.",
+            "zh": "开启消息轨迹的客户端上报到哪个主题。",
+        },
         default=TRACE_TOPIC,
     ),
     JobParameter(
         "ledger_topic",
         ParameterKind.TOPIC,
         {
-            "en": "where producers tell at their end how many numbers they gave",
-            "zh": "生产者关闭时上报其编号总数的主题",
+            "en": "Where producers tell at their end how many numbers they gave.",
+            "zh": "生产者关闭时把编号总数上报到哪个主题。",
         },
         default=NUMBERING_LEDGER_TOPIC,
     ),
@@ -68,8 +90,8 @@ _PARAMETERS = (
         "late_ms",
         ParameterKind.DURATION,
         {
-            "en": "a message is late if it was stored longer than this after it was born",
-            "zh": "产生后超过多久才存入算迟到",
+            "en": "A message is late if it was stored longer than this after it was born.",
+            "zh": "产生后超过多久才存入算迟到。",
         },
         default=1_000,
         minimum=0,
@@ -78,54 +100,33 @@ _PARAMETERS = (
         "grace_ms",
         ParameterKind.DURATION,
         {
-            "en": "nothing counts as missing before what is behind it has been stored for so long",
-            "zh": "缺失的判定宽限期：其后的消息存入满这段时间之后才算缺失",
+            "en": "Nothing counts as missing before what is behind it has been stored for so long.",
+            "zh": "其后的消息存入满这段时间之后，缺失的消息才算缺失。",
         },
         default=5_000,
         minimum=0,
     ),
-    JobParameter(
-        "starting_offsets",
-        ParameterKind.CHOICE,
-        {
-            "en": "where to begin: with the oldest message there is, or, with follow, with what comes from now on",
-            "zh": "起点：earliest 从现存最早的消息开始；latest 只审计此后到达的消息（须与 follow 同用）",
-        },
-        default="earliest",
-        choices=("earliest", "latest"),
-    ),
-    JobParameter(
-        "follow", ParameterKind.SWITCH, {"en": "go on with what comes", "zh": "持续审计新到的消息"}, default=False
-    ),
-    JobParameter(
-        "trigger_ms",
-        ParameterKind.DURATION,
-        {"en": "with follow: a batch every so often", "zh": "与 follow 同用：每隔多久处理一批"},
-        default=2_000,
-        minimum=100,
-    ),
+    STARTING_END,
+    FOLLOW,
+    trigger_ms(2_000),
     JobParameter(
         "max_messages_per_batch",
         ParameterKind.INTEGER,
-        {"en": "with follow: a longer backlog is read in several batches", "zh": "与 follow 同用：每批最多读取多少条"},
+        {
+            "en": "With follow: most messages of one batch; a longer backlog is read in several.",
+            "zh": "与 follow 合用：每批最多读取多少条；积压更多时分多批。",
+        },
         default=1_000_000,
         minimum=1,
     ),
-    JobParameter(
-        "checkpoint_folder",
-        ParameterKind.FOLDER,
-        {
-            "en": "with follow: where the audit keeps what it knows; started again with the same folder it goes on",
-            "zh": "与 follow 同用：保存审计状态的目录；用同一目录重启即可接着审计",
-        },
-    ),
+    CHECKPOINT_FOLDER,
     JobParameter(
         "input_folder",
         ParameterKind.FOLDER,
         {
             "en": "Parquet files in the message schema to audit instead of a broker; taken as complete, so that "
-            "everything in it is judged",
-            "zh": "不读 broker，而审计该目录中按消息列格式存放的 Parquet 文件；视为数据完整，全部判定",
+            "everything in it is judged.",
+            "zh": "不读 Broker，而审计该目录中按消息列格式存放的 Parquet 文件；视为数据完整，全部判定。",
         },
     ),
 )
@@ -135,7 +136,9 @@ _TABLES = (
         "producers",
         {"en": "Producers", "zh": "生产者"},
         (
-            _text("producer", {"en": "producer (group@id)", "zh": "生产者（组@标识）"}),
+            _text(
+                "producer", {"en": "producer (group@id)", "zh": "生产者（组@标识）"}, {"(not numbered)": "（无编号）"}
+            ),
             _text("topic", _TOPIC),
             _integer("numbered", {"en": "numbered", "zh": "已编号"}),
             _integer("stored", {"en": "stored", "zh": "已存储"}),
@@ -155,7 +158,7 @@ _TABLES = (
         "findings",
         {"en": "Findings", "zh": "发现的问题"},
         (
-            _text("kind", {"en": "what", "zh": "类型"}),
+            _text("kind", {"en": "what", "zh": "类型"}, _KINDS),
             _text("topic", _TOPIC),
             _text("who", {"en": "producer or group", "zh": "生产者或消费者组"}),
             _text("queue", {"en": "queue", "zh": "队列"}),
@@ -185,7 +188,7 @@ _TABLES = (
         "latency",
         {"en": "Latency", "zh": "时延"},
         (
-            _text("from_to", {"en": "from, to", "zh": "区间"}),
+            _text("from_to", {"en": "from, to", "zh": "区间"}, _FROM_TO),
             _text("topic", _TOPIC),
             _text("group", {"en": "group", "zh": "消费者组"}),
             _integer("messages", _MESSAGES),

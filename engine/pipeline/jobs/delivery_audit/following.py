@@ -12,10 +12,11 @@ again when the driver died before it had noted its end; if the state of that bat
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
 
@@ -24,12 +25,10 @@ from engine.pipeline.jobs.delivery_audit.consumption import JoinRules, join_even
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.results import AuditTeller, findings_of
-from engine.pipeline.jobs.delivery_audit.summaries import COLUMNS, TopicTimes, summarise
+from engine.pipeline.jobs.delivery_audit.summaries import COLUMNS, TopicTimes, ledger_body, summarise
 from engine.pipeline.jobs.delivery_audit.trace_events import EVENT_SCHEMA, stored_events, trace_events
 from engine.pipeline.jobs.report import JobReport
 from engine.pipeline.jobs.shared_files import SharedFiles
-from engine.protocol.errors import MalformedBody
-from engine.protocol.message_numbering import NumberingLedger
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -89,7 +88,9 @@ class Follower:
         if batch != self.batch + 1:
             raise JobFailed(
                 f"checkpoint_folder: the audit in {self.files.root} knows the batches up to {self.batch}, its query "
-                f"brings batch {batch}; one of the two was deleted or replaced: use another folder to begin anew"
+                f"brings batch {batch}; one of the two was deleted or replaced: use another folder to begin anew",
+                f"checkpoint_folder：{self.files.root} 中的审计到第 {self.batch} 批为止，其查询却给出第 {batch} 批；"
+                "其中之一已被删除或替换：要重新开始，请换一个目录",
             )
         self._idle.cancel()
         rules, topic = self._rules, F.col("topic")
@@ -125,8 +126,9 @@ class Follower:
         rules = self._rules
         ledgers = frame.filter(F.col("topic") == rules.ledger_topic).select(
             F.lit("ledger").alias("kind"),
+            # What is no text must not stop the query, so it travels as base64.
             F.to_json(
-                F.struct(F.decode("body", "UTF-8").alias("body"), F.unix_millis("store_timestamp").alias("ms"))
+                F.struct(F.base64(ledger_body()).alias("body"), F.unix_millis("store_timestamp").alias("ms"))
             ).alias("summary"),
         )
         rows = summarise(frame, rules.late_ms, -1).union(ledgers).collect()
@@ -134,7 +136,9 @@ class Follower:
         self.book.add(summaries, rules.read_limit)
         for row in rows:
             if row.kind == "ledger":
-                self._add_ledger(json.loads(row.summary))
+                fields = json.loads(row.summary)
+                body = base64.b64decode(fields["body"]) if "body" in fields else None
+                self.book.read_ledger(body, fields["ms"])
         self.book.settle(self.book.horizon_ms - rules.grace_ms)
         times: dict[str, TopicTimes] = {}
         for kind, summary in summaries:
@@ -142,14 +146,6 @@ class Follower:
             if kind == "times" and fields["topic"] in rules.topics:
                 times.setdefault(fields["topic"], TopicTimes()).update(TopicTimes.decode(fields["times"]))
         return times
-
-    def _add_ledger(self, fields: dict[str, Any]) -> None:
-        try:
-            ledger = NumberingLedger.decode(fields["body"].encode())
-        except MalformedBody:
-            return
-        if ledger.topic in self._rules.topics:
-            self.book.add_ledger(ledger, fields["ms"])
 
     def _add_events(self, frame: DataFrame, batch: int) -> None:
         rules = self._rules
@@ -195,7 +191,9 @@ class Follower:
         if state["rules"] != json.loads(json.dumps(asdict(self._rules))):
             raise JobFailed(
                 f"the folder {self.files.root} belongs to an audit with other arguments ({state['rules']}); "
-                "give another checkpoint_folder, or the same arguments"
+                "give another checkpoint_folder, or the same arguments",
+                f"目录 {self.files.root} 属于参数不同的另一次审计（{state['rules']}）；"
+                "请换一个 checkpoint_folder，或使用相同的参数",
             )
         self.batch = state["batch"]
         self.book = DeliveryBook.decode(state["book"], self._rules.topics)

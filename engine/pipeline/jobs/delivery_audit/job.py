@@ -16,11 +16,9 @@ from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.following import Follower, FollowRules
 from engine.pipeline.jobs.delivery_audit.locating import locate
 from engine.pipeline.jobs.delivery_audit.results import AuditTeller, findings_of, located, wanted_places
-from engine.pipeline.jobs.delivery_audit.summaries import COLUMNS, summaries_of
+from engine.pipeline.jobs.delivery_audit.summaries import COLUMNS, ledger_body, summaries_of
 from engine.pipeline.jobs.delivery_audit.trace_events import stored_events, trace_events
 from engine.pipeline.jobs.job import JobRun
-from engine.protocol.errors import MalformedBody
-from engine.protocol.message_numbering import NumberingLedger
 from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX, RETRY_GROUP_TOPIC_PREFIX, SYSTEM_TOPICS
 
 if TYPE_CHECKING:
@@ -40,17 +38,23 @@ class DeliveryAudit:
         arguments = run.arguments
         if arguments["input_folder"]:
             if arguments["follow"]:
-                raise JobFailed("follow goes with a broker, not with input_folder: a folder is audited as it is")
+                raise JobFailed(
+                    "follow goes with a broker, not with input_folder: a folder is audited as it is",
+                    "follow 只能用于 Broker，不能与 input_folder 合用：目录按现状审计",
+                )
             messages = run.spark.read.parquet(arguments["input_folder"])
             audit_folder(run, messages)
             return
         if not arguments["topics"]:
-            raise JobFailed("say what to audit: topics, or input_folder")
+            raise JobFailed("say what to audit: topics, or input_folder", "请指定审计什么：topics 或 input_folder")
         if arguments["follow"]:
             _follow(run)
             return
         if arguments["starting_offsets"] != "earliest":
-            raise JobFailed("starting_offsets=latest goes with follow=true: else there is nothing to audit")
+            raise JobFailed(
+                "starting_offsets=latest goes with follow=true: else there is nothing to audit",
+                "starting_offsets=latest 须与 follow=true 合用：否则没有可审计的内容",
+            )
         _audit_broker(run)
 
 
@@ -79,7 +83,11 @@ def audit_folder(run: JobRun, everything: DataFrame) -> None:
     arguments = run.arguments
     missing = [name for name in (*COLUMNS, "unique_id", "body") if name not in everything.columns]
     if missing:
-        raise JobFailed(f"the files of input_folder have no column {', '.join(missing)}; they need those of a message")
+        columns = ", ".join(missing)
+        raise JobFailed(
+            f"the files of input_folder have no column {columns}; they need those of a message",
+            f"input_folder 中的文件没有列 {columns}；需要消息的各列",
+        )
     topic = F.col("topic")
     trace_topic, ledger_topic = arguments["trace_topic"], arguments["ledger_topic"]
     found = {row.topic: None for row in everything.select("topic").distinct().collect()}
@@ -107,10 +115,10 @@ def audit(
     """Audit these messages once, and tell everything."""
     arguments, teller = run.arguments, AuditTeller(run.report)
     book = DeliveryBook(topics)
-    told = read_ledgers(ledgers, topics) if ledgers is not None else []
+    # First: whatever they tell of is in what is read after.
+    if ledgers is not None:
+        _read_ledgers(book, ledgers)
     book.add(summaries_of(messages, arguments["late_ms"], judge_until_ms))
-    for ledger, stored_ms in told:
-        book.add_ledger(ledger, stored_ms)
     book.settle(judge_until_ms)
     consumption = None
     if trace is None:
@@ -148,18 +156,10 @@ def _acknowledged_since_ms(book: DeliveryBook) -> int:
     return since_ms
 
 
-def read_ledgers(messages: DataFrame, topics: tuple[str, ...]) -> list[tuple[NumberingLedger, int]]:
-    """The ledgers about ``topics``, and when each was stored. What is no ledger is passed over."""
-    found = []
-    rows: Any = messages.select("body", F.unix_millis("store_timestamp").alias("stored_ms")).toLocalIterator()
+def _read_ledgers(book: DeliveryBook, messages: DataFrame) -> None:
+    rows: Any = messages.select(ledger_body(), F.unix_millis("store_timestamp").alias("stored_ms")).toLocalIterator()
     for row in rows:
-        try:
-            ledger = NumberingLedger.decode(bytes(row.body))
-        except MalformedBody:
-            continue
-        if ledger.topic in topics:
-            found.append((ledger, row.stored_ms))
-    return found
+        book.read_ledger(None if row.body is None else bytes(row.body), row.stored_ms)
 
 
 def _follow(run: JobRun) -> None:

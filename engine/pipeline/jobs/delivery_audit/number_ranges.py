@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 NumberRange = tuple[int, int]
 
 
-def without(ranges: Iterable[NumberRange], taken: Sequence[NumberRange]) -> Iterator[NumberRange]:
-    """What of ``ranges`` lies in none of ``taken``."""
-    position = 0
+def without(ranges: Iterable[NumberRange], taken: Iterable[NumberRange]) -> Iterator[NumberRange]:
+    """What of ``ranges`` lies in none of ``taken``. Both are walked once; those of ``taken`` may touch."""
+    rest = iter(taken)
+    hole = next(rest, None)
     for first, last in ranges:
         start = first
-        while position < len(taken) and taken[position][1] < start:
-            position += 1
-        for taken_first, taken_last in taken[position:]:
-            if taken_first > last:
+        while hole is not None and hole[0] <= last:
+            if hole[0] > start:
+                yield start, hole[0] - 1
+            start = max(start, hole[1] + 1)
+            if hole[1] >= last:
                 break
-            if taken_first > start:
-                yield start, taken_first - 1
-            start = taken_last + 1
+            hole = next(rest, None)
         if start <= last:
             yield start, last
 

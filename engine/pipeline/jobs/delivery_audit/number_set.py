@@ -2,6 +2,9 @@
 
 The numbers lie in chunks of 4,096. A chunk that is complete is only a note, one that is empty is not there, any other
 has 512 bytes. A million numbers without a gap thus take 245 notes, however they arrive.
+
+Whoever numbers leaves no such gaps that a chunk holds one number; but what a property of a message says is the sender's
+word. So a set can tell that it is sparse (:attr:`NumberSet.is_sparse`), before it takes more than some 100 MB.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from typing import TypedDict
 import numpy as np
 import numpy.typing as npt
 
+from engine.pipeline.jobs.delivery_audit.number_ranges import NumberRange, without
+
 Numbers = npt.NDArray[np.int64]
 _Bits = npt.NDArray[np.uint8]
 
@@ -22,6 +27,10 @@ _SHIFT = 12
 _CHUNK = 1 << _SHIFT
 _FULL_BYTES = np.full(_CHUNK // 8, 0xFF, np.uint8)
 _NONE = np.zeros(0, np.int64)
+#: A set of more chunks that hold some numbers each, but not all ...
+CHUNKS_MAX = 1 << 17
+#: ... and on average less than so many, is sparse.
+NUMBERS_PER_CHUNK_MIN = 64
 
 
 class EncodedNumberSet(TypedDict):
@@ -40,6 +49,8 @@ class NumberSet:
     def __init__(self) -> None:
         #: Number of the chunk -> its bits; None: all of them are set.
         self._chunks: dict[int, _Bits | None] = {}
+        #: How many of them are not complete.
+        self._partial = 0
         self.count = 0
 
     @classmethod
@@ -75,12 +86,20 @@ class NumberSet:
         both = old & bits
         merged = old | bits
         self.count += int(np.bitwise_count(merged).sum()) - int(np.bitwise_count(old).sum())
-        self._chunks[chunk] = None if np.array_equal(merged, _FULL_BYTES) else merged
+        is_full = np.array_equal(merged, _FULL_BYTES)
+        was_partial = self._chunks.get(chunk) is not None
+        self._partial += (not is_full) - was_partial
+        self._chunks[chunk] = None if is_full else merged
         return _numbers(chunk, both) if both.any() else None
 
     def _bits(self, chunk: int) -> _Bits:
         bits = self._chunks.get(chunk, _NO_BITS)
         return _FULL_BYTES if bits is None else bits
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether it takes much room for few numbers."""
+        return self._partial > CHUNKS_MAX and self.count < NUMBERS_PER_CHUNK_MIN * self._partial
 
     @property
     def minimum(self) -> int:
@@ -115,23 +134,13 @@ class NumberSet:
                 rest._merge(chunk, bits)
         return rest
 
-    def missing(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+    def missing(self, first: int, last: int) -> Iterator[NumberRange]:
         """The ranges of numbers from ``first`` to ``last``, both included, that are not in it; ascending, apart."""
-        start = first
-        for from_, to in self._runs():
-            if to < start:
-                continue
-            if from_ > last:
-                break
-            if from_ > start:
-                yield start, from_ - 1
-            start = to + 1
-        if start <= last:
-            yield start, last
+        return without([(first, last)], self._runs())
 
-    def runs(self) -> Iterator[tuple[int, int]]:
+    def runs(self) -> Iterator[NumberRange]:
         """The ranges of numbers that are in it; ascending, apart."""
-        held: tuple[int, int] | None = None
+        held: NumberRange | None = None
         for from_, to in self._runs():
             if held is not None and held[1] + 1 == from_:
                 held = (held[0], to)
@@ -142,7 +151,7 @@ class NumberSet:
         if held is not None:
             yield held
 
-    def _runs(self) -> Iterator[tuple[int, int]]:
+    def _runs(self) -> Iterator[NumberRange]:
         """As :meth:`runs`, but cut where chunks end."""
         for chunk in sorted(self._chunks):
             base, bits = chunk << _SHIFT, self._chunks[chunk]

@@ -17,8 +17,9 @@ class Verdict:
     """Counts for one producer and topic; the words are defined in ``docs/pipeline.md``.
 
     :ivar numbered: numbers from the first to the last that is known of.
-    :ivar not_judged: numbers that are missing, but may still come.
+    :ivar not_judged: numbers that are missing, but may still come; of sparse ones: messages.
     :ivar has_ended: whether the producer told how many numbers it gave.
+    :ivar is_sparse: its numbers lie too far apart to be kept: nothing is said of losses, copies and order.
     """
 
     producer: str
@@ -33,6 +34,7 @@ class Verdict:
     unknown: int
     not_judged: int
     has_ended: bool
+    is_sparse: bool = False
 
     @property
     def is_numbered(self) -> bool:
@@ -44,6 +46,7 @@ class ProducerBook:
     """One producer's numbers in one topic.
 
     :param first: the lowest number that is judged.
+    :ivar is_sparse: its numbers lie so far apart that they are not kept (any more).
     """
 
     def __init__(self, producer: str, topic: str, first: int) -> None:
@@ -54,6 +57,7 @@ class ProducerBook:
         #: Numbers up to here are judged.
         self.settled = -1
         self.stored = self.late = 0
+        self.is_sparse = False
         self.numbers = NumberSet()
         #: Queue -> what stands there though it had been seen before, there or elsewhere.
         self.repeated: dict[str, NumberSet] = {}
@@ -72,13 +76,23 @@ class ProducerBook:
         self.settled = max(self.settled, segment.settled)
         queue = segment.queue
         highest = self._highest.get(queue, -1)
+        self._highest[queue] = max(highest, segment.highest)
+        if self.is_sparse or segment.is_sparse:
+            self._give_up()
+            return
         descending = self.descending.setdefault(queue, NumberSet())
         descending.update(segment.descending)
         descending.add(segment.numbers.below(highest))
-        self._highest[queue] = max(highest, segment.highest)
         repeated = self.repeated.setdefault(queue, NumberSet())
         repeated.update(segment.repeated)
         repeated.add(self.numbers.update(segment.numbers))
+        if self.numbers.is_sparse:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        self.is_sparse = True
+        self.numbers = NumberSet()
+        self.repeated, self.descending = {}, {}
 
     def close(self, ledger: NumberingLedger, stored_ms: int) -> None:
         """The producer has told how many numbers it gave; that is judged like a message with the last of them."""
@@ -104,10 +118,13 @@ class ProducerBook:
         told = self.ledger.numbered - 1 if self.ledger is not None else -1
         return max([told, *self._highest.values()])
 
+    def _missing(self) -> Iterator[NumberRange]:
+        return iter(()) if self.is_sparse else self.numbers.missing(self.first, self.settled)
+
     def lost(self) -> Iterator[NumberRange]:
         """The numbers that the broker took, as far as anybody knows, and that are not there."""
         ledger = self.ledger
-        missing = self.numbers.missing(self.first, self.settled)
+        missing = self._missing()
         if ledger is None:
             return missing
         if not ledger.is_complete:
@@ -130,24 +147,26 @@ class ProducerBook:
     def verdict(self) -> Verdict:
         """As things are now."""
         last, ledger = self.last, self.ledger
-        missing = count_of(self.numbers.missing(self.first, self.settled))
+        missing = count_of(self._missing())
         lost = count_of(self.lost())
+        later = self.numbers.missing(max(self.first, self.settled + 1), last)
         refused = 0
         if ledger is not None:
-            refused = missing - count_of(without(self.numbers.missing(self.first, self.settled), ledger.refused))
+            refused = missing - count_of(without(self._missing(), ledger.refused))
         return Verdict(
             self.producer,
             self.topic,
             numbered=max(0, last + 1 - self.first),
             stored=self.stored,
             lost=lost,
-            duplicated=self.stored - self.numbers.count if self.producer != UNNUMBERED else 0,
+            duplicated=0 if self.is_sparse or self.producer == UNNUMBERED else self.stored - self.numbers.count,
             out_of_order=sum(numbers.count for _, numbers in self.out_of_order()),
             late=self.late,
             refused=refused,
             unknown=missing - lost - refused,
-            not_judged=count_of(self.numbers.missing(max(self.first, self.settled + 1), last)),
+            not_judged=self.stored if self.is_sparse else count_of(later),
             has_ended=ledger is not None,
+            is_sparse=self.is_sparse,
         )
 
     # --- on disk ---------------------------------------------------------------------------------------------------
@@ -161,6 +180,7 @@ class ProducerBook:
             "settled": self.settled,
             "stored": self.stored,
             "late": self.late,
+            "is_sparse": self.is_sparse,
             "ledger": self.ledger.encode().decode() if self.ledger is not None else None,
             "numbers": self.numbers.encode(),
             "repeated": {queue: numbers.encode() for queue, numbers in self.repeated.items()},
@@ -176,6 +196,7 @@ class ProducerBook:
         made.settled, made.stored, made.late = encoded["settled"], encoded["stored"], encoded["late"]
         if encoded["ledger"] is not None:
             made.ledger = NumberingLedger.decode(encoded["ledger"].encode())
+        made.is_sparse = encoded["is_sparse"]
         made.numbers = NumberSet.decode(encoded["numbers"])
         made.repeated = {queue: NumberSet.decode(numbers) for queue, numbers in encoded["repeated"].items()}
         made.descending = {queue: NumberSet.decode(numbers) for queue, numbers in encoded["descending"].items()}

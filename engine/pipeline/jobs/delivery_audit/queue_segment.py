@@ -25,6 +25,7 @@ class QueueSegment:
     :ivar settled: the highest number among those stored until the moment up to which is judged; -1: none.
     :ivar repeated: numbers that stand in it twice or more often.
     :ivar descending: numbers that stand behind a higher one.
+    :ivar is_sparse: the numbers lie so far apart that they were not kept; the three sets are empty then.
     """
 
     producer: str
@@ -40,6 +41,7 @@ class QueueSegment:
     numbers: NumberSet = field(default_factory=NumberSet)
     repeated: NumberSet = field(default_factory=NumberSet)
     descending: NumberSet = field(default_factory=NumberSet)
+    is_sparse: bool = False
 
     def extend(self, offsets: Numbers, numbers: Numbers, is_late: int, is_settled: Numbers) -> None:
         """Messages that lie behind those so far.
@@ -56,14 +58,19 @@ class QueueSegment:
         self.late += is_late
         if self.producer == UNNUMBERED:
             return
+        if len(is_settled):
+            self.settled = max(self.settled, int(is_settled.max()))
         before = np.maximum.accumulate(np.concatenate((np.array([self.highest]), numbers)))
-        self.descending.add(np.unique(numbers[numbers < before[:-1]]))
         self.highest = int(before[-1])
+        if self.is_sparse:
+            return
+        self.descending.add(np.unique(numbers[numbers < before[:-1]]))
         distinct, counts = np.unique(numbers, return_counts=True)
         self.repeated.add(distinct[counts > 1])
         self.repeated.add(self.numbers.add(distinct))
-        if len(is_settled):
-            self.settled = max(self.settled, int(is_settled.max()))
+        if self.numbers.is_sparse:
+            self.is_sparse = True
+            self.numbers, self.repeated, self.descending = NumberSet(), NumberSet(), NumberSet()
 
     def encode(self) -> dict[str, Any]:
         """As it travels: JSON."""

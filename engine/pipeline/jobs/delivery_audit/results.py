@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
-from engine.pipeline.jobs.delivery_audit.latency_histogram import LatencyHistogram
 from engine.pipeline.jobs.delivery_audit.locating import Places
 from engine.pipeline.jobs.delivery_audit.producer_book import ProducerBook, Verdict
 from engine.pipeline.jobs.delivery_audit.summaries import TopicTimes
-from engine.pipeline.jobs.report import ROWS_MAX, Cell, JobReport
+from engine.pipeline.jobs.description import Texts
+from engine.pipeline.jobs.latency_histogram import LatencyHistogram
+from engine.pipeline.jobs.report import ROWS_MAX, AnyCell, Cell, JobReport
 
 #: What is found, the worst first.
-KINDS = ("lost", "acknowledged, not stored", "duplicated", "out of order", "not consumed", "consumed twice", "failed")
+KINDS = (
+    "lost",
+    "acknowledged, not stored",
+    "duplicated",
+    "out of order",
+    "too sparse",
+    "not consumed",
+    "consumed twice",
+    "failed",
+)
 #: Places of one finding that are told; a number may stand in a queue any number of times.
 PLACES_MAX = 8
 #: Failed deliveries come again: no finding by themselves unless nothing else is there.
@@ -29,6 +39,7 @@ class Finding:
     :ivar who: a producer or a consumer group.
     :ivar queue: ``"broker:queue id"``; empty where no queue can be named.
     :ivar first: a number of the producer, or an offset of the queue for a group; None for messages known by id only.
+    :ivar where: in both languages; None: nothing is known.
     """
 
     kind: str
@@ -38,9 +49,9 @@ class Finding:
     first: int | None
     last: int | None
     count: int
-    where: str = ""
+    where: Texts | None = None
 
-    def row(self) -> list[Cell]:
+    def row(self) -> list[AnyCell]:
         """For the table."""
         return [self.kind, self.topic, self.who, self.queue, self.first, self.last, self.count, self.where]
 
@@ -69,19 +80,25 @@ def _findings(book: DeliveryBook, consumption: ConsumptionBook | None) -> Iterat
     if consumption is None:
         return
     for one in consumption.samples:
-        where = f"message id {one.unique_id}"
+        where = {"en": f"message id {one.unique_id}", "zh": f"消息 ID {one.unique_id}"}
         yield Finding("acknowledged, not stored", one.topic, one.producer_group, "", None, None, 1, where)
     for group, topic in consumption.expected():
         for queue, (first, last) in consumption.missing(group, topic):
-            yield Finding("not consumed", topic, group, queue, first, last, last - first + 1, f"offset {first} on")
+            yield Finding("not consumed", topic, group, queue, first, last, last - first + 1, _from_offset(first))
         for queue, of_queue in consumption.queues.get((group, topic), {}).items():
             for kind, offsets in (("consumed twice", of_queue.twice), ("failed", of_queue.failed)):
                 for first, last in offsets.runs():
-                    yield Finding(kind, topic, group, queue, first, last, last - first + 1, f"offset {first} on")
+                    yield Finding(kind, topic, group, queue, first, last, last - first + 1, _from_offset(first))
+
+
+def _from_offset(first: int) -> Texts:
+    return {"en": f"offset {first} on", "zh": f"从位点 {first} 起"}
 
 
 def _of_producer(book: ProducerBook) -> Iterator[Finding]:
     about = (book.topic, book.producer)
+    if book.is_sparse:
+        yield Finding("too sparse", *about, "", book.first, book.last, book.stored)
     for first, last in book.lost():
         yield Finding("lost", *about, "", first, last, last - first + 1)
     for kind, queues in (("duplicated", book.repeated.items()), ("out of order", book.out_of_order())):
@@ -99,14 +116,30 @@ def located(findings: Iterable[Finding], places: Places) -> Iterator[Finding]:
             continue
         of_producer = places.get((finding.who, finding.topic), {})
         if finding.kind == "lost":
-            before, after = of_producer.get(first - 1), of_producer.get(last + 1)
-            where = [f"after {before[0]}"] if before else []
-            where += [f"before {after[0]}"] if after else []
+            where = _between(of_producer.get(first - 1, ()), of_producer.get(last + 1, ()))
         else:
-            where = of_producer.get(first, [])
-        more = len(where) - PLACES_MAX
-        shown = "; ".join(where[:PLACES_MAX])
-        yield replace(finding, where=f"{shown}; {more:,} more" if more > 0 else shown)
+            where = _listed(of_producer.get(first, ()))
+        yield replace(finding, where=where)
+
+
+def _between(before: Sequence[str], after: Sequence[str]) -> Texts | None:
+    english = [f"after {place}" for place in before[:1]] + [f"before {place}" for place in after[:1]]
+    chinese = [f"在 {_in_chinese(place)} 之后" for place in before[:1]]
+    chinese += [f"在 {_in_chinese(place)} 之前" for place in after[:1]]
+    return {"en": "; ".join(english), "zh": "；".join(chinese)} if english else None
+
+
+def _listed(places: Sequence[str]) -> Texts:
+    more = len(places) - PLACES_MAX
+    english, chinese = list(places[:PLACES_MAX]), [_in_chinese(place) for place in places[:PLACES_MAX]]
+    if more > 0:
+        english.append(f"{more:,} more")
+        chinese.append(f"另有 {more:,} 处")
+    return {"en": "; ".join(english), "zh": "；".join(chinese)}
+
+
+def _in_chinese(place: str) -> str:
+    return place.replace(" offset ", " 位点 ")
 
 
 def wanted_places(findings: Iterable[Finding]) -> dict[tuple[str, str], list[int]]:
@@ -138,7 +171,8 @@ class AuditTeller:
         self._report.table("latency", list(_latency_rows(book, consumption)))
         if consumption is not None:
             groups = [_group_row(consumption, *key) for key in consumption.expected()]
-            self._report.table("groups", sorted(groups, key=lambda row: (-int(row[-1] or 0), str(row[0]))))
+            groups.sort(key=lambda row: (-int(row[-1] or 0), str(row[0])))
+            self._report.table("groups", groups)
         self._report.offsets(_reached(book))
         messages = sum(verdict.stored for verdict in verdicts)
         self._report.progress(messages, None, "messages")
@@ -163,6 +197,14 @@ class AuditTeller:
                 {
                     "en": f"{unnumbered:,} messages carry no number: of these a loss or a copy cannot be seen.",
                     "zh": f"有 {unnumbered:,} 条消息没有编号：无法判断它们是否丢失或重复。",
+                }
+            )
+        if book.unreadable_ledgers:
+            self._report.note(
+                {
+                    "en": f"{book.unreadable_ledgers:,} messages of the ledger topic are no ledgers, or longer than "
+                    "one may be, and were left out.",
+                    "zh": f"账本主题中有 {book.unreadable_ledgers:,} 条消息不是账本或超过账本的长度上限，已略过。",
                 }
             )
         if consumption is not None and consumption.not_stored:
@@ -198,14 +240,26 @@ class AuditTeller:
         if not verdicts:
             return
         findings = sum(verdict.lost + verdict.duplicated + verdict.out_of_order for verdict in verdicts)
-        if not findings:
+        if not findings and not any(verdict.is_sparse for verdict in verdicts):
             self._report.note(
                 {
                     "en": "No numbered message is lost, duplicated or out of order, as far as could be judged.",
                     "zh": "在可判定的范围内，带编号的消息没有丢失、重复或乱序。",
                 }
             )
-        not_judged = sum(verdict.not_judged for verdict in verdicts)
+        sparse = [verdict for verdict in verdicts if verdict.is_sparse]
+        if sparse:
+            count = sum(verdict.stored for verdict in sparse)
+            self._report.note(
+                {
+                    "en": f"The numbers of {len(sparse)} producers lie too far apart to be judged "
+                    f"({count:,} messages): nothing is said of their losses, copies and order. A numbering leaves no "
+                    "such gaps.",
+                    "zh": f"{len(sparse)} 个生产者的编号过于稀疏，无法判定（{count:,} 条消息）：不对其丢失、重复与乱序"
+                    "下结论。正常的编号不会留下这样的空缺。",
+                }
+            )
+        not_judged = sum(verdict.not_judged for verdict in verdicts if not verdict.is_sparse)
         if not_judged:
             self._report.note(
                 {
@@ -239,7 +293,7 @@ def _producer_row(verdict: Verdict) -> list[Cell]:
         verdict.unknown,
         verdict.not_judged,
         verdict.has_ended,
-        verdict.lost + verdict.duplicated + verdict.out_of_order,
+        verdict.lost + verdict.duplicated + verdict.out_of_order + verdict.is_sparse,
     ]
 
 

@@ -11,13 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.pipeline.jobs.delivery_audit.latency_histogram import LatencyHistogram
+from engine.pipeline.jobs.arrow_columns import int64, milliseconds, property_values
 from engine.pipeline.jobs.delivery_audit.number_set import Numbers
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED, QueueSegment
-from engine.protocol.message_numbering import PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY
+from engine.pipeline.jobs.latency_histogram import LatencyHistogram
+from engine.protocol.message_numbering import LEDGER_BYTES_MAX, PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 #: What is needed of the messages.
 COLUMNS = ("topic", "broker_name", "queue_id", "queue_offset", "properties", "born_timestamp", "store_timestamp")
@@ -48,6 +49,13 @@ def summaries_of(messages: DataFrame, late_ms: int, judge_until_ms: int) -> list
         messages = messages.select(*COLUMNS).repartition(*place).sortWithinPartitions(*place, "queue_offset")
         told = [(row.kind, row.summary) for row in summarise(messages, late_ms, judge_until_ms).collect()]
     return told
+
+
+def ledger_body() -> Column:
+    """The column ``body`` of messages of the ledger topic; null where it is longer than a ledger may be."""
+    from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
+
+    return F.when(F.length("body") <= LEDGER_BYTES_MAX, F.col("body")).alias("body")
 
 
 def is_in_order(summaries: list[tuple[str, str]]) -> bool:
@@ -159,10 +167,10 @@ class _TaskSummary:
         if not batch.num_rows:
             return
         producers, numbers = numbers_of(batch)
-        offsets = _int64(batch.column("queue_offset"))
+        offsets = int64(batch.column("queue_offset"))
         stored_ms, born_ms = (
-            _milliseconds(batch.column("store_timestamp")),
-            _milliseconds(batch.column("born_timestamp")),
+            milliseconds(batch.column("store_timestamp")),
+            milliseconds(batch.column("born_timestamp")),
         )
         topics, topic_codes = _codes(batch.column("topic"))
         queues, queue_codes = _codes(queue_names(batch))
@@ -205,23 +213,12 @@ class _TaskSummary:
 def numbers_of(batch: Any) -> tuple[Any, Numbers]:
     """Producer (an Arrow array of texts) and number of each message; :data:`UNNUMBERED` and -1 of those without."""
     properties = batch.column("properties")
-    producers = _property(properties, PRODUCER_ID_PROPERTY)
-    texts = _property(properties, SEQUENCE_NUMBER_PROPERTY)
+    producers = property_values(properties, PRODUCER_ID_PROPERTY)
+    texts = property_values(properties, SEQUENCE_NUMBER_PROPERTY)
     # 18 digits always fit; what else stands there was not written by a numbering.
     good = pc.fill_null(pc.and_(pc.match_substring_regex(texts, r"^[0-9]{1,18}$"), pc.is_valid(producers)), False)
     numbers = pc.fill_null(pc.cast(pc.if_else(good, texts, pa.scalar(None, pa.string())), pa.int64()), -1)
-    return pc.if_else(good, producers, UNNUMBERED), _int64(numbers)
-
-
-def _property(properties: Any, name: str) -> Any:
-    """The values of one property, null where it is not: from the flat keys of the whole batch at once."""
-    base = properties.offsets[0].as_py()
-    keys = properties.keys.slice(base, properties.offsets[len(properties)].as_py() - base)
-    at = _int64(pc.indices_nonzero(pc.fill_null(pc.equal(keys, name), False))) + base
-    rows = np.searchsorted(properties.offsets.to_numpy(), at, side="right") - 1
-    indices = np.full(len(properties), -1, np.int64)
-    indices[rows] = at
-    return properties.items.take(pa.array(indices, mask=indices < 0))
+    return pc.if_else(good, producers, UNNUMBERED), int64(numbers)
 
 
 def queue_names(batch: Any) -> Any:
@@ -231,12 +228,4 @@ def queue_names(batch: Any) -> Any:
 
 def _codes(values: Any) -> tuple[list[str], Numbers]:
     encoded = values.dictionary_encode()
-    return encoded.dictionary.to_pylist(), _int64(encoded.indices)
-
-
-def _int64(values: Any) -> Numbers:
-    return np.asarray(values.to_numpy(zero_copy_only=False), np.int64)
-
-
-def _milliseconds(timestamps: Any) -> Numbers:
-    return _int64(pc.cast(timestamps, pa.int64())) // 1_000
+    return encoded.dictionary.to_pylist(), int64(encoded.indices)

@@ -9,6 +9,7 @@ from engine.pipeline.jobs.description import (
     JobTable,
     ParameterKind,
     TableColumn,
+    cell_texts,
 )
 
 #: Beyond it a sweep takes weeks.
@@ -17,6 +18,36 @@ SEED_MAX = 2**53 - 1
 
 KINDS_TABLE = "fault_kinds"
 FINDINGS_TABLE = "counterexamples"
+
+#: The lab's kinds of faults, and what broken invariants are called, by the words of the lab.
+FAULTS = cell_texts(
+    {
+        "crash": "崩溃",
+        "crash-power": "断电",
+        "pause": "进程暂停",
+        "partition": "网络分区",
+        "delay": "网络延迟",
+        "loss": "丢帧",
+        "duplicate": "帧重复",
+        "reorder": "帧乱序",
+        "clock-skew": "时钟偏移",
+        "disk": "磁盘故障",
+        "listener": "监听器异常",
+        "group": "消费组变动",
+    }
+)
+ANOMALIES = cell_texts(
+    {
+        "lost write": "写入丢失",
+        "duplicate": "重复消费",
+        "out of order": "乱序",
+        "skipped": "遗漏",
+        "ghost read": "凭空读到",
+        "two owners": "两个持有者",
+        "stuck": "停滞",
+        "broken code": "代码异常",
+    }
+)
 
 _PARAMETERS = (
     JobParameter(
@@ -84,7 +115,7 @@ _KINDS = JobTable(
     KINDS_TABLE,
     {"en": "Runs with violations, by kind of fault", "zh": "按故障类型统计的违例运行"},
     (
-        TableColumn("kind", ColumnKind.TEXT, {"en": "Fault (*: all runs)", "zh": "故障（*：全部运行）"}),
+        TableColumn("kind", ColumnKind.TEXT, {"en": "Fault (*: all runs)", "zh": "故障（*：全部运行）"}, FAULTS),
         TableColumn("runs", ColumnKind.INTEGER, {"en": "Runs with it", "zh": "含该故障的运行"}),
         TableColumn("bad", ColumnKind.INTEGER, {"en": "With violations", "zh": "其中违例"}),
         TableColumn("rate", ColumnKind.SHARE, {"en": "Rate", "zh": "违例率"}),
@@ -101,13 +132,13 @@ _FINDINGS = JobTable(
     {"en": "Violated invariants, each with the shortest run", "zh": "被违反的不变式，各附最短的一次运行"},
     (
         TableColumn("invariant", ColumnKind.TEXT, {"en": "Invariant", "zh": "不变式"}),
-        TableColumn("anomaly", ColumnKind.TEXT, {"en": "Anomaly", "zh": "异常"}),
+        TableColumn("anomaly", ColumnKind.TEXT, {"en": "Anomaly", "zh": "异常"}, ANOMALIES),
         TableColumn("runs", ColumnKind.INTEGER, {"en": "Runs", "zh": "运行次数"}),
         TableColumn("seed", ColumnKind.INTEGER, {"en": "Seed", "zh": "种子"}),
         TableColumn("faults", ColumnKind.TEXT, {"en": "Its faults", "zh": "其中的故障"}),
         TableColumn("event", ColumnKind.INTEGER, {"en": "Shows after event", "zh": "在此事件之后显现"}),
         TableColumn("what", ColumnKind.TEXT, {"en": "What is violated", "zh": "违反了什么"}),
-        TableColumn("link", ColumnKind.TEXT, {"en": "Replay", "zh": "重放"}),
+        TableColumn("link", ColumnKind.LINK, {"en": "Replay", "zh": "重放"}),
     ),
     bad_column="runs",
 )

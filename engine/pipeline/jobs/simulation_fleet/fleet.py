@@ -71,7 +71,11 @@ def run_fleet(
     with closing(coming):
         for index, (digest, summary) in coming:
             if digest != engine_digest():
-                raise JobFailed(f"a worker has another version of the engine ({digest}, here {engine_digest()})")
+                here = engine_digest()
+                raise JobFailed(
+                    f"a worker has another version of the engine ({digest}, here {here})",
+                    f"有工作进程使用了另一版本的引擎（{digest}，此处为 {here}）",
+                )
             if results is not None:
                 results.append(portions[index], summary)
             else:

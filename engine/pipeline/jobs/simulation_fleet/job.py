@@ -100,9 +100,9 @@ def _scenario(name: str) -> Scenario:
             return parse_scenario(path.read_text(encoding="utf-8"), path.stem)
         return load_scenario(name)
     except (OSError, UnicodeDecodeError) as error:
-        raise JobFailed(f"scenario: {name} cannot be read: {error}") from None
+        raise JobFailed(f"scenario: {name} cannot be read: {error}", f"scenario：无法读取 {name}：{error}") from None
     except LabError as error:
-        raise JobFailed(f"scenario: {error}") from None
+        raise JobFailed(f"scenario: {error.text['en']}", f"scenario：{error.text['zh']}") from None
 
 
 JOB = SimulationFleet()

@@ -26,12 +26,12 @@ _FORMAT = "glassmq-simulation-fleet"
 _VERSION = 1
 #: What each field of the first line is called when it differs.
 _FIELD_NAMES = {
-    "scenario": "another scenario",
-    "text": "another text of the scenario",
-    "faults": "other faults",
-    "engine": "another version of the engine",
-    "python": "another version of Python",
-    "version": "another version of this file",
+    "scenario": ("another scenario", "另一个场景"),
+    "text": ("another text of the scenario", "内容不同的场景"),
+    "faults": ("other faults", "另一种故障设置"),
+    "engine": ("another version of the engine", "另一版本的引擎"),
+    "python": ("another version of Python", "另一版本的 Python"),
+    "version": ("another version of this file", "另一版本的结果文件"),
 }
 
 
@@ -51,7 +51,9 @@ class ResultsFolder:
             folder.mkdir(parents=True, exist_ok=True)
             self._file: IO[bytes] = self._path.open("a+b")
         except OSError as error:
-            raise JobFailed(f"{folder} cannot hold results: {error.strerror}") from None
+            raise JobFailed(
+                f"{folder} cannot hold results: {error.strerror}", f"{folder} 无法保存结果：{error.strerror}"
+            ) from None
         try:
             self._lock()
             self._read(header)
@@ -84,7 +86,8 @@ class ResultsFolder:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise JobFailed(
-                f"{self._path} is being written by another run; wait for it, or use a folder of its own"
+                f"{self._path} is being written by another run; wait for it, or use a folder of its own",
+                f"另一次运行正在写入 {self._path}；请等它结束，或使用单独的文件夹",
             ) from None
 
     def _read(self, header: Mapping[str, Any]) -> None:
@@ -94,19 +97,25 @@ class ResultsFolder:
             if not line.endswith(b"\n"):
                 # What this program wrote begins as every file of it does; anything else is somebody's, and stays.
                 if number == 1 and not _line(header).startswith(line):
-                    raise JobFailed(f"{self._path} is no file of this program; use another folder")
+                    raise self._is_foreign()
                 break
             try:
                 self._read_line(number, json.loads(line), header)
             except (KeyError, TypeError, ValueError, AttributeError) as error:
-                raise JobFailed(f"{self._path}, line {number} is no result of a sweep: {error!r}") from None
+                raise JobFailed(
+                    f"{self._path}, line {number} is no result of a sweep: {error!r}",
+                    f"{self._path} 第 {number} 行不是运行结果：{error!r}",
+                ) from None
             whole_bytes += len(line)
         self._file.truncate(whole_bytes)
         self._file.seek(0, os.SEEK_END)
         self.done.sort()
         for before, after in itertools.pairwise(self.done):
             if after.first < before.end:
-                raise JobFailed(f"{self._path} has seed {after.first} twice; use another folder")
+                raise JobFailed(
+                    f"{self._path} has seed {after.first} twice; use another folder",
+                    f"{self._path} 中种子 {after.first} 出现两次；请换一个文件夹",
+                )
         if whole_bytes == 0:
             self._write(header)
 
@@ -119,14 +128,21 @@ class ResultsFolder:
 
     def _compare(self, fields: Mapping[str, Any], header: Mapping[str, Any]) -> None:
         if fields.get("format") != _FORMAT:
-            raise JobFailed(f"{self._path} is no file of this program; use another folder")
-        for name, words in _FIELD_NAMES.items():
+            raise self._is_foreign()
+        for name, (english, chinese) in _FIELD_NAMES.items():
             if fields.get(name) != header[name]:
                 was, now = (f"{value}" for value in (fields.get(name), header[name]))
                 raise JobFailed(
-                    f"{self._path} has results of {words} ({was}, now {now}), which cannot be counted together; "
-                    "use another folder"
+                    f"{self._path} has results of {english} ({was}, now {now}), which cannot be counted together; "
+                    "use another folder",
+                    f"{self._path} 中是{chinese}的结果（{was}，现为 {now}），不能合并统计；请换一个文件夹",
                 )
+
+    def _is_foreign(self) -> JobFailed:
+        return JobFailed(
+            f"{self._path} is no file of this program; use another folder",
+            f"{self._path} 不是本程序的文件；请换一个文件夹",
+        )
 
     def _write(self, fields: Mapping[str, Any]) -> None:
         try:
@@ -134,7 +150,10 @@ class ResultsFolder:
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
-            raise JobFailed(f"{self._path} cannot be written: {error.strerror}; what it has is kept") from None
+            raise JobFailed(
+                f"{self._path} cannot be written: {error.strerror}; what it has is kept",
+                f"{self._path} 无法写入：{error.strerror}；已有内容会保留",
+            ) from None
 
     def _take(self, seeds: SeedRange, summary: SweepSummary) -> None:
         self.done.append(seeds)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from engine.lab.sweep_summary import Counterexample, SweepSummary
 from engine.lab.wilson import wilson_interval
-from engine.pipeline.jobs.report import Cell
+from engine.pipeline.jobs.description import Texts
+from engine.pipeline.jobs.report import AnyCell, Cell
+from engine.pipeline.jobs.simulation_fleet.description import FAULTS
 
 
 def kind_rows(summary: SweepSummary) -> list[tuple[Cell, ...]]:
@@ -26,12 +28,14 @@ def _rate(bad: int, runs: int) -> tuple[int, int, float, float, float]:
     return runs, bad, bad / runs if runs else 0.0, low, high
 
 
-def finding_rows(summary: SweepSummary, examples: Mapping[str, Counterexample], address: str) -> list[tuple[Cell, ...]]:
+def finding_rows(
+    summary: SweepSummary, examples: Mapping[str, Counterexample], address: str
+) -> list[tuple[AnyCell, ...]]:
     """One per violated invariant, the most frequent first.
 
-    Invariant, anomaly, runs, the shortest run's seed, its faults, its event, what it violates (English), its address.
+    Invariant, anomaly, runs, the shortest run's seed, its faults, its event, what it violates, its address.
     """
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[AnyCell, ...]] = []
     for name, finding in sorted(summary.findings.items(), key=lambda item: (-item[1].runs, item[0])):
         example = examples.get(name, finding.shortest)
         rows.append(
@@ -40,10 +44,20 @@ def finding_rows(summary: SweepSummary, examples: Mapping[str, Counterexample], 
                 example.violation["anomaly"],
                 finding.runs,
                 example.seed,
-                ", ".join(example.faults),
+                _fault_words(example.faults),
                 example.violation["event"],
-                example.violation["text"]["en"],
+                example.violation["text"],
                 f"{address}#{example.link}",
             )
         )
     return rows
+
+
+def _fault_words(faults: Sequence[str]) -> Texts | None:
+    """None: it needs none."""
+    if not faults:
+        return None
+    return {
+        "en": ", ".join(FAULTS[fault]["en"] for fault in faults),
+        "zh": "、".join(FAULTS[fault]["zh"] for fault in faults),
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +12,8 @@ from engine.pipeline.jobs.cluster_look import ClusterLook
 from engine.pipeline.jobs.report import Cell, JobReport
 from engine.pipeline.source.errors import RocketMQError
 from engine.pipeline.source.queue_offsets import QueueKey
+
+log = logging.getLogger("glassmq.pipeline")
 
 #: How long the end of the thread is waited for.
 _PATIENCE_S = 2.0
@@ -30,28 +33,69 @@ class QueueLag(NamedTuple):
         return None if self.offset is None else max(0, self.end - self.offset)
 
 
-def look_at_lag(look: ClusterLook, groups: Sequence[str], topics: Sequence[str]) -> list[QueueLag]:
-    """Of every group in every queue of the topics."""
+class LagLook(NamedTuple):
+    """``refused``: group -> what the broker says to an account that may not ask for its progress."""
+
+    lags: list[QueueLag]
+    refused: dict[str, str]
+
+
+def look_at_lag(look: ClusterLook, groups: Sequence[str], topics: Sequence[str]) -> LagLook:
+    """Of every group in every queue of the topics. Raises :class:`~engine.pipeline.source.errors.RocketMQError`."""
     queues = look.queues(topics)
     # Progress before ends: messages that come in between make the lag larger, never negative.
-    progress = {group: look.progress(group, queues) for group in groups}
+    progress: dict[str, dict[QueueKey, int]] = {}
+    refused: dict[str, str] = {}
+    for group in groups:
+        try:
+            progress[group] = look.progress(group, queues)
+        except RocketMQError as error:
+            if error.condition != "ROCKETMQ_REFUSED":
+                raise
+            refused[group] = str(error)
     ends = look.ends(queues)
-    return [QueueLag(group, queue, progress[group].get(queue), ends[queue]) for group in groups for queue in queues]
-
-
-def tell_lag(report: JobReport, lags: Sequence[QueueLag], now_ms: int) -> None:
-    """One point per group, and the table, the longest lag first."""
-    totals: dict[str, int] = {}
-    for one in lags:
-        if one.lag is not None:
-            totals[one.group] = totals.get(one.group, 0) + one.lag
-    for group, total in totals.items():
-        report.point("lag", group, now_ms, total)
-    worst_first = sorted(lags, key=lambda one: (-(-1 if one.lag is None else one.lag), one.group, one.queue))
-    rows: list[Sequence[Cell]] = [
-        [one.group, one.queue.topic, one.queue.label, one.offset, one.end, one.lag] for one in worst_first
+    lags = [
+        QueueLag(group, queue, of_group.get(queue), ends[queue])
+        for group, of_group in progress.items()
+        for queue in queues
     ]
-    report.table("lag", rows)
+    return LagLook(lags, refused)
+
+
+class LagTeller:
+    """Tells what was seen, and once what was not."""
+
+    def __init__(self, report: JobReport) -> None:
+        self._report = report
+        #: Group, or "" for all of them -> what was said about it last.
+        self._problems: dict[str, str] = {}
+
+    def tell(self, seen: LagLook, now_ms: int) -> None:
+        """One point per group, and the table, the longest lag first."""
+        totals: dict[str, int] = {}
+        for one in seen.lags:
+            if one.lag is not None:
+                totals[one.group] = totals.get(one.group, 0) + one.lag
+        for group, total in totals.items():
+            self._report.point("lag", group, now_ms, total)
+        worst_first = sorted(seen.lags, key=lambda one: (-(-1 if one.lag is None else one.lag), one.group, one.queue))
+        rows: list[Sequence[Cell]] = [
+            [one.group, one.queue.topic, one.queue.label, one.offset, one.end, one.lag] for one in worst_first
+        ]
+        self._report.table("lag", rows)
+        self._note_new(seen.refused)
+
+    def tell_problem(self, problem: str) -> None:
+        """Nothing was seen."""
+        self._note_new({"": problem})
+
+    def _note_new(self, problems: dict[str, str]) -> None:
+        for group, problem in problems.items():
+            if self._problems.get(group) != problem:
+                lag = f"The lag of {group}" if group else "The lag"
+                chinese_lag = f"消费组 {group} 的积压" if group else "消费积压"
+                self._report.note({"en": f"{lag} is not known: {problem}", "zh": f"无法得知{chinese_lag}：{problem}"})
+        self._problems = problems
 
 
 class LagWatch:
@@ -73,11 +117,10 @@ class LagWatch:
         self._groups = groups
         self._topics = topics
         self._interval_s = interval_ms / 1_000
-        self._report = report
+        self._teller = LagTeller(report)
         self._tick = tick
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, name="consumer lag", daemon=True)
-        self._problem = ""
 
     def __enter__(self) -> LagWatch:
         self._thread.start()
@@ -97,11 +140,12 @@ class LagWatch:
                 self._end.wait(self._interval_s)
 
     def _look(self, look: ClusterLook, now_ms: int) -> None:
+        # Whatever it is, the lag is no reason to end anything: a broker that is away for a while ends the stream's
+        # reading, or not.
         try:
-            tell_lag(self._report, look_at_lag(look, self._groups, self._topics), now_ms)
-            self._problem = ""
+            self._teller.tell(look_at_lag(look, self._groups, self._topics), now_ms)
         except RocketMQError as error:
-            # A broker that is away for a while ends the stream's reading, or not; the lag is no reason to end anything.
-            if str(error) != self._problem:
-                self._problem = str(error)
-                self._report.note({"en": f"The lag is not known: {error}", "zh": f"无法得知消费积压：{error}"})
+            self._teller.tell_problem(str(error))
+        except Exception as error:
+            log.exception("the consumer lag could not be asked for")
+            self._teller.tell_problem(f"{type(error).__name__}: {error}")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from engine.pipeline.jobs.description import (
+    CHECKPOINT_FOLDER,
     FOLLOW,
+    STARTING_OFFSETS,
+    TOPICS,
     ColumnKind,
     JobDescription,
     JobParameter,
@@ -11,6 +14,7 @@ from engine.pipeline.jobs.description import (
     JobTable,
     ParameterKind,
     TableColumn,
+    trigger_ms,
 )
 
 _TOPIC = TableColumn("topic", ColumnKind.TEXT, {"en": "Topic", "zh": "主题"})
@@ -35,12 +39,7 @@ DESCRIPTION = JobDescription(
         "可分析历史，也可用 follow 持续跟踪，迟到的消息由水位线处理。",
     },
     parameters=(
-        JobParameter(
-            "topics",
-            ParameterKind.TOPICS,
-            {"en": "Which topics, joined by commas.", "zh": "哪些主题，用逗号分隔。"},
-            required=True,
-        ),
+        TOPICS,
         JobParameter(
             "groups",
             ParameterKind.TEXT,
@@ -49,15 +48,7 @@ DESCRIPTION = JobDescription(
                 "zh": "要查询积压的消费组，用逗号分隔。",
             },
         ),
-        JobParameter(
-            "starting_offsets",
-            ParameterKind.TEXT,
-            {
-                "en": 'Where to begin: earliest, latest, or JSON such as {"Topic": {"broker-a:0": 5}}.',
-                "zh": '从哪里开始：earliest、latest，或 JSON，如 {"Topic": {"broker-a:0": 5}}。',
-            },
-            default="earliest",
-        ),
+        STARTING_OFFSETS,
         JobParameter(
             "window_ms",
             ParameterKind.DURATION,
@@ -103,23 +94,8 @@ DESCRIPTION = JobDescription(
             default=True,
         ),
         FOLLOW,
-        JobParameter(
-            "trigger_ms",
-            ParameterKind.DURATION,
-            {"en": "With follow: how often to look.", "zh": "与 follow 合用：每隔多久处理一次。"},
-            default=1_000,
-            minimum=100,
-        ),
-        JobParameter(
-            "checkpoint_folder",
-            ParameterKind.FOLDER,
-            {
-                "en": "With follow: where open windows are kept, so that a restart goes on. On a cluster all machines "
-                "must see it. Not said: nothing is kept.",
-                "zh": "与 follow 合用：未关闭的窗口保存在哪里，重启后从那里继续；"
-                "在集群上必须所有机器都能访问。不填：不保存。",
-            },
-        ),
+        trigger_ms(1_000),
+        CHECKPOINT_FOLDER,
     ),
     tables=(
         JobTable(

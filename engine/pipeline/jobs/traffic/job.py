@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,9 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of Spark wr
 from engine.pipeline.jobs.cluster_look import ClusterLook
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.shared_files import SharedFiles
-from engine.pipeline.jobs.traffic.consumer_lag import LagWatch, look_at_lag, tell_lag
+from engine.pipeline.jobs.traffic.consumer_lag import LagTeller, LagWatch, look_at_lag
 from engine.pipeline.jobs.traffic.late_count import OBSERVATION, OBSERVED, LateCount
-from engine.pipeline.jobs.traffic.picture import WINDOWS_MAX, TrafficPicture, WindowFigures
+from engine.pipeline.jobs.traffic.picture import WINDOWS_MAX, TrafficPicture, WindowFigures, newest_windows
 from engine.pipeline.jobs.traffic.windows import COLUMNS_NEEDED, window_figures
 from engine.pipeline.source.queue_offsets import to_json_object
 
@@ -74,24 +75,26 @@ def _look_back(run: JobRun) -> None:
         ends = look.ends(look.queues(topics))
         picture = _picture(run, look, patience_ms=0)
         messages = run.read(**_options(run), endingOffsets=json.dumps(to_json_object(ends)))
-        newest = _figures(run, messages, None).orderBy("start_ms", ascending=False).limit(WINDOWS_MAX + 1).collect()
-        picture.update(WindowFigures.of_row(row) for row in newest)
+        newest, are_all = newest_windows(_figures(run, messages, None))
+        picture.update(newest)
         picture.close_all()
         if groups:
-            tell_lag(run.report, look_at_lag(look, groups, topics), time.time_ns() // 1_000_000)
-    _tell_outcome(run, len(newest))
+            LagTeller(run.report).tell(look_at_lag(look, groups, topics), time.time_ns() // 1_000_000)
+    _tell_outcome(run, newest, are_all=are_all)
     told = to_json_object(ends)
     run.report.offsets(told, told)
 
 
-def _tell_outcome(run: JobRun, windows: int) -> None:
-    if not windows:
+def _tell_outcome(run: JobRun, newest: Sequence[WindowFigures], *, are_all: bool) -> None:
+    if not newest:
         run.report.note({"en": "There are no messages.", "zh": "没有消息。"})
-    elif windows > WINDOWS_MAX:
+    elif not are_all:
         run.report.note(
             {
-                "en": f"There are more than {WINDOWS_MAX} windows; the newest are shown. A longer window_ms shows all.",
-                "zh": f"窗口超过 {WINDOWS_MAX} 个，只显示最新的；要看全部，请增大 window_ms。",
+                "en": f"There are more than {WINDOWS_MAX:,} windows, counted for each topic; the newest are shown. "
+                "A longer window_ms or fewer topics shows all.",
+                "zh": f"窗口（每个主题分别计）超过 {WINDOWS_MAX:,} 个，只显示最新的；"
+                "要看全部，请增大 window_ms 或减少主题。",
             }
         )
 
@@ -111,9 +114,8 @@ def _follow(run: JobRun) -> None:
         late = LateCount(run.report, SharedFiles(run.spark, f"{folder}/counts"))
 
         def batch(changed: DataFrame, batch_id: int) -> None:
-            windows = [WindowFigures.of_row(row) for row in changed.collect()]
-            late.counted(batch_id, windows)
-            picture.update(windows)
+            newest, are_all = newest_windows(changed)
+            picture.update(late.counted(batch_id, newest, are_all=are_all))
 
         messages = run.read_stream(**_options(run)).observe(OBSERVATION, F.count(F.lit(1)).alias(OBSERVED))
         run.spark.streams.addListener(late)

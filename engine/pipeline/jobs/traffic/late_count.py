@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,
@@ -20,14 +21,55 @@ from pyspark.sql.streaming.listener import (
 
 from engine.pipeline.jobs.report import JobReport
 from engine.pipeline.jobs.shared_files import SharedFiles
-
-if TYPE_CHECKING:
-    from engine.pipeline.jobs.traffic.picture import WindowFigures
+from engine.pipeline.jobs.traffic.picture import WINDOWS_MAX, WindowFigures
 
 #: Name of the observation, and of its only figure.
 OBSERVATION, OBSERVED = "traffic", "messages"
-#: Windows whose counts are remembered; older ones have long been closed by the watermark.
-_WINDOWS_MAX = 10_000
+
+
+@dataclass(slots=True)
+class _Known:
+    """What the newest windows held, up to ``WINDOWS_MAX`` of them.
+
+    :ivar counts: (start, topic) -> messages.
+    :ivar floor_ms: windows that begin before it are forgotten. What comes for one of them afterwards cannot be told
+        from what it held, so it is left out.
+    """
+
+    counts: dict[tuple[int, str], int] = field(default_factory=dict)
+    floor_ms: int | None = None
+
+    @classmethod
+    def from_json(cls, text: str) -> _Known:
+        state: dict[str, Any] = json.loads(text)
+        return cls({(start, topic): messages for start, topic, messages in state["counts"]}, state["floor_ms"])
+
+    def to_json(self) -> str:
+        counts = [[start, topic, messages] for (start, topic), messages in self.counts.items()]
+        return json.dumps({"counts": counts, "floor_ms": self.floor_ms})
+
+    def followed(self, windows: Sequence[WindowFigures]) -> list[WindowFigures]:
+        """Those of them that are not forgotten."""
+        return [window for window in windows if self.floor_ms is None or window.start_ms >= self.floor_ms]
+
+    def take(self, windows: Sequence[WindowFigures]) -> int:
+        """How many messages these windows hold that they did not hold before."""
+        added = 0
+        for window in windows:
+            key = window.start_ms, window.topic
+            added += window.messages - self.counts.get(key, 0)
+            self.counts[key] = window.messages
+        return added
+
+    def forget(self, before_ms: int | None) -> None:
+        """Forget what begins before that time, and the oldest windows, with all their topics, where it is too much."""
+        newest = sorted(self.counts, reverse=True)
+        floors = [ms for ms in (self.floor_ms, before_ms) if ms is not None]
+        if len(newest) > WINDOWS_MAX:
+            floors.append(newest[WINDOWS_MAX][0] + 1)
+        if floors:
+            floor_ms = self.floor_ms = max(floors)
+            self.counts = {key: messages for key, messages in self.counts.items() if key[0] >= floor_ms}
 
 
 class LateCount(StreamingQueryListener):
@@ -43,34 +85,49 @@ class LateCount(StreamingQueryListener):
         #: Micro-batches of which only one side is known.
         self._counted: dict[int, int] = {}
         self._read: dict[int, int] = {}
+        self._has_said_so = False
         self.messages = 0
         self.late = 0
 
-    def counted(self, batch_id: int, windows: Iterable[WindowFigures]) -> None:
-        """The windows that micro-batch ``batch_id`` has changed, with all that they hold now."""
+    def counted(self, batch_id: int, windows: Sequence[WindowFigures], *, are_all: bool) -> list[WindowFigures]:
+        """The windows that micro-batch ``batch_id`` has changed, with all that they hold now; ``are_all`` False: of
+        too many the newest. Returns those that count; what came for others is told as left out.
+        """
         known = self._known_before(batch_id)
-        added = 0
-        for window in windows:
-            key = f"{window.start_ms} {window.topic}"
-            added += window.messages - known.get(key, 0)
-            known[key] = window.messages
-        newest = sorted(known, key=lambda key: int(key.split(" ", 1)[0]))[-_WINDOWS_MAX:]
+        followed = known.followed(windows)
+        if not are_all or len(followed) < len(windows):
+            self._say_that_windows_are_forgotten()
+        added = known.take(followed)
+        known.forget(None if are_all else min(window.start_ms for window in windows))
         name = f"{batch_id}.json"
         self._files.delete(name)
-        self._files.write_new(name, json.dumps({key: known[key] for key in newest}))
+        self._files.write_new(name, known.to_json())
         for old in self._numbers():
             if old < batch_id - 1:
                 self._files.delete(f"{old}.json")
         with self._lock:
             self._counted[batch_id] = added
             self._settle(batch_id)
+        return followed
 
-    def _known_before(self, batch_id: int) -> dict[str, int]:
+    def _say_that_windows_are_forgotten(self) -> None:
+        if self._has_said_so:
+            return
+        self._has_said_so = True
+        most = f"{WINDOWS_MAX:,}"
+        self._report.note(
+            {
+                "en": f"More than {most} windows, counted for each topic, were open at a time. What came for older "
+                "ones is not in the figures and counts as left out. A shorter watermark_ms, a longer window_ms or "
+                "fewer topics avoids it.",
+                "zh": f"同时未关闭的窗口（每个主题分别计）超过 {most} 个；更早窗口的消息不计入统计，算作未计入。"
+                "减小 watermark_ms、增大 window_ms 或减少主题可避免。",
+            }
+        )
+
+    def _known_before(self, batch_id: int) -> _Known:
         numbers = [number for number in self._numbers() if number < batch_id]
-        if not numbers:
-            return {}
-        known: dict[str, int] = json.loads(self._files.read(f"{numbers[-1]}.json"))
-        return known
+        return _Known.from_json(self._files.read(f"{numbers[-1]}.json")) if numbers else _Known()
 
     def _numbers(self) -> list[int]:
         names = (name.removesuffix(".json") for name in self._files.names("") if name.endswith(".json"))

@@ -10,11 +10,14 @@ import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.pipeline.jobs.report import ROWS_MAX, Cell, JobReport
 
-#: Rows of (window, topic) that are kept: a day of 10 s windows of one topic.
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+#: Rows of (window, topic) that are kept: a day of 10 s windows of one topic. More than there can be topics.
 WINDOWS_MAX = 8_640
 #: Different tags, and keys, of a topic that are added up; of more, the rarest are dropped.
 ITEMS_MAX = 1_000
@@ -54,6 +57,18 @@ class WindowFigures:
             counts[1],
             counts[2],
         )
+
+
+def newest_windows(figures: DataFrame) -> tuple[list[WindowFigures], bool]:
+    """The newest windows of :func:`~engine.pipeline.jobs.traffic.windows.window_figures`, up to :data:`WINDOWS_MAX`
+    rows, each window with all its topics; and whether these are all.
+    """
+    rows = figures.orderBy("start_ms", ascending=False).limit(WINDOWS_MAX + 1).collect()
+    windows = [WindowFigures.of_row(row) for row in rows]
+    if len(windows) <= WINDOWS_MAX:
+        return windows, True
+    oldest_ms = windows[-1].start_ms
+    return [window for window in windows if window.start_ms > oldest_ms], False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +118,10 @@ class TrafficPicture:
         self.left_out = 0
 
     def update(self, rows: Iterable[WindowFigures]) -> None:
-        """Newer figures of some windows."""
+        """Newer figures of some windows; each of them among the newest :data:`WINDOWS_MAX` that ever came.
+
+        An older one may be forgotten and only in the sums, and would be added to them again.
+        """
         with self._lock:
             for row in rows:
                 self._windows[row.start_ms, row.topic] = row

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from engine.pipeline.jobs.description import (
+    CHECKPOINT_FOLDER,
     FOLLOW,
+    STARTING_END,
     ColumnKind,
     JobDescription,
     JobParameter,
@@ -11,6 +13,50 @@ from engine.pipeline.jobs.description import (
     JobTable,
     ParameterKind,
     TableColumn,
+    cell_texts,
+    trigger_ms,
+)
+from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Finding, Status, Window
+
+_STATUS = cell_texts(
+    {
+        Status.OPEN: "未决",
+        Status.COMMITTED: "已提交",
+        Status.ROLLED_BACK: "已回滚",
+        Status.GIVEN_UP: "已放弃",
+        Status.NOT_COMMITTED: "已回滚或未决",
+    }
+)
+_FINDING = cell_texts(
+    {
+        Finding.COMMITTED_AND_ROLLED_BACK: "既提交又回滚",
+        Finding.COMMITTED_TWICE: "多次提交",
+        Finding.DECIDED_LATE: "了结之后又被裁决",
+        Finding.COMMITTED_WITHOUT_HALF: "没有半消息却已提交",
+        Finding.COMMITTED_WITHOUT_OP: "已提交却没有 Op 消息",
+        Finding.OP_WITHOUT_HALF: "有 Op 消息却没有半消息",
+        Finding.ROLLED_BACK_TWICE: "多次回滚",
+    }
+)
+_AGREEMENT = cell_texts(
+    {
+        Agreement.FROM_NOWHERE: "已入账，但从未扣款",
+        Agreement.TOO_MUCH: "入账多于扣款",
+        Agreement.TOO_LITTLE: "入账少于扣款",
+        Agreement.ROLLED_BACK: "已扣款，但消息已回滚",
+        Agreement.NO_MESSAGE: "已扣款，但没有消息",
+        Agreement.GIVEN_UP: "已扣款，但消息已被放弃",
+        Agreement.NO_TRANSFER: "消息已提交，但没有扣款",
+        Agreement.UNDECIDED: "在途：已扣款，消息尚未裁决",
+        Agreement.ON_ITS_WAY: "在途：已扣款，尚未入账",
+        Agreement.AGREED: "已扣款且已入账",
+    }
+)
+_WINDOW = cell_texts(
+    {
+        Window.HALF_TO_COMMITTED: "半消息入库 → 已提交消息入库",
+        Window.DEBIT_TO_CREDIT: "扣款 → 入账",
+    }
 )
 
 _MESSAGE = TableColumn("message", ColumnKind.TEXT, {"en": "Message", "zh": "消息"})
@@ -38,16 +84,7 @@ DESCRIPTION = JobDescription(
                 "zh": "只看发往这些主题的事务；不填：半消息中出现的所有主题。",
             },
         ),
-        JobParameter(
-            "starting_offsets",
-            ParameterKind.CHOICE,
-            {
-                "en": "Where to begin: with the oldest messages, or (only with follow) with those stored from now on.",
-                "zh": "从哪里开始：最早的消息，或（仅限 follow）从现在起存储的消息。",
-            },
-            default="earliest",
-            choices=("earliest", "latest"),
-        ),
+        STARTING_END,
         JobParameter(
             "bank_folder",
             ParameterKind.FOLDER,
@@ -66,22 +103,8 @@ DESCRIPTION = JobDescription(
             minimum=0,
         ),
         FOLLOW,
-        JobParameter(
-            "trigger_ms",
-            ParameterKind.DURATION,
-            {"en": "With follow: how often to look.", "zh": "与 follow 合用：每隔多久处理一次。"},
-            default=2_000,
-            minimum=100,
-        ),
-        JobParameter(
-            "checkpoint_folder",
-            ParameterKind.FOLDER,
-            {
-                "en": "With follow: where the state is kept, so that a restart goes on from there. On a cluster all "
-                "machines must see it. Not said: nothing is kept.",
-                "zh": "与 follow 合用：状态保存在哪里，重启后从那里继续；在集群上必须所有机器都能访问。不填：不保存。",
-            },
-        ),
+        trigger_ms(2_000),
+        CHECKPOINT_FOLDER,
         JobParameter(
             "keep_settled_ms",
             ParameterKind.DURATION,
@@ -98,7 +121,7 @@ DESCRIPTION = JobDescription(
             "summary",
             {"en": "Half messages by status", "zh": "半消息按状态统计"},
             (
-                TableColumn("status", ColumnKind.TEXT, {"en": "Status", "zh": "状态"}),
+                TableColumn("status", ColumnKind.TEXT, {"en": "Status", "zh": "状态"}, _STATUS),
                 TableColumn("transactions", ColumnKind.INTEGER, {"en": "Transactions", "zh": "事务数"}),
                 TableColumn("share", ColumnKind.SHARE, {"en": "Share", "zh": "占比"}),
                 TableColumn("checks", ColumnKind.INTEGER, {"en": "Check-backs", "zh": "回查次数"}),
@@ -108,7 +131,7 @@ DESCRIPTION = JobDescription(
             "findings",
             {"en": "What must not have happened", "zh": "不该发生的事"},
             (
-                TableColumn("finding", ColumnKind.TEXT, {"en": "Finding", "zh": "问题"}),
+                TableColumn("finding", ColumnKind.TEXT, {"en": "Finding", "zh": "问题"}, _FINDING),
                 _MESSAGE,
                 _TOPIC,
                 _KEY,
@@ -127,7 +150,7 @@ DESCRIPTION = JobDescription(
                 _TOPIC,
                 TableColumn("group", ColumnKind.TEXT, {"en": "Producer group", "zh": "生产者组"}),
                 _KEY,
-                TableColumn("status", ColumnKind.TEXT, {"en": "Status", "zh": "状态"}),
+                TableColumn("status", ColumnKind.TEXT, {"en": "Status", "zh": "状态"}, _STATUS),
                 TableColumn("since", ColumnKind.TIMESTAMP, {"en": "Since", "zh": "始于"}),
                 TableColumn("age", ColumnKind.MILLISECONDS, {"en": "Age", "zh": "已过"}),
                 TableColumn("checks", ColumnKind.INTEGER, {"en": "Check-backs", "zh": "回查次数"}),
@@ -156,8 +179,8 @@ DESCRIPTION = JobDescription(
                 TableColumn("bank", ColumnKind.TEXT, {"en": "Bank", "zh": "银行"}),
                 TableColumn("account", ColumnKind.TEXT, {"en": "Account", "zh": "账户"}),
                 TableColumn("opening", ColumnKind.INTEGER, {"en": "Opening balance", "zh": "期初余额"}),
-                TableColumn("debited", ColumnKind.INTEGER, {"en": "Debited", "zh": "借出"}),
-                TableColumn("credited", ColumnKind.INTEGER, {"en": "Credited", "zh": "贷入"}),
+                TableColumn("debited", ColumnKind.INTEGER, {"en": "Debited", "zh": "扣款"}),
+                TableColumn("credited", ColumnKind.INTEGER, {"en": "Credited", "zh": "入账"}),
                 TableColumn("balance", ColumnKind.INTEGER, {"en": "Balance", "zh": "余额"}),
             ),
         ),
@@ -165,13 +188,13 @@ DESCRIPTION = JobDescription(
             "transfers",
             {"en": "Transfers that do not agree (yet)", "zh": "（尚）对不上的转账"},
             (
-                TableColumn("agreement", ColumnKind.TEXT, {"en": "What the books say", "zh": "对账结果"}),
+                TableColumn("agreement", ColumnKind.TEXT, {"en": "What the books say", "zh": "对账结果"}, _AGREEMENT),
                 _KEY,
-                TableColumn("debited", ColumnKind.INTEGER, {"en": "Debited", "zh": "借出"}),
-                TableColumn("credited", ColumnKind.INTEGER, {"en": "Credited", "zh": "贷入"}),
-                TableColumn("debited_at", ColumnKind.TIMESTAMP, {"en": "Debited at", "zh": "借出时间"}),
-                TableColumn("credited_at", ColumnKind.TIMESTAMP, {"en": "Credited at", "zh": "贷入时间"}),
-                TableColumn("message", ColumnKind.TEXT, {"en": "Message", "zh": "消息"}),
+                TableColumn("debited", ColumnKind.INTEGER, {"en": "Debited", "zh": "扣款"}),
+                TableColumn("credited", ColumnKind.INTEGER, {"en": "Credited", "zh": "入账"}),
+                TableColumn("debited_at", ColumnKind.TIMESTAMP, {"en": "Debited at", "zh": "扣款时间"}),
+                TableColumn("credited_at", ColumnKind.TIMESTAMP, {"en": "Credited at", "zh": "入账时间"}),
+                TableColumn("message", ColumnKind.TEXT, {"en": "Message", "zh": "消息"}, _STATUS),
                 TableColumn("wrong", ColumnKind.INTEGER, {"en": "Wrong", "zh": "有问题"}),
             ),
             bad_column="wrong",
@@ -180,7 +203,7 @@ DESCRIPTION = JobDescription(
             "windows",
             {"en": "Windows of inconsistency", "zh": "不一致窗口"},
             (
-                TableColumn("what", ColumnKind.TEXT, {"en": "From - to", "zh": "起止"}),
+                TableColumn("what", ColumnKind.TEXT, {"en": "From - to", "zh": "起止"}, _WINDOW),
                 TableColumn("count", ColumnKind.INTEGER, {"en": "Count", "zh": "数量"}),
                 TableColumn("p50", ColumnKind.MILLISECONDS, {"en": "Median", "zh": "中位数"}),
                 TableColumn("p90", ColumnKind.MILLISECONDS, {"en": "p90", "zh": "p90"}),
@@ -192,7 +215,7 @@ DESCRIPTION = JobDescription(
             "longest",
             {"en": "Longest windows", "zh": "最长的窗口"},
             (
-                TableColumn("what", ColumnKind.TEXT, {"en": "From - to", "zh": "起止"}),
+                TableColumn("what", ColumnKind.TEXT, {"en": "From - to", "zh": "起止"}, _WINDOW),
                 _KEY,
                 TableColumn("from", ColumnKind.TIMESTAMP, {"en": "From", "zh": "开始"}),
                 TableColumn("to", ColumnKind.TIMESTAMP, {"en": "To", "zh": "结束"}),
@@ -201,8 +224,18 @@ DESCRIPTION = JobDescription(
         ),
     ),
     plots=(
-        JobPlot("open", {"en": "Open half messages", "zh": "未决的半消息"}, "messages"),
-        JobPlot("in_flight", {"en": "Money in flight", "zh": "在途的钱"}, "money"),
+        JobPlot(
+            "open",
+            {"en": "Open half messages", "zh": "未决的半消息"},
+            "messages",
+            series_texts=cell_texts({"open": "未决"}),
+        ),
+        JobPlot(
+            "in_flight",
+            {"en": "Money in flight", "zh": "在途的钱"},
+            "money",
+            series_texts=cell_texts({"in flight": "在途"}),
+        ),
     ),
     runs_until_stopped=None,
 )

@@ -1,21 +1,26 @@
 """Half, op, committed and given-up messages as *facts*: rows that say a little about a transaction and can be merged.
 
-One message gives one row; merging all rows of a transaction gives one row that says everything about it. The merged
-rows of two parts of the history merge to those of the whole, so a stream keeps them as its state and a batch makes them
-in one go, by the same function (:func:`merge`).
+One message gives one row; merging all rows of a transaction gives one row that says everything about it
+(:mod:`~engine.pipeline.jobs.transaction_reconciliation.merging`). The merged rows of two parts of the history merge to
+those of the whole, so a stream keeps them as its state and a batch makes them in one go.
 
 A transaction is known by its broker and its unique id: a check-back stores the half message anew, at another offset
 of the half queue and of the log, and only the unique id stays. An op message knows nothing but such an offset; until
 the half message at it was read, it waits as a row of its own.
-
-Expressions are SQL text here: a stream plans them for every micro-batch, and each one made by Python functions costs
-a dozen calls into the JVM.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.pipeline.jobs.arrow_columns import first_elements, int64, milliseconds, property_values
+from engine.pipeline.jobs.transaction_reconciliation.packing import PACKED_SCHEMA, pack, rows_of
 from engine.protocol.message_properties import (
     PROPERTY_PRODUCER_GROUP,
     PROPERTY_REAL_TOPIC,
@@ -35,7 +40,7 @@ if TYPE_CHECKING:
 TRANSACTION = "transaction"
 #: Op messages whose half message was not read (yet).
 WAITING_OP = "waiting op"
-#: Everything that was read of one broker.
+#: Everything that was read of one broker; merging makes some such rows per broker.
 BROKER = "broker"
 #: Settled transactions that a stream does not remember one by one any more; ``identity`` is their status.
 FORGOTTEN = "forgotten"
@@ -59,7 +64,7 @@ COLUMNS_NEEDED = (
 )
 
 #: Column -> (type, how the values of two rows are merged). "place" is an offset in the commit log.
-_FIELDS = {
+FIELDS = {
     "topic": ("string", "max"),
     "producer_group": ("string", "max"),
     "key": ("string", "max"),
@@ -84,139 +89,187 @@ _FIELDS = {
     "transactions": ("bigint", "sum"),
     "forgotten_checks": ("bigint", "sum"),
 }
-_KEY = ("role", "broker_name", "identity")
+KEY = ("role", "broker_name", "identity")
 #: The columns of facts: the key, all offsets that the half message had in the half queue, and what is merged.
-FACT_COLUMNS = (*_KEY, "half_offsets", *_FIELDS)
+FACT_COLUMNS = (*KEY, "half_offsets", *FIELDS)
 _TYPES = {
-    **dict.fromkeys(_KEY, "string"),
+    **dict.fromkeys(KEY, "string"),
     "half_offsets": "array<bigint>",
-    **{name: kind for name, (kind, _) in _FIELDS.items()},
+    **{name: kind for name, (kind, _) in FIELDS.items()},
 }
-#: The same as a schema for Spark.
+#: The same as a schema for Spark, and for Arrow.
 FACT_SCHEMA = ", ".join(f"{name} {kind}" for name, kind in _TYPES.items())
-
-
-# --- merging ---------------------------------------------------------------------------------------------------------
-
-_MERGED = ", ".join(f"{how}({name}) AS {name}" for name, (_, how) in _FIELDS.items())
-
-
-def _once(name: str) -> str:
-    return f"if(coalesce(position, 0) = 0, {name}, 0) AS {name}" if _FIELDS[name][1] == "sum" else name
-
-
-#: A merged row becomes one row per half offset that it knows; its sums go with the first one.
-_ONE_ROW_PER_OFFSET = f"""
-    SELECT broker_name, role, identity, half_offset,
-           CASE WHEN half_offset IS NULL THEN role END AS own_role,
-           CASE WHEN half_offset IS NULL THEN identity END AS own_identity,
-           {", ".join(_once(name) for name in _FIELDS)}
-    FROM {{facts}} LATERAL VIEW OUTER posexplode(half_offsets) AS position, half_offset
-"""
-#: Rows with the same half offset come together first, so that op messages learn the transaction that they mean.
-_BY_OFFSET = f"""
-    SELECT broker_name, half_offset,
-           coalesce(max(CASE WHEN role = '{TRANSACTION}' THEN role END), max(role)) AS role,
-           coalesce(max(CASE WHEN role = '{TRANSACTION}' THEN identity END), max(identity)) AS identity,
-           {_MERGED}
-    FROM ({_ONE_ROW_PER_OFFSET})
-    GROUP BY broker_name, half_offset, own_role, own_identity
-"""
-#: Every row counts for its broker too; one that is its broker's already counts once.
-_OWN_AND_BROKER = f"""
-    SELECT new_role AS role, broker_name,
-           if(new_role = '{BROKER}', '', identity) AS identity,
-           if(new_role = '{BROKER}', NULL, half_offset) AS half_offset,
-           {", ".join(_FIELDS)}
-    FROM ({_BY_OFFSET})
-    LATERAL VIEW explode(if(role = '{BROKER}', array(role), array(role, '{BROKER}'))) AS new_role
-"""
-_MERGE = f"""
-    SELECT {", ".join(_KEY)}, array_sort(collect_set(half_offset)) AS half_offsets, {_MERGED}
-    FROM ({_OWN_AND_BROKER})
-    GROUP BY {", ".join(_KEY)}
-"""
-
-
-def merge(facts: DataFrame) -> DataFrame:
-    """One row per transaction, per broker, per half message that only op messages know, and per forgotten status.
-
-    ``facts`` may hold rows merged before and new ones in any mixture and order. Two shuffles and no join.
-    """
-    return facts.sparkSession.sql(_MERGE, facts=facts)
-
-
-# --- one message, one row --------------------------------------------------------------------------------------------
-
-_HALF, _OP, _GIVEN_UP, _COMMITTED = "half", "op", "given up", "committed"
-
-#: What a message is to a transaction; null: nothing. A committed message keeps the properties of its half message. So
-#: do its copies in retry and dead-letter topics (``%``), but those are no further commits.
-_KIND = f"""
-    CASE WHEN topic = '{TRANSACTION_HALF_TOPIC}' THEN '{_HALF}'
-         WHEN topic = '{TRANSACTION_OP_HALF_TOPIC}' AND tags = '{_REMOVE_TAG}' THEN '{_OP}'
-         WHEN topic = '{TRANSACTION_CHECK_MAX_TIME_TOPIC}' THEN '{_GIVEN_UP}'
-         WHEN topic = properties['{PROPERTY_REAL_TOPIC}'] AND NOT startswith(topic, '%')
-              AND lower(properties['{PROPERTY_TRANSACTION_PREPARED}']) = 'true' THEN '{_COMMITTED}'
-    END
-"""
-#: An op message names one half message in RocketMQ 4, several with commas in RocketMQ 5.
-_DECIDED = "filter(transform(split(string(body), ','), t -> try_cast(t AS bigint)), n -> n IS NOT NULL)"
-#: The unique id; for a sender that gives none, what stays when a half message is stored again.
-_IDENTITY = "coalesce(unique_id, concat_ws('/', born_host, string(unix_millis(born_timestamp)), get(keys, 0)))"
-
-#: Columns of messages of any kind. An op message is the broker's own: it says nothing of the sender.
-_OF_ALL = {
-    "role": f"if(kind = '{_OP}', '{WAITING_OP}', '{TRANSACTION}')",
-    "broker_name": "broker_name",
-    "identity": f"if(kind = '{_OP}', string(half_offset), {_IDENTITY})",
-    "half_offsets": f"if(kind IN ('{_HALF}', '{_OP}'), array(half_offset), array())",
-    "topic": f"if(kind = '{_OP}', NULL, properties['{PROPERTY_REAL_TOPIC}'])",
-    "producer_group": f"if(kind = '{_OP}', NULL, properties['{PROPERTY_PRODUCER_GROUP}'])",
-    "key": f"if(kind = '{_OP}', NULL, get(keys, 0))",
-    "born": f"if(kind = '{_OP}', NULL, born_timestamp)",
-    "last_stored": "store_timestamp",
+ARROW_TYPES = {
+    "string": pa.string(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "array<bigint>": pa.list_(pa.field("element", pa.int64())),
 }
-#: Columns that one kind of message says something about.
-_OF_KIND = {
-    _HALF: {
-        "copies": "1",
-        "checks": f"coalesce(try_cast(properties['{PROPERTY_TRANSACTION_CHECK_TIMES}'] AS int), 0)",
-        "first_half_offset": "queue_offset",
-        "last_half_offset": "queue_offset",
-        "first_half_place": "commit_log_offset",
-        "last_half_place": "commit_log_offset",
-        "half_stored": "store_timestamp",
-    },
-    _OP: {"ops": "1", "op_place": "commit_log_offset", "op_stored": "store_timestamp"},
-    _GIVEN_UP: {"given_up": "1", "given_up_place": "commit_log_offset"},
-    _COMMITTED: {
-        "committed": "1",
-        "prepared_place": "prepared_transaction_offset",
-        "committed_place": "commit_log_offset",
-        "committed_stored": "store_timestamp",
-    },
-}
+FACT_ARROW = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in _TYPES.items()])
+
+#: A task gives facts on when it has so many.
+_ROWS_TOGETHER = 50_000
+#: What a message is to a transaction.
+_NOTHING, _HALF, _OP, _GIVEN_UP, _COMMITTED = range(5)
 
 
 def facts_of(messages: DataFrame) -> DataFrame:
-    """One row of facts per message that has to do with a transaction; others give none.
+    """One row of facts per message that has to do with a transaction; others give none. They come packed.
 
     :param messages: of the half, op and discard topics and of the real topics, all in one or any part of it; with
         :data:`COLUMNS_NEEDED`, and ``body`` where op messages are among them.
     """
-    decided = _DECIDED if "body" in messages.columns else "cast(NULL AS array<bigint>)"
-    told = messages.selectExpr("*", f"{_KIND} AS kind").where("kind IS NOT NULL")
-    told = told.selectExpr("*", f"explode(if(kind = '{_OP}', {decided}, array(queue_offset))) AS half_offset")
-    return told.selectExpr(*(f"cast({_value(name)} AS {kind}) AS {name}" for name, kind in _TYPES.items()))
+    has_body = "body" in messages.columns
+    wanted = messages.select(*COLUMNS_NEEDED, *(("body",) if has_body else ()))
+    return wanted.mapInArrow(_extracting, PACKED_SCHEMA)
 
 
-def _value(name: str) -> str:
-    """The expression for a column of facts."""
-    if name in _OF_ALL:
-        return _OF_ALL[name]
-    nothing = "0" if _FIELDS[name][1] == "sum" else "NULL"
-    for kind, values in _OF_KIND.items():
-        if name in values:
-            return f"if(kind = '{kind}', {values[name]}, {nothing})"
-    return nothing
+def _extracting(batches: Iterator[Any]) -> Iterator[Any]:
+    kept: list[Any] = []
+    for batch in batches:
+        kept.append(facts_of_batch(batch))
+        if sum(map(len, kept)) >= _ROWS_TOGETHER:
+            yield from pack(pa.concat_tables(kept))
+            kept.clear()
+    if kept:
+        yield from pack(pa.concat_tables(kept))
+
+
+def fact_rows(packed: DataFrame) -> DataFrame:
+    """Facts row by row: to look at."""
+    return rows_of(packed, FACT_SCHEMA, lambda facts: facts)
+
+
+def facts_of_batch(batch: Any) -> Any:
+    """The same of one record batch, as a table."""
+    kinds = _kinds(batch)
+    is_ours = pa.array(kinds != _NOTHING)
+    ours, kinds = batch.filter(is_ours), kinds[kinds != _NOTHING]
+    rows, half_offsets = _half_offsets(ours, kinds)
+    return _Extraction(ours.take(pa.array(rows)), kinds[rows]).table(half_offsets)
+
+
+def _kinds(batch: Any) -> npt.NDArray[np.int64]:
+    """What each message is. A committed message keeps the properties of its half message. So do its copies in retry
+    and dead-letter topics (``%``), but those are no further commits."""
+    topic, properties = batch.column("topic"), batch.column("properties")
+    is_prepared = pc.equal(pc.utf8_lower(property_values(properties, PROPERTY_TRANSACTION_PREPARED)), "true")
+    is_real = pc.equal(topic, property_values(properties, PROPERTY_REAL_TOPIC))
+    rules = (
+        (_HALF, pc.equal(topic, TRANSACTION_HALF_TOPIC)),
+        (_OP, pc.and_(pc.equal(topic, TRANSACTION_OP_HALF_TOPIC), pc.equal(batch.column("tags"), _REMOVE_TAG))),
+        (_GIVEN_UP, pc.equal(topic, TRANSACTION_CHECK_MAX_TIME_TOPIC)),
+        (_COMMITTED, pc.and_(pc.and_(is_real, is_prepared), pc.invert(pc.starts_with(topic, "%")))),
+    )
+    flags = [pc.fill_null(rule, False).to_numpy(zero_copy_only=False) for _, rule in rules]
+    return np.select(flags, [kind for kind, _ in rules], _NOTHING)
+
+
+def _half_offsets(messages: Any, kinds: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Any]:
+    """The rows of facts: the number of the message of each, and the half offset that it knows (null: none).
+
+    An op message names one half message in RocketMQ 4, several with commas in RocketMQ 5.
+    """
+    counts = np.ones(len(kinds), np.int64)
+    named: list[int] = []
+    op_rows = np.flatnonzero(kinds == _OP)
+    bodies = messages.column("body").take(pa.array(op_rows)).to_pylist() if "body" in messages.schema.names else ()
+    counts[op_rows] = 0
+    for row, body in zip(op_rows.tolist(), bodies, strict=False):
+        offsets = [int(text) for text in body.split(b",") if text.strip().isdigit() and len(text) < 19]
+        counts[row] = len(offsets)
+        named += offsets
+    rows = np.repeat(np.arange(len(kinds)), counts)
+    half_offsets = int64(messages.column("queue_offset"))[rows]
+    is_op = kinds[rows] == _OP
+    half_offsets[is_op] = named
+    return rows, pa.array(half_offsets, mask=~(is_op | (kinds[rows] == _HALF)))
+
+
+class _Extraction:
+    """Columns of facts out of messages: each says something about some kinds of messages, and nothing about others."""
+
+    def __init__(self, messages: Any, kinds: npt.NDArray[np.int64]) -> None:
+        self._messages = messages
+        self._is = {kind: pa.array(kinds == kind) for kind in (_HALF, _OP, _GIVEN_UP, _COMMITTED)}
+        self._count = len(kinds)
+
+    def table(self, half_offsets: Any) -> Any:
+        """:param half_offsets: of each row, null: none."""
+        columns = {
+            **self._of_all(half_offsets),
+            **self._of_half(),
+            **self._of_committed(),
+            "ops": self._one(_OP),
+            "op_place": self._only(_OP, self._of("commit_log_offset")),
+            "op_stored": self._only(_OP, self._of("store_timestamp")),
+            "given_up": self._one(_GIVEN_UP),
+            "given_up_place": self._only(_GIVEN_UP, self._of("commit_log_offset")),
+            "transactions": pa.array(np.zeros(self._count, np.int64)),
+            "forgotten_checks": pa.array(np.zeros(self._count, np.int64)),
+        }
+        arrays = [pc.cast(columns[field.name], field.type) for field in FACT_ARROW]
+        return pa.Table.from_arrays(arrays, schema=FACT_ARROW)
+
+    def _of(self, name: str) -> Any:
+        return self._messages.column(name)
+
+    def _property(self, name: str) -> Any:
+        return property_values(self._of("properties"), name)
+
+    def _only(self, kind: int, values: Any) -> Any:
+        """``values`` for messages of this kind, null for others."""
+        return pc.if_else(self._is[kind], values, None)
+
+    def _one(self, kind: int) -> Any:
+        return pc.cast(self._is[kind], pa.int64())
+
+    def _of_all(self, half_offsets: Any) -> dict[str, Any]:
+        """An op message is the broker's own: it says nothing of the sender."""
+        is_op, not_op = self._is[_OP], pc.invert(self._is[_OP])
+        key = first_elements(self._of("keys"))
+
+        def of_sender(values: Any) -> Any:
+            return pc.if_else(not_op, values, None)
+
+        # The unique id; for a sender that gives none, what stays when a half message is stored again.
+        born_ms = pc.cast(pa.array(milliseconds(self._of("born_timestamp"))), pa.string())
+        anonymous = pc.binary_join_element_wise(self._of("born_host"), born_ms, key, "/", null_handling="skip")
+        identity = pc.coalesce(self._of("unique_id"), anonymous)
+        lengths = pc.cast(pc.is_valid(half_offsets), pa.int32()).to_numpy(zero_copy_only=False)
+        ends = pa.array(np.concatenate((np.zeros(1, np.int32), np.cumsum(lengths, dtype=np.int32))))
+        return {
+            "role": pc.if_else(is_op, WAITING_OP, TRANSACTION),
+            "broker_name": self._of("broker_name"),
+            "identity": pc.if_else(is_op, pc.cast(half_offsets, pa.string()), identity),
+            "half_offsets": pa.ListArray.from_arrays(ends, pc.drop_null(half_offsets)),
+            "topic": of_sender(self._property(PROPERTY_REAL_TOPIC)),
+            "producer_group": of_sender(self._property(PROPERTY_PRODUCER_GROUP)),
+            "key": of_sender(key),
+            "born": of_sender(self._of("born_timestamp")),
+            "last_stored": self._of("store_timestamp"),
+        }
+
+    def _of_half(self) -> dict[str, Any]:
+        times = self._property(PROPERTY_TRANSACTION_CHECK_TIMES)
+        is_number = pc.fill_null(pc.match_substring_regex(times, "^[0-9]{1,9}$"), False)
+        checks = pc.cast(pc.if_else(is_number, times, "0"), pa.int32())
+        offset, place = self._of("queue_offset"), self._of("commit_log_offset")
+        return {
+            "copies": self._one(_HALF),
+            "checks": self._only(_HALF, checks),
+            "first_half_offset": self._only(_HALF, offset),
+            "last_half_offset": self._only(_HALF, offset),
+            "first_half_place": self._only(_HALF, place),
+            "last_half_place": self._only(_HALF, place),
+            "half_stored": self._only(_HALF, self._of("store_timestamp")),
+        }
+
+    def _of_committed(self) -> dict[str, Any]:
+        return {
+            "committed": self._one(_COMMITTED),
+            "prepared_place": self._only(_COMMITTED, self._of("prepared_transaction_offset")),
+            "committed_place": self._only(_COMMITTED, self._of("commit_log_offset")),
+            "committed_stored": self._only(_COMMITTED, self._of("store_timestamp")),
+        }

@@ -5,27 +5,28 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.cluster_look import ClusterLook
 from engine.pipeline.jobs.job import JobRun
-from engine.pipeline.jobs.report import ROWS_MAX
 from engine.pipeline.jobs.transaction_reconciliation import results
-from engine.pipeline.jobs.transaction_reconciliation.facts import COLUMNS_NEEDED, TRANSACTION, facts_of, merge
-from engine.pipeline.jobs.transaction_reconciliation.ledgers import (
-    BAD,
-    Ledgers,
-    money,
-    read_ledgers,
-    transfers,
-)
+from engine.pipeline.jobs.transaction_reconciliation.facts import COLUMNS_NEEDED, TRANSACTION, facts_of
+from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers
+from engine.pipeline.jobs.transaction_reconciliation.merging import merge
+from engine.pipeline.jobs.transaction_reconciliation.packing import rows_of
 from engine.pipeline.jobs.transaction_reconciliation.stream_state import StreamState
-from engine.pipeline.jobs.transaction_reconciliation.verdicts import UNSETTLED, OpQueue, forget, judge
+from engine.pipeline.jobs.transaction_reconciliation.summary import Buckets, Keys, Summary, buckets_over, summarise
+from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, Rules, bounds_of, forget
+from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Window
+from engine.pipeline.source.errors import RocketMQError
 from engine.pipeline.source.queue_offsets import Offsets, to_json_object
 from engine.protocol.names import (
     TRANSACTION_CHECK_GROUP,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 #: Topics that half messages name; more than a broker usually has in all.
 _TOPICS_MAX = 1_000
+#: The facts of this many messages are merged by one task, in its memory.
+_MESSAGES_PER_TASK = 250_000
 
 
 class TransactionReconciliation:
@@ -47,7 +50,10 @@ class TransactionReconciliation:
     def run(self, run: JobRun) -> None:
         """See :class:`~engine.pipeline.jobs.job.Job`."""
         if not run.arguments["follow"] and run.arguments["starting_offsets"] == "latest":
-            raise JobFailed("starting_offsets: latest leaves nothing to read; it is for runs with follow")
+            raise JobFailed(
+                "starting_offsets: latest leaves nothing to read; it is for runs with follow",
+                "starting_offsets：latest 没有可读的内容；它只用于 follow",
+            )
         if run.arguments["follow"]:
             _Following(run).work()
         else:
@@ -87,8 +93,16 @@ def _op_queue(look: ClusterLook) -> OpQueue:
     ends = look.ends(ops)
     # A broker without any op message need not know the topic.
     is_readable = all(look.lets_pull(queue) for queue in ops if ends[queue] > 0)
-    progress = look.progress(TRANSACTION_CHECK_GROUP, look.queues([TRANSACTION_HALF_TOPIC]))
-    return OpQueue(is_readable, {queue.broker_name: offset for queue, offset in progress.items()})
+    if is_readable:
+        return OpQueue()
+    try:
+        progress = look.progress(TRANSACTION_CHECK_GROUP, look.queues([TRANSACTION_HALF_TOPIC]))
+    except RocketMQError as error:
+        if error.condition != "ROCKETMQ_REFUSED":
+            raise
+        # Then less is known; the note about the op queue says how much at most.
+        progress = {}
+    return OpQueue(False, {queue.broker_name: offset for queue, offset in progress.items()})
 
 
 def _tell_of(run: JobRun, op_queue: OpQueue) -> None:
@@ -98,7 +112,7 @@ def _tell_of(run: JobRun, op_queue: OpQueue) -> None:
                 "en": "This broker does not let its op queue be read (RocketMQ 4 never does). What was rolled back is "
                 "known only as far as the broker's own check-back has come; the rest is 'rolled back or open'.",
                 "zh": "该 Broker 不允许读取 Op 队列（RocketMQ 4 一律如此）。只有 Broker 自己的回查走过的部分能确定"
-                "已回滚，其余显示为 “rolled back or open”。",
+                "已回滚，其余显示为“已回滚或未决”。",
             }
         )
 
@@ -108,11 +122,11 @@ def _tell_of(run: JobRun, op_queue: OpQueue) -> None:
 
 def _reconcile_once(run: JobRun) -> None:
     # The ledgers first: every debit in them has its half message in what is read after.
-    ledgers = _read_ledgers(run)
-    with ClusterLook(run.cluster) as look:
+    with _ledgers(run) as ledgers, ClusterLook(run.cluster) as look:
         op_queue = _op_queue(look)
         ends = _system_ends(look, op_queue)
         _tell_of(run, op_queue)
+        # Read twice where it must tell the topics first.
         system = facts_of(_read(run, _system_topics(op_queue), ends, (*COLUMNS_NEEDED, "body"))).persist()
         try:
             wanted = _topics(run) or _named_topics(system)
@@ -123,7 +137,7 @@ def _reconcile_once(run: JobRun) -> None:
                 real_ends = look.ends(look.queues(topics))
                 ends |= real_ends
                 facts = system.unionByName(facts_of(_read(run, topics, real_ends, COLUMNS_NEEDED)))
-            merged = merge(facts).persist()
+            merged = merge(facts, tasks=max(2, -(-sum(ends.values()) // _MESSAGES_PER_TASK))).persist()
             try:
                 _Results(run, op_queue, _topics(run)).tell(merged, ledgers, is_history=True)
             finally:
@@ -145,8 +159,13 @@ def _read(run: JobRun, topics: Sequence[str], ends: Offsets, columns: Sequence[s
 
 
 def _named_topics(facts: DataFrame) -> tuple[str, ...]:
-    named = facts.where(f"role = '{TRANSACTION}' AND topic IS NOT NULL").select("topic").distinct()
+    named = rows_of(facts, "topic string", _topics_of_piece).distinct()
     return tuple(sorted(row[0] for row in named.limit(_TOPICS_MAX).collect()))
+
+
+def _topics_of_piece(facts: Any) -> Any:
+    topics = facts.filter(pc.equal(facts.column("role"), TRANSACTION)).column("topic")
+    return pa.table({"topic": pc.drop_null(pc.unique(topics))})
 
 
 def _tell_unknown(run: JobRun, topics: Sequence[str]) -> None:
@@ -160,9 +179,9 @@ def _tell_unknown(run: JobRun, topics: Sequence[str]) -> None:
         )
 
 
-def _read_ledgers(run: JobRun) -> Ledgers | None:
+def _ledgers(run: JobRun) -> AbstractContextManager[Ledgers | None]:
     folder = run.arguments["bank_folder"]
-    return read_ledgers(Path(folder)) if folder else None
+    return Ledgers(Path(folder)) if folder else nullcontext()
 
 
 # --- for as long as it takes -----------------------------------------------------------------------------------------
@@ -185,7 +204,7 @@ class _Following:
                 op_queue = _op_queue(look)
                 _tell_of(run, op_queue)
                 topics = self._real_topics(look, op_queue)
-            state = StreamState(run.spark, f"{folder}/state")
+            state = StreamState(run.spark, f"{folder}/facts")
             query = (
                 self._facts(topics, op_queue)
                 .writeStream.foreachBatch(partial(self._batch, state, op_queue))
@@ -205,7 +224,10 @@ class _Following:
         topics = look.known(wanted)
         _tell_unknown(self._run, [topic for topic in wanted if topic not in topics])
         if not topics:
-            raise JobFailed("topics: no half message names a topic yet; give the topics to follow")
+            raise JobFailed(
+                "topics: no half message names a topic yet; give the topics to follow",
+                "topics：还没有半消息指明主题；请填写要跟踪的主题",
+            )
         self._run.report.note(
             {
                 "en": f"Follows the transactions for {', '.join(topics)}.",
@@ -233,8 +255,11 @@ class _Following:
         if not op_queue.is_readable:
             with ClusterLook(self._run.cluster) as look:
                 op_queue = _op_queue(look)
-        merged = state.advance(batch_id, facts, lambda known: forget(known, keep_ms, op_queue))
-        _Results(self._run, op_queue, _topics(self._run)).tell(merged, _read_ledgers(self._run), is_history=False)
+        with _ledgers(self._run) as ledgers:
+            # A credit may be late for longer than a settled transaction is remembered.
+            kept_keys = ledgers.uncredited() if ledgers is not None else ()
+            merged = state.advance(batch_id, facts, lambda known: forget(known, keep_ms, op_queue, kept_keys))
+            _Results(self._run, op_queue, _topics(self._run)).tell(merged, ledgers, is_history=False)
 
 
 # --- results ---------------------------------------------------------------------------------------------------------
@@ -251,45 +276,46 @@ class _Results:
 
     def tell(self, merged: DataFrame, ledgers: Ledgers | None, *, is_history: bool) -> None:
         """:param is_history: everything there is was read: plots show all of it; else one point is added."""
-        judged = judge(merged, self._op_queue, self._topics).persist()
-        try:
-            self._tell_transactions(judged, merged, is_history=is_history)
-            windows = {results.HALF_TO_COMMITTED: results.message_windows(judged)}
-            if ledgers is not None:
-                windows |= self._tell_money(judged, ledgers, is_history=is_history)
-            self._report.table("windows", [results.window_row(what, found) for what, found in windows.items()])
-            longest = [row for what, found in windows.items() for row in results.longest_rows(what, found)]
-            self._report.table("longest", longest)
-        finally:
-            judged.unpersist()
+        bounds = bounds_of(merged)
+        rules, buckets = Rules(bounds, self._op_queue, self._topics), buckets_over(bounds)
+        if ledgers is None:
+            summary = summarise(merged, rules, buckets)
+        else:
+            # Other programs' transactions are no transfers, even if their keys look alike.
+            summary = summarise(merged, rules, buckets, Keys(ledgers.add_messages, ledgers.producer_group))
+        self._tell_transactions(summary, buckets, is_history=is_history)
+        windows, longest = [results.window_row(summary)], results.longest_rows(summary)
+        if ledgers is not None:
+            newest_ms = max((one.newest_ms for one in bounds.values()), default=0)
+            ledgers.compare(None if is_history else newest_ms)
+            self._tell_money(ledgers, is_history=is_history)
+            windows.append([Window.DEBIT_TO_CREDIT, *ledgers.window_row()])
+            longest += [[Window.DEBIT_TO_CREDIT, *row] for row in ledgers.longest_rows()]
+        self._report.table("windows", windows)
+        self._report.table("longest", longest)
 
-    def _tell_transactions(self, judged: DataFrame, merged: DataFrame, *, is_history: bool) -> None:
-        summary = results.summary_rows(judged, merged)
-        self._report.table("summary", summary)
-        counts: Mapping[Any, Any] = {row[0]: row[1] for row in summary}
-        unsettled = sum(counts.get(status, 0) for status in UNSETTLED)
-        found = results.open_rows(judged, _now_ms()) if unsettled else []
+    def _tell_transactions(self, summary: Summary, buckets: Buckets, *, is_history: bool) -> None:
+        self._report.table("summary", results.summary_rows(summary))
+        unsettled = sum(summary.statuses.get(status, (0, 0))[0] for status in UNSETTLED)
+        found = results.open_rows(summary, _now_ms())
         self._report.table("open", found, left_out=unsettled - len(found))
-        findings = results.finding_rows(judged)
-        count = results.finding_count(judged) if len(findings) >= ROWS_MAX else len(findings)
-        self._report.table("findings", findings, left_out=count - len(findings))
+        findings = results.finding_rows(summary)
+        self._report.table("findings", findings, left_out=summary.finding_count - len(findings))
         if is_history:
-            for at_ms, level in results.level_over_time(results.open_changes(judged)):
+            for at_ms, level in buckets.levels(summary.open_changes):
                 self._report.point("open", "open", at_ms, level)
-            self._tell_outcome(summary, count)
+            self._tell_outcome(summary)
         else:
             self._report.point("open", "open", _now_ms(), unsettled)
 
-    def _tell_outcome(self, summary: results.Rows, findings: int) -> None:
-        if not summary:
+    def _tell_outcome(self, summary: Summary) -> None:
+        if not summary.statuses:
             self._report.note({"en": "There are no transactions.", "zh": "没有事务消息。"})
-        elif not findings:
+        elif not summary.finding_count:
             self._report.note({"en": "Nothing happened that must not.", "zh": "没有发现不该发生的事。"})
 
-    def _tell_money(self, judged: DataFrame, ledgers: Ledgers, *, is_history: bool) -> dict[str, DataFrame]:
-        until_ms = None if is_history else judged.selectExpr("unix_millis(max(last_stored))").collect()[0][0]
-        found = transfers(self._run.spark, ledgers, judged, until_ms)
-        sums = money(ledgers, results.agreement_sums(found))
+    def _tell_money(self, ledgers: Ledgers, *, is_history: bool) -> None:
+        sums = ledgers.money()
         expected = self._run.arguments["opening_sum"]
         is_conserved = sums.is_conserved and expected in (None, sums.before)
         before = sums.before if expected is None else expected
@@ -297,15 +323,14 @@ class _Results:
             "money",
             [[before, sums.after, sums.in_flight, sums.lost, sums.from_nowhere, is_conserved, sums.problems]],
         )
-        self._report.table(
-            "accounts",
-            [[one.bank, one.name, one.opening, one.debited, one.credited, one.balance] for one in ledgers.accounts],
-        )
-        rows = results.transfer_rows(found, BAD)
-        self._report.table("transfers", rows)
+        accounts: results.Rows = [
+            [one.bank, one.name, one.opening, one.debited, one.credited, one.balance] for one in ledgers.accounts
+        ]
+        self._report.table("accounts", accounts, left_out=ledgers.account_count - len(accounts))
+        rows = ledgers.transfer_rows()
+        self._report.table("transfers", rows, left_out=ledgers.differing() - len(rows))
         if is_history:
-            for at_ms, level in results.level_over_time(results.money_changes(found)):
+            for at_ms, level in ledgers.levels():
                 self._report.point("in_flight", "in flight", at_ms, level)
         else:
             self._report.point("in_flight", "in flight", _now_ms(), sums.in_flight)
-        return {results.DEBIT_TO_CREDIT: results.bank_windows(found)}

@@ -7,33 +7,34 @@
     bank-id   names the producer group of the transfers: icbc-<bank-id>
 
 The key of a transfer is the key of its message. ``at_ms`` is when the row was written, a moment before its commit.
+
+The files lie on the machine of the driver, so SQLite compares them there: both are copied page by page into a temporary
+folder, which takes a moment and holds up no bank, and what the messages say of each key is put beside them. The
+driver's memory does not grow with the ledgers: SQLite works on its files, and only sums and the worst rows come out.
 """
 
 from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import pyarrow as pa
+from types import TracebackType
+from typing import Any
 
 from engine.pipeline.errors import JobFailed
-from engine.pipeline.jobs.transaction_reconciliation.verdicts import Status
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+from engine.pipeline.jobs.report import ROWS_MAX, Cell
+from engine.pipeline.jobs.transaction_reconciliation.summary import LONGEST_MAX, Buckets
+from engine.pipeline.jobs.transaction_reconciliation.words import BAD, Agreement, Status
 
 #: ``glassmq bank`` calls them so.
 PAYING_FILE, RECEIVING_FILE, ID_FILE = "icbc.db", "ccb.db", "bank-id"
+#: Debits without a credit whose messages a stream goes on remembering; the newest.
+UNCREDITED_MAX = 10_000
 _BANK_ID = re.compile(r"[0-9a-f]{8}")
-_POSTING_SCHEMA = pa.schema(
-    [("key", pa.string()), ("account", pa.string()), ("amount", pa.int64()), ("at_ms", pa.int64())]
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,149 +49,8 @@ class AccountState:
 
     @property
     def opening(self) -> int:
-        """What it must have held before anything that the ledger tells."""
+        """What must have been held before anything that the ledger tells."""
         return self.balance + self.debited - self.credited
-
-
-@dataclass(frozen=True, slots=True)
-class Ledgers:
-    """Both banks at one look.
-
-    :ivar debits: rows of ``transfer`` at the paying bank, :ivar credits: rows of ``credit`` at the receiving bank.
-    :ivar producer_group: whose messages ask for the credits; None: not known.
-    """
-
-    accounts: tuple[AccountState, ...]
-    debits: pa.Table
-    credits: pa.Table
-    producer_group: str | None
-
-    @property
-    def opening(self) -> int:
-        """What all accounts must have held in the beginning."""
-        return sum(account.opening for account in self.accounts)
-
-    @property
-    def balance(self) -> int:
-        """What they hold now."""
-        return sum(account.balance for account in self.accounts)
-
-
-def read_ledgers(folder: Path) -> Ledgers:
-    """Read both databases; they may be in use.
-
-    The receiving bank is read first: whoever was credited by then was debited before. Raises
-    :class:`~engine.pipeline.errors.JobFailed`.
-    """
-    receiving, credited = _read_bank(folder / RECEIVING_FILE, "credit")
-    paying, debited = _read_bank(folder / PAYING_FILE, "transfer")
-    group = _producer_group(folder / ID_FILE)
-    return Ledgers((*paying, *receiving), debited, credited, group)
-
-
-def _producer_group(path: Path) -> str | None:
-    bank_id = path.read_text(errors="replace").strip() if path.is_file() else ""
-    return f"icbc-{bank_id}" if _BANK_ID.fullmatch(bank_id) else None
-
-
-def _read_bank(path: Path, table: str) -> tuple[list[AccountState], pa.Table]:
-    if not path.is_file():
-        raise JobFailed(f"bank_folder: there is no {path}; give the folder of `glassmq bank --folder`")
-    try:
-        # Read-only: a look must not leave a journal beside a file that is replaced at each commit.
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
-            rows = database.execute(f"SELECT key, account, amount, at_ms FROM {table}").fetchall()
-            sums = {
-                posted: dict(database.execute(f"SELECT account, sum(amount) FROM {posted} GROUP BY account"))
-                for posted in ("transfer", "credit")
-            }
-            balances = database.execute("SELECT name, balance FROM account ORDER BY name").fetchall()
-    except sqlite3.Error as error:
-        raise JobFailed(f"bank_folder: {path} is not the database of a bank: {error}") from error
-    accounts = [
-        AccountState(path.stem, name, balance, sums["transfer"].get(name, 0), sums["credit"].get(name, 0))
-        for name, balance in balances
-    ]
-    columns = list(zip(*rows, strict=True)) or [()] * len(_POSTING_SCHEMA)
-    return accounts, pa.table([list(column) for column in columns], schema=_POSTING_SCHEMA)
-
-
-# --- transfer by transfer --------------------------------------------------------------------------------------------
-
-
-class Agreement(StrEnum):
-    """What both ledgers and the message say of one transfer. The worst come first, in :data:`BAD`."""
-
-    FROM_NOWHERE = "credited, never debited"
-    TOO_MUCH = "credited more than was debited"
-    TOO_LITTLE = "credited less than was debited"
-    ROLLED_BACK = "debited, but its message was rolled back"
-    NO_MESSAGE = "debited, but it has no message"
-    GIVEN_UP = "debited, but its message was given up"
-    NO_TRANSFER = "its message was committed, but nothing was debited"
-    UNDECIDED = "on its way: debited, its message is not decided yet"
-    ON_ITS_WAY = "on its way: debited, not credited yet"
-    AGREED = "debited and credited"
-
-
-#: What does not mend itself.
-BAD = (
-    Agreement.FROM_NOWHERE,
-    Agreement.TOO_MUCH,
-    Agreement.TOO_LITTLE,
-    Agreement.ROLLED_BACK,
-    Agreement.NO_MESSAGE,
-    Agreement.GIVEN_UP,
-    Agreement.NO_TRANSFER,
-)
-
-_TRANSFERS = f"""
-    SELECT coalesce(d.key, c.key, m.key) AS key, d.amount AS debited, c.amount AS credited,
-           d.at_ms AS debited_ms, c.at_ms AS credited_ms, m.status AS message,
-           CASE WHEN d.key IS NULL AND c.key IS NULL THEN '{Agreement.NO_TRANSFER}'
-                WHEN d.key IS NULL THEN '{Agreement.FROM_NOWHERE}'
-                WHEN c.amount > d.amount THEN '{Agreement.TOO_MUCH}'
-                WHEN c.amount < d.amount THEN '{Agreement.TOO_LITTLE}'
-                WHEN c.key IS NOT NULL THEN '{Agreement.AGREED}'
-                WHEN m.status = '{Status.COMMITTED}' THEN '{Agreement.ON_ITS_WAY}'
-                WHEN m.status = '{Status.ROLLED_BACK}' THEN '{Agreement.ROLLED_BACK}'
-                WHEN m.status = '{Status.GIVEN_UP}' THEN '{Agreement.GIVEN_UP}'
-                WHEN m.status IS NOT NULL OR d.at_ms > {{read_until_ms}} THEN '{Agreement.UNDECIDED}'
-                ELSE '{Agreement.NO_MESSAGE}'
-           END AS agreement
-    FROM {{debits}} AS d
-    FULL OUTER JOIN {{credits}} AS c ON d.key = c.key
-    FULL OUTER JOIN (
-        -- Of several transactions with one key, the one that went furthest counts.
-        SELECT key, coalesce(max(if(status = '{Status.COMMITTED}', status, NULL)), max(status)) AS status
-        FROM {{judged}} WHERE role = 'transaction' AND key IS NOT NULL AND {{is_ours}} GROUP BY key
-    ) AS m ON coalesce(d.key, c.key) = m.key
-    WHERE d.key IS NOT NULL OR c.key IS NOT NULL OR m.status = '{Status.COMMITTED}'
-"""
-
-
-def transfers(spark: SparkSession, ledgers: Ledgers, judged: DataFrame, read_until_ms: int | None = None) -> DataFrame:
-    """One row per transfer that a ledger or a committed message tells of: amounts, times (ms), ``agreement``.
-
-    :param judged: from :func:`~engine.pipeline.jobs.transaction_reconciliation.verdicts.judge`.
-    :param read_until_ms: store time of the newest message that was read, where messages may be behind the ledgers: the
-        message of a later debit may not have been read yet. None: all were.
-    """
-    group = ledgers.producer_group
-    query = _TRANSFERS.format(
-        read_until_ms=2**62 if read_until_ms is None else read_until_ms,
-        # Other programs' transactions are no transfers, even if their keys look alike.
-        is_ours="true" if group is None else f"producer_group = '{group}'",
-        debits="{debits}",
-        credits="{credits}",
-        judged="{judged}",
-    )
-    return spark.sql(
-        query,
-        debits=spark.createDataFrame(ledgers.debits),
-        credits=spark.createDataFrame(ledgers.credits),
-        judged=judged,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,16 +77,242 @@ class Money:
         return self.lost == 0 and self.from_nowhere == 0
 
 
-def money(ledgers: Ledgers, counted: Sequence[tuple[str, int, int, int]]) -> Money:
-    """:param counted: (agreement, transfers, sum of debits, sum of credits), one for each agreement that occurs."""
-    in_flight = lost = from_nowhere = problems = 0
-    for agreement, count, debited, credited in counted:
-        if agreement in (Agreement.UNDECIDED, Agreement.ON_ITS_WAY):
-            in_flight += debited
-        elif credited > debited:
-            from_nowhere += credited - debited
-        else:
-            lost += debited - credited
-        if agreement in BAD:
-            problems += count
-    return Money(ledgers.opening, ledgers.balance, in_flight, lost, from_nowhere, problems)
+#: What the ledger of a bank says of each of its accounts.
+_ACCOUNTS = f"""
+    SELECT name, balance, coalesce(debited, 0), coalesce(credited, 0) FROM {{bank}}.account
+    LEFT JOIN (SELECT account AS debtor, sum(amount) AS debited FROM {{bank}}.transfer GROUP BY account)
+        ON debtor = name
+    LEFT JOIN (SELECT account AS creditor, sum(amount) AS credited FROM {{bank}}.credit GROUP BY account)
+        ON creditor = name
+    ORDER BY name LIMIT {ROWS_MAX}
+"""
+_SUMS = """
+    SELECT count(*), coalesce(sum(balance), 0), (SELECT coalesce(sum(amount), 0) FROM {bank}.transfer),
+           (SELECT coalesce(sum(amount), 0) FROM {bank}.credit)
+    FROM {bank}.account
+"""
+_NO_POSTINGS = """
+    SELECT count(*) FROM {bank}.{table}
+    WHERE typeof(key) <> 'text' OR typeof(amount) <> 'integer' OR typeof(at_ms) <> 'integer'
+"""
+#: Of several transactions with one key, the one that went furthest counts.
+_ADD_MESSAGE = f"""
+    INSERT INTO message VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET status =
+        CASE WHEN '{Status.COMMITTED}' IN (status, excluded.status) THEN '{Status.COMMITTED}'
+             ELSE max(status, excluded.status) END
+"""
+_TRANSFERS = f"""
+    CREATE TABLE compared AS
+    SELECT d.key AS key, d.amount AS debited, c.amount AS credited, d.at_ms AS debited_ms, c.at_ms AS credited_ms,
+           m.status AS message,
+           CASE WHEN c.amount > d.amount THEN '{Agreement.TOO_MUCH}'
+                WHEN c.amount < d.amount THEN '{Agreement.TOO_LITTLE}'
+                WHEN c.key IS NOT NULL THEN '{Agreement.AGREED}'
+                WHEN m.status = '{Status.COMMITTED}' THEN '{Agreement.ON_ITS_WAY}'
+                WHEN m.status = '{Status.ROLLED_BACK}' THEN '{Agreement.ROLLED_BACK}'
+                WHEN m.status = '{Status.GIVEN_UP}' THEN '{Agreement.GIVEN_UP}'
+                WHEN m.status IS NOT NULL OR d.at_ms > :read_until_ms THEN '{Agreement.UNDECIDED}'
+                ELSE '{Agreement.NO_MESSAGE}'
+           END AS agreement
+    FROM paying.transfer AS d LEFT JOIN receiving.credit AS c ON c.key = d.key LEFT JOIN message AS m ON m.key = d.key
+    UNION ALL
+    SELECT c.key, NULL, c.amount, NULL, c.at_ms, m.status, '{Agreement.FROM_NOWHERE}'
+    FROM receiving.credit AS c LEFT JOIN message AS m ON m.key = c.key
+    WHERE NOT EXISTS (SELECT 1 FROM paying.transfer AS d WHERE d.key = c.key)
+    UNION ALL
+    SELECT m.key, NULL, NULL, NULL, NULL, m.status, '{Agreement.NO_TRANSFER}'
+    FROM message AS m
+    WHERE m.status = '{Status.COMMITTED}'
+      AND NOT EXISTS (SELECT 1 FROM paying.transfer AS d WHERE d.key = m.key)
+      AND NOT EXISTS (SELECT 1 FROM receiving.credit AS c WHERE c.key = m.key)
+"""
+_WORST = f"""
+    SELECT agreement, key, debited, credited, debited_ms, credited_ms, message,
+           agreement IN ({", ".join(f"'{bad}'" for bad in BAD)})
+    FROM compared WHERE agreement <> '{Agreement.AGREED}'
+    ORDER BY CASE agreement {" ".join(f"WHEN '{one}' THEN {place}" for place, one in enumerate(Agreement))} END,
+             debited_ms, key
+    LIMIT {ROWS_MAX}
+"""
+_CHANGES = """
+    SELECT debited_ms AS at_ms, debited AS change FROM compared WHERE debited_ms IS NOT NULL
+    UNION ALL SELECT credited_ms, -credited FROM compared WHERE credited_ms IS NOT NULL
+"""
+_BOTH_DONE = "FROM compared WHERE debited_ms IS NOT NULL AND credited_ms IS NOT NULL"
+
+
+class Ledgers:
+    """Copies of both ledgers, made when it is entered; use in a ``with``, by one thread.
+
+    Entering raises :class:`~engine.pipeline.errors.JobFailed` where a file is no ledger.
+
+    :ivar accounts: the first ones of both banks.
+    :ivar account_count: how many they have in all.
+    :ivar producer_group: whose messages ask for the credits; None: not known.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._copies = tempfile.TemporaryDirectory(prefix="glassmq-ledgers-", ignore_cleanup_errors=True)
+        self._database = sqlite3.connect(Path(self._copies.name) / "compared.db", check_same_thread=False)
+        self.accounts: tuple[AccountState, ...] = ()
+        self.account_count = 0
+        #: Of each bank, all accounts together.
+        self._sums: list[AccountState] = []
+        self.producer_group: str | None = None
+
+    def __enter__(self) -> Ledgers:
+        """The receiving bank is copied first: whoever was credited by then was debited before."""
+        try:
+            # What is lost with the process need not survive it.
+            self._database.execute("PRAGMA synchronous = OFF")
+            self._database.execute("PRAGMA journal_mode = OFF")
+            self._database.execute("CREATE TABLE message (key TEXT PRIMARY KEY, status TEXT) WITHOUT ROWID")
+            receiving = self._copy(RECEIVING_FILE, "receiving")
+            paying = self._copy(PAYING_FILE, "paying")
+            self.accounts = (*paying, *receiving)
+            self.producer_group = _producer_group(self._folder / ID_FILE)
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        self._database.close()
+        self._copies.cleanup()
+
+    def _copy(self, name: str, bank: str) -> list[AccountState]:
+        path = self._folder / name
+        if not path.is_file():
+            raise JobFailed(
+                f"bank_folder: there is no {path}; give the folder of `glassmq bank --folder`",
+                f"bank_folder：没有 {path}；请填写 `glassmq bank --folder` 的目录",
+            )
+        copy = Path(self._copies.name) / name
+        with _named(path):
+            # Read-only: a look must not leave a journal beside a file that is replaced at each commit.
+            with (
+                closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as source,
+                closing(sqlite3.connect(copy)) as target,
+            ):
+                source.backup(target)
+            self._database.execute(f"ATTACH ? AS {bank}", (str(copy),))
+            for posted in ("transfer", "credit"):
+                (wrong,) = self._database.execute(_NO_POSTINGS.format(bank=bank, table=posted)).fetchone()
+                if wrong:
+                    raise JobFailed(
+                        f"bank_folder: {path} is not the database of a bank: {wrong} rows of its table {posted} have "
+                        "no text as key, or no whole numbers as amount and at_ms",
+                        f"bank_folder：{path} 不是银行的数据库：表 {posted} 中有 {wrong} 行的 key 不是文本，"
+                        "或 amount、at_ms 不是整数",
+                    )
+            count, *sums = self._database.execute(_SUMS.format(bank=bank)).fetchone()
+            rows = self._database.execute(_ACCOUNTS.format(bank=bank)).fetchall()
+        self.account_count += count
+        self._sums.append(AccountState(path.stem, "", *sums))
+        return [AccountState(path.stem, *row) for row in rows]
+
+    def uncredited(self) -> list[str]:
+        """Keys of debits without a credit, some: what became of their messages must not be forgotten."""
+        keys = self._ask(
+            "SELECT key FROM paying.transfer AS d WHERE NOT EXISTS "
+            f"(SELECT 1 FROM receiving.credit AS c WHERE c.key = d.key) ORDER BY rowid DESC LIMIT {UNCREDITED_MAX}"
+        )
+        return [key for (key,) in keys]
+
+    def add_messages(self, keys: Sequence[str], statuses: Sequence[str]) -> None:
+        """What became of the messages with these keys."""
+        self._database.executemany(_ADD_MESSAGE, zip(keys, statuses, strict=True))
+
+    def compare(self, read_until_ms: int | None = None) -> None:
+        """After the last messages, before anything else is asked.
+
+        :param read_until_ms: store time of the newest message that was read, where messages may be behind the ledgers:
+            the message of a later debit may not have been read yet. None: all were.
+        """
+        until_ms = 2**62 if read_until_ms is None else read_until_ms
+        self._database.execute(_TRANSFERS, {"read_until_ms": until_ms})
+
+    # --- what is told ----------------------------------------------------------------------------------------------
+
+    def money(self) -> Money:
+        """The sums."""
+        in_flight = lost = from_nowhere = problems = 0
+        sums = "coalesce(sum(debited), 0), coalesce(sum(credited), 0)"
+        for agreement, count, debited, credited in self._ask(
+            f"SELECT agreement, count(*), {sums} FROM compared GROUP BY agreement"
+        ):
+            if agreement in (Agreement.UNDECIDED, Agreement.ON_ITS_WAY):
+                in_flight += debited
+            elif credited > debited:
+                from_nowhere += credited - debited
+            else:
+                lost += debited - credited
+            if agreement in BAD:
+                problems += count
+        before, after = (sum(getattr(one, name) for one in self._sums) for name in ("opening", "balance"))
+        return Money(before, after, in_flight, lost, from_nowhere, problems)
+
+    def transfer_rows(self) -> list[Sequence[Cell]]:
+        """(agreement, key, debited, credited, debited at, credited at, message, 0 or 1), unless the books agree: the
+        worst, and at most as many as a table shows."""
+        return [list(row) for row in self._ask(_WORST)]
+
+    def differing(self) -> int:
+        """How many transfers there are on which the books do not agree."""
+        (count,) = next(self._ask(f"SELECT count(*) FROM compared WHERE agreement <> '{Agreement.AGREED}'"))
+        return int(count)
+
+    def window_row(self) -> Sequence[Cell]:
+        """(count, p50, p90, p99, longest), ms from debit to credit: exact, by nearest rank."""
+        counts = f"SELECT credited_ms - debited_ms AS ms, count(*) {_BOTH_DONE} GROUP BY ms ORDER BY ms"
+        (total,) = next(self._ask(f"SELECT count(*) {_BOTH_DONE}"))
+        if not total:
+            return [0, None, None, None, None]
+        ranks = [-(-total * percent // 100) for percent in (50, 90, 99)]
+        found: list[Cell] = []
+        seen = longest = 0
+        for longest, count in self._ask(counts):
+            seen += count
+            found += [longest] * (sum(rank <= seen for rank in ranks) - len(found))
+        return [total, *found, longest]
+
+    def longest_rows(self) -> list[Sequence[Cell]]:
+        """(key, from, to, ms), the longest first."""
+        window = "credited_ms - debited_ms"
+        order = f"ORDER BY {window} DESC, key LIMIT {LONGEST_MAX}"
+        return [list(row) for row in self._ask(f"SELECT key, debited_ms, credited_ms, {window} {_BOTH_DONE} {order}")]
+
+    def levels(self) -> list[tuple[int, int]]:
+        """(ms, money in flight) at some 200 instants."""
+        first_ms, last_ms = next(self._ask(f"SELECT min(at_ms), max(at_ms) FROM ({_CHANGES})"))
+        if first_ms is None:
+            return []
+        buckets = Buckets.over(first_ms, last_ms)
+        bucket = f"(at_ms - {buckets.first_ms}) / {buckets.step_ms}"
+        rows = self._ask(f"SELECT {bucket} AS bucket, sum(change) FROM ({_CHANGES}) GROUP BY bucket")
+        return buckets.levels(dict(rows))
+
+    def _ask(self, query: str) -> Iterator[Any]:
+        return self._database.execute(query)
+
+
+def _producer_group(path: Path) -> str | None:
+    bank_id = path.read_text(errors="replace").strip() if path.is_file() else ""
+    return f"icbc-{bank_id}" if _BANK_ID.fullmatch(bank_id) else None
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise JobFailed(
+            f"bank_folder: {path} is not the database of a bank: {error}",
+            f"bank_folder：{path} 不是银行的数据库：{error}",
+        ) from error

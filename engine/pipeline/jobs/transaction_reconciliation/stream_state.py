@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.shared_files import SharedFiles
-from engine.pipeline.jobs.transaction_reconciliation.facts import FACT_SCHEMA, merge
+from engine.pipeline.jobs.transaction_reconciliation.merging import merge
+from engine.pipeline.jobs.transaction_reconciliation.packing import PACKED_SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +39,9 @@ class StreamState:
         if batch_id > 0 and not known:
             raise JobFailed(
                 f"checkpoint_folder: {self._files.root} has no state of the micro-batches before {batch_id}, but the "
-                "query's own checkpoint is there; use another folder to begin anew"
+                "query's own checkpoint is there; use another folder to begin anew",
+                f"checkpoint_folder：{self._files.root} 中没有第 {batch_id} 批之前的状态，而查询自己的检查点还在；"
+                "要重新开始，请换一个目录",
             )
         if known:
             facts = forget(self._read(known[-1])).unionByName(facts)
@@ -55,4 +58,4 @@ class StreamState:
 
     def _read(self, number: int) -> DataFrame:
         # With the schema given, Spark need not open the files to learn it.
-        return self._spark.read.schema(FACT_SCHEMA).parquet(self._files.uri(str(number)))
+        return self._spark.read.schema(PACKED_SCHEMA).parquet(self._files.uri(str(number)))

@@ -2,48 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.pipeline.jobs.arrow_columns import first_elements, milliseconds, numbers
 from engine.pipeline.jobs.transaction_reconciliation.facts import (
     BROKER,
+    FACT_ARROW,
     FACT_COLUMNS,
+    FACT_SCHEMA,
     FORGOTTEN,
     TRANSACTION,
     WAITING_OP,
 )
+from engine.pipeline.jobs.transaction_reconciliation.merging import fold, spread_offsets
+from engine.pipeline.jobs.transaction_reconciliation.packing import map_packed, rows_of
+from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Finding, Status
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-
-class Status(StrEnum):
-    """What became of a half message."""
-
-    OPEN = "open"
-    COMMITTED = "committed"
-    ROLLED_BACK = "rolled back"
-    GIVEN_UP = "given up"
-    #: The op queue cannot be read: not committed is all that is known.
-    NOT_COMMITTED = "rolled back or open"
-
-
-#: Not decided: somebody still has to.
-UNSETTLED = (Status.OPEN, Status.NOT_COMMITTED, Status.GIVEN_UP)
-
-
-class Finding(StrEnum):
-    """What must not have happened, although RocketMQ does not prevent it. The worst come first."""
-
-    COMMITTED_AND_ROLLED_BACK = "committed and rolled back"
-    COMMITTED_TWICE = "committed more than once"
-    DECIDED_LATE = "decided again after it was settled"
-    COMMITTED_WITHOUT_HALF = "committed without a half message"
-    COMMITTED_WITHOUT_OP = "committed without an op message"
-    OP_WITHOUT_HALF = "op message without a half message"
-    ROLLED_BACK_TWICE = "rolled back more than once"
+_JUDGED_SCHEMA = f"{FACT_SCHEMA}, status string, findings array<string>"
+_NEVER, _NEVER_MS = 1 << 62, 1 << 52
+_Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +46,86 @@ class OpQueue:
     check_offsets: Mapping[str, int] = field(default_factory=dict)
 
 
-#: Between which half messages of each broker, and until which op message, everything was read.
-_BOUNDS = f"""
-    SELECT broker_name AS of_broker,
-           min(if(role = '{BROKER}', first_half_offset, NULL)) AS first_offset,
-           max(if(role = '{BROKER}', last_half_offset, NULL)) AS last_offset,
-           min(if(role = '{BROKER}', first_half_place, NULL)) AS first_place,
-           max(if(role = '{BROKER}', last_half_place, NULL)) AS last_place,
-           max(if(role = '{BROKER}', op_place, NULL)) AS ops_until,
-           max(if(role = '{BROKER}', last_stored, NULL)) AS newest,
-           coalesce(max(if(role = '{FORGOTTEN}', last_half_offset, NULL)), -1) AS forgotten_offset,
-           coalesce(max(if(role = '{FORGOTTEN}', last_half_place, NULL)), -1) AS forgotten_place
-    FROM {{merged}} GROUP BY broker_name
-"""
-_JUDGED = f"""
-    SELECT {{columns}}, newest, {{status}} AS status, {{findings}} AS findings
-    FROM {{merged}} JOIN (SELECT /*+ BROADCAST */ * FROM ({_BOUNDS})) AS bounds ON broker_name = of_broker
-    WHERE role IN ('{TRANSACTION}', '{WAITING_OP}')
-"""
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Between which half messages of one broker, and until which op message, everything was read.
+
+    :ivar oldest_ms: when the first half message was stored.
+    :ivar newest_ms: when the last message of any kind was stored.
+    """
+
+    first_offset: int
+    first_place: int
+    last_offset: int
+    last_place: int
+    ops_until: int
+    oldest_ms: int
+    newest_ms: int
+    forgotten_offset: int
+    forgotten_place: int
+
+    def and_those_of(self, other: Bounds) -> Bounds:
+        """Of two parts of what was read of one broker."""
+        return Bounds(
+            min(self.first_offset, other.first_offset),
+            min(self.first_place, other.first_place),
+            max(self.last_offset, other.last_offset),
+            max(self.last_place, other.last_place),
+            max(self.ops_until, other.ops_until),
+            min(self.oldest_ms, other.oldest_ms),
+            max(self.newest_ms, other.newest_ms),
+            max(self.forgotten_offset, other.forgotten_offset),
+            max(self.forgotten_place, other.forgotten_place),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """All that a task needs to judge its rows.
+
+    :ivar bounds: broker name -> its bounds; of all brokers.
+    :ivar topics: only transactions for these; () for all.
+    """
+
+    bounds: Mapping[str, Bounds]
+    op_queue: OpQueue
+    topics: tuple[str, ...] = ()
+
+
+_BOUNDS_SCHEMA = "broker_name string, bounds array<bigint>"
+#: Columns whose least, then whose greatest value bounds what was read; times in ms.
+_LEAST, _GREATEST = ("first_half_offset", "first_half_place"), ("last_half_offset", "last_half_place", "op_place")
+
+
+def bounds_of(merged: DataFrame) -> dict[str, Bounds]:
+    """The bounds of each broker; asks Spark."""
+    found: dict[str, Bounds] = {}
+    for broker_name, bounds in rows_of(merged, _BOUNDS_SCHEMA, _bounds_of_piece).collect():
+        one = Bounds(*bounds)
+        found[broker_name] = found.get(broker_name, one).and_those_of(one)
+    return found
+
+
+def _bounds_of_piece(merged: Any) -> Any:
+    role, brokers = merged.column("role"), merged.column("broker_name")
+    is_forgotten = pc.equal(role, FORGOTTEN)
+    told = pc.or_(is_forgotten, pc.equal(role, BROKER)).to_numpy()
+    names = pc.unique(brokers.filter(pa.array(told))).to_pylist()
+    rows = []
+    for name in names:
+        mine = merged.filter(pa.array(told & pc.equal(brokers, name).to_numpy()))
+        forgotten = mine.filter(pc.equal(mine.column("role"), FORGOTTEN))
+        half_stored = milliseconds(mine.column("half_stored"), _NEVER_MS)
+        rows.append(
+            [
+                *(int(numbers(mine.column(column), _NEVER).min()) for column in _LEAST),
+                *(int(numbers(mine.column(column), -1).max()) for column in _GREATEST),
+                int(half_stored.min()),
+                int(milliseconds(mine.column("last_stored")).max()),
+                *(int(numbers(forgotten.column(column), -1).max(initial=-1)) for column in _GREATEST[:2]),
+            ]
+        )
+    return pa.table({"broker_name": pa.array(names, pa.string()), "bounds": pa.array(rows, pa.list_(pa.int64()))})
 
 
 def judge(merged: DataFrame, op_queue: OpQueue | None = None, topics: tuple[str, ...] = ()) -> DataFrame:
@@ -85,91 +134,143 @@ def judge(merged: DataFrame, op_queue: OpQueue | None = None, topics: tuple[str,
     Half, op and real topics are not read at one instant. What the end of one of them may hide is not judged: a commit
     whose half message would lie behind the last one read, or whose op message would.
 
-    :param merged: what :func:`~engine.pipeline.jobs.transaction_reconciliation.facts.merge` made.
+    :param merged: what :func:`~engine.pipeline.jobs.transaction_reconciliation.merging.merge` made; it is read twice.
     :param topics: only transactions for these; () for all.
     """
-    judged = _judged(merged, op_queue or OpQueue()).drop("newest")
-    if topics:
-        # An op message that nobody knows says no topic.
-        judged = judged.where(judged["topic"].isin(*topics) | (judged["role"] == WAITING_OP))
-    return judged
+    rules = Rules(bounds_of(merged), op_queue or OpQueue(), topics)
+    return rows_of(merged, _JUDGED_SCHEMA, lambda table: judge_table(table, rules))
 
 
-def forget(merged: DataFrame, keep_ms: int, op_queue: OpQueue | None = None) -> DataFrame:
+def judge_table(merged: Any, rules: Rules) -> Any:
+    """The same of a table of merged facts. What is no transaction and no op message is left out."""
+    role = merged.column("role")
+    wanted = pc.equal(role, WAITING_OP)
+    of_topics: Any = pc.equal(role, TRANSACTION)
+    if rules.topics:
+        of_topics = pc.and_(of_topics, pc.is_in(merged.column("topic"), pa.array(rules.topics)))
+    # An op message that nobody knows says no topic.
+    judged = merged.filter(pc.or_(wanted, of_topics))
+    verdict = _Verdict(judged, rules)
+    return judged.append_column("status", verdict.status()).append_column("findings", verdict.findings())
+
+
+def forget(
+    merged: DataFrame, keep_ms: int, op_queue: OpQueue | None = None, kept_keys: Sequence[str] = ()
+) -> DataFrame:
     """``merged`` with what is settled for longer than ``keep_ms`` summed up by status: what bounds a stream's memory.
 
-    Open transactions stay, and those with findings. The clock is the newest message of the broker, not ours.
+    Open transactions stay, those with findings, and those with ``kept_keys``. The clock is the newest message of the
+    broker, not ours.
     """
-    unsettled = ", ".join(f"'{status}'" for status in UNSETTLED)
-    is_settled = f"(role = '{WAITING_OP}' OR status NOT IN ({unsettled})) AND size(findings) = 0"
-    is_over = f"{is_settled} AND unix_millis(newest) - unix_millis(last_stored) > {keep_ms}"
+    rules = Rules(bounds_of(merged), op_queue or OpQueue())
+    keys = pa.array(kept_keys, pa.string())
+    return map_packed(merged, lambda table: [(0, _remembered(table, rules, keep_ms, keys))])
+
+
+def _remembered(merged: Any, rules: Rules, keep_ms: int, kept_keys: Any) -> Any:
+    role = merged.column("role")
+    sums = merged.filter(pc.or_(pc.equal(role, BROKER), pc.equal(role, FORGOTTEN)))
+    judged = judge_table(merged, rules)
+    status, is_op = judged.column("status"), pc.equal(judged.column("role"), WAITING_OP)
+    newest_ms = _Verdict(judged, rules).of_broker("newest_ms")
+    age_ms = newest_ms - milliseconds(judged.column("last_stored"))
+    is_settled = pc.or_(is_op, pc.invert(pc.is_in(status, pa.array(UNSETTLED))))
+    has_findings = pc.greater(pc.list_value_length(judged.column("findings")), 0)
+    is_needed = pc.or_(has_findings, pc.is_in(judged.column("key"), kept_keys))
+    is_over = pc.and_(pc.and_(is_settled, pc.invert(is_needed)), pa.array(age_ms > keep_ms))
+    kept = judged.filter(pc.invert(is_over)).select(list(FACT_COLUMNS))
     # An op message that waits for a half message which never comes is dropped, a transaction counted.
-    new_roles = f"if({is_over}, if(role = '{WAITING_OP}', array(), array('{FORGOTTEN}')), array(role))"
-    judged = _judged(merged, op_queue or OpQueue()).selectExpr("*", f"explode({new_roles}) AS new_role")
-    values = {
-        "role": "new_role",
-        "identity": f"if(new_role = '{FORGOTTEN}', status, identity)",
-        "half_offsets": f"if(new_role = '{FORGOTTEN}', array(), half_offsets)",
-        "transactions": f"if(new_role = '{FORGOTTEN}', 1L, transactions)",
-        "forgotten_checks": f"if(new_role = '{FORGOTTEN}', bigint(coalesce(checks, 0)), forgotten_checks)",
+    over = judged.filter(pc.and_(is_over, pc.invert(is_op)))
+    replaced = {
+        "role": pa.array([FORGOTTEN] * len(over), pa.string()),
+        "identity": over.column("status"),
+        "half_offsets": pa.array([[]] * len(over), FACT_ARROW.field("half_offsets").type),
+        "transactions": pa.array([1] * len(over), pa.int64()),
+        "forgotten_checks": pc.fill_null(over.column("checks"), 0).cast(pa.int64()),
     }
-    told = judged.selectExpr(*(f"{values.get(name, name)} AS {name}" for name in FACT_COLUMNS))
-    return told.unionByName(merged.where(f"role IN ('{BROKER}', '{FORGOTTEN}')"))
+    columns = [replaced[name] if name in replaced else over.column(name) for name in FACT_COLUMNS]
+    counted = fold(spread_offsets(pa.Table.from_arrays(columns, schema=FACT_ARROW)))
+    return pa.concat_tables([sums, kept, counted])
 
 
 # --- the rules -------------------------------------------------------------------------------------------------------
 
 
-def _judged(merged: DataFrame, queue: OpQueue) -> DataFrame:
-    query = _JUDGED.format(
-        columns=", ".join(FACT_COLUMNS), status=_status(queue), findings=_findings(queue), merged="{merged}"
-    )
-    return merged.sparkSession.sql(query, merged=merged)
+class _Verdict:
+    """Of each row of a table: numpy arrays, in which a null is a number that fulfils no rule."""
 
+    def __init__(self, table: Any, rules: Rules) -> None:
+        self._table = table
+        self._rules = rules
+        self._brokers = table.column("broker_name").to_numpy(zero_copy_only=False)
+        self._is_op: _Flags = self._is(WAITING_OP)
 
-def _status(queue: OpQueue) -> str:
-    if queue.is_readable:
-        undecided = f"'{Status.OPEN}'"
-    else:
-        behind_check = [
-            f"(broker_name = {_quoted(broker_name)} AND last_half_offset < {offset})"
-            for broker_name, offset in queue.check_offsets.items()
-        ]
-        is_behind = " OR ".join(behind_check) or "false"
-        undecided = f"if({is_behind}, '{Status.ROLLED_BACK}', '{Status.NOT_COMMITTED}')"
-    return f"""
-        CASE WHEN role = '{WAITING_OP}' THEN NULL
-             WHEN committed > 0 THEN '{Status.COMMITTED}'
-             WHEN ops > 0 THEN '{Status.ROLLED_BACK}'
-             WHEN given_up > 0 AND given_up_place > coalesce(last_half_place, -1) THEN '{Status.GIVEN_UP}'
-             ELSE {undecided}
-        END
-    """
+    def _is(self, role: str) -> _Flags:
+        flags: _Flags = pc.equal(self._table.column("role"), role).to_numpy(zero_copy_only=False)
+        return flags
 
+    def _of(self, name: str, nothing: int = -1) -> npt.NDArray[np.int64]:
+        return numbers(self._table.column(name), nothing)
 
-def _findings(queue: OpQueue) -> str:
-    waits = f"role = '{WAITING_OP}' AND get(half_offsets, 0) BETWEEN first_offset AND last_offset"
-    lost_half = f"role = '{TRANSACTION}' AND copies = 0 AND prepared_place BETWEEN first_place AND last_place"
-    late = (
-        f"({lost_half} AND prepared_place <= forgotten_place) OR ({waits} AND get(half_offsets, 0) <= forgotten_offset)"
-    )
-    rules = {
-        Finding.COMMITTED_TWICE: "committed > 1",
-        Finding.DECIDED_LATE: late,
-        Finding.COMMITTED_WITHOUT_HALF: f"{lost_half} AND prepared_place > forgotten_place",
-    }
-    if queue.is_readable:
-        rules |= {
-            Finding.COMMITTED_AND_ROLLED_BACK: "copies > 0 AND committed > 0 AND ops > committed",
-            Finding.ROLLED_BACK_TWICE: f"role = '{TRANSACTION}' AND committed = 0 AND ops > 1",
-            Finding.COMMITTED_WITHOUT_OP: "copies > 0 AND committed > ops AND committed_place < ops_until",
-            Finding.OP_WITHOUT_HALF: f"{waits} AND get(half_offsets, 0) > forgotten_offset",
+    def of_broker(self, name: str) -> npt.NDArray[np.int64]:
+        """This value of :class:`Bounds`, for the broker of each row."""
+        values = np.zeros(len(self._brokers), np.int64)
+        for broker_name, bounds in self._rules.bounds.items():
+            values[self._brokers == broker_name] = getattr(bounds, name)
+        return values
+
+    def status(self) -> Any:
+        """Null for op messages that wait."""
+        texts = self._undecided()
+        is_given_up = (self._of("given_up") > 0) & (self._of("given_up_place") > self._of("last_half_place"))
+        texts[is_given_up] = Status.GIVEN_UP.value
+        texts[self._of("ops") > 0] = Status.ROLLED_BACK.value
+        texts[self._of("committed") > 0] = Status.COMMITTED.value
+        texts[self._is_op] = None
+        return pa.array(texts, pa.string())
+
+    def _undecided(self) -> npt.NDArray[np.object_]:
+        """What those are that neither an op message nor a committed one tells of."""
+        queue = self._rules.op_queue
+        texts = np.full(len(self._table), (Status.OPEN if queue.is_readable else Status.NOT_COMMITTED).value, object)
+        if not queue.is_readable:
+            last_offset = self._of("last_half_offset", _NEVER)
+            for broker_name, offset in queue.check_offsets.items():
+                texts[(self._brokers == broker_name) & (last_offset < offset)] = Status.ROLLED_BACK.value
+        return texts
+
+    def findings(self) -> Any:
+        """A list of texts for each row."""
+        rules = self._finding_rules()
+        flags = np.stack(list(rules.values()), axis=1)
+        ends = np.concatenate(([0], np.cumsum(flags.sum(axis=1))))
+        texts = pa.array([finding.value for finding in rules], pa.string())
+        return pa.ListArray.from_arrays(pa.array(ends.astype(np.int32)), texts.take(pa.array(np.nonzero(flags)[1])))
+
+    def _finding_rules(self) -> dict[Finding, _Flags]:
+        copies, committed, ops = self._of("copies"), self._of("committed"), self._of("ops")
+        prepared, named = self._of("prepared_place"), numbers(first_elements(self._lists()), -1)
+        is_transaction = ~self._is_op
+        waits = self._is_op & (named >= self.of_broker("first_offset")) & (named <= self.of_broker("last_offset"))
+        lost_half = is_transaction & (copies == 0)
+        lost_half &= (prepared >= self.of_broker("first_place")) & (prepared <= self.of_broker("last_place"))
+        was_forgotten = prepared <= self.of_broker("forgotten_place")
+        op_was_forgotten = named <= self.of_broker("forgotten_offset")
+        rules = {
+            Finding.COMMITTED_TWICE: committed > 1,
+            Finding.DECIDED_LATE: (lost_half & was_forgotten) | (waits & op_was_forgotten),
+            Finding.COMMITTED_WITHOUT_HALF: lost_half & ~was_forgotten,
         }
-    found = ", ".join(f"if({rule}, '{finding}', NULL)" for finding, rule in rules.items())
-    return f"array_compact(array({found}))"
+        if self._rules.op_queue.is_readable:
+            is_before_ops = self._of("committed_place", _NEVER) < self.of_broker("ops_until")
+            rules |= {
+                Finding.COMMITTED_AND_ROLLED_BACK: (copies > 0) & (committed > 0) & (ops > committed),
+                Finding.ROLLED_BACK_TWICE: is_transaction & (committed == 0) & (ops > 1),
+                Finding.COMMITTED_WITHOUT_OP: (copies > 0) & (committed > ops) & is_before_ops,
+                Finding.OP_WITHOUT_HALF: waits & ~op_was_forgotten,
+            }
+        return rules
 
-
-def _quoted(text: str) -> str:
-    """A string literal of Spark SQL."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+    def _lists(self) -> Any:
+        lists = self._table.column("half_offsets").combine_chunks()
+        return lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists

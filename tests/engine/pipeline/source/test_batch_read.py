@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -20,8 +21,13 @@ from pyspark.sql.types import StructType
 from engine.broker.broker_config import BrokerConfig
 from engine.pipeline.source import range_puller
 from engine.pipeline.source.batch_reader import make_reader
+from engine.pipeline.source.cluster import Cluster
 from engine.pipeline.source.errors import RocketMQError, explain
 from engine.pipeline.source.schema import COLUMN_NAMES, arrow_schema, spark_schema
+from engine.pipeline.source.writer_options import WriteOptions
+from engine.pipeline.source.writer_replay import WriteIdentity
+from engine.pipeline.source.writer_rows import RowReader
+from engine.pipeline.source.writer_sender import PartitionSender
 from engine.protocol.message import Message
 from engine.runtime.live_tls import ServerTls, TlsMode
 from tests.support.certificates import make_certificates
@@ -63,6 +69,28 @@ def table(server, *filters, columns=COLUMN_NAMES, **options):
 
 
 # --- in Spark --------------------------------------------------------------------------------------------------------
+
+
+class LyingSender(PartitionSender):
+    """Each row's body is the time at which it says to be born."""
+
+    def _request(self, queue, messages):
+        request = super()._request(queue, messages)
+        request.ext_fields["g"] = messages[0].row.body.decode()
+        return request
+
+
+def test_a_sender_whose_clock_is_absurd_fails_nobody_who_collects(read, server):
+    server.create_topic("Lies", 1)
+    times = [2**63 - 1, 253_402_300_800_000, -(2**63)]
+    options = WriteOptions.parse({"nameServer": server.name_servers[0], "topic": "Lies", "batchBytes": "1"})
+    with closing(Cluster(options.cluster)) as cluster:
+        sender = LyingSender(options, WriteIdentity("0" * 16, 0, 0, may_repeat=False, is_noted=False), cluster, {})
+        columns = {"body": [str(time_ms) for time_ms in times]}
+        sender.send(RowReader("Lies", copies_messages=False).read(pa.RecordBatch.from_pydict(columns)))
+    frame = read(topic="Lies", columns="born_timestamp,queue_offset")
+    assert [row[0].year for row in sorted(frame.collect(), key=lambda row: row.queue_offset)] == [2261, 2261, 1678]
+    assert sorted(frame.toPandas()["born_timestamp"].dt.year) == [1678, 2261, 2261]
 
 
 def test_every_message_comes_with_all_that_it_carries(read, server):

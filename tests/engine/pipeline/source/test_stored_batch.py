@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from engine.pipeline.source import body_compression
 from engine.pipeline.source.errors import RocketMQError
 from engine.pipeline.source.schema import COLUMN_NAMES, arrow_schema, spark_schema
 from engine.pipeline.source.stored_batch import StoredBatch, bounded_batches, message_starts
@@ -142,6 +143,21 @@ def test_bodies_of_newer_brokers_are_decompressed(codec, flag):
     assert decode(data, ("body",)).column("body").to_pylist() == [b"hello " * 100, b"plain"]
 
 
+@pytest.mark.parametrize(("codec", "flag"), [("lz4", COMPRESSION_LZ4), ("zstd", COMPRESSION_ZSTD)])
+def test_a_body_that_grows_beyond_the_bound_is_refused(codec, flag, monkeypatch):
+    monkeypatch.setattr(body_compression, "DECOMPRESSED_MAX_BYTES", 1_000)
+
+    def body(size):
+        sink = pa.BufferOutputStream()
+        with pa.CompressedOutputStream(sink, codec) as stream:
+            stream.write(bytes(size))
+        return decode(stored(sink.getvalue().to_pybytes(), sys_flag=MESSAGE_COMPRESSED | flag), ("body",)).column(0)
+
+    assert body(1_000).to_pylist() == [bytes(1_000)]
+    with pytest.raises(RocketMQError, match="a body grows beyond 1000 bytes when decompressed"):
+        body(1_001)
+
+
 def test_a_message_of_64_kib_and_more_is_found():
     data = stored() + stored(bytes(65_536 - len(stored(b"")))) + stored(bytes(200_000)) + stored()
     assert [len(body) for body in decode(data, ("body",)).column("body").to_pylist()] == [5, 65_439, 200_000, 5]
@@ -203,9 +219,12 @@ def test_batches_keep_to_their_bound_and_the_messages_to_their_order_however_far
     ]
 
 
-def test_a_time_that_spark_cannot_hold_becomes_the_last_one_it_can():
-    batch = decode(stored(store_timestamp=2**63 - 1), ("store_timestamp",))
-    assert batch.column(0).cast(pa.int64()).to_pylist() == [(2**63 - 1) // 1_000 * 1_000]
+@pytest.mark.parametrize(
+    ("time_ms", "year"), [(2**63 - 1, 2261), (-(2**63), 1678), (253_402_300_800_000, 2261), (-1, 1969)]
+)
+def test_a_time_that_python_cannot_hold_becomes_the_nearest_that_pandas_can(time_ms, year):
+    batch = decode(stored(store_timestamp=time_ms), ("store_timestamp",))
+    assert batch.column(0).to_pylist()[0].year == batch.to_pandas()["store_timestamp"].dt.year[0] == year
 
 
 def test_a_batch_may_hold_some_of_the_messages():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import pickle
 from itertools import count
 
@@ -234,6 +235,24 @@ def test_queues_that_vanish_are_an_error_unless_loss_is_allowed(server, topic):
         reader(server, topic=topic).latestOffset(start, ReadAllAvailable())
     lenient = reader(server, topic=topic, failOnDataLoss="false")
     assert lenient.latestOffset(start, ReadAllAvailable()) == start
+
+
+def test_a_broker_that_is_gone_when_a_micro_batch_is_repeated_is_an_error_unless_loss_is_allowed(server, topic, caplog):
+    """Spark repeats the range that it noted, before it asks for anything else."""
+    send(server, topic, 1, 2)
+    end = reader(server, topic=topic).initialOffset()
+    start = {topic: dict.fromkeys(end[topic], 0) | {"broker-z:0": 3}, "Moved": {"broker-y:0": 0}}
+    end = {topic: end[topic] | {"broker-z:0": 9}, "Moved": {"broker-y:0": 1}}
+    with pytest.raises(
+        RocketMQError, match=rf"BROKER_AWAY.*nothing of {topic} broker-z:0, Moved broker-y:0 any more.*failOnDataLoss"
+    ):
+        reader(server, topic=topic).partitions(start, end)
+    lenient = reader(server, topic=topic, failOnDataLoss="false")
+    with caplog.at_level(logging.WARNING, "glassmq.pipeline"):
+        (partition,) = lenient.partitions(start, end)
+        lenient.partitions(start, end)
+    assert sum(len(batch) for batch in lenient.read(partition)) == 2
+    assert caplog.text.count(f"{topic} broker-z:0, Moved broker-y:0 any more; the stream goes on without") == 1
 
 
 def test_a_stream_has_no_ending_options(server, topic):

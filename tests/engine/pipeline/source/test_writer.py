@@ -138,6 +138,26 @@ def test_without_the_search_a_repeated_micro_batch_is_sent_again(spark, server, 
     assert [row.body for row in read(spark, server, topic, "body")] == [b"a1", b"a1"]
 
 
+def test_a_session_that_runs_copies_of_tasks_is_refused(spark, server, topic):
+    settings = spark._jsparkSession.sessionState().conf()
+    settings.setConfString("spark.speculation", "true")
+    try:
+        with pytest.raises(PySparkException) as raised:
+            write(spark.range(1).selectExpr("'a' AS body"), server, topic=topic)
+    finally:
+        settings.unsetConf("spark.speculation")
+    line = explain(raised.value)
+    assert line is not None and "two copies of a task would send the same messages at once; switch it off" in line
+    assert read(spark, server, topic, "body") == []
+
+
+def test_numbered_writes_of_a_name_can_be_repeated(spark, server, topic):
+    frame = spark.createDataFrame([("same",)], "body string")
+    for number in (0, 0, 1, 1):
+        write(frame, server, topic=topic, transactionId="orders", transactionNumber=str(number))
+    assert len(read(spark, server, topic, "body")) == 2
+
+
 def test_a_write_with_a_name_can_be_repeated(spark, server, topic):
     frame = spark.range(50).selectExpr("CAST(id % 9 AS STRING) AS body")
     for _ in range(2):

@@ -33,10 +33,10 @@ def schema_of(text):
     return schema
 
 
-def read(drops_reserved=False, types=None, **columns):
+def read(copies_messages=False, types=None, **columns):
     """The rows of one record batch, for the topic T."""
     arrays = [pa.array(values, (types or {}).get(name)) for name, values in columns.items()]
-    return list(RowReader("T", drops_reserved=drops_reserved).read(pa.RecordBatch.from_arrays(arrays, list(columns))))
+    return list(RowReader("T", copies_messages=copies_messages).read(pa.RecordBatch.from_arrays(arrays, list(columns))))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_null_means_not_given():
         ({"body": ["b"], "tags": ["a\x01b"]}, "'tags' has 'a\\x01b'"),
         ({"body": ["b"], "delay_level": [19]}, "'delay_level' is 19; allowed: 0 (none) to 18"),
         ({"body": ["b"], "properties": [[("UNIQ_KEY", "1")]]}, "'properties' has the name 'UNIQ_KEY'"),
-        ({"body": ["b"], "properties": [[("SPARK_TXN", "1")]]}, "reservedProperties=drop"),
+        ({"body": ["b"], "properties": [[("SPARK_TXN", "1")]]}, "copiesMessages=true"),
         ({"body": ["b"], "properties": [[("a", None)]]}, "'properties' has None"),
         ({"body": ["b"], "properties": [[("a", " ")]]}, "'properties' has ' '; allowed: text that is not blank"),
         ({"body": ["b"], "queue_id": [1], "sharding_key": ["k"]}, "one of them says the queue"),
@@ -102,7 +102,7 @@ def test_a_row_that_no_message_can_be_is_refused_by_its_number(columns, text):
 
 
 def test_rows_are_numbered_over_all_record_batches():
-    reader = RowReader("T", drops_reserved=False)
+    reader = RowReader("T", copies_messages=False)
     good, bad = (pa.RecordBatch.from_pydict({"body": bodies}) for bodies in (["a", "b"], ["c", ""]))
     assert len(list(reader.read(good))) == 2
     with pytest.raises(RocketMQError, match="row 3 of its partition"):
@@ -114,6 +114,17 @@ def test_names_that_rocketmq_uses_can_be_dropped_for_messages_that_were_read_fro
         True, {"properties": MAP}, body=["b"], properties=[[("UNIQ_KEY", "1"), ("CLUSTER", "c"), ("own", "x")]]
     )
     assert row.properties == {"own": "x"}
+
+
+def test_copied_messages_may_say_what_brokers_take_and_producers_refuse():
+    columns = {"body": [b""], "tags": [" "], "keys": [["k", "\t"]], "properties": [[("note", " "), ("odd", "a\x01b")]]}
+    (row,) = read(copies_messages=True, types={"properties": MAP}, **columns)
+    assert row.body == b""
+    assert row.properties == {"note": " ", "odd": "a\x01b", "KEYS": "k \t", "TAGS": " "}
+    with pytest.raises(RocketMQError, match="row 0 of its partition: 'body' is null"):
+        read(copies_messages=True, types={"body": pa.string()}, body=[None])
+    with pytest.raises(RocketMQError, match="row 0 of its partition: 'tags' has"):
+        read(copies_messages=True, body=["b"], tags=["a\x02b"])
 
 
 def test_keys_as_text_are_words():
@@ -143,7 +154,9 @@ def test_rows_that_differ_anywhere_have_other_fingerprints():
         ({"topic": "RMQ_SYS_TRANS_HALF_TOPIC"}, "nobody may send to it"),
         ({"batchBytes": "5000000"}, "a whole number from 1 to 4194304"),
         ({"replayCheck": "maybe"}, "'maybe' is not allowed; auto, always, never are"),
-        ({"reservedProperties": "keep"}, "refuse, drop are"),
+        ({"copiesMessages": "keep"}, "'keep' is not allowed; true and false are"),
+        ({"transactionNumber": "3"}, "option 'transactionId': is missing; transactionNumber counts"),
+        ({"transactionId": "t", "transactionNumber": "-1"}, "a whole number from 0"),
         ({"producerGroup": "a b"}, "option 'producerGroup'"),
         ({"startingOffsets": "earliest"}, "option 'startingoffsets': there is no such option"),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import zlib
 from dataclasses import replace
 from itertools import count
 
@@ -15,9 +17,10 @@ from engine.pipeline.source.node_client import NodeClient
 from engine.pipeline.source.queue_offsets import QueueKey
 from engine.pipeline.source.writer import MessageStreamWriter, SentPartition
 from engine.pipeline.source.writer_options import WriteOptions
-from engine.pipeline.source.writer_replay import WriteIdentity, read_messages, read_notes
+from engine.pipeline.source.writer_replay import WriteIdentity, read_messages, read_notes, write_notes
 from engine.pipeline.source.writer_rows import RowReader
 from engine.pipeline.source.writer_sender import PartitionSender
+from engine.protocol.compression import ZLIB_SYSTEM_FLAG
 from engine.protocol.java_hash import java_string_hash
 from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
@@ -62,7 +65,7 @@ def impatient(monkeypatch):
 
 def rows(options, **columns):
     """What the columns of one record batch say."""
-    return list(RowReader(options.topic, drops_reserved=False).read(pa.RecordBatch.from_pydict(columns)))
+    return list(RowReader(options.topic, copies_messages=False).read(pa.RecordBatch.from_pydict(columns)))
 
 
 def send(options, cluster, identity, outgoing):
@@ -87,7 +90,7 @@ class BadLine(Cluster):
     """A cluster behind a line that may lose requests or replies, or answer in the broker's stead.
 
     ``faults`` are for the requests that send, one after the other: "request" or "reply" is lost, a number is the code
-    of the answer, None lets it pass.
+    of the answer, None lets it pass; a function is called before the reply is lost.
     """
 
     def __init__(self, options, *faults):
@@ -119,7 +122,9 @@ class BadClient(NodeClient):
         if isinstance(self._fault, int):
             return RemotingCommand(self._fault, remark="says the test")
         answer = super().receive()
-        if self._fault == "reply":
+        if callable(self._fault):
+            self._fault()
+        if self._fault is not None:
             raise ConnectionLost("the line is down")
         return answer
 
@@ -133,7 +138,7 @@ def test_a_row_becomes_a_message(options, cluster, topic):
         [pa.array(columns["body"]), pa.array(columns["keys"]), pa.array(columns["tags"]),
          pa.array(columns["properties"], pa.map_(pa.string(), pa.string()))], names=list(columns)
     )  # fmt: skip
-    send(options, cluster, FIRST, RowReader(topic, drops_reserved=False).read(batch))
+    send(options, cluster, FIRST, RowReader(topic, copies_messages=False).read(batch))
     (message,) = [message for messages in stored(cluster, topic).values() for message in messages]
     assert (message.body, message.keys, message.tags) == (b"one", ("k1", "k2"), "T")
     assert message.properties["shop"] == "7"
@@ -196,9 +201,32 @@ def test_delayed_rows_travel_alone_and_come_later(options, cluster, topic):
     assert bodies(cluster, topic) == ["now", "now"]
 
 
-def test_a_body_beyond_the_limit_is_refused_by_number_and_size(options, cluster, topic):
-    with pytest.raises(RocketMQError, match=r"row 1 of its partition: 'body' has 2000 bytes; allowed: at most 1500"):
-        send(replace(options, max_message_bytes=1_500), cluster, FIRST, rows(options, body=["a", "x" * 2_000]))
+def test_what_fits_into_no_batch_travels_alone_and_a_body_beyond_the_limit_is_compressed(options, cluster, topic):
+    small = replace(options, max_message_bytes=1_500)
+    nearly, long = "n" * 1_480, "x" * 2_000
+    assert send(small, cluster, FIRST, rows(options, body=["a", nearly, long, "b"], queue_id=[0] * 4)).sent == 4
+    found = stored(cluster, topic)[0]
+    assert [len(message.body) for message in found[:2]] == [1, 1_480] and found[3].body == b"b"
+    assert found[2].sys_flag & ZLIB_SYSTEM_FLAG == ZLIB_SYSTEM_FLAG and zlib.decompress(found[2].body) == long.encode()
+    assert {message.unique_id for message in found} and all("SPARK_TXN" in message.properties for message in found)
+    again = send(small, cluster, AGAIN, rows(options, body=[long], queue_id=[0]))
+    assert again.left_out == 1, "it is known again"
+
+
+def test_a_body_that_is_too_long_even_compressed_is_refused_by_number_and_size(options, cluster, topic):
+    noise = random.Random(1).randbytes(2_000)
+    with pytest.raises(
+        RocketMQError, match=r"row 1 of its partition: 'body' has 2000 bytes, compressed 20\d\d; allowed: at most 1500"
+    ):
+        send(replace(options, max_message_bytes=1_500), cluster, FIRST, rows(options, body=[b"a", noise]))
+
+
+def test_properties_that_leave_no_room_are_refused_by_number_and_size(options, cluster, topic):
+    properties = pa.array([[("wide", "x" * 32_600)]], pa.map_(pa.string(), pa.string()))
+    batch = pa.RecordBatch.from_arrays([pa.array(["a"]), properties], ["body", "properties"])
+    outgoing = RowReader(topic, copies_messages=False).read(batch)
+    with pytest.raises(RocketMQError, match=r"row 0 .* keys, tags and properties take 32\d+ bytes; allowed: at most"):
+        send(options, cluster, FIRST, outgoing)
 
 
 def test_a_topic_that_nobody_may_send_to_is_refused(options, cluster):
@@ -220,6 +248,19 @@ def test_after_a_lost_reply_what_is_stored_is_not_sent_again(options, topic, clu
     sender = send(replace(options, batch_bytes=300), line, FIRST, rows(options, body=list("abcdef"), queue_id=[1] * 6))
     assert sender.sent == 6
     assert bodies(cluster, topic) == list("abcdef")
+    line.close()
+
+
+def test_a_flood_of_others_hides_nothing_after_a_lost_reply(options, topic, cluster):
+    few = replace(options, replay_lookback=5, batch_bytes=300)
+
+    def flood():
+        others = replace(FIRST, name="ee" * 8)
+        send(few, cluster, others, rows(few, body=["other"] * 50, queue_id=[1] * 50))
+
+    line = BadLine(options.cluster, None, flood)
+    assert send(few, line, FIRST, rows(few, body=list("ab"), queue_id=[1, 1])).sent == 2
+    assert sorted(set(bodies(cluster, topic))) == ["a", "b", "other"] and len(bodies(cluster, topic)) == 52
     line.close()
 
 
@@ -288,6 +329,47 @@ def test_a_broker_that_knows_no_note_has_none(options, cluster, topic):
     queue = cluster.queues([topic])[0]
     assert isinstance(queue, QueueKey)
     assert read_notes(cluster, "dd" * 8, [queue]) == {}
+
+
+def test_numbered_writes_leave_two_offsets_per_queue_however_many_they_are(server, options, cluster, topic):
+    for number in range(5):
+        identity = replace(AGAIN, name="cc" * 8, batch=number, is_numbered=True)
+        assert send(options, cluster, identity, rows(options, body=["same"])).left_out == 0
+        assert send(options, cluster, identity, rows(options, body=["same"])).left_out == 1
+    table = server.host._broker.consumer_offset_manager.offset_table
+    assert sorted(name for name in table if topic in name) == [
+        f"{topic}@SPARK_SINK_cccccccccccccccc",
+        f"{topic}@SPARK_SINK_cccccccccccccccc_NUMBER",
+    ]
+    queues = cluster.queues([topic])
+    assert read_notes(cluster, f"{'cc' * 8}_NUMBER", queues) == dict.fromkeys(queues, 4)
+
+
+def test_a_note_holds_for_its_own_number_only(options, cluster, topic):
+    """The one of an older write would make the search long; the newest survives a flood of others."""
+    few = replace(options, replay_lookback=5)
+    (queue,) = [queue for queue in cluster.queues([topic]) if queue.queue_id == 0]
+    first, second = (replace(AGAIN, name="bb" * 8, batch=number, is_numbered=True) for number in (0, 1))
+    send(few, cluster, first, rows(few, body=["mine"], queue_id=[0]))
+    flood = rows(few, body=["other"] * 50, queue_id=[0] * 50)
+    send(few, cluster, FIRST, flood)
+    assert send(few, cluster, first, rows(few, body=["mine"], queue_id=[0])).left_out == 1
+    send(few, cluster, second, rows(few, body=["mine"], queue_id=[0]))
+    assert read_notes(cluster, "bb" * 8, [queue]) == {queue: 46}, "5 before the end, not where the first began"
+
+
+def test_a_note_from_before_the_queue_was_made_again_is_not_believed(options, cluster, topic):
+    queues = cluster.queues([topic])
+    send(options, cluster, FIRST, rows(options, body=["mine"], queue_id=[0]))
+    write_notes(cluster, AGAIN.name, dict.fromkeys(queues, 700))
+    assert send(options, cluster, AGAIN, rows(options, body=["mine"], queue_id=[0])).left_out == 1
+    assert read_notes(cluster, AGAIN.name, queues) == dict.fromkeys(queues, 0)
+
+
+def test_a_search_ends_where_it_was_told(options, cluster, topic):
+    send(options, cluster, FIRST, rows(options, body=list("abcde"), queue_id=[0] * 5))
+    (queue,) = [queue for queue in cluster.queues([topic]) if queue.queue_id == 0]
+    assert [message.body for message in read_messages(cluster, queue, 1, 3)] == [b"b", b"c"]
 
 
 def test_the_end_of_a_micro_batch_notes_where_it_began(options, cluster, topic):

@@ -21,7 +21,7 @@ from engine.pipeline.jobs.delivery_audit.job import JOB
 from engine.pipeline.jobs.delivery_audit.trace_events import events_of
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.report import MemoryReport
-from engine.protocol.message_numbering import NUMBERING_LEDGER_TOPIC, NumberingLedger
+from engine.protocol.message_numbering import LEDGER_BYTES_MAX, NUMBERING_LEDGER_TOPIC, NumberingLedger
 from engine.protocol.names import TRACE_TOPIC
 from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import (
     EPOCH_MS,
@@ -41,7 +41,8 @@ def audit(spark, **arguments) -> MemoryReport:
 
 
 def rows(report: MemoryReport, table: str) -> list[dict]:
-    return [dict(zip(COLUMNS[table], row, strict=True)) for row in report.tables[table]]
+    english = [[cell["en"] if isinstance(cell, dict) else cell for cell in row] for row in report.tables[table]]
+    return [dict(zip(COLUMNS[table], row, strict=True)) for row in english]
 
 
 def notes(report: MemoryReport) -> str:
@@ -222,9 +223,12 @@ def test_ledgers_in_a_folder_count_and_a_sound_folder_says_so(spark, tmp_path):
     assert rows(report, "findings") == []
     assert "No numbered message is lost" in notes(report)
     nonsense = Stored(None, 0, 1, topic=NUMBERING_LEDGER_TOPIC)
-    short = message_table([Stored("p", 0, 0), Stored("p", 1, 1), ledger(4), nonsense])
+    long = replace(nonsense, body=b"9" * (LEDGER_BYTES_MAX + 1))
+    short = message_table([Stored("p", 0, 0), Stored("p", 1, 1), ledger(4), nonsense, long])
     report = audit(spark, input_folder=write(tmp_path / "short", short))
+    assert "2 messages of the ledger topic are no ledgers" in notes(report)
     (finding,) = rows(report, "findings")
+    assert report.tables["findings"][0][-1]["zh"] == "在 broker-a:1 位点 0 之后"
     assert (finding["kind"], finding["first"], finding["last"], finding["where"]) == (
         "lost", 2, 3, "after broker-a:1 offset 0",
     )  # fmt: skip
@@ -325,6 +329,16 @@ def test_after_a_full_batch_that_was_the_last_its_holes_are_judged_too(spark, tm
     assert told_lost(report) == 1
 
 
+def test_what_lies_in_the_ledger_topic_and_is_no_ledger_does_not_stop_a_stream(spark, tmp_path):
+    bodies = [NumberingLedger("p", "T", 2).encode(), b"\xff\xfe", b"9" * (LEDGER_BYTES_MAX + 1)]
+    ledgers = [Stored(None, 0, 0, topic=NUMBERING_LEDGER_TOPIC, body=body) for body in bodies]
+    follower = Follower(spark, str(tmp_path), replace(RULES, has_trace=False), MemoryReport())
+    follower.add_batch(spark.createDataFrame(message_table([Stored("p", 0, 0), *ledgers])), 0)
+    follower.conclude()
+    assert follower.book.unreadable_ledgers == 2
+    assert follower.book.producers["p", "T"].verdict().has_ended
+
+
 @pytest.mark.parametrize("batch", [0, 2, 7])
 def test_a_query_that_does_not_go_with_the_books_is_refused(spark, tmp_path, batch):
     """Somebody deleted one of the two folders: batches would be passed over, or be missing, in silence."""
@@ -341,7 +355,9 @@ def test_a_query_that_does_not_go_with_the_books_is_refused(spark, tmp_path, bat
 
 def test_of_a_number_that_stands_everywhere_only_some_places_are_told(spark, tmp_path):
     folder = write(tmp_path / "copies", message_table([Stored("p", 0, 0)] * 1_000))
-    (finding,) = rows(audit(spark, input_folder=folder), "findings")
+    report = audit(spark, input_folder=folder)
+    assert report.tables["findings"][0][-1]["zh"].endswith("；另有 992 处")
+    (finding,) = rows(report, "findings")
     assert finding["where"].startswith("broker-a:0 offset 0; broker-a:0 offset 1; ")
     assert finding["where"].endswith("; 992 more") and len(finding["where"]) < 250
 

@@ -11,12 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.pipeline.jobs.delivery_audit import number_set
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
-from engine.pipeline.jobs.delivery_audit.latency_histogram import LatencyHistogram
+from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
 from engine.pipeline.jobs.delivery_audit.number_ranges import count_of, without
 from engine.pipeline.jobs.delivery_audit.number_set import NumberSet
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED
+from engine.pipeline.jobs.delivery_audit.results import KINDS, AuditTeller, findings_of
 from engine.pipeline.jobs.delivery_audit.summaries import TIME_SPANS_MAX, TopicTimes, summariser
+from engine.pipeline.jobs.latency_histogram import LatencyHistogram
+from engine.pipeline.jobs.report import MemoryReport
 from engine.protocol.message_numbering import NumberingLedger
 from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import EPOCH_MS, Model, Stored, message_table
 
@@ -242,3 +246,56 @@ def test_late_messages_are_counted_with_and_without_numbers():
     book = book_of(messages)
     assert (verdict(book).late, verdict(book, UNNUMBERED).late) == (1, 1)
     assert book.times["T"].total.longest == 500
+
+
+# --- bounds ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cuts", [100, 5, 1])
+def test_numbers_that_lie_too_far_apart_are_not_kept_and_that_is_said(monkeypatch, cuts):
+    """Whether one task sees too many of them, or all together have."""
+    monkeypatch.setattr(number_set, "CHUNKS_MAX", 10)
+    sparse = in_queue(*range(0, 10_000_000, 500_000))
+    book = book_of(sparse, in_queue(0, 2, producer="q", queue=1), cuts=cuts)
+    book = DeliveryBook.decode(json.loads(json.dumps(book.encode())), ("T",))
+    kept = book.producers["p", "T"]
+    assert (kept.numbers.count, kept.repeated, kept.descending) == (0, {}, {})
+    told = verdict(book)
+    assert (told.is_sparse, told.lost, told.duplicated, told.out_of_order, told.not_judged) == (True, 0, 0, 0, 20)
+    found, _ = findings_of(book, None)
+    assert [(one.kind, one.who, one.count) for one in found] == [("lost", "q", 1), ("too sparse", "p", 20)]
+    report = MemoryReport()
+    AuditTeller(report).conclude(book, None)
+    told = " ".join(note["en"] for note in report.notes)
+    assert "The numbers of 1 producers lie too far apart to be judged (20 messages)" in told
+    assert "missing, but too recently" not in told
+
+
+def test_a_numbering_with_a_hole_everywhere_is_not_sparse(monkeypatch):
+    monkeypatch.setattr(number_set, "CHUNKS_MAX", 2)
+    every = np.arange(10 * 4_096)
+    numbers = NumberSet.of(every[every % 4_096 != 7])
+    assert not numbers.is_sparse
+    assert count_of(numbers.missing(0, int(every[-1]))) == 10
+    # What becomes complete does not count any more.
+    sparse = NumberSet.of(every[every % 4_096 == 7])
+    assert sparse.is_sparse
+    sparse.update(numbers)
+    assert not sparse.is_sparse
+    assert len(list(sparse.runs())) == 1
+
+
+def test_what_is_no_ledger_is_counted_and_told():
+    book = book_of(in_queue(0, 1))
+    for body in (b"x", b"\xff", None):
+        book.read_ledger(body, EPOCH_MS)
+    book = DeliveryBook.decode(json.loads(json.dumps(book.encode())), ("T",))
+    report = MemoryReport()
+    AuditTeller(report).conclude(book, None)
+    assert any(note["en"].startswith("3 messages of the ledger topic are no ledgers") for note in report.notes)
+    assert not verdict(book).has_ended
+
+
+def test_every_kind_of_finding_is_told_in_both_languages():
+    (table,) = [table for table in DESCRIPTION.tables if table.name == "findings"]
+    assert tuple(table.columns[0].cell_texts) == KINDS

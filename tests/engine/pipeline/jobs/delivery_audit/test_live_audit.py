@@ -63,7 +63,8 @@ def audit(spark, server, watch=lambda _query: None, **arguments) -> MemoryReport
 
 
 def rows(report: MemoryReport, table: str) -> list[dict]:
-    return [dict(zip(COLUMNS[table], row, strict=True)) for row in report.tables[table]]
+    english = [[cell["en"] if isinstance(cell, dict) else cell for cell in row] for row in report.tables[table]]
+    return [dict(zip(COLUMNS[table], row, strict=True)) for row in english]
 
 
 def check(report: MemoryReport) -> None:

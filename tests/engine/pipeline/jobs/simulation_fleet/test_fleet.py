@@ -101,7 +101,8 @@ def test_spark_finds_what_one_process_finds(spark, tmp_path):
     assert total[:3] == ("*", SEEDS.size, expected.bad)
     assert {row[0]: row[1] for row in kinds} == {kind.value: count.runs for kind, count in expected.kinds.items()}
     found = {row[0]: row for row in report.tables[FINDINGS_TABLE]}
-    assert found["no-money-from-nowhere"][3:5] == (17, "disk")
+    assert found["no-money-from-nowhere"][3:5] == (17, {"en": "disk", "zh": "磁盘故障"})
+    assert found["no-money-from-nowhere"][6].keys() == {"en", "zh"}
     assert found["no-money-from-nowhere"][-1].startswith("http://lab/lab/bank-naive#")
     assert report.progresses[-1] == (SEEDS.size, SEEDS.size, "seeds")
 

@@ -10,8 +10,10 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of Spark wr
 
 from engine.pipeline.jobs.report import MemoryReport
 from engine.pipeline.jobs.shared_files import SharedFiles
+from engine.pipeline.jobs.traffic import late_count as late_count_module
+from engine.pipeline.jobs.traffic import picture as picture_module
 from engine.pipeline.jobs.traffic.late_count import OBSERVATION, OBSERVED, LateCount
-from engine.pipeline.jobs.traffic.picture import WindowFigures
+from engine.pipeline.jobs.traffic.picture import TrafficPicture, WindowFigures, newest_windows
 from engine.pipeline.jobs.traffic.windows import window_figures
 from engine.pipeline.source.schema import spark_schema
 from tests.support.traffic_messages import COLUMNS, message, table_of
@@ -23,6 +25,15 @@ def wait_for(late, messages):
     while late.messages < messages:
         assert time.monotonic() < ends_at, (late.messages, messages)
         time.sleep(0.02)
+
+
+def window(start_ms, topic, messages):
+    return WindowFigures(start_ms, topic, messages, None, 0, 0, 0, {}, {}, {})
+
+
+def tell_read(late, number, messages):
+    progress = SimpleNamespace(batchId=number, observedMetrics={OBSERVATION: {OBSERVED: messages}})
+    late.onQueryProgress(SimpleNamespace(progress=progress))
 
 
 class Stream:
@@ -45,8 +56,8 @@ class Stream:
         late = LateCount(report, SharedFiles(self.spark, str(self.folder / "counts")))
 
         def batch(changed, batch_id):
-            rows = [WindowFigures.of_row(row) for row in changed.collect()]
-            late.counted(batch_id, rows)
+            newest, are_all = newest_windows(changed)
+            rows = late.counted(batch_id, newest, are_all=are_all)
             self.windows |= {row.start_ms: row.messages for row in rows}
 
         messages = self.spark.readStream.schema(spark_schema(COLUMNS)).parquet(str(self.folder / "messages"))
@@ -88,12 +99,60 @@ def test_a_micro_batch_that_comes_again_after_a_crash_is_compared_with_what_was_
         return LateCount(report, SharedFiles(spark, str(tmp_path / "counts")))
 
     def batch(late, number, read, messages):
-        late.counted(number, [WindowFigures(0, "Orders", messages, None, 0, 0, 0, {}, {}, {})])
-        progress = SimpleNamespace(batchId=number, observedMetrics={OBSERVATION: {OBSERVED: read}})
-        late.onQueryProgress(SimpleNamespace(progress=progress))
+        late.counted(number, [window(0, "Orders", messages)], are_all=True)
+        tell_read(late, number, read)
         return late.late
 
     first = life()
     assert [batch(first, 0, 5, 5), batch(first, 1, 3, 8), batch(first, 2, 4, 11)] == [0, 0, 1]
     again = life()
     assert [batch(again, 2, 4, 11), batch(again, 3, 2, 13)] == [1, 1]
+
+
+def test_a_forgotten_window_that_comes_again_is_left_out_and_never_counted_twice(spark, tmp_path, monkeypatch):
+    for module in (late_count_module, picture_module):
+        monkeypatch.setattr(module, "WINDOWS_MAX", 6)
+    topics = ("A", "B", "C", "D")
+    report = MemoryReport()
+    picture = TrafficPicture(report, 1_000, 3, dict.fromkeys(topics, 1), 60_000)
+    batches = [[window(start, topic, 10) for topic in topics] for start in (0, 1_000, 2_000)]
+    batches.append([window(0, "A", 13), window(1_000, "B", 14), window(2_000, "C", 11)])
+    late = None
+    for number, (windows, read) in enumerate(zip(batches, (40, 40, 40, 8), strict=True)):
+        # A restart before the last one changes nothing.
+        if late is None or number == 3:
+            late = LateCount(report, SharedFiles(spark, str(tmp_path / "counts")))
+        picture.update(late.counted(number, windows, are_all=True))
+        tell_read(late, number, read)
+    counted = {row[0]: row[1] for row in report.tables["topics"]}
+    assert counted == {"A": 30, "B": 30, "C": 31, "D": 30}, "only the window of 2,000 ms is still followed"
+    assert report.tables["late"] == [[8, 1, 7]], "of what the last life has read"
+    assert len(report.notes) == 1
+    assert "More than 6 windows" in report.notes[0]["en"]
+
+
+def test_of_too_many_windows_at_once_the_newest_are_followed_each_with_all_its_topics(spark, tmp_path, monkeypatch):
+    for module in (late_count_module, picture_module):
+        monkeypatch.setattr(module, "WINDOWS_MAX", 5)
+    places = "start_ms bigint, topic string, messages bigint, bytes bigint, p50_ms bigint, p99_ms bigint, max_ms bigint"
+    items = "array<struct<item: string, count: bigint>>"
+    rows = [(start, topic, 2, 0, 0, 0, 0, [], [], []) for start in (0, 1, 2) for topic in ("A", "B")]
+    figures = spark.createDataFrame(rows, f"{places}, queues {items}, tags {items}, keys {items}")
+    newest, are_all = newest_windows(figures)
+    assert [(one.start_ms, one.topic) for one in sorted(newest, key=lambda one: (one.start_ms, one.topic))] == [
+        (1, "A"), (1, "B"), (2, "A"), (2, "B"),
+    ]  # fmt: skip
+    assert not are_all
+    report = MemoryReport()
+    late = LateCount(report, SharedFiles(spark, str(tmp_path / "counts")))
+    assert late.counted(0, newest, are_all=are_all) == newest
+    tell_read(late, 0, 12)
+    assert report.tables["late"] == [[12, 8, 4]]
+    # What was left out once cannot come in later with all that it holds.
+    for batch_id, messages in ((1, 3), (2, 4)):
+        again = [window(0, "A", messages), window(1, "A", messages)]
+        assert late.counted(batch_id, again, are_all=False) == again[1:]
+        tell_read(late, batch_id, 2)
+    assert report.tables["late"] == [[16, 10, 6]]
+    assert len(report.notes) == 1
+    assert newest_windows(figures.limit(5))[1]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+from contextlib import closing, contextmanager
 
 import pytest
 
 from engine.pipeline.errors import JobFailed
-from engine.pipeline.jobs.transaction_reconciliation import results
-from engine.pipeline.jobs.transaction_reconciliation.facts import facts_of, merge
-from engine.pipeline.jobs.transaction_reconciliation.ledgers import BAD, Agreement, money, read_ledgers, transfers
-from engine.pipeline.jobs.transaction_reconciliation.verdicts import judge
+from engine.pipeline.jobs.transaction_reconciliation.facts import facts_of
+from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers
+from engine.pipeline.jobs.transaction_reconciliation.merging import merge
+from engine.pipeline.jobs.transaction_reconciliation.summary import Keys, buckets_over, summarise
+from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, Rules, bounds_of
+from engine.pipeline.jobs.transaction_reconciliation.words import Agreement
 from tests.support.transaction_log import START, TransactionLog, messages
 
 START_MS = int(START.timestamp() * 1_000)
@@ -35,6 +37,19 @@ def halves_of(log, *keys):
         log.halves[f"id-{key}"]["properties"]["PGROUP"] = "icbc-0123abcd"
 
 
+@contextmanager
+def compared(spark, folder, log, read_until_ms=None):
+    """The ledgers in ``folder`` beside what the messages of ``log`` say."""
+    merged = merge(facts_of(messages(spark, log.rows))).persist()
+    with Ledgers(folder) as ledgers:
+        bounds = bounds_of(merged)
+        keys = Keys(ledgers.add_messages, ledgers.producer_group)
+        summarise(merged, Rules(bounds, OpQueue()), buckets_over(bounds), keys)
+        ledgers.compare(read_until_ms)
+        yield ledgers
+    merged.unpersist()
+
+
 def test_each_transfer_is_compared_with_the_other_bank_and_with_its_message(spark, tmp_path):
     log = TransactionLog()
     halves_of(
@@ -51,10 +66,14 @@ def test_each_transfer_is_compared_with_the_other_bank_and_with_its_message(spar
     make_bank(tmp_path / "icbc.db", "A", 1_000, debits=[(key, 10, 5) for key in debited])
     make_bank(tmp_path / "ccb.db", "B", 44, credited=[(key, amount, 65) for key, amount in given.items()])
     (tmp_path / "bank-id").write_text("0123abcd")
-    ledgers = read_ledgers(tmp_path)
-    found = transfers(spark, ledgers, judge(merge(facts_of(messages(spark, log.rows)))).persist()).persist()
-    assert {row.key: row.agreement for row in found.collect()} == {
-        "agreed": Agreement.AGREED,
+    with compared(spark, tmp_path, log) as ledgers:
+        rows, sums = ledgers.transfer_rows(), ledgers.money()
+        assert ledgers.differing() == len(rows)
+        assert sorted(ledgers.uncredited()) == ["given up", "no message", "on its way", "rolled back", "undecided"]
+        assert ledgers.window_row() == [3, 60, 60, 60, 60]
+        assert [row[1:] for row in ledgers.longest_rows()] == [[START_MS + 5, START_MS + 65, 60]] * 3
+        assert [level for _, level in ledgers.levels()] == [80, 36]
+    assert {row[1]: row[0] for row in rows} == {
         "on its way": Agreement.ON_ITS_WAY,
         "undecided": Agreement.UNDECIDED,
         "rolled back": Agreement.ROLLED_BACK,
@@ -65,32 +84,70 @@ def test_each_transfer_is_compared_with_the_other_bank_and_with_its_message(spar
         "too much": Agreement.TOO_MUCH,
         "too little": Agreement.TOO_LITTLE,
     }
-    sums = money(ledgers, results.agreement_sums(found))
     assert (sums.before, sums.after) == (1_080, 1_044)
     assert (sums.in_flight, sums.lost, sums.from_nowhere, sums.problems) == (20, 36, 20, 7)
     assert sums.before + sums.from_nowhere == sums.after + sums.in_flight + sums.lost
     assert not sums.is_conserved
-    rows = results.transfer_rows(found, BAD)
     assert [row[0] for row in rows] == [one for one in Agreement if one is not Agreement.AGREED]
     assert [row[-1] for row in rows] == [1] * 7 + [0] * 2
-    assert results.window_row("w", results.bank_windows(found)) == ["w", 3, 60, 60, 60, 60]
-    assert [level for _, level in results.level_over_time(results.money_changes(found))] == [80, 36]
 
 
 def test_a_debit_younger_than_every_message_that_was_read_may_still_have_one(spark, tmp_path):
     make_bank(tmp_path / "icbc.db", "A", 90, debits=[("young", 10, 50), ("old", 10, 5)])
     make_bank(tmp_path / "ccb.db", "B", 0)
-    judged = judge(merge(facts_of(messages(spark, TransactionLog().rows))))
-    found = transfers(spark, read_ledgers(tmp_path), judged, read_until_ms=START_MS + 20)
-    assert {row.key: row.agreement for row in found.collect()} == {
-        "young": Agreement.UNDECIDED,
-        "old": Agreement.NO_MESSAGE,
-    }
+    with compared(spark, tmp_path, TransactionLog(), read_until_ms=START_MS + 20) as ledgers:
+        assert {row[1]: row[0] for row in ledgers.transfer_rows()} == {
+            "young": Agreement.UNDECIDED,
+            "old": Agreement.NO_MESSAGE,
+        }
 
 
 def test_a_folder_that_is_no_banks_is_named(tmp_path):
     with pytest.raises(JobFailed, match=r"bank_folder: there is no .*ccb\.db"):
-        read_ledgers(tmp_path)
+        Ledgers(tmp_path).__enter__()
     (tmp_path / "ccb.db").write_bytes(b"this is no database, it is a text that somebody has put here")
     with pytest.raises(JobFailed, match=r"ccb\.db is not the database of a bank"):
-        read_ledgers(tmp_path)
+        Ledgers(tmp_path).__enter__()
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("amount", "10.5"), ("amount", "'ten'"), ("at_ms", "NULL"), ("key", "NULL")]
+)
+def test_postings_that_are_none_are_refused(tmp_path, column, value):
+    make_bank(tmp_path / "icbc.db", "A", 90, debits=[("t", 10, 5)])
+    make_bank(tmp_path / "ccb.db", "B", 10, credited=[("t", 10, 5)])
+    with closing(sqlite3.connect(tmp_path / "icbc.db")) as database, database:
+        database.execute(f"UPDATE transfer SET {column} = {value}")
+    with pytest.raises(JobFailed, match=r"icbc\.db is not the database of a bank: 1 rows of its table transfer"):
+        Ledgers(tmp_path).__enter__()
+
+
+def test_of_many_accounts_and_transfers_some_are_told_and_all_are_counted(tmp_path):
+    debits = [(f"t{number:04}", 10, number) for number in range(600)]
+    make_bank(tmp_path / "icbc.db", "A", 1_000, debits=debits)
+    make_bank(tmp_path / "ccb.db", "B", 0)
+    with closing(sqlite3.connect(tmp_path / "icbc.db")) as database, database:
+        database.executemany("INSERT INTO account VALUES (?, 1)", [(f"C{number}",) for number in range(700)])
+    with Ledgers(tmp_path) as ledgers:
+        # Two transactions of one key: the one that was committed counts, whichever is told first.
+        ledgers.add_messages(["t0000", "t0001"], ["committed", "rolled back"])
+        ledgers.add_messages(["t0000", "t0001"], ["rolled back", "committed"])
+        ledgers.compare()
+        rows, sums = ledgers.transfer_rows(), ledgers.money()
+        assert (len(ledgers.accounts), ledgers.account_count) == (501, 702)
+        assert (len(rows), ledgers.differing()) == (500, 600)
+        assert (sums.before, sums.after, sums.in_flight, sums.lost, sums.problems) == (7_700, 1_700, 20, 5_980, 598)
+        assert 1 < len(ledgers.levels()) <= 200
+        assert ledgers.window_row() == [0, None, None, None, None]
+
+
+def test_a_bank_can_go_on_while_its_ledger_is_looked_at(tmp_path):
+    make_bank(tmp_path / "icbc.db", "A", 90, debits=[("t", 10, 5)])
+    make_bank(tmp_path / "ccb.db", "B", 0)
+    with Ledgers(tmp_path) as ledgers, closing(sqlite3.connect(tmp_path / "icbc.db", timeout=0)) as bank:
+        with bank:
+            bank.execute("INSERT INTO transfer VALUES ('later', 'A', 10, 1, 1)")
+        ledgers.compare()
+        assert [row[1] for row in ledgers.transfer_rows()] == ["t"]
+        assert ledgers.uncredited() == ["t"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ccb.db", "icbc.db"]

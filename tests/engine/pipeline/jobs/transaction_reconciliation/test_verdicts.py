@@ -9,8 +9,10 @@ import random
 
 import pytest
 
-from engine.pipeline.jobs.transaction_reconciliation.facts import facts_of, merge
-from engine.pipeline.jobs.transaction_reconciliation.verdicts import Finding, OpQueue, Status, forget, judge
+from engine.pipeline.jobs.transaction_reconciliation.facts import fact_rows, facts_of
+from engine.pipeline.jobs.transaction_reconciliation.merging import merge
+from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, forget, judge
+from engine.pipeline.jobs.transaction_reconciliation.words import Finding, Status
 from tests.support.transaction_log import TransactionLog, messages
 
 STORIES = {}
@@ -72,7 +74,7 @@ def checked(log):
 
 
 def test_a_half_message_that_was_stored_anew_by_check_backs_is_one_transaction(merged):
-    rows = merged.where("broker_name = 'checked' AND role = 'transaction'").collect()
+    rows = fact_rows(merged).where("broker_name = 'checked' AND role = 'transaction'").collect()
     by_identity = {row.identity: row for row in rows}
     found = by_identity["t"]
     assert sorted(by_identity) == ["other", "t"]
@@ -307,8 +309,12 @@ def test_a_stream_forgets_what_is_settled_but_not_that_it_was(spark):
     log.now_ms += 60_000
     log.half("new")
     log.commit("new")
-    state = forget(merge(facts(spark, [log])).persist(), keep_ms=30_000).persist()
-    rows = state.collect()
+    merged = merge(facts(spark, [log])).persist()
+    # What a ledger still waits for stays.
+    needed = fact_rows(forget(merged, keep_ms=30_000, kept_keys=["key-rolled back"])).where("role = 'transaction'")
+    assert sorted(row.identity for row in needed.collect()) == ["new", "open", "rolled back", "twice"]
+    state = forget(merged, keep_ms=30_000).persist()
+    rows = fact_rows(state).collect()
     assert sorted(row.identity for row in rows if row.role == "transaction") == ["new", "open", "twice"]
     forgotten = [(row.identity, row.transactions, row.forgotten_checks) for row in rows if row.role == "forgotten"]
     assert sorted(forgotten) == [("committed", 1, 2), ("rolled back", 1, 2)]

@@ -1,4 +1,4 @@
-"""Progress of a consumer group as its brokers keep it, read and written: the group's own, and the two marks.
+"""Progress of a consumer group as its brokers keep it, read and written.
 
 Brokers keep such offsets for any group name (codes 14 and 15), whether or not it ever had a member.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from engine.pipeline.source.cluster import Cluster
+from engine.pipeline.source.errors import RocketMQError
 from engine.pipeline.source.node_client import refusal
 from engine.pipeline.source.queue_offsets import QueueKey
 from engine.protocol.consumer_headers import QueryConsumerOffsetRequestHeader, UpdateConsumerOffsetRequestHeader
@@ -18,7 +19,10 @@ from engine.protocol.response_code import ResponseCode
 
 
 def read_progress(cluster: Cluster, group: str, queues: Sequence[QueueKey]) -> dict[QueueKey, int]:
-    """The next offset of ``group`` in each queue; queues in which it has none are left out."""
+    """The next offset of ``group`` in each queue; queues in which it has none are left out.
+
+    Raises :class:`~engine.pipeline.source.errors.RocketMQError`; ``ROCKETMQ_REFUSED`` where the account may not ask.
+    """
     progress: dict[QueueKey, int] = {}
     for broker_name, of_broker in _by_broker(queues).items():
         requests = [
@@ -33,7 +37,7 @@ def read_progress(cluster: Cluster, group: str, queues: Sequence[QueueKey]) -> d
             if answer.code == ResponseCode.SUCCESS:
                 progress[queue] = OffsetResponseHeader.decode(answer.ext_fields).offset
             elif answer.code != ResponseCode.QUERY_NOT_FOUND:
-                raise refusal(queue.topic, cluster.master(broker_name), answer)
+                raise _refusal(group, queue, cluster.master(broker_name), answer)
     return progress
 
 
@@ -50,7 +54,13 @@ def write_progress(cluster: Cluster, group: str, offsets: Mapping[QueueKey, int]
         answers = cluster.ask_broker(broker_name, of_broker[0].topic, requests)
         for queue, answer in zip(of_broker, answers, strict=True):
             if answer.code != ResponseCode.SUCCESS:
-                raise refusal(queue.topic, cluster.master(broker_name), answer)
+                raise _refusal(group, queue, cluster.master(broker_name), answer)
+
+
+def _refusal(group: str, queue: QueueKey, address: str, answer: RemotingCommand) -> RocketMQError:
+    # Access control looks at group and topic alike, so both are named.
+    error = refusal(queue.topic, address, answer)
+    return RocketMQError(error.condition, f"group {group!r}, {error.text}")
 
 
 def _by_broker(queues: Iterable[QueueKey]) -> dict[str, list[QueueKey]]:

@@ -1,0 +1,50 @@
+"""Columns of record batches as numpy arrays, and single values out of lists and maps, without a loop in Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Numbers = npt.NDArray[np.int64]
+
+
+def int64(values: Any) -> Numbers:
+    """A column without nulls as numpy's 64-bit numbers."""
+    return np.asarray(values.to_numpy(zero_copy_only=False), np.int64)
+
+
+def numbers(values: Any, nothing: int) -> Numbers:
+    """The same of a column that may hold nulls: ``nothing`` stands for them."""
+    return int64(pc.fill_null(pc.cast(values, pa.int64()), nothing))
+
+
+def milliseconds(timestamps: Any, nothing: int = 0) -> Numbers:
+    """Milliseconds since 1970."""
+    return numbers(timestamps, nothing * 1_000) // 1_000
+
+
+def property_values(properties: Any, name: str) -> Any:
+    """The values of one property, null where it is not: from the flat keys of the whole batch at once.
+
+    :param properties: an Arrow map array without nulls.
+    """
+    base = properties.offsets[0].as_py()
+    keys = properties.keys.slice(base, properties.offsets[len(properties)].as_py() - base)
+    at = int64(pc.indices_nonzero(pc.fill_null(pc.equal(keys, name), False))) + base
+    rows = np.searchsorted(properties.offsets.to_numpy(), at, side="right") - 1
+    indices = np.full(len(properties), -1, np.int64)
+    indices[rows] = at
+    return properties.items.take(pa.array(indices, mask=indices < 0))
+
+
+def first_elements(lists: Any) -> Any:
+    """The first value of each list, null where it is empty or null.
+
+    :param lists: an Arrow list array.
+    """
+    is_empty = numbers(pc.list_value_length(lists), 0) == 0
+    return lists.values.take(pa.array(lists.offsets.to_numpy()[:-1].astype(np.int64), mask=is_empty))

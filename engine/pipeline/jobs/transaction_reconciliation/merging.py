@@ -1,0 +1,173 @@
+"""Facts that belong together become one row: two shuffles, and tables of Arrow in between.
+
+First rows with the same half offset come together, so that op messages learn which transaction they mean; then all rows
+of a transaction. Each task holds its share in memory.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.pipeline.jobs.arrow_columns import int64, numbers
+from engine.pipeline.jobs.transaction_reconciliation.facts import (
+    ARROW_TYPES,
+    BROKER,
+    FACT_ARROW,
+    FIELDS,
+    KEY,
+    TRANSACTION,
+    WAITING_OP,
+)
+from engine.pipeline.jobs.transaction_reconciliation.packing import Sorted, map_packed
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_SPREAD_TYPES = {
+    **dict.fromkeys(KEY, "string"),
+    "half_offset": "bigint",
+    **{name: kind for name, (kind, _) in FIELDS.items()},
+}
+#: Facts that know one half offset at most.
+_SPREAD_ARROW = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in _SPREAD_TYPES.items()])
+
+
+def merge(facts: DataFrame, tasks: int | None = None) -> DataFrame:
+    """One row per transaction, per half message that only op messages know, and per forgotten status; some per broker.
+
+    ``facts`` may hold rows merged before and new ones in any mixture and order. What comes and goes is packed.
+
+    :param tasks: None: as many as Spark finds right, at most its ``shuffle.partitions``.
+    """
+    buckets = tasks or int(facts.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
+
+    def by_offset(table: Any) -> Sorted:
+        return _sorted(spread := spread_offsets(table), _offset_hashes(spread), buckets)
+
+    def by_identity(table: Any) -> Sorted:
+        return _sorted(resolved := resolve(table), _text_hashes(resolved.column("identity")), buckets)
+
+    spread = _gathered(map_packed(facts, by_offset), tasks)
+    resolved = _gathered(map_packed(spread, by_identity, is_whole=True), tasks)
+    return map_packed(resolved, lambda table: [(0, fold(table))], is_whole=True)
+
+
+def _gathered(packed: DataFrame, tasks: int | None) -> DataFrame:
+    """Each bucket in one partition."""
+    return packed.repartition("bucket") if tasks is None else packed.repartition(tasks, "bucket")
+
+
+def _sorted(table: Any, hashes: npt.NDArray[np.int64], buckets: int) -> Sorted:
+    places = hashes % buckets
+    for bucket in np.unique(places).tolist():
+        yield bucket, table.filter(pa.array(places == bucket))
+
+
+def _offset_hashes(spread: Any) -> npt.NDArray[np.int64]:
+    """By the half offset; what has none may go anywhere."""
+    offsets = numbers(spread.column("half_offset"), -1)
+    return np.where(offsets >= 0, offsets, np.arange(len(offsets)))
+
+
+def _text_hashes(texts: Any) -> npt.NDArray[np.int64]:
+    return np.fromiter(map(zlib.crc32, texts.cast(pa.binary()).to_pylist()), np.int64, len(texts))
+
+
+def spread_offsets(facts: Any) -> Any:
+    """A merged row becomes one row per half offset that it knows; its sums go with the first one."""
+    lists = facts.column("half_offsets").combine_chunks()
+    lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
+    lengths = numbers(pc.list_value_length(lists), 0)
+    counts = np.maximum(lengths, 1)
+    rows = np.repeat(np.arange(len(counts)), counts)
+    position = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    is_named = lengths[rows] > 0
+    starts = lists.offsets.to_numpy()[:-1].astype(np.int64)
+    half_offsets = lists.values.take(pa.array(starts[rows] + position, mask=~is_named))
+    is_first = pa.array(position == 0)
+    spread = facts.take(pa.array(rows))
+    columns = []
+    for name in _SPREAD_ARROW.names:
+        if name == "half_offset":
+            columns.append(half_offsets)
+        elif name in FIELDS and FIELDS[name][1] == "sum":
+            columns.append(pc.if_else(is_first, spread.column(name), 0))
+        else:
+            columns.append(spread.column(name))
+    return pa.Table.from_arrays(columns, schema=_SPREAD_ARROW)
+
+
+def resolve(spread: Any) -> Any:
+    """Op messages whose half message is in the same table become rows of its transaction."""
+    roles, identities = spread.column("role"), spread.column("identity")
+    offsets = numbers(spread.column("half_offset"), -1)
+    _, broker_codes = _codes(spread.column("broker_name"))
+    is_transaction = pc.equal(roles, TRANSACTION).to_numpy(zero_copy_only=False) & (offsets >= 0)
+    waiting = np.flatnonzero(pc.equal(roles, WAITING_OP).to_numpy(zero_copy_only=False))
+    meant = np.arange(len(offsets))
+    for broker in np.unique(broker_codes[waiting]):
+        halves = np.flatnonzero(is_transaction & (broker_codes == broker))
+        if not len(halves):
+            continue
+        halves = halves[np.argsort(offsets[halves], kind="stable")]
+        ops = waiting[broker_codes[waiting] == broker]
+        found = np.minimum(np.searchsorted(offsets[halves], offsets[ops]), len(halves) - 1)
+        is_found = offsets[halves[found]] == offsets[ops]
+        meant[ops[is_found]] = halves[found[is_found]]
+    index = pa.array(meant)
+    spread = spread.set_column(0, "role", roles.take(index))
+    return spread.set_column(spread.schema.get_field_index("identity"), "identity", identities.take(index))
+
+
+def fold(spread: Any) -> Any:
+    """One row per key that is in it, and one per broker that merges all of these."""
+    hows = [(name, how) for name, (_, how) in FIELDS.items()]
+    merged = spread.group_by(list(KEY), use_threads=False).aggregate([*hows, ("half_offset", "list")])
+    columns = {name: merged.column(name) for name in KEY}
+    columns |= {name: merged.column(f"{name}_{how}") for name, how in hows}
+    columns["half_offsets"] = _sets(merged.column("half_offset_list").combine_chunks())
+    # Every row counts for its broker too; its sums mean nothing there.
+    of_brokers = spread.group_by(["broker_name"], use_threads=False).aggregate(hows)
+    of_broker = {name: of_brokers.column(f"{name}_{how}") for name, how in hows}
+    of_broker |= {
+        "role": pa.array([BROKER] * len(of_brokers), pa.string()),
+        "broker_name": of_brokers.column("broker_name"),
+        "identity": pa.array([""] * len(of_brokers), pa.string()),
+        "half_offsets": pa.array([[]] * len(of_brokers), FACT_ARROW.field("half_offsets").type),
+    }
+    own = _fact_table(columns)
+    return pa.concat_tables([own.filter(pc.not_equal(own.column("role"), BROKER)), _fact_table(of_broker)])
+
+
+def _fact_table(columns: dict[str, Any]) -> Any:
+    arrays = [columns[field.name].cast(field.type) for field in FACT_ARROW]
+    return pa.Table.from_arrays(arrays, schema=FACT_ARROW)
+
+
+def _sets(lists: Any) -> Any:
+    """Each list without nulls and repetitions, ascending."""
+    lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
+    values = lists.flatten()
+    owners = int64(pc.list_parent_indices(lists))
+    is_there = pc.is_valid(values).to_numpy(zero_copy_only=False)
+    owners, offsets = owners[is_there], int64(pc.drop_null(values))
+    order = np.lexsort((offsets, owners))
+    owners, offsets = owners[order], offsets[order]
+    is_new = np.ones(len(owners), bool)
+    is_new[1:] = (owners[1:] != owners[:-1]) | (offsets[1:] != offsets[:-1])
+    owners, offsets = owners[is_new], offsets[is_new]
+    ends = np.searchsorted(owners, np.arange(len(lists) + 1))
+    return pa.ListArray.from_arrays(pa.array(ends.astype(np.int32)), pa.array(offsets))
+
+
+def _codes(column: Any) -> tuple[list[str], Any]:
+    """The distinct texts, and for each row the number of its text."""
+    encoded = column.combine_chunks().dictionary_encode()
+    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+    return encoded.dictionary.to_pylist(), int64(encoded.indices)

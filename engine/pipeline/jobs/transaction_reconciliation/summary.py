@@ -1,0 +1,253 @@
+"""What judged facts amount to: made by each task of its rows, and added up by the driver. Small, whatever there is."""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.pipeline.jobs.arrow_columns import milliseconds, numbers
+from engine.pipeline.jobs.latency_histogram import LatencyHistogram
+from engine.pipeline.jobs.report import ROWS_MAX
+from engine.pipeline.jobs.transaction_reconciliation.facts import FORGOTTEN, TRANSACTION
+from engine.pipeline.jobs.transaction_reconciliation.packing import pack_piece, unpack, unpack_piece
+from engine.pipeline.jobs.transaction_reconciliation.verdicts import Bounds, Rules, judge_table
+from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Finding
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+#: The longest windows that are named one by one.
+LONGEST_MAX = 20
+#: Points of a plot over the whole history.
+POINTS_MAX = 200
+#: A row of a task is its summary, or a packed table of keys and statuses of transactions.
+_SCHEMA = "summary string, piece binary"
+_ARROW = pa.schema([("summary", pa.string()), ("piece", pa.binary())])
+#: Later than any message, in ms.
+_NEVER = 1 << 52
+_FINDINGS = {finding.value: place for place, finding in enumerate(Finding)}
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """A stretch of time, cut into pieces of one length."""
+
+    first_ms: int
+    step_ms: int
+
+    @classmethod
+    def over(cls, first_ms: int, last_ms: int) -> Buckets:
+        """Some 200 pieces."""
+        return cls(first_ms, max(1, -(-(last_ms - first_ms + 1) // POINTS_MAX)))
+
+    def levels(self, changes: dict[int, int]) -> list[tuple[int, int]]:
+        """(ms, level) at the end of each bucket in which something changed: the sum of all changes until then.
+
+        :param changes: bucket -> change.
+        """
+        level, points = 0, []
+        for number in sorted(changes):
+            level += changes[number]
+            points.append((self.first_ms + (number + 1) * self.step_ms - 1, level))
+        return points
+
+
+def buckets_over(bounds: dict[str, Bounds]) -> Buckets:
+    """From the first half message to the newest message of any broker."""
+    newest_ms = max((one.newest_ms for one in bounds.values()), default=0)
+    return Buckets.over(min([newest_ms, *(one.oldest_ms for one in bounds.values())]), newest_ms)
+
+
+class Summary:
+    """Counts, and the rows that are worth telling.
+
+    :ivar statuses: status -> [transactions, check-backs].
+    :ivar unsettled: (born ms, identity, row of the table ``open`` without the age), the oldest.
+    :ivar findings: (place, last stored ms, identity, row of the table ``findings``), the worst.
+    :ivar finding_count: how many there are in all.
+    :ivar windows: from half to committed.
+    :ivar longest: (-ms, key, from ms, to ms), the longest first.
+    :ivar open_changes: bucket -> half messages stored less half messages decided.
+    """
+
+    def __init__(self) -> None:
+        self.statuses: dict[str, list[int]] = {}
+        self.unsettled: list[list[Any]] = []
+        self.findings: list[list[Any]] = []
+        self.finding_count = 0
+        self.windows = LatencyHistogram()
+        self.longest: list[list[Any]] = []
+        self.open_changes: dict[int, int] = {}
+
+    def update(self, other: Summary) -> None:
+        """Add what another task found."""
+        for status, (count, checks) in other.statuses.items():
+            self._count(status, count, checks)
+        self.unsettled = heapq.nsmallest(ROWS_MAX, [*self.unsettled, *other.unsettled], key=_age)
+        self.findings = heapq.nsmallest(ROWS_MAX, [*self.findings, *other.findings], key=_place)
+        self.finding_count += other.finding_count
+        self.windows.update(other.windows)
+        self.longest = heapq.nsmallest(LONGEST_MAX, [*self.longest, *other.longest])
+        for bucket, change in other.open_changes.items():
+            self.open_changes[bucket] = self.open_changes.get(bucket, 0) + change
+
+    def _count(self, status: str, count: int, checks: int) -> None:
+        known = self.statuses.setdefault(status, [0, 0])
+        known[0] += count
+        known[1] += checks
+
+    # --- in a task -------------------------------------------------------------------------------------------------
+
+    def add(self, merged: Any, judged: Any, buckets: Buckets) -> None:
+        """A table of merged facts, and the same judged."""
+        forgotten = merged.filter(pc.equal(merged.column("role"), FORGOTTEN))
+        for row in forgotten.select(["identity", "transactions", "forgotten_checks"]).to_pylist():
+            self._count(*row.values())
+        transactions = judged.filter(pc.equal(judged.column("role"), TRANSACTION))
+        counted = transactions.group_by("status", use_threads=False).aggregate(
+            [("identity", "count"), ("checks", "sum")]
+        )
+        for row in counted.to_pylist():
+            self._count(row["status"], row["identity_count"], row["checks_sum"] or 0)
+        self._add_unsettled(transactions)
+        self._add_findings(judged)
+        self._add_windows(judged)
+        self._add_changes(judged, buckets)
+
+    def _add_unsettled(self, transactions: Any) -> None:
+        unsettled = transactions.filter(pc.is_in(transactions.column("status"), pa.array(UNSETTLED)))
+        unsettled = unsettled.sort_by([("born", "ascending"), ("identity", "ascending")])[:ROWS_MAX]
+        born_ms = milliseconds(unsettled.column("born")).tolist()
+        names = ["identity", "topic", "producer_group", "key", "status", "checks", "broker_name", "last_half_offset"]
+        found = zip(born_ms, unsettled.select(names).to_pylist(), strict=True)
+        self.unsettled += [[at_ms, row["identity"], list(row.values())] for at_ms, row in found]
+        self.unsettled = heapq.nsmallest(ROWS_MAX, self.unsettled, key=_age)
+
+    def _add_findings(self, judged: Any) -> None:
+        counts = numbers(pc.list_value_length(judged.column("findings")), 0)
+        if not counts.any():
+            return
+        self.finding_count += int(counts.sum())
+        bad = judged.filter(pa.array(counts > 0))
+        stored_ms = milliseconds(bad.column("last_stored")).tolist()
+        names = ["identity", "topic", "key", "committed", "ops", "broker_name", "findings"]
+        for at_ms, row in zip(stored_ms, bad.select(names).to_pylist(), strict=True):
+            for finding in row.pop("findings"):
+                self.findings.append([_FINDINGS[finding], at_ms, row["identity"], [finding, *row.values(), 1]])
+        self.findings = heapq.nsmallest(ROWS_MAX, self.findings, key=_place)
+
+    def _add_windows(self, judged: Any) -> None:
+        both = pc.and_(pc.is_valid(judged.column("half_stored")), pc.is_valid(judged.column("committed_stored")))
+        done = judged.filter(both)
+        from_ms, to_ms = milliseconds(done.column("half_stored")), milliseconds(done.column("committed_stored"))
+        self.windows.add(to_ms - from_ms)
+        longest = np.argsort(from_ms - to_ms, kind="stable")
+        if len(longest) > LONGEST_MAX:
+            # Those that are as long as the last one: the key decides.
+            longest = np.flatnonzero(to_ms - from_ms >= (to_ms - from_ms)[longest[LONGEST_MAX - 1]])
+        keys = pc.coalesce(done.column("key"), done.column("identity")).take(pa.array(longest)).to_pylist()
+        rows = zip(
+            (from_ms - to_ms)[longest].tolist(), keys, from_ms[longest].tolist(), to_ms[longest].tolist(), strict=True
+        )
+        self.longest = heapq.nsmallest(LONGEST_MAX, [*self.longest, *map(list, rows)])
+
+    def _add_changes(self, judged: Any, buckets: Buckets) -> None:
+        transactions = judged.filter(pc.is_valid(judged.column("half_stored")))
+        moments = [milliseconds(transactions.column(name), _NEVER) for name in ("op_stored", "committed_stored")]
+        decided = np.minimum(*moments)
+        stored = milliseconds(transactions.column("half_stored"))
+        for at_ms, change in ((stored, 1), (decided[decided < _NEVER], -1)):
+            places, counts = np.unique((at_ms - buckets.first_ms) // buckets.step_ms, return_counts=True)
+            for place, count in zip(places.tolist(), counts.tolist(), strict=True):
+                self.open_changes[place] = self.open_changes.get(place, 0) + change * count
+
+    # --- on its way ------------------------------------------------------------------------------------------------
+
+    def encode(self) -> str:
+        """JSON."""
+        return json.dumps(
+            {
+                "statuses": self.statuses,
+                "unsettled": self.unsettled,
+                "findings": self.findings,
+                "finding_count": self.finding_count,
+                "windows": self.windows.encode(),
+                "longest": self.longest,
+                "open_changes": list(self.open_changes.items()),
+            }
+        )
+
+    @classmethod
+    def decode(cls, text: str) -> Summary:
+        """What :meth:`encode` made."""
+        fields = json.loads(text)
+        made = cls()
+        made.statuses, made.unsettled, made.findings = fields["statuses"], fields["unsettled"], fields["findings"]
+        made.finding_count, made.longest = fields["finding_count"], fields["longest"]
+        made.windows = LatencyHistogram.decode(fields["windows"])
+        made.open_changes = dict(fields["open_changes"])
+        return made
+
+
+def _age(row: list[Any]) -> list[Any]:
+    return row[:2]
+
+
+def _place(row: list[Any]) -> list[Any]:
+    return row[:3]
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Who wants to know what became of the messages with which keys.
+
+    :ivar tell: called with keys and statuses, some thousands at a time.
+    :ivar producer_group: only messages of this group are told; None: all.
+    """
+
+    tell: Callable[[list[str], list[str]], None]
+    producer_group: str | None
+
+
+def summarise(merged: DataFrame, rules: Rules, buckets: Buckets, keys: Keys | None = None) -> Summary:
+    """Judge and add up all of it. The driver holds what one partition tells at a time."""
+    whole = Summary()
+    group = keys.producer_group if keys is not None else None
+    rows: Any = merged.mapInArrow(_summarising(rules, buckets, group, wants_keys=keys is not None), _SCHEMA)
+    for row in rows.toLocalIterator(prefetchPartitions=True):
+        if row.summary is not None:
+            whole.update(Summary.decode(row.summary))
+        elif keys is not None:
+            told = unpack_piece(bytes(row.piece))
+            keys.tell(told.column("key").to_pylist(), told.column("status").to_pylist())
+    return whole
+
+
+def _summarising(
+    rules: Rules, buckets: Buckets, group: str | None, *, wants_keys: bool
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        summary = Summary()
+        for merged in unpack(batches):
+            judged = judge_table(merged, rules)
+            summary.add(merged, judged, buckets)
+            if wants_keys:
+                yield _keys(judged, group)
+        yield pa.RecordBatch.from_pydict({"summary": [summary.encode()], "piece": [None]}, _ARROW)
+
+    return run
+
+
+def _keys(judged: Any, group: str | None) -> Any:
+    is_wanted = pc.and_(pc.equal(judged.column("role"), TRANSACTION), pc.is_valid(judged.column("key")))
+    if group is not None:
+        is_wanted = pc.and_(is_wanted, pc.equal(judged.column("producer_group"), group))
+    ours = pack_piece(judged.filter(is_wanted).select(["key", "status"]))
+    return pa.RecordBatch.from_arrays([pa.nulls(1, pa.string()), ours], schema=_ARROW)

@@ -1,0 +1,91 @@
+"""What a job failed with: as one line, and as a sentence in both languages."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.pipeline.errors import JobFailed
+from engine.pipeline.jobs.failure import explain, failed, sentence
+from engine.pipeline.source.errors import CONDITIONS, RocketMQError, wrong_option
+
+PYTHON_TRACEBACK = """\
+An exception was thrown from the Python worker:
+Traceback (most recent call last):
+  File "x.py", line 1, in f
+    raise ValueError("no: number")
+ValueError: no: number
+
+\tat org.apache.spark.Something(File.scala:7)"""
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            PYTHON_TRACEBACK,
+            "no: number",
+        ),
+        (
+            "[STREAM_FAILED] it failed [ROCKETMQ_UNKNOWN_TOPIC] no topic 'x'\n\tat java",
+            "[ROCKETMQ_UNKNOWN_TOPIC] no topic 'x'",
+        ),
+        ("[CANNOT_PARSE] a thing. SQLSTATE: 42000\nmore", "[CANNOT_PARSE] a thing."),
+        ("", "Exception"),
+        ("[JAVA_GATEWAY_EXITED] gone", "Java ended before Spark had started; the log says why"),
+    ],
+)
+def test_an_error_of_spark_becomes_its_innermost_line(text, line):
+    assert explain(Exception(text)) == line
+
+
+def test_a_long_error_is_cut():
+    assert len(explain(Exception("x" * 5_000))) < 700
+
+
+def test_a_failure_of_the_source_is_told_in_both_languages_with_what_it_names():
+    line = str(RocketMQError("ROCKETMQ_REFUSED", "topic 'Orders': broker 127.0.0.1:1 says: no (code 1)"))
+    failure = failed(Exception(f"[STREAM_FAILED] terminated {line}"))
+    assert failure.sentence == {
+        "en": "The broker refuses a request (topic Orders).",
+        "zh": "Broker 拒绝了请求（主题 Orders）。",
+    }
+    assert (str(failure), failure.detail) == (line, line)
+    assert sentence(str(wrong_option("startingOffsets", "'x' is not allowed")))["zh"] == (
+        "选项未知、缺失或取值不被允许（选项 startingOffsets）。"
+    )
+    both = sentence(str(RocketMQError("ROCKETMQ_BROKER_AWAY", "topic 'Orders': broker 'broker-a' is gone")))
+    assert both["zh"] == "Broker 没有应答，或没有主节点（主题 Orders，Broker broker-a）。"
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_every_condition_of_the_source_has_a_sentence_of_its_own(condition):
+    told = sentence(f"[{condition}] why")
+    assert told != sentence("[PATH_NOT_FOUND] why")
+    assert told["en"].endswith(".")
+    assert told["zh"].endswith("。")
+
+
+@pytest.mark.parametrize(
+    ("text", "chinese"),
+    [
+        ("[JAVA_GATEWAY_EXITED] gone", "Spark 未能启动。"),
+        ("[PATH_NOT_FOUND] option 'x' of Spark's own", "Spark 执行失败。"),
+        ("division by zero", "Spark 执行失败。"),
+    ],
+)
+def test_what_spark_fails_with_is_framed_in_both_languages(text, chinese):
+    failure = failed(Exception(text))
+    assert failure.sentence["zh"] == chinese
+    assert failure.detail == str(failure)
+
+
+def test_what_a_job_raises_in_a_function_that_spark_calls_is_no_failure_of_spark():
+    text = f"{PYTHON_TRACEBACK}\nTraceback (most recent call last):\n  x\nengine.pipeline.errors.JobFailed: no room\n"
+    failure = failed(Exception(text))
+    assert (failure.sentence["zh"], failure.detail) == ("作业无法继续。", "no room")
+
+
+def test_an_error_that_was_said_in_both_languages_needs_no_detail():
+    failure = JobFailed("no room", "没有空间")
+    assert (failure.sentence, failure.detail) == ({"en": "no room", "zh": "没有空间"}, None)
+    assert (JobFailed("no room").sentence["zh"], JobFailed("no room").detail) == ("作业无法继续。", "no room")

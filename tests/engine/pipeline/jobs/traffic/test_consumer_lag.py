@@ -1,0 +1,113 @@
+"""The lag of consumer groups as the brokers tell it, and what is said where they do not."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from engine.broker.broker_config import BrokerConfig
+from engine.pipeline.jobs.cluster_look import ClusterLook
+from engine.pipeline.jobs.report import MemoryReport
+from engine.pipeline.jobs.traffic import consumer_lag
+from engine.pipeline.jobs.traffic.consumer_lag import LagLook, LagTeller, LagWatch, QueueLag, look_at_lag
+from engine.pipeline.source.errors import RocketMQError
+from engine.pipeline.source.queue_offsets import QueueKey
+from tests.support.live_server import LiveServer
+
+RULES = """\
+accounts:
+  - {accessKey: shop-key, secretKey: shop-secret, defaultTopicPerm: PUB|SUB, defaultGroupPerm: SUB}
+"""
+QUEUE = QueueKey("Orders", "broker-a", 0)
+
+
+class Notes(MemoryReport):
+    """Counts notes that were awaited."""
+
+    def __init__(self):
+        super().__init__()
+        self.told = threading.Semaphore(0)
+
+    def note(self, text):
+        super().note(text)
+        self.told.release()
+
+    def table(self, name, rows, *, left_out=0):
+        super().table(name, rows, left_out=left_out)
+        self.told.release()
+
+
+def test_a_refusal_of_the_broker_is_no_missing_progress(tmp_path):
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "plain_acl.yml").write_text(RULES)
+    topic = "SELF_TEST_TOPIC"
+    with LiveServer(tmp_path, broker=BrokerConfig(port=0, acl_enable=True), page=False) as live:
+        cluster = {"nameServer": live.name_servers[0], "accessKey": "shop-key", "secretKey": "shop-secret"}
+        with ClusterLook(cluster) as look:
+            queues = look.queues([topic])
+            assert look.progress("readers", queues) == {queues[0]: 0}
+        said = rf"\[ROCKETMQ_REFUSED\] group 'readers', topic '{topic}': broker "
+        with ClusterLook(cluster | {"secretKey": "wrong"}) as look, pytest.raises(RocketMQError, match=said):
+            look.progress("readers", look.queues([topic]))
+
+
+def test_a_group_that_is_refused_does_not_hide_the_others():
+    class Look(ClusterLook):
+        def __init__(self):
+            pass
+
+        def queues(self, topics):
+            return [QUEUE]
+
+        def progress(self, group, queues):
+            if group == "secret":
+                raise RocketMQError("ROCKETMQ_REFUSED", "no right")
+            return {} if group == "new" else {QUEUE: 3}
+
+        def ends(self, queues):
+            return {QUEUE: 10}
+
+    seen = look_at_lag(Look(), ["readers", "secret", "new"], ["Orders"])
+    assert {one.group: one.lag for one in seen.lags} == {"readers": 7, "new": None}
+    assert seen.refused == {"secret": "[ROCKETMQ_REFUSED] no right"}
+
+
+def test_what_is_refused_is_said_once_in_both_languages_and_the_other_groups_are_shown():
+    report = MemoryReport()
+    teller = LagTeller(report)
+    seen = LagLook([QueueLag("readers", QUEUE, 3, 10)], {"secret": "no right"})
+    for now_ms in (1, 2):
+        teller.tell(seen, now_ms)
+    assert report.notes == [
+        {"en": "The lag of secret is not known: no right", "zh": "无法得知消费组 secret 的积压：no right"}
+    ]
+    assert report.tables["lag"] == [["readers", "Orders", "broker-a:0", 3, 10, 7]]
+    assert report.points == [("lag", "readers", 1, 7), ("lag", "readers", 2, 7)]
+
+
+def test_the_watch_goes_on_after_whatever_error_and_says_each_once(monkeypatch):
+    outcomes = [
+        RocketMQError("ROCKETMQ_BROKER_AWAY", "gone"),
+        RocketMQError("ROCKETMQ_BROKER_AWAY", "gone"),
+        ValueError("a bug"),
+        LagLook([QueueLag("readers", QUEUE, 3, 10)], {}),
+    ]
+
+    def look_at_lag(*_):
+        outcome = outcomes.pop(0) if len(outcomes) > 1 else outcomes[0]
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(consumer_lag, "look_at_lag", look_at_lag)
+    report, ticks = Notes(), []
+    with LagWatch({"nameServer": "127.0.0.1:1"}, ["readers"], ["Orders"], 1, report, ticks.append):
+        for _ in range(3):
+            assert report.told.acquire(timeout=60)
+    assert [note["en"] for note in report.notes] == [
+        "The lag is not known: [ROCKETMQ_BROKER_AWAY] gone",
+        "The lag is not known: ValueError: a bug",
+    ]
+    assert report.tables["lag"][0][-1] == 7
+    assert len(ticks) >= 4
