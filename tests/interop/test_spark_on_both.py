@@ -107,7 +107,7 @@ def test_a_stream_from_topic_to_topic_loses_and_repeats_nothing(spark: Any, eith
             frame.load()
             .selectExpr("body", "keys", "tags", "properties")
             .writeStream.format("rocketmq")
-            .options(**source(either, right, reservedProperties="drop"))
+            .options(**source(either, right, copiesMessages="true"))
             .option("checkpointLocation", str(tmp_path / "checkpoint"))
             .trigger(availableNow=True)
             .start()

@@ -1,6 +1,9 @@
 """The columns of a message, in their order, as Spark and as Arrow see them.
 
-Timestamps are instants (Spark's ``TIMESTAMP``, microseconds in Arrow, UTC); RocketMQ keeps whole milliseconds.
+Timestamps are instants (Spark's ``TIMESTAMP``, microseconds in Arrow, UTC); RocketMQ keeps whole milliseconds, and a
+sender may write any number. Python's ``datetime`` ends in the year 9999, and pandas, which counts nanoseconds, in 2262:
+one such message would fail ``collect()`` or ``toPandas()`` for all. So a time before 1678 or after 2261 is read as
+:data:`FIRST_TIME_MS` or :data:`LAST_TIME_MS`.
 """
 
 from __future__ import annotations
@@ -20,6 +23,9 @@ from pyspark.sql.types import (
 )
 
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
+#: 1678-01-01 and the last millisecond of 2261, UTC: within what pandas holds, in every time zone.
+FIRST_TIME_MS = -9_214_560_000_000
+LAST_TIME_MS = 9_214_646_399_999
 
 #: Name -> (type in Spark, type in Arrow, may it be null).
 _COLUMNS: dict[str, tuple[DataType, pa.DataType, bool]] = {

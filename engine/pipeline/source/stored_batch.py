@@ -22,6 +22,7 @@ from engine.pipeline.source.body_compression import decompressed
 from engine.pipeline.source.byte_ranges import Int64Array, as_text, fixed_ranges, take_ranges
 from engine.pipeline.source.errors import RocketMQError
 from engine.pipeline.source.host_columns import hosts_as_text, message_ids
+from engine.pipeline.source.schema import FIRST_TIME_MS, LAST_TIME_MS
 from engine.pipeline.source.stored_properties import StoredProperties
 from engine.protocol.message_codec import FIXED_SIZE_BYTES, MESSAGE_MAGIC
 from engine.protocol.message_properties import PROPERTY_TAGS, PROPERTY_UNIQUE_KEY
@@ -29,8 +30,6 @@ from engine.protocol.system_flags import BORN_HOST_V6, MESSAGE_COMPRESSED, STORE
 
 _SIZE = struct.Struct(">i")
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
-#: Milliseconds beyond this do not fit Spark's microseconds: a sender may write any number.
-_MS_MAX = (2**63 - 1) // 1_000
 
 
 def _fixed_part(born_host_bytes: int, store_host_bytes: int) -> np.dtype[Any]:
@@ -197,7 +196,7 @@ class StoredBatch:
 
     def timestamps(self, name: str) -> Any:
         """A time field as Arrow's timestamps."""
-        ms = np.clip(self.number(name), -_MS_MAX, _MS_MAX)
+        ms = np.clip(self.number(name), FIRST_TIME_MS, LAST_TIME_MS)
         return pa.Array.from_buffers(_TIMESTAMP, len(self), [None, pa.py_buffer(ms * 1_000)])
 
     def born_hosts(self) -> Any:

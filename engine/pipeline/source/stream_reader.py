@@ -6,6 +6,7 @@ connections between calls, since a stream asks for the newest offsets several ti
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,8 @@ from engine.pipeline.source.range_puller import report_loss
 from engine.pipeline.source.range_reader import read_ranges
 from engine.pipeline.source.read_limit import share_limit
 from engine.pipeline.source.read_schema import arrow_schema_of
+
+_log = logging.getLogger("glassmq.pipeline")
 
 JsonOffsets = dict[str, dict[str, int]]
 
@@ -48,6 +51,8 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._targets: dict[QueueKey, int] | None = None
         #: Where they ended when the planner looked last.
         self._latest: dict[QueueKey, int] | None = None
+        #: What was said last of queues that are gone.
+        self._told_gone = ""
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to the tasks: not the connections."""
@@ -110,13 +115,8 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _check_starts(self, starts: Mapping[QueueKey, int], ends: Mapping[QueueKey, int]) -> None:
         """What was read and is not told any more, or ends before what was read, must not vanish silently."""
-        missing = sorted(set(starts) - set(ends))
-        if missing and self._options.fail_on_data_loss:
-            raise RocketMQError(
-                "ROCKETMQ_BROKER_AWAY",
-                f"the name server tells nothing of {list_queues(missing)} any more; set the option failOnDataLoss to "
-                "false to go on without",
-            )
+        if missing := sorted(set(starts) - set(ends)):
+            self._report_gone(missing)
         for queue, start in starts.items():
             end = ends.get(queue, start)
             if end < start:
@@ -125,6 +125,27 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     queue,
                     f"offset {start} is wanted next, the queue ends at {end - 1}",
                 )
+
+    def _look_for(self, topics: Sequence[str]) -> None:
+        """Learn where the brokers of these topics are, as far as there are any."""
+        for topic in topics:
+            try:
+                self._connected.queues([topic])
+            except RocketMQError as error:
+                if error.condition != "ROCKETMQ_UNKNOWN_TOPIC":
+                    raise
+
+    def _report_gone(self, queues: Sequence[QueueKey]) -> None:
+        """The name server does not know these queues, or no master of their broker."""
+        text = f"the name server tells nothing of {list_queues(queues)} any more"
+        if self._options.fail_on_data_loss:
+            raise RocketMQError(
+                "ROCKETMQ_BROKER_AWAY", f"{text}; set the option failOnDataLoss to false to go on without"
+            )
+        # A stream asks several times per second.
+        if text != self._told_gone:
+            _log.warning("%s; the stream goes on without", text)
+        self._told_gone = text
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -136,9 +157,14 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         with Briefly():
             if any(not cluster.knows_master(queue.broker_name) for queue, _, _ in ranges):
                 # After a restart Spark repeats the last micro-batch before it asks for anything else.
-                cluster.queues(sorted({queue.topic for queue, _, _ in ranges}))
+                self._look_for(sorted({queue.topic for queue, _, _ in ranges}))
+            gone = [queue for queue, _, _ in ranges if not cluster.knows_master(queue.broker_name)]
+            if gone:
+                self._report_gone(gone)
             planned = [
-                OffsetRange(queue, cluster.master(queue.broker_name), first, end) for queue, first, end in ranges
+                OffsetRange(queue, cluster.master(queue.broker_name), first, end)
+                for queue, first, end in ranges
+                if queue not in gone
             ]
         return plan_partitions(planned, self._options.min_partitions, self._options.max_records_per_partition)
 

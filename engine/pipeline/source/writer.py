@@ -126,7 +126,7 @@ def _send_partition(
     options: WriteOptions, batches: Iterator[pa.RecordBatch], planned: Mapping[QueueKey, int], *, is_stream: bool
 ) -> SentPartition:
     identity = identify(options, is_stream=is_stream)
-    reader = RowReader(options.topic, drops_reserved=options.drops_reserved)
+    reader = RowReader(options.topic, copies_messages=options.copies_messages)
     cluster = Cluster(options.cluster)
     try:
         sender = PartitionSender(options, identity, cluster, planned)

@@ -22,7 +22,8 @@ WRITE_OPTION_NAMES: tuple[str, ...] = (
     "replayCheck",
     "replayLookback",
     "transactionId",
-    "reservedProperties",
+    "transactionNumber",
+    "copiesMessages",
 )
 DEFAULT_PRODUCER_GROUP = "glassmq_spark_writer"
 #: What producers and brokers of RocketMQ accept (``maxMessageSize`` of each).
@@ -48,7 +49,8 @@ class WriteOptions:
     :ivar batch_bytes: how much is sent in one request, measured as stored.
     :ivar replay_lookback: how many messages of a queue to look through when nothing is noted there.
     :ivar transaction_id: the user's name for this write; a write of the same name leaves out what is there.
-    :ivar drops_reserved: whether properties of RocketMQ's own names are left out rather than refused.
+    :ivar transaction_number: of this write among those of that name, which come one after the other.
+    :ivar copies_messages: whether the rows are messages that were read from a topic.
     """
 
     cluster: ClusterOptions
@@ -60,13 +62,18 @@ class WriteOptions:
     replay_check: ReplayCheck
     replay_lookback: int
     transaction_id: str | None
-    drops_reserved: bool
+    transaction_number: int | None
+    copies_messages: bool
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> WriteOptions:
         """Raises :class:`~engine.pipeline.source.errors.RocketMQError` that names the option and what is allowed."""
         values = OptionValues(options, WRITE_OPTION_NAMES)
         most = values.number("maxMessageBytes", DEFAULT_MAX_MESSAGE_BYTES, 1_024, 1 << 30)
+        transaction_id = values.text("transactionId")
+        transaction_number = values.integer("transactionNumber", None, 0, 2**62)
+        if transaction_number is not None and transaction_id is None:
+            raise wrong_option("transactionId", "is missing; transactionNumber counts the writes of one transactionId")
         return cls(
             cluster=ClusterOptions.parse(values),
             topic=_topic(values),
@@ -74,10 +81,11 @@ class WriteOptions:
             batch_bytes=values.number("batchBytes", min(DEFAULT_BATCH_BYTES, most), 1, most),
             max_message_bytes=most,
             send_retries=values.number("sendRetries", DEFAULT_SEND_RETRIES, 0, 100),
-            replay_check=ReplayCheck(_word(values, "replayCheck", "auto", "always", "never")),
+            replay_check=_replay_check(values),
             replay_lookback=values.number("replayLookback", 10_000, 0),
-            transaction_id=values.text("transactionId"),
-            drops_reserved=_word(values, "reservedProperties", "refuse", "drop") == "drop",
+            transaction_id=transaction_id,
+            transaction_number=transaction_number,
+            copies_messages=values.boolean("copiesMessages", False),
         )
 
 
@@ -97,8 +105,8 @@ def _topic(values: OptionValues) -> str | None:
     return topic
 
 
-def _word(values: OptionValues, name: str, default: str, *others: str) -> str:
-    word = (values.text(name) or default).lower()
-    if word not in (default, *others):
-        raise wrong_option(name, f"{word!r} is not allowed; {', '.join((default, *others))} are")
-    return word
+def _replay_check(values: OptionValues) -> ReplayCheck:
+    word = (values.text("replayCheck") or ReplayCheck.AUTO).lower()
+    if word not in tuple(ReplayCheck):
+        raise wrong_option("replayCheck", f"{word!r} is not allowed; {', '.join(ReplayCheck)} are")
+    return ReplayCheck(word)

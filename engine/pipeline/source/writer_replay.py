@@ -10,7 +10,9 @@ name, micro-batch and partition, and leaves out what is there. It compares what 
 that say the same are interchangeable, so nothing is lost when a repetition brings the rows in another order.
 
 Where "the end" begins is noted at the broker, in the form of a consumer group's offsets, so the search neither misses
-anything behind another producer's flood nor reads more than it must.
+anything behind another producer's flood nor reads more than it must. A query has one such group, and so has each batch
+write with a name of its own. Writes that are numbered share their name's two groups, the second of which says which of
+them the note is about: however many there are, no more than that is left at the broker.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ from engine.protocol.response_code import ResponseCode
 
 #: Groups of this name have no consumers, only offsets.
 NOTES_GROUP_PREFIX = "SPARK_SINK_"
+_NUMBER_SUFFIX = "_NUMBER"
 _PULL_MESSAGES = 1_000
 _MOVED_CODES = frozenset({ResponseCode.PULL_OFFSET_MOVED, ResponseCode.PULL_NOT_FOUND})
 #: Where Spark tells a task which query and micro-batch it belongs to.
@@ -60,9 +63,11 @@ _RUNS_REMEMBERED = 100
 class WriteIdentity:
     """Which partition of which micro-batch of which query a task writes.
 
-    :ivar name: 16 hex digits that stand for the query, or for one batch write.
+    :ivar name: 16 hex digits that stand for the query, or for the name of a batch write.
+    :ivar batch: number of the micro-batch, or of the batch write among those of its name.
     :ivar may_repeat: whether an earlier try may have stored some of it.
     :ivar is_noted: whether the start of the search is noted at the broker.
+    :ivar is_numbered: whether a note holds for one ``batch`` only, and says for which.
     """
 
     name: str
@@ -70,6 +75,7 @@ class WriteIdentity:
     partition: int
     may_repeat: bool
     is_noted: bool
+    is_numbered: bool = False
 
     @property
     def prefix(self) -> str:
@@ -91,7 +97,8 @@ def identify(options: WriteOptions, *, is_stream: bool) -> WriteIdentity:
     if query_id is None:
         query_id = context.getLocalProperty(_BATCH_WRITE_ID)
         assert query_id is not None, "Spark names every execution"
-    batch = int(context.getLocalProperty(_BATCH_ID) or 0) if is_stream else 0
+    batch = int(context.getLocalProperty(_BATCH_ID) or 0) if is_stream else options.transaction_number or 0
+    is_numbered = not is_stream and options.transaction_number is not None
     may_repeat = context.attemptNumber() > 0
     if is_stream:
         may_repeat |= _may_be_first_of_run(context.getLocalProperty(_RUN_ID) or "", batch)
@@ -100,7 +107,7 @@ def identify(options: WriteOptions, *, is_stream: bool) -> WriteIdentity:
     if options.replay_check is not ReplayCheck.AUTO:
         may_repeat = options.replay_check is ReplayCheck.ALWAYS
     name = name_of(query_id)
-    return WriteIdentity(name, batch, context.partitionId(), may_repeat, is_noted and may_repeat)
+    return WriteIdentity(name, batch, context.partitionId(), may_repeat, is_noted and may_repeat, is_numbered)
 
 
 def name_of(query_id: str) -> str:
@@ -181,13 +188,32 @@ def search_begins(
     What is not noted yet is noted now, for tries to come: however many messages others send until then, what this
     task sends lies behind it.
     """
-    notes = read_notes(cluster, identity.name, queues) if identity.is_noted else {}
-    known = {**planned, **notes}
-    missing = [queue for queue in queues if queue not in known]
-    begins = {queue: max(0, end - lookback) for queue, end in cluster.max_offsets(missing).items()}
-    if identity.is_noted and begins:
-        write_notes(cluster, identity.name, begins)
-    return {**begins, **known}
+    # Before the notes: what another task of this write sends comes after its note, so behind these ends.
+    ends = cluster.max_offsets(queues)
+    known = {**planned, **(_notes_of(cluster, identity, queues) if identity.is_noted else {})}
+    begins = {queue: begin_of_search(known.get(queue), end, lookback) for queue, end in ends.items()}
+    changed = {queue: begin for queue, begin in begins.items() if begin != known.get(queue)}
+    if identity.is_noted and changed:
+        write_notes(cluster, identity.name, changed)
+        if identity.is_numbered:
+            write_notes(cluster, identity.name + _NUMBER_SUFFIX, dict.fromkeys(changed, identity.batch))
+    return begins
+
+
+def begin_of_search(known: int | None, end: int, lookback: int) -> int:
+    """Where to begin in a queue that ends at ``end``: at ``known``, else ``lookback`` messages before its end.
+
+    A queue that ends before ``known`` was deleted and made again: nothing is known of it.
+    """
+    return known if known is not None and known <= end else max(0, end - lookback)
+
+
+def _notes_of(cluster: Cluster, identity: WriteIdentity, queues: Sequence[QueueKey]) -> dict[QueueKey, int]:
+    notes = read_notes(cluster, identity.name, queues)
+    if not identity.is_numbered:
+        return notes
+    numbers = read_notes(cluster, identity.name + _NUMBER_SUFFIX, queues)
+    return {queue: begin for queue, begin in notes.items() if numbers.get(queue) == identity.batch}
 
 
 def read_notes(cluster: Cluster, name: str, queues: Sequence[QueueKey]) -> dict[QueueKey, int]:

@@ -30,6 +30,7 @@ from engine.protocol.message_properties import (
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_KEYS,
     PROPERTY_RETRY_TOPIC,
+    PROPERTY_SEPARATOR,
     PROPERTY_TAGS,
     RESERVED_PROPERTIES,
     is_carriable,
@@ -78,9 +79,14 @@ class OutgoingRow:
     fingerprint: str
 
 
-def wrong_row(text: str) -> RocketMQError:
-    """The error for a column or a value that cannot be written."""
+def wrong_column(text: str) -> RocketMQError:
+    """The error for a column that cannot be written."""
     return RocketMQError("ROCKETMQ_WRONG_ROW", text)
+
+
+def wrong_row(number: int, text: str) -> RocketMQError:
+    """The error for a row that no message can be; ``number`` counts the rows of its partition from 0."""
+    return RocketMQError("ROCKETMQ_WRONG_ROW", f"row {number} of its partition: {text}")
 
 
 def check_columns(schema: StructType, topic: str | None) -> None:
@@ -90,18 +96,18 @@ def check_columns(schema: StructType, topic: str | None) -> None:
     """
     for field in schema.fields:
         if field.name not in _ALLOWED:
-            raise wrong_row(f"column {field.name!r} cannot be written; allowed: {', '.join(COLUMN_NAMES)}")
+            raise wrong_column(f"column {field.name!r} cannot be written; allowed: {', '.join(COLUMN_NAMES)}")
         if not _is_allowed(field.name, field.dataType):
-            raise wrong_row(
+            raise wrong_column(
                 f"column {field.name!r} is {field.dataType.simpleString()}; allowed: {_ALLOWED[field.name]}"
             )
     names = schema.fieldNames()
     if "body" not in names:
-        raise wrong_row(f"there is no column 'body'; the columns are {', '.join(names)}")
+        raise wrong_column(f"there is no column 'body'; the columns are {', '.join(names)}")
     if topic is None and "topic" not in names:
-        raise wrong_row("nothing says where the messages go; give the option 'topic' or a column 'topic'")
+        raise wrong_column("nothing says where the messages go; give the option 'topic' or a column 'topic'")
     if "broker_name" in names and "queue_id" not in names:
-        raise wrong_row("a column 'broker_name' needs a column 'queue_id'")
+        raise wrong_column("a column 'broker_name' needs a column 'queue_id'")
 
 
 def _is_allowed(name: str, kind: DataType) -> bool:
@@ -126,23 +132,35 @@ class RowReader:
     """Makes messages of one partition's record batches.
 
     :param topic: where rows go that do not say it themselves.
-    :param drops_reserved: leave out properties of RocketMQ's own names instead of refusing the row; for messages that
-        were read from a topic.
+    :param copies_messages: the rows are messages that were read from a topic: properties of RocketMQ's own names are
+        left out, and what a broker takes, but no producer lets through (an empty body, a blank text), is taken as well.
     """
 
-    def __init__(self, topic: str | None, *, drops_reserved: bool) -> None:
+    def __init__(self, topic: str | None, *, copies_messages: bool) -> None:
         self._topic = topic
-        self._drops_reserved = drops_reserved
+        self._copies_messages = copies_messages
         self._next_number = 0
 
     def read(self, batch: pa.RecordBatch) -> Iterator[OutgoingRow]:
-        """The rows of one record batch, in order."""
+        """The rows of one record batch, in order. Raises :class:`RocketMQError` for the first that is wrong."""
+        for row in self.read_each(batch):
+            if isinstance(row, RocketMQError):
+                raise row
+            yield row
+
+    def read_each(self, batch: pa.RecordBatch) -> Iterator[OutgoingRow | RocketMQError]:
+        """The same, with an error in the place of each row that is wrong."""
         names = batch.schema.names
         columns = [batch.column(names.index(name)).to_pylist() if name in names else None for name in COLUMN_NAMES]
         cells = [repeat(None, batch.num_rows) if column is None else column for column in columns]
         for values in zip(*cells, strict=True):
-            yield self._row(*values)
+            row: OutgoingRow | RocketMQError
+            try:
+                row = self._row(*values)
+            except RocketMQError as error:
+                row = error
             self._next_number += 1
+            yield row
 
     def _row(
         self,
@@ -159,7 +177,7 @@ class RowReader:
         topic = topic or self._topic
         if not topic:
             raise self._wrong("topic", "is null and there is no option 'topic'")
-        if not body:
+        if body is None or (not body and not self._copies_messages):
             raise self._wrong("body", "is null or empty; RocketMQ wants at least one byte")
         content = body.encode() if isinstance(body, str) else body
         own = self._properties(topic, properties)
@@ -191,12 +209,12 @@ class RowReader:
         allowed = PROPERTY_RETRY_TOPIC if topic.startswith(RETRY_GROUP_TOPIC_PREFIX) else ""
         for name, value in properties or ():
             if name != allowed and (name in RESERVED_PROPERTIES or name == PROPERTY_SPARK_TRANSACTION):
-                if self._drops_reserved:
+                if self._copies_messages:
                     continue
                 raise self._wrong(
                     "properties",
                     f"has the name {name!r}, which RocketMQ or this writer uses itself; leave it out, or give the "
-                    "option reservedProperties=drop",
+                    "option copiesMessages=true if the rows were read from a topic",
                 )
             own[self._text("properties", name)] = self._text("properties", value)
         return own
@@ -211,12 +229,14 @@ class RowReader:
         return KEY_SEPARATOR.join([self._text("keys", word) for word in words if word != ""])
 
     def _text(self, column: str, text: str | None) -> str:
+        if text and self._copies_messages and PROPERTY_SEPARATOR not in text:
+            return text
         if text is None or not is_carriable(text):
             raise self._wrong(column, f"has {text!r}; allowed: text that is not blank, without \\x01 and \\x02")
         return text
 
     def _wrong(self, column: str, text: str) -> RocketMQError:
-        return wrong_row(f"row {self._next_number} of its partition: {column!r} {text}")
+        return wrong_row(self._next_number, f"{column!r} {text}")
 
 
 def _fingerprint(topic: str, body: bytes, properties: Mapping[str, Any]) -> str:

@@ -1,8 +1,8 @@
 """Sends the rows of one partition: chooses queues, collects batches, sends them, tries again.
 
-A batch is one request (RocketMQ: ``SEND_BATCH_MESSAGE``) with messages of one topic for one queue; delayed messages and
-those for retry topics travel alone. When no reply comes, nobody knows whether the batch was stored: before it goes out
-again, the end of the queue is searched for its unique ids.
+A batch is one request (RocketMQ: ``SEND_BATCH_MESSAGE``) with messages of one topic for one queue; some messages travel
+alone. When no reply comes, nobody knows whether the batch was stored: before it goes out again, the end of the queue is
+searched for its unique ids.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from engine.pipeline.source.cluster import Cluster
 from engine.pipeline.source.errors import RocketMQError
 from engine.pipeline.source.node_client import UNREACHABLE
 from engine.pipeline.source.queue_offsets import QueueKey
+from engine.pipeline.source.writer_messages import Pending, make_pending
 from engine.pipeline.source.writer_options import WriteOptions, check_topic
-from engine.pipeline.source.writer_replay import WriteIdentity, find_earlier, read_messages, search_begins
-from engine.pipeline.source.writer_rows import PROPERTY_SPARK_TRANSACTION, OutgoingRow, wrong_row
-from engine.protocol.batch_codec import encode_batched_message
-from engine.protocol.java_hash import java_string_hash
-from engine.protocol.message_codec import FIXED_SIZE_BYTES
-from engine.protocol.message_id import UniqueIdGenerator
-from engine.protocol.message_properties import (
-    PROPERTIES_MAX_BYTES,
-    PROPERTY_UNIQUE_KEY,
-    PROPERTY_WAIT_STORE_MSG_OK,
-    encode_properties,
+from engine.pipeline.source.writer_replay import (
+    WriteIdentity,
+    begin_of_search,
+    find_earlier,
+    read_messages,
+    search_begins,
 )
-from engine.protocol.names import AUTO_CREATE_TOPIC_KEY_TOPIC, RETRY_GROUP_TOPIC_PREFIX
+from engine.pipeline.source.writer_rows import OutgoingRow, wrong_row
+from engine.protocol.java_hash import java_string_hash
+from engine.protocol.message_id import UniqueIdGenerator
+from engine.protocol.message_properties import PROPERTY_WAIT_STORE_MSG_OK, encode_properties
+from engine.protocol.names import AUTO_CREATE_TOPIC_KEY_TOPIC
 from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode, outcome_is_known
@@ -58,26 +58,8 @@ _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
 #: All queues' unsent batches together; then every one of them is sent.
 _UNSENT_BYTES_MAX = 32 * 1024 * 1024
-#: What brokers add to each message of a batch: properties WAIT and CLUSTER; generous, the cluster's name is not known.
-_ADDED_BYTES = 160
 #: ``defaultTopicQueueNums`` of RocketMQ's producers; it matters only where a broker creates topics by itself.
 _DEFAULT_TOPIC_QUEUES = 4
-
-
-@dataclass(slots=True)
-class Pending:
-    """One message that is ready to go.
-
-    :ivar encoded: as it stands in a batch.
-    :ivar is_movable: whether any queue will do.
-    :ivar travels_alone: RocketMQ takes no delayed messages in a batch, and none for a retry topic.
-    """
-
-    row: OutgoingRow
-    unique_id: str
-    encoded: bytes
-    is_movable: bool
-    travels_alone: bool
 
 
 @dataclass(slots=True)
@@ -145,7 +127,8 @@ class PartitionSender:
                 topic.earlier[row.fingerprint] -= 1
                 self.left_out += 1
                 continue
-            self._collect(self._queue(row, topic.queues), self._pending(row))
+            pending = make_pending(row, self._unique_ids.next(), self._prefix, self._options.max_message_bytes)
+            self._collect(self._queue(row, topic.queues), pending)
 
     def finish(self) -> None:
         """Send what waits. Raises :class:`RocketMQError`."""
@@ -162,7 +145,7 @@ class PartitionSender:
 
     def _find_topic(self, row: OutgoingRow) -> _TopicState:
         if (wrong := check_topic(row.topic)) is not None:
-            raise wrong_row(f"row {row.number} of its partition: 'topic': {wrong}")
+            raise wrong_row(row.number, f"'topic': {wrong}")
         queues = self._cluster.writable_queues(row.topic)
         earlier: dict[str, int] = {}
         if self._identity.may_repeat:
@@ -193,33 +176,14 @@ class PartitionSender:
             asked = f"{row.broker_name}:{row.queue_id}" if row.broker_name else str(row.queue_id)
             labels = ", ".join(queue.label for queue in queues)
             what = "is ambiguous, give the column broker_name too" if fitting else "is no queue that one may write to"
-            raise wrong_row(f"row {row.number} of its partition: 'queue_id' {asked} {what}; {row.topic!r} has {labels}")
+            raise wrong_row(row.number, f"'queue_id' {asked} {what}; {row.topic!r} has {labels}")
         return fitting[0]
 
     # --- batches -----------------------------------------------------------------------------------------------------
 
-    def _pending(self, row: OutgoingRow) -> Pending:
-        unique_id = self._unique_ids.next()
-        row.properties[PROPERTY_UNIQUE_KEY] = unique_id
-        row.properties[PROPERTY_SPARK_TRANSACTION] = self._prefix + row.fingerprint
-        properties = encode_properties(row.properties).encode()
-        if len(properties) + _ADDED_BYTES > PROPERTIES_MAX_BYTES:
-            raise wrong_row(
-                f"row {row.number} of its partition: keys, tags and properties take {len(properties)} bytes; allowed: "
-                f"at most {PROPERTIES_MAX_BYTES - _ADDED_BYTES}"
-            )
-        if len(row.body) > self._options.max_message_bytes:
-            raise wrong_row(
-                f"row {row.number} of its partition: 'body' has {len(row.body)} bytes; allowed: at most "
-                f"{self._options.max_message_bytes} (option maxMessageBytes, and maxMessageSize of the broker)"
-            )
-        is_movable = row.queue_id is None and row.sharding_key is None
-        travels_alone = row.is_delayed or row.topic.startswith(RETRY_GROUP_TOPIC_PREFIX)
-        return Pending(row, unique_id, encode_batched_message(0, row.body, properties), is_movable, travels_alone)
-
     def _collect(self, queue: QueueKey, pending: Pending) -> None:
         unsent = self._unsent.setdefault(queue, _Unsent())
-        size = len(pending.encoded) + len(queue.topic) + FIXED_SIZE_BYTES + _ADDED_BYTES
+        size = pending.stored_bytes
         if unsent.messages and (unsent.size_bytes + size > self._options.batch_bytes or pending.travels_alone):
             self._flush(queue)
             unsent = self._unsent.setdefault(queue, _Unsent())
@@ -313,13 +277,13 @@ class PartitionSender:
             default_topic=AUTO_CREATE_TOPIC_KEY_TOPIC,
             default_topic_queue_nums=_DEFAULT_TOPIC_QUEUES,
             queue_id=queue.queue_id,
-            sys_flag=0,
+            sys_flag=first.sys_flag,
             born_timestamp=_now_ms(),
             flag=0,
             properties=encode_properties(properties),
             batch=is_batch,
         )
-        body = b"".join([pending.encoded for pending in messages]) if is_batch else first.row.body
+        body = b"".join([pending.content for pending in messages])
         code = RequestCode.SEND_BATCH_MESSAGE if is_batch else RequestCode.SEND_MESSAGE_V2
         request = RemotingCommand.request(code, None, body)
         request.ext_fields = header.encode_v2()
@@ -330,7 +294,7 @@ class PartitionSender:
         wanted = {pending.unique_id for pending in messages}
         found: set[str] = set()
         end = self._cluster.max_offsets([queue])[queue]
-        begin = self._known_ends.get(queue, max(0, end - self._options.replay_lookback))
+        begin = begin_of_search(self._known_ends.get(queue), end, self._options.replay_lookback)
         for message in read_messages(self._cluster, queue, begin, end):
             if message.unique_id in wanted:
                 found.add(message.unique_id)
