@@ -101,6 +101,8 @@ def test_a_restart_from_the_checkpoint_reads_exactly_the_rest(spark, server, top
     query.run()
     query.run()
     assert query.numbers == list(range(25))
+    # Each would cost a micro-batch the start of a process, see the session.
+    assert (tmp_path / "commits/1").exists() and not list(tmp_path.rglob("*.crc"))
 
 
 def test_micro_batches_hold_no_more_than_the_limit_and_tell_the_lag(spark, server, topic, tmp_path):
