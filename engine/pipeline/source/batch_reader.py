@@ -18,6 +18,7 @@ from engine.pipeline.source.pushed_filters import PushedFilters
 from engine.pipeline.source.queue_offsets import EARLIEST, LATEST, QueueKey
 from engine.pipeline.source.range_reader import read_ranges
 from engine.pipeline.source.read_schema import arrow_schema_of
+from engine.pipeline.source.worker_garbage import spare_loaded_modules
 
 
 def make_reader(schema: StructType, options: Mapping[str, str]) -> DataSourceReader:
@@ -81,6 +82,7 @@ class RocketMQReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The record batches of one task. Of an empty plan Spark makes one task without ranges."""
+        spare_loaded_modules()
         if isinstance(partition, RangesPartition):
             with Briefly():
                 yield from read_ranges(self._options, partition.ranges, self._schema, self._wanted_tags() or ())

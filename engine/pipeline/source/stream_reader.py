@@ -25,6 +25,7 @@ from engine.pipeline.source.range_puller import report_loss
 from engine.pipeline.source.range_reader import read_ranges
 from engine.pipeline.source.read_limit import share_limit
 from engine.pipeline.source.read_schema import arrow_schema_of
+from engine.pipeline.source.worker_garbage import spare_loaded_modules
 
 _log = logging.getLogger("glassmq.pipeline")
 
@@ -170,6 +171,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The record batches of one task."""
+        spare_loaded_modules()
         if isinstance(partition, RangesPartition):
             with Briefly():
                 yield from read_ranges(self._options, partition.ranges, self._schema, self._options.tags)
