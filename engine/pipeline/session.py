@@ -106,7 +106,8 @@ def _leave_out_local_checksums(session: SparkSession) -> None:
     """Write local files without a second one that holds their checksum.
 
     Hadoop starts the program ``chmod`` for every file that it makes here, so a micro-batch, which makes two in its
-    checkpoint, started four; half of the time that it spends on its checkpoint. There is no setting for this.
+    checkpoint, started four; half of the time that it spends on its checkpoint. The setting that there is, another file
+    system for ``file:``, breaks what asks Hadoop for the local one by name.
     """
     java, context = session._jvm, session.sparkContext._jsc
     assert java is not None and context is not None, "the session runs in this process"

@@ -2,7 +2,8 @@
 
 A frame of a bulk read is a block of some hundred KiB that lives for a moment. Left to itself glibc gives such blocks
 back to the kernel at once and gets them anew, page by page, for the next frame: half of what such a read cost. Programs
-that serve (``glassmq serve``) have it keep a bounded amount.
+that serve (``glassmq serve``) have it keep some: up to 32 MiB at the heap's end, and whatever is freed below a block
+that is still in use, so a broker that once sent much to many slow readers at once stays as large as it was then.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _KEPT_BLOCK_MAX_BYTES = 8 * 1024 * 1024
 
 
 def keep_freed_memory() -> bool:
-    """Tell the C library to do so; False where it is not glibc and nothing was changed."""
+    """Tell the C library to do so; False where it is not glibc, or takes no such settings."""
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):  # another C library; TypeError: Windows

@@ -32,12 +32,13 @@ class MappingPool:
     def make_room(self) -> None:
         """Unmap files until another one may be mapped."""
         while len(self._mapped) >= self._limit:
-            file = self._mapped.popleft()
+            file = self._mapped[0]
             if file.was_used:
                 file.was_used = False
-                self._mapped.append(file)
+                self._mapped.rotate(-1)
             else:
                 file.unmap()
+                self._mapped.popleft()
 
     def add(self, file: PooledFile) -> None:
         """``file`` has been mapped."""
@@ -79,8 +80,8 @@ class PooledFile:
     def close(self) -> None:
         """Unmap the file; the next use maps it again."""
         if self._file is not None:
-            self._pool.remove(self)
             self.unmap()
+            self._pool.remove(self)
 
     def unmap(self) -> None:
         """For the pool."""

@@ -18,6 +18,7 @@ from engine.store.consume_queue_ext import ConsumeQueueExtUnit, is_ext_address
 from engine.store.consume_queue_table import ConsumeQueueTable
 from engine.store.get_message_result import GetMessageResult, GetMessageStatus, QueryMessageResult
 from engine.store.index_service import IndexService
+from engine.store.mapped_file import MappedFile
 from engine.store.message_filter import MessageFilter
 from engine.store.store_config import MessageStoreConfig
 from engine.store.stored_record import RECORD_PEEK, parse_record, store_timestamp_of
@@ -212,7 +213,9 @@ class _Collector:
         self._max_messages = max_messages if max_bytes is None else min(max_messages, BULK_MAX_MESSAGES)
         self._max_bytes = max_bytes
         self._filter = message_filter
+        #: What is found; views are of the file ``_viewed`` only.
         self._parts: list[bytes | memoryview] = []
+        self._viewed: MappedFile | None = None
         self._count = 0
         self._last_size = 0
         self._kept_back = 0
@@ -322,6 +325,10 @@ class _Collector:
         file = log.files.find(start)
         is_near = length - sum(map(_size_of, wanted)) <= _GAP_BYTES * len(wanted)
         if file is not None and is_near and 0 < length <= min(file.end_offset, log.max_offset) - start:
+            if file is not self._viewed:
+                # To map this file another one may be unmapped, which must not be looked at any more.
+                self._parts = [b"".join(self._parts)]
+                self._viewed = file
             self._cut_out(file.file.view_at(start - file.start_offset, length), start, wanted)
         elif len(wanted) > 1:
             middle = len(wanted) // 2

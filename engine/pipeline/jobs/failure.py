@@ -72,7 +72,10 @@ def explain(error: BaseException) -> str:
     text = str(error)
     if "JAVA_GATEWAY_EXITED" in text:
         return _JAVA_DID_NOT_START
-    if type(error).__name__ in ("Py4JNetworkError", "Py4JError", "ConnectionRefusedError", "ConnectionResetError"):
+    kind = type(error).__name__
+    # An error that Java itself tells has its trace; without one there was no answer.
+    is_unanswered = kind == "Py4JError" and "Trace:" not in text
+    if is_unanswered or kind in ("Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError"):
         return _JAVA_IS_GONE
     if (inner := _innermost(text)) is not None:
         return _shortened(inner)

@@ -118,6 +118,8 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """What was read and is not told any more, or ends before what was read, must not vanish silently."""
         if missing := sorted(set(starts) - set(ends)):
             self._report_gone(missing)
+        else:
+            self._told_gone = ""
         for queue, start in starts.items():
             end = ends.get(queue, start)
             if end < start:
@@ -159,13 +161,16 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if any(not cluster.knows_master(queue.broker_name) for queue, _, _ in ranges):
                 # After a restart Spark repeats the last micro-batch before it asks for anything else.
                 self._look_for(sorted({queue.topic for queue, _, _ in ranges}))
-            gone = [queue for queue, _, _ in ranges if not cluster.knows_master(queue.broker_name)]
-            if gone:
-                self._report_gone(gone)
+            gone = [item for item in ranges if not cluster.knows_master(item[0].broker_name)]
+            if gone and self._options.fail_on_data_loss:
+                self._report_gone([queue for queue, _, _ in gone])
+            for queue, first, stop in gone:
+                # Spark has noted the end of this micro-batch: its messages are not asked for again.
+                report_loss(False, queue, f"its broker has no master, so offsets {first} to {stop - 1} are never read")
             planned = [
-                OffsetRange(queue, cluster.master(queue.broker_name), first, end)
-                for queue, first, end in ranges
-                if queue not in gone
+                OffsetRange(queue, cluster.master(queue.broker_name), first, stop)
+                for queue, first, stop in ranges
+                if cluster.knows_master(queue.broker_name)
             ]
         return plan_partitions(planned, self._options.min_partitions, self._options.max_records_per_partition)
 

@@ -16,7 +16,7 @@ from engine.pipeline.source.errors import RocketMQError
 from engine.pipeline.source.writer_options import WriteOptions
 from engine.pipeline.source.writer_rows import PROPERTY_SPARK_TRANSACTION, OutgoingRow, RowReader, wrong_row
 from engine.protocol.batch_codec import encode_batched_message
-from engine.protocol.compression import ZLIB_SYSTEM_FLAG, compress_body
+from engine.protocol.compression import DECOMPRESSED_MAX_BYTES, ZLIB_SYSTEM_FLAG, compress_body
 from engine.protocol.message_codec import FIXED_SIZE_BYTES
 from engine.protocol.message_properties import PROPERTIES_MAX_BYTES, PROPERTY_UNIQUE_KEY, encode_properties
 from engine.protocol.names import RETRY_GROUP_TOPIC_PREFIX
@@ -70,6 +70,12 @@ def make_pending(row: OutgoingRow, unique_id: str, prefix: str, max_message_byte
         content = encode_batched_message(0, row.body, properties)
         if len(content) <= max_message_bytes:
             return Pending(row, unique_id, content, 0, is_movable, travels_alone=False)
+    if len(row.body) > DECOMPRESSED_MAX_BYTES:
+        raise wrong_row(
+            row.number,
+            f"'body' has {len(row.body)} bytes; allowed: at most {DECOMPRESSED_MAX_BYTES}, whatever they compress to: "
+            "more is not decompressed by readers",
+        )
     content, sys_flag = row.body, 0
     if len(content) > max_message_bytes:
         content, sys_flag = compress_body(content), ZLIB_SYSTEM_FLAG

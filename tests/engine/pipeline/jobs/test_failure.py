@@ -38,6 +38,20 @@ def test_an_error_of_spark_becomes_its_innermost_line(text, line):
     assert explain(Exception(text)) == line
 
 
+@pytest.mark.parametrize(
+    ("text", "is_gone"),
+    [
+        ("An error occurred while calling o31.count", True),
+        (
+            "An error occurred while calling o31.cuont. Trace:\npy4j.Py4JException: Method cuont([]) does not exist",
+            False,
+        ),
+    ],
+)
+def test_only_a_java_that_does_not_answer_is_gone(text, is_gone):
+    assert ("Java process" in explain(type("Py4JError", (Exception,), {})(text))) == is_gone
+
+
 def test_a_long_error_is_cut():
     assert len(explain(Exception("x" * 5_000))) < 700
 

@@ -231,12 +231,16 @@ def test_available_now_does_not_pass_over_what_is_lost(server, topic):
             stream.latestOffset(start, ReadAllAvailable())
 
 
-def test_queues_that_vanish_are_an_error_unless_loss_is_allowed(server, topic):
+def test_queues_that_vanish_are_an_error_unless_loss_is_allowed(server, topic, caplog):
     start = {topic: {f"broker-a:{queue_id}": 0 for queue_id in range(4)} | {"broker-z:0": 3}}
     with pytest.raises(RocketMQError, match=rf"ROCKETMQ_BROKER_AWAY.*tells nothing of {topic} broker-z:0 any more"):
         reader(server, topic=topic).latestOffset(start, ReadAllAvailable())
     lenient = reader(server, topic=topic, failOnDataLoss="false")
-    assert lenient.latestOffset(start, ReadAllAvailable()) == start
+    there = {topic: {label: offset for label, offset in start[topic].items() if label != "broker-z:0"}}
+    with caplog.at_level(logging.WARNING, "glassmq.pipeline"):
+        for offsets in (start, start, there, start):
+            assert lenient.latestOffset(offsets, ReadAllAvailable()) == offsets
+    assert caplog.text.count(f"{topic} broker-z:0 any more; the stream goes on without") == 2  # once per absence
 
 
 def test_a_broker_that_is_gone_when_a_micro_batch_is_repeated_is_an_error_unless_loss_is_allowed(server, topic, caplog):
@@ -252,9 +256,9 @@ def test_a_broker_that_is_gone_when_a_micro_batch_is_repeated_is_an_error_unless
     lenient = reader(server, topic=topic, failOnDataLoss="false")
     with caplog.at_level(logging.WARNING, "glassmq.pipeline"):
         (partition,) = lenient.partitions(start, end)
-        lenient.partitions(start, end)
     assert sum(len(batch) for batch in lenient.read(partition)) == 2
-    assert caplog.text.count(f"{topic} broker-z:0, Moved broker-y:0 any more; the stream goes on without") == 1
+    assert f"topic {topic} queue broker-z:0: its broker has no master, so offsets 3 to 8 are never read" in caplog.text
+    assert "topic Moved queue broker-y:0: its broker has no master, so offsets 0 to 0 are never read" in caplog.text
 
 
 def test_a_stream_has_no_ending_options(server, topic):

@@ -20,7 +20,7 @@ from engine.pipeline.source.writer_options import WriteOptions
 from engine.pipeline.source.writer_replay import WriteIdentity, read_messages, read_notes, write_notes
 from engine.pipeline.source.writer_rows import RowReader
 from engine.pipeline.source.writer_sender import PartitionSender
-from engine.protocol.compression import ZLIB_SYSTEM_FLAG
+from engine.protocol.compression import DECOMPRESSED_MAX_BYTES, ZLIB_SYSTEM_FLAG
 from engine.protocol.java_hash import java_string_hash
 from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
@@ -219,6 +219,11 @@ def test_a_body_that_is_too_long_even_compressed_is_refused_by_number_and_size(o
         RocketMQError, match=r"row 1 of its partition: 'body' has 2000 bytes, compressed 20\d\d; allowed: at most 1500"
     ):
         send(replace(options, max_message_bytes=1_500), cluster, FIRST, rows(options, body=[b"a", noise]))
+
+
+def test_a_body_that_no_reader_would_decompress_is_not_written(options, cluster, topic):
+    with pytest.raises(RocketMQError, match=r"row 0 .*'body' has 67108865 bytes; allowed: at most 67108864"):
+        send(options, cluster, FIRST, rows(options, body=[bytes(DECOMPRESSED_MAX_BYTES + 1)]))
 
 
 def test_properties_that_leave_no_room_are_refused_by_number_and_size(options, cluster, topic):
