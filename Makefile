@@ -52,7 +52,7 @@ test: install $(DEVELOPMENT)  ## Run the tests (some of them: make test TESTS=te
 
 .PHONY: test-long
 test-long: install $(DEVELOPMENT)  ## Run the tests that take too long for every change: whole Spark processes, killed and started again
-	@$(PYTEST) -n 2 -m long tests/engine/pipeline tests/app/pipeline
+	@$(PYTEST) -n 0 -m long tests/engine/pipeline tests/app  # one by one: Spark gives a Python process 10 s to start
 
 .PHONY: interop
 interop: install $(DEVELOPMENT)  ## Run RocketMQ's Java clients and the real broker against GlassMQ (needs Java, Maven)
