@@ -105,6 +105,7 @@ class Server:
             self._page_server.stream.stop()
             self._page_server.lab.stop()
             self._page_server.explorations.close()
+            self._page_server.audits.close()
             self._page_server.progress.close()
         if self._listener is not None:
             self._listener.shutdown()

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
-import os
-import signal
-import threading
 from collections.abc import Callable, Generator, Sequence
 from typing import Generic, TypeVar
 
+from app.worker_process import live_with_parent
 from engine.lab.spread import spread_here
 
 _Item = TypeVar("_Item")
@@ -50,17 +48,7 @@ class _Numbered(Generic[_Item, _Result]):
 
 
 def _prepare() -> None:
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    # Ctrl-C goes to the whole group; the first process ends the others.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    live_with_parent()
     # What is imported by now stays: the collector need not look at it after every world.
     gc.collect()
     gc.freeze()
-
-
-def _end_with_parent() -> None:
-    """A first process that was killed tells nobody; its workers would wait for work for ever."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None, "workers have one"
-    parent.join()
-    os._exit(1)

@@ -74,6 +74,7 @@ class PageServer:
     stream: LiveStream
     lab: LabHost
     explorations: Explorations
+    audits: LabAudits
     progress: Progress
     pipeline: PipelineHost | None
     pipeline_stream: LiveStream | None
@@ -136,7 +137,8 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     pipeline_stream = None if pipeline is None else _stream_runs(socketio, pipeline)
     lab = LabHost(SocketTransport(socketio, LAB_NAMESPACE), settings.lab_clock, has_thread=settings.lab_has_thread)
     socketio.on_namespace(LabNamespace(lab))
-    app.register_blueprint(create_lab_routes(lab, settings.folders.static, LabAudits(pipeline)))
+    audits = LabAudits(pipeline)
+    app.register_blueprint(create_lab_routes(lab, settings.folders.static, audits))
     explorations = Explorations()
     app.register_blueprint(create_exploration_routes(lab, explorations))
     app.register_blueprint(create_start_page(lab))
@@ -146,7 +148,7 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     app.register_blueprint(create_lesson_routes(lab, progress))
     gate = AccessGate(app.wsgi_app, settings.access, lambda: open_socket_sessions(socketio))
     app.wsgi_app = gate  # type: ignore[method-assign]  # Flask's documented place for middleware
-    return PageServer(app, socketio, stream, lab, explorations, progress, pipeline, pipeline_stream)
+    return PageServer(app, socketio, stream, lab, explorations, audits, progress, pipeline, pipeline_stream)
 
 
 def _stream_runs(socketio: SocketIO, pipeline: PipelineHost) -> LiveStream:

@@ -1,12 +1,12 @@
 """The audit of a world over HTTP::
 
 GET  /api/lab/WORLD/audit    what would be audited: {topics, groups, silent, unnumbered, problem}
-POST /api/lab/WORLD/audit    begins it: {run, address}, as soon as the world has been exported
+POST /api/lab/WORLD/audit    {event}: begins that of the run as it stands there; {run, address}, once it is exported
 """
 
 from __future__ import annotations
 
-from flask import Blueprint, Response
+from flask import Blueprint, Response, request
 
 from app.api import json_answer
 from app.json_types import JsonObject
@@ -34,8 +34,10 @@ def add_audit_routes(lab: Blueprint, host: LabHost, audits: LabAudits) -> None:
     @lab.post("/api/lab/<world>/audit")
     def begin(world: str) -> Response:
         browser = browser_of_request()
+        body = request.get_json(silent=True)
+        event = body.get("event") if isinstance(body, dict) else None
         audits.pipeline()
-        plan: AuditPlan = host.ask(lambda worlds: plan_of(_run_of(worlds, world, browser)))
+        plan: AuditPlan = host.ask(lambda worlds: plan_of(_run_at(event, _run_of(worlds, world, browser))))
         run_id = audits.start(plan)
         return json_answer({"run": run_id, "address": f"/pipeline#run-{run_id}"}, 201)
 
@@ -46,6 +48,13 @@ def _run_of(worlds: LabWorlds, world: str, browser: str | None) -> LabRun:
     if session.has_job:
         raise LabRefused("server_busy")
     return session.run_looked_at()
+
+
+def _run_at(event: object, run: LabRun) -> LabRun:
+    """What a person saw is what is audited, though another page may have moved the world meanwhile."""
+    if event != run.event_number:
+        raise LabRefused("audit_elsewhere", event=run.event_number)
+    return run
 
 
 def _plan_json(run: LabRun) -> JsonObject:

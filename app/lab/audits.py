@@ -4,8 +4,7 @@ them the job ``delivery-audit`` starts.
 
 from __future__ import annotations
 
-import multiprocessing
-import os
+import contextlib
 import re
 import secrets
 import shutil
@@ -16,25 +15,25 @@ from pathlib import Path
 from urllib.parse import quote
 
 from app.json_types import JsonObject
+from app.lab.bounds import LINK_MAX
 from app.lab.refusal import LabRefused
+from app.pipeline.folders import EXPORTS_FOLDER
 from app.pipeline.host import RUNNING_MAX, PipelineHost, TooManyRuns, missing_package
 from app.translator import in_all_languages
+from app.worker_process import WorkerProcess
 from engine.lab.broker_role import BrokerRole
 from engine.lab.consumer_role import ConsumerRole
 from engine.lab.errors import LabError
 from engine.lab.producer_role import ProducerRole
-from engine.lab.quiet import be_quiet
 from engine.lab.recording import link_of, parse_link
 from engine.lab.run import LabRun
 
-#: Where exports lie below the pipeline's folder, how many stay, and how much the brokers of one may hold.
-EXPORTS_FOLDER = "lab"
+#: How many exports stay, what their folders' names end with, and how much the brokers of one may hold.
 EXPORTS_KEPT = 8
+_EXPORT = re.compile(r".+-[0-9a-f]{8}")
 EXPORT_MAX_BYTES = 64 << 20
 #: The longest runs (engine.lab.recording.EVENTS_MAX) take half of it, at some 50 us per event.
 EXPORT_TIMEOUT_S = 60.0
-#: How much an export gives way to everything else on the machine (as nice(1)).
-NICENESS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,8 @@ class AuditPlan:
 
     :ivar link: the run, as it stands.
     :ivar topics: those whose messages are numbered.
-    :ivar groups: those that must have consumed everything: all their consumers report, and want every message.
+    :ivar groups: each ``group@topic`` that must have consumed everything: all its consumers report, and want every
+        message.
     :ivar silent: consumers of these topics that do not report.
     """
 
@@ -52,6 +52,15 @@ class AuditPlan:
     topics: tuple[str, ...]
     groups: tuple[str, ...]
     silent: tuple[str, ...]
+
+    def arguments(self, folder: Path) -> dict[str, object]:
+        """Those of the job. Where no group is to be judged it is told so: by itself it takes those that report."""
+        return {
+            "input_folder": str(folder),
+            "topics": ",".join(self.topics),
+            "groups": ",".join(self.groups),
+            "judge_groups": bool(self.groups),
+        }
 
 
 def plan_of(run: LabRun) -> AuditPlan:
@@ -69,7 +78,7 @@ def plan_of(run: LabRun) -> AuditPlan:
     members: dict[str, list[ConsumerRole]] = {}
     for node in nodes:
         if isinstance(node, ConsumerRole) and node.spec.topic in topics:
-            members.setdefault(node.spec.group, []).append(node)
+            members.setdefault(f"{node.spec.group}@{node.spec.topic}", []).append(node)
     return AuditPlan(
         run.scenario.name,
         link_of(run),
@@ -105,6 +114,7 @@ class LabAudits:
     def __init__(self, pipeline: PipelineHost | None) -> None:
         self._pipeline = pipeline
         self._lock = threading.Lock()
+        self._worker: WorkerProcess | None = None
 
     def pipeline(self) -> PipelineHost:
         """What would run the audit. Raises :class:`LabRefused`."""
@@ -125,14 +135,14 @@ class LabAudits:
             self._lock.release()
 
     def _start(self, pipeline: PipelineHost, plan: AuditPlan) -> str:
-        exports = pipeline.settings.folder / EXPORTS_FOLDER
+        exports = (pipeline.settings.folder / EXPORTS_FOLDER).resolve()
         name = re.sub(r"\W+", "-", plan.scenario).strip("-")[:60]
         folder = exports / f"{name or 'run'}-{secrets.token_hex(4)}"
-        arguments = {"input_folder": str(folder), "topics": ",".join(plan.topics), "groups": ",".join(plan.groups)}
-        origin = f"/lab/{quote(plan.scenario, safe='')}#{plan.link}"
+        # A link that no page would open leads nowhere.
+        origin = f"/lab/{quote(plan.scenario, safe='')}?exact#{plan.link}" if len(plan.link) <= LINK_MAX else None
         try:
-            export(plan.link, folder)
-            run_id = pipeline.start("delivery-audit", arguments, origin=origin)
+            self.export(plan.link, folder)
+            run_id = pipeline.start("delivery-audit", plan.arguments(folder), origin=origin)
         except BaseException as error:
             shutil.rmtree(folder, ignore_errors=True)
             if isinstance(error, TooManyRuns):
@@ -141,6 +151,30 @@ class LabAudits:
         _delete_old(exports, pipeline)
         return run_id
 
+    def export(self, link: str, folder: Path) -> int:
+        """Run what ``link`` leads to again, elsewhere, and write what its brokers hold; how many messages those are.
+
+        Raises :class:`LabRefused`.
+        """
+        worker = self._worker = WorkerProcess("glassmq lab export", export_in_process, link, str(folder))
+        try:
+            if not worker.receiver.poll(EXPORT_TIMEOUT_S):
+                raise LabRefused("audit_too_long", seconds=int(EXPORT_TIMEOUT_S))
+            answer: JsonObject = worker.receiver.recv()
+        except (EOFError, OSError):
+            raise LabRefused("audit_died") from None
+        finally:
+            self._worker = None
+            worker.close()
+        if "problem" in answer:
+            raise LabRefused("audit_export", problem=answer["problem"])
+        return int(answer["messages"])
+
+    def close(self) -> None:
+        """End the export that is under way."""
+        if (worker := self._worker) is not None:
+            worker.terminate()
+
 
 def _no_job(key: str, **values: object) -> LabRefused:
     """As the page of the pipeline says it."""
@@ -148,37 +182,16 @@ def _no_job(key: str, **values: object) -> LabRefused:
 
 
 def _delete_old(exports: Path, pipeline: PipelineHost) -> None:
-    """Delete what is more than so many newest ones, but nothing that a run still reads."""
-    used = {run["arguments"].get("input_folder") for run in pipeline.runs() if run["ended_ms"] is None}
-    newest_first = sorted(exports.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
-    for old in newest_first[EXPORTS_KEPT:]:
-        if str(old) not in used:
+    """Delete what is more than so many newest ones, but nothing that a run still reads, and only exports."""
+    going_on = [run["arguments"].get("input_folder") for run in pipeline.runs() if run["ended_ms"] is None]
+    used = [Path(folder).resolve() for folder in going_on if folder]
+    ages = {}
+    with contextlib.suppress(OSError):  # somebody has just deleted one: the next audit looks again
+        ages = {path: path.stat().st_mtime_ns for path in exports.iterdir() if _EXPORT.fullmatch(path.name)}
+    for old in sorted(ages, key=lambda path: ages[path], reverse=True)[EXPORTS_KEPT:]:
+        # A run may read one file of it, or all exports at once.
+        if not any(folder.is_relative_to(old) or old.is_relative_to(folder) for folder in used):
             shutil.rmtree(old, ignore_errors=True)
-
-
-def export(link: str, folder: Path) -> int:
-    """Run what ``link`` leads to again, elsewhere, and write what its brokers hold; how many messages those are.
-
-    Raises :class:`LabRefused`.
-    """
-    context = multiprocessing.get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=export_in_process, args=(sender, link, str(folder)), daemon=True)
-    process.start()
-    sender.close()
-    try:
-        if not receiver.poll(EXPORT_TIMEOUT_S):
-            raise LabRefused("audit_too_long", seconds=int(EXPORT_TIMEOUT_S))
-        answer: JsonObject = receiver.recv()
-    except EOFError:
-        raise LabRefused("audit_died") from None
-    finally:
-        receiver.close()
-        process.terminate()
-        process.join()
-    if "problem" in answer:
-        raise LabRefused("audit_export", problem=answer["problem"])
-    return int(answer["messages"])
 
 
 def export_in_process(sender: Connection, link: str, folder: str) -> None:
@@ -186,8 +199,6 @@ def export_in_process(sender: Connection, link: str, folder: str) -> None:
     from engine.pipeline.errors import JobFailed
     from engine.pipeline.world_export import export_messages
 
-    os.nice(NICENESS)
-    be_quiet()
     try:
         with LabRun.replay(parse_link(link)) as run:
             sender.send({"messages": export_messages(run, Path(folder))})

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import gc
 import logging
-import multiprocessing
-import os
 import secrets
 import threading
 import time
@@ -17,16 +15,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from app.json_types import JsonObject
 from app.lab.refusal import LabRefused, refusal_of
+from app.worker_process import WorkerProcess
 from engine.lab.errors import LabError
 from engine.lab.explorer.exploration import Exploration, ExplorationPlan, Phase
 from engine.lab.explorer.plan import ExplorationRequest, crashable_nodes, explain_nothing, make_plan, useful_switches
 from engine.lab.explorer.stage import ORDER_CHECKERS
-from engine.lab.quiet import be_quiet
 from engine.lab.scenario_text import parse_scenario
 
 log = logging.getLogger("glassmq.lab.explorer")
@@ -39,11 +36,9 @@ KEPT_MAX = 32
 #: A search ends when nobody has asked about it for so long, and in any case after so long.
 ABANDONED_S = 30.0
 TIME_MAX_S = 300.0
-#: How much a search gives way to everything else on the machine (as nice(1)).
-NICENESS = 10
 #: How often a search says how far it has come.
 SAY_EVERY_S = 0.2
-#: How long an ended process may take to go.
+#: How long a search that was ended may take to go.
 _JOIN_S = 5.0
 
 #: The fields of a request that a page has a say in.
@@ -66,8 +61,7 @@ class _Search:
     """One search. ``state`` is replaced as a whole by its thread."""
 
     owner: str
-    process: SpawnProcess
-    receiver: Connection
+    worker: WorkerProcess
     started: float
     asked: float
     state: JsonObject
@@ -123,15 +117,11 @@ class Explorations:
         }
 
     def _spawn(self, owner: str, request: ExplorationRequest) -> _Search:
-        context = multiprocessing.get_context("spawn")
-        receiver, sender = context.Pipe(duplex=False)
         fields = {name: getattr(request, name) for name in ("seed", "settings", *SEARCH_FIELDS)}
-        arguments = (sender, request.scenario.name, request.scenario.text, fields)
-        process = context.Process(target=explore_in_process, args=arguments, name="glassmq explorer", daemon=True)
-        process.start()
-        sender.close()
+        arguments = (request.scenario.name, request.scenario.text, fields)
+        worker = WorkerProcess("glassmq explorer", explore_in_process, *arguments)
         now = self._clock()
-        search = _Search(owner, process, receiver, now, now, {"phase": "starting", "schedules": 0, "seconds": 0.0})
+        search = _Search(owner, worker, now, now, {"phase": "starting", "schedules": 0, "seconds": 0.0})
         search.thread = threading.Thread(target=self._listen, args=(search,), name="explorer listener", daemon=True)
         search.thread.start()
         return search
@@ -140,8 +130,8 @@ class Explorations:
         """Note what the process says until it is gone."""
         try:
             while search.is_running:
-                if search.receiver.poll(0.5):
-                    search.state = search.receiver.recv()
+                if search.worker.receiver.poll(0.5):
+                    search.state = search.worker.receiver.recv()
                 now = self._clock()
                 if search.is_cancelled or now - search.asked > ABANDONED_S or now - search.started > TIME_MAX_S:
                     search.state = {**search.state, "phase": "cancelled"}
@@ -151,10 +141,7 @@ class Explorations:
                 log.warning("a search ended without a last word: %s", phase)
                 search.state = {**search.state, "phase": phase}
         finally:
-            search.receiver.close()
-            if search.process.is_alive():
-                search.process.terminate()
-            search.process.join(_JOIN_S)
+            search.worker.close()
 
     def state(self, owner: str, identity: str) -> JsonObject:
         """How far a search of ``owner`` has come. Raises :class:`LabRefused`."""
@@ -166,8 +153,8 @@ class Explorations:
         """End it; what it had to say. Raises :class:`LabRefused`."""
         search = self._find(owner, identity)
         search.is_cancelled = True
-        if search.is_running and search.process.is_alive():
-            search.process.terminate()
+        if search.is_running:
+            search.worker.terminate()
         if search.thread is not None:
             search.thread.join(_JOIN_S)
         return search.state
@@ -192,8 +179,6 @@ class Explorations:
 
 def explore_in_process(sender: Connection, name: str, text: str, fields: dict[str, Any]) -> None:
     """What a search process does: search, say how far it has come, and at last what it found."""
-    os.nice(NICENESS)
-    be_quiet()
     request = ExplorationRequest(parse_scenario(text, name), **fields)
     exploration = Exploration(make_plan(request))
     # What is imported by now stays: the collector need not look at it after every world.
@@ -204,10 +189,6 @@ def explore_in_process(sender: Connection, name: str, text: str, fields: dict[st
             sender.send(state)
     except LabError as error:
         sender.send({**exploration.state.to_dict(), "phase": "failed", "error": dict(error.text)})
-    except BrokenPipeError:
-        return
-    finally:
-        sender.close()
 
 
 def _states(exploration: Exploration, request: ExplorationRequest) -> Iterator[JsonObject]:

@@ -34,13 +34,16 @@ ACTIONS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class OpenRequest:
-    """Which world a page wants: a published one, one of a link, or its own of a scenario."""
+    """Which world a page wants: a published one, one of a link, or its own of a scenario. ``fresh``: a new one.
+    ``exact``: one that stands where the link leads, not one that came from there and went on.
+    """
 
     scenario: str = ""
     seed: int | None = None
     link: str = ""
     world: str = ""
     fresh: bool = False
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ class Control:
 
 def read_open(request: JsonObject) -> OpenRequest:
     """Raises :class:`LabRefused`."""
-    _only(request, ("scenario", "seed", "link", "world", "fresh"))
+    _only(request, ("scenario", "seed", "link", "world", "fresh", "exact"))
     seed = request.get("seed")
     opened = OpenRequest(
         scenario=_text(request, "scenario", NAME_MAX),
@@ -65,6 +68,7 @@ def read_open(request: JsonObject) -> OpenRequest:
         link=_text(request, "link", LINK_MAX),
         world=_text(request, "world", NAME_MAX),
         fresh=_switch(request, "fresh"),
+        exact=_switch(request, "exact"),
     )
     if not (opened.scenario or opened.link or opened.world):
         raise LabRefused("bad_request", problem="open: scenario | link | world")

@@ -166,15 +166,16 @@ class LabWorlds:
         return self._add(browser, LabRun(scenario, request.seed))
 
     def _from_link(self, request: OpenRequest, browser: str) -> WorldSession:
-        """The browser's world that stands where the link leads, or one that is rebuilt."""
+        """The browser's world that came from where the link leads (``exact``: stands there), or one that is rebuilt."""
         link = request.link
-        for session in () if request.fresh else reversed(self.sessions.values()):
-            if session.owner == browser and session.leads_to(link):
-                return session
         try:
             recording = parse_link(link)
         except (RecordingRefused, UnknownScenario, ScenarioError) as error:
             raise refusal_of(error, "link") from error
+        for session in () if request.fresh else reversed(self.sessions.values()):
+            is_it = session.recording() == recording if request.exact else session.leads_to(link)
+            if session.owner == browser and is_it:
+                return session
         return self._rebuild(recording, browser, link)
 
     def import_run(self, data: object, browser: str) -> WorldSession:

@@ -13,6 +13,9 @@ from engine.pipeline.jobs.description import JobDescription, ParameterKind
 #: Parts of a path that a page may write: no "..", no drive, no scheme, nothing hidden.
 _PART = re.compile(r"[\w][\w.@=+ -]{0,99}")
 _PARTS_MAX = 8
+#: Where the lab puts the runs that are audited: the host deletes the old ones, so a job may read there and not write.
+EXPORTS_FOLDER = "lab"
+_READ_ONLY = ("input_folder",)
 #: Folders that the host itself uses.
 _TAKEN = ("logs", "work")
 
@@ -37,23 +40,24 @@ def confine_folders(description: JobDescription, arguments: Mapping[str, object]
 
 def _confine(name: str, given: object, root: Path) -> Path:
     parts = given.split("/") if isinstance(given, str) else []
-    if not 1 <= len(parts) <= _PARTS_MAX or not all(_PART.fullmatch(part) for part in parts) or parts[0] in _TAKEN:
-        raise _refusal(name)
+    taken = _TAKEN if name in _READ_ONLY else (*_TAKEN, EXPORTS_FOLDER)
+    if not 1 <= len(parts) <= _PARTS_MAX or not all(_PART.fullmatch(part) for part in parts) or parts[0] in taken:
+        raise _refusal(name, taken)
     top = root.resolve()
     folder = (top / Path(*parts)).resolve()
     if not folder.is_relative_to(top):  # a link leads out
-        raise _refusal(name)
+        raise _refusal(name, taken)
     return folder
 
 
-def _refusal(name: str) -> ArgumentRefused:
+def _refusal(name: str, taken: tuple[str, ...]) -> ArgumentRefused:
     return ArgumentRefused(
         name,
         {
             "en": "a page names folders below data/pipeline only, such as orders or archive/orders "
-            f"(not {' or '.join(_TAKEN)}); the command line may name any",
+            f"(not {' or '.join(taken)}); the command line may name any",
             "zh": "网页只能指定 data/pipeline 之下的文件夹，例如 orders 或 archive/orders"
-            f"（{'、'.join(_TAKEN)} 除外）；命令行可以指定任意文件夹",
+            f"（{'、'.join(taken)} 除外）；命令行可以指定任意文件夹",
         },
     )
 

@@ -6,14 +6,14 @@ and counted. Values are replaced, never changed, so that readers need no copies 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from app.json_types import JsonObject, JsonValue
 from app.pipeline.run_phase import RunPhase, follow
 from app.translator import LANGUAGES
 from engine.pipeline.jobs.arguments import Argument
-from engine.pipeline.jobs.description import JobDescription
+from engine.pipeline.jobs.description import ColumnKind, JobDescription, TableColumn
 from engine.pipeline.jobs.report import ROWS_MAX
 
 #: Points that are kept of one line of a plot, lines of one plot.
@@ -62,7 +62,7 @@ class RunRecord:
         self.error: str | None = None
         self._failure: JsonObject | None = None
         self.log_file: str | None = None
-        self._tables = {table.name: len(table.columns) for table in description.tables}
+        self._tables = {table.name: table.columns for table in description.tables}
         self._plots = frozenset(plot.name for plot in description.plots)
         self._facts: JsonObject = {
             "id": run_id,
@@ -135,8 +135,8 @@ class RunRecord:
         name, rows = _short(event.get("name")), event.get("rows")
         if name not in self._tables or not isinstance(rows, list):
             raise Unusable("no such table")
-        width = self._tables[name]
-        kept: list[JsonValue] = [_row(row, width) for row in rows[:ROWS_MAX]]
+        columns = self._tables[name]
+        kept: list[JsonValue] = [_row(row, columns) for row in rows[:ROWS_MAX]]
         left_out = _whole(event.get("left_out", 0)) + max(0, len(rows) - ROWS_MAX)
         self._shown_tables = {**self._shown_tables, name: {"rows": kept, "left_out": left_out}}
 
@@ -241,15 +241,16 @@ def _short(value: object) -> str:
     return value[:TEXT_MAX]
 
 
-def _row(row: Any, width: int) -> list[JsonValue]:
-    if not isinstance(row, list) or len(row) != width:
+def _row(row: Any, columns: Sequence[TableColumn]) -> list[JsonValue]:
+    if not isinstance(row, list) or len(row) != len(columns):
         raise Unusable("a row of another width")
-    return [_cell(cell) for cell in row]
+    return [_cell(column.kind, cell) for column, cell in zip(columns, row, strict=True)]
 
 
-def _cell(cell: object) -> JsonValue:
+def _cell(kind: ColumnKind, cell: object) -> JsonValue:
     if isinstance(cell, str):
-        return cell[:TEXT_MAX]
+        # Half a link leads nowhere.
+        return None if kind is ColumnKind.LINK and len(cell) > TEXT_MAX else cell[:TEXT_MAX]
     if cell is None or isinstance(cell, bool | int | float):
         return cell
     if isinstance(cell, dict) and cell.keys() == set(LANGUAGES):

@@ -157,11 +157,17 @@ def _cell(column: TableColumn, cell: AnyCell) -> object:
             return f"{cell:,.1f}" if abs(cell) >= 100 else f"{cell:.3g}"
         case _ if isinstance(cell, Mapping):
             return _plain(cell["en"])
+        case ColumnKind.LINK:
+            return _printable(str(cell))  # half a link leads nowhere
         case _:
-            # A terminal would take some characters as commands.
             return cell if isinstance(cell, int) else _plain(column.cell_texts.get(str(cell), {"en": str(cell)})["en"])
 
 
 def _plain(text: str) -> str:
-    plain = "".join(character if character.isprintable() else "·" for character in text)
+    plain = _printable(text)
     return plain if len(plain) <= _CELL_MAX else plain[: _CELL_MAX - 1] + "…"
+
+
+def _printable(text: str) -> str:
+    """A terminal would take some characters as commands."""
+    return "".join(character if character.isprintable() else "·" for character in text)

@@ -5,7 +5,7 @@ import { view } from "./view.js";
 
 const WRITE_AFTER_MS = 400;
 
-/** The run that the address asks for: { scenario, seed?, link?, world? } */
+/** The run that the address asks for: { scenario, seed?, link?, world?, exact? } */
 export function requestOfAddress() {
   const [, , scenario] = location.pathname.split("/");
   const search = new URLSearchParams(location.search);
@@ -15,6 +15,8 @@ export function requestOfAddress() {
   if (search.get("world")) request.world = search.get("world");
   const link = location.hash.slice(1);
   if (link) request.link = link;
+  // Other pages lead to the very event; who comes back to an address of this page goes on where the world stands by now.
+  if (link && search.has("exact")) request.exact = true;
   return request;
 }
 
@@ -43,7 +45,10 @@ export function keepAddressInStep() {
     clearTimeout(timer);
     timer = setTimeout(() => {
       written = link;
-      history.replaceState(history.state, "", `${location.pathname}${location.search}#${link}`);
+      const address = new URL(location.href);
+      address.searchParams.delete("exact");
+      address.hash = link;
+      history.replaceState(history.state, "", address);
     }, WRITE_AFTER_MS);
   });
 }

@@ -23,9 +23,9 @@ export const fetchWindow = (leftUs, rightUs) => source.window(leftUs, rightUs);
 export const sourceFile = (file) => source.sourceFile(file);
 /** Opens the run of a link anew, in place of this one. */
 export const openLink = (link) => source.openLink(link);
-/** What an audit of this run by Spark would look at; begins one: {run, address}. */
+/** What an audit of this run by Spark would look at; begins one of the run as it stands at `event`: {run, address}. */
 export const auditPlan = () => source.auditPlan();
-export const startAudit = () => source.startAudit();
+export const startAudit = (event) => source.startAudit(event);
 export const exportAddress = (format) => source.exportAddress(format);
 
 const control = (action, values) => source.control(action, values);

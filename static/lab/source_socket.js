@@ -87,7 +87,7 @@ export function openSocket(request, onRefused = () => {}) {
     message: (broker, { topic, queue_id: queueId, queue_offset: offset }) => fetched(`${worldPath()}/records/${[broker, topic, queueId, offset].map(encodeURIComponent).join("/")}`),
     sourceFile: (file) => fetched(`/api/lab/source?file=${encodeURIComponent(file)}`),
     auditPlan: () => fetched(`${worldPath()}/audit`),
-    startAudit: () => fetched(`${worldPath()}/audit`, { method: "POST" }),
+    startAudit: (event) => fetched(`${worldPath()}/audit`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ event }) }),
     exportAddress: (format) => `${worldPath()}/export.${format}`,
   };
 }

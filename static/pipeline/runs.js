@@ -51,7 +51,8 @@ effect(() => {
 
 async function loadRun(id) {
   const run = await ask(`/api/pipeline/runs/${encodeURIComponent(id)}`);
-  if (!run.error) wholes.value = { ...wholes.peek(), [id]: run };
+  // A run that failed has an error of its own.
+  if (run.id) wholes.value = { ...wholes.peek(), [id]: run };
 }
 
 export async function loadInfo() {

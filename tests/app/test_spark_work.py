@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import signal
 import subprocess
@@ -56,7 +57,8 @@ def test_wrong_arguments_are_refused_before_spark_starts(no_spark, arguments, pr
     assert problem in result.output
 
 
-def test_a_short_search_does_not_wait_for_spark(no_spark):
+def test_a_short_search_does_not_wait_for_spark(no_spark, monkeypatch):
+    monkeypatch.setattr(shared_work, "SPARK_AFTER_S", math.inf)  # however slow this machine is
     arguments = ("explore", "two-consumers", "--max-stalls", "0", "--json")
     alone, shared = (
         json.loads(CliRunner().invoke(main, [*arguments, *more]).stdout) for more in ((), ("--spark", "local[1]"))

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from app.pipeline.host import PipelineSettings
 from engine.pipeline.jobs import registry
 from tests.e2e.accessibility import findings_in_every_theme
-from tests.e2e.lab_page import opened, run_to_ms
+from tests.e2e.lab_page import event_number, expect_event, opened, run_to_ms
 from tests.e2e.scenes import empty_scene, serve_scene, small_scene
 from tests.support import tiny_job
 
@@ -145,6 +145,27 @@ def test_an_address_in_a_result_is_a_link_and_nothing_else_is(address, open_page
     assert links == [*cells[:2], None, None]
 
 
+def test_an_old_run_that_failed_is_asked_for_once_and_shown_whole(address, open_page):
+    page = open_page(f"{address}/pipeline#tiny")
+    expect(page.locator(".job-form")).to_be_visible()
+    asked = page.evaluate(
+        """async () => {
+             const { receiveRuns, runById } = await import("/static/pipeline/runs.js");
+             const run = { id: "old", job: "tiny", phase: "failed", error: "a text", is_whole: false, arguments: {} };
+             const whole = { progress: {}, tables: {}, plots: {}, batches: [], notes: [], reached: {} };
+             let asked = 0;
+             window.fetch = async () => (asked++, new Response(JSON.stringify({ ...run, ...whole, is_whole: true })));
+             location.hash = "run-old";
+             receiveRuns({ runs: { old: run }, order: ["old"] });
+             for (let i = 0; i < 500 && !runById("old")?.is_whole; i++) await new Promise((go) => setTimeout(go, 10));
+             receiveRuns({ runs: { old: { ...run } }, order: ["old"] });
+             return asked;
+           }"""
+    )
+    assert asked == 1
+    expect(page.locator(".run[data-phase=failed]")).to_be_visible()
+
+
 def test_a_page_without_pipeline_says_so(serve, open_page):
     page = open_page(f"{serve(empty_scene())}/pipeline#traffic")
     expect(page.locator(".pipeline-problem").first).to_contain_text("--no-pipeline")
@@ -158,15 +179,25 @@ def test_a_run_of_the_lab_is_audited_and_its_page_leads_back(address, open_page)
     audit = page.locator("#audit")
     audit.click()
     dialog = page.locator("#audit-dialog")
-    expect(dialog).to_contain_text("billing, shipping")
+    expect(dialog).to_contain_text("billing@Orders, shipping@Orders")
     assert findings_in_every_theme(page) == []
-    dialog.get_by_role("button", name="Start the audit").click()
-    dialog.get_by_role("link", name="See it on the page Pipeline").click()
+    event = event_number(page)
+    dialog.get_by_role("button", name="Start the audit").press("Enter")
+    to_the_run = dialog.get_by_role("link", name="See it on the page Pipeline")
+    expect(to_the_run).to_be_focused()
+    page.keyboard.press("Escape")
+    page.locator("#control-back").click()
+    expect_event(page, event - 1)
+    audit.click()
+    expect(dialog.get_by_role("button", name="Start the audit")).to_be_visible()
+    to_the_run.click()
     run = page.locator(".run[data-phase=ended]")
     expect(run).to_contain_text("Delivery audit")
     expect(run).to_contain_text("/pipeline/lab/15-auditing-with-spark-")
     run.get_by_role("link", name="back to the run").click()
-    expect(opened(page).locator("#virtual-time")).to_contain_text("30.000")
+    expect_event(opened(page), event)
+    expect(page.locator("#virtual-time")).to_contain_text("30.000")
+    page.wait_for_url(lambda url: "exact" not in url)
 
 
 def test_a_run_without_numbers_is_made_ready_for_its_audit(address, open_page):

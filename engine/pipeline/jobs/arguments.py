@@ -113,17 +113,40 @@ def _topic(parameter: JobParameter, value: object) -> str:
 
 
 def _topics(parameter: JobParameter, value: object) -> str:
+    return ",".join(dict.fromkeys(_name(parameter, name, validate_topic) for name in _parts(parameter, value)))
+
+
+def _parts(parameter: JobParameter, value: object) -> list[str]:
     names = [name.strip() for name in _text(parameter, value).split(",")]
     if not all(names):
         raise ArgumentRefused(
             parameter.name,
             {"en": "a name is empty; allowed are names joined by commas", "zh": "有空的名称；多个名称以逗号分隔"},
         )
-    return ",".join(dict.fromkeys(_name(parameter, name, validate_topic) for name in names))
+    return names
 
 
 def _group(parameter: JobParameter, value: object) -> str:
     return _name(parameter, _text(parameter, value), validate_group)
+
+
+def _groups(parameter: JobParameter, value: object) -> str:
+    """Neither name can hold an ``@``."""
+    parts = _parts(parameter, value)
+    for part in parts:
+        group, at, topic = part.partition("@")
+        if not group or (at and not topic):
+            raise ArgumentRefused(
+                parameter.name,
+                {
+                    "en": f"{_shown(part)} lacks a name; allowed are group and group@topic, joined by commas",
+                    "zh": f"{_shown(part)} 缺少名称；可写 group 或 group@topic，用逗号分隔",
+                },
+            )
+        _name(parameter, group, validate_group)
+        if at:
+            _name(parameter, topic, validate_topic)
+    return ",".join(dict.fromkeys(parts))
 
 
 def _name(parameter: JobParameter, name: str, validate: Callable[[str], None]) -> str:
@@ -220,6 +243,7 @@ _READERS: dict[ParameterKind, Callable[[JobParameter, object], Argument]] = {
     ParameterKind.TOPIC: _topic,
     ParameterKind.TOPICS: _topics,
     ParameterKind.GROUP: _group,
+    ParameterKind.GROUPS: _groups,
     ParameterKind.TEXT: _text,
     ParameterKind.SCENARIO: _text,
     ParameterKind.FOLDER: _text,

@@ -17,6 +17,12 @@ def int64(values: Any) -> Numbers:
     return np.asarray(values.to_numpy(zero_copy_only=False), np.int64)
 
 
+def one_chunk(values: Any) -> Any:
+    """A column of a table as one array; ``combine_chunks`` alone may leave a chunked one."""
+    combined = values.combine_chunks()
+    return combined.combine_chunks() if isinstance(combined, pa.ChunkedArray) else combined
+
+
 def numbers(values: Any, nothing: int) -> Numbers:
     """The same of a column that may hold nulls: ``nothing`` stands for them."""
     return int64(pc.fill_null(pc.cast(values, pa.int64()), nothing))

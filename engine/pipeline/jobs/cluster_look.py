@@ -54,6 +54,10 @@ class ClusterLook:
         """The offset that the next message of each queue will get."""
         return self._cluster.max_offsets(queues)
 
+    def begins(self, queues: Sequence[QueueKey]) -> dict[QueueKey, int]:
+        """The offset of the oldest message that is left in each queue."""
+        return self._cluster.min_offsets(queues)
+
     def progress(self, group: str, queues: Sequence[QueueKey]) -> dict[QueueKey, int]:
         """See :func:`~engine.pipeline.jobs.group_progress.read_progress`."""
         return read_progress(self._cluster, group, queues)

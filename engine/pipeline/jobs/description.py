@@ -18,6 +18,7 @@ class ParameterKind(StrEnum):
     TOPIC = "topic"  # one topic's name
     TOPICS = "topics"  # names joined by commas
     GROUP = "group"  # a consumer or producer group
+    GROUPS = "groups"  # joined by commas, each "group" or "group@topic"
     TEXT = "text"
     SCENARIO = "scenario"  # of the lab, by its name; the command line takes a file, too
     FOLDER = "folder"  # a path, or a URI of a file system that Spark knows

@@ -1,7 +1,7 @@
 // The audit of this run by Spark: what it would look at, or what is missing for it; then where it can be watched.
 
 import { html } from "htm/preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { signal, useSignal } from "@preact/signals";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
@@ -12,15 +12,18 @@ import { Dialog } from "./dialog.js";
 import { Icon } from "./icons.js";
 
 const isOpen = signal(false);
+/** The audit begun last, whether anybody looks or not: {place, event}, and {isStarting}, {address} or {failure}. */
+const begun = signal(null);
 
 /** What is audited is the run as it stands. */
 function open() {
-  if (mine.peek() && view.peek().playing) pause();
+  if (view.peek().playing) pause();
   isOpen.value = true;
 }
 
+/** Whoever follows somebody else's world cannot make it stand still: there is nothing to audit before a fork. */
 export function AuditButton() {
-  if (isRecording()) return null;
+  if (isRecording() || !mine.value) return null;
   return html`<p class="audit-line"><button type="button" class="button small-button" id="audit" aria-haspopup="dialog" title=${t("lab.audit.open_hint")} onClick=${open}>
     <${Icon} name="eye" /><span>${t("lab.audit.open")}</span></button></p>`;
 }
@@ -30,39 +33,48 @@ export function AuditDialog() {
     ${isOpen.value && html`<${Audit} />`}</${Dialog}>`;
 }
 
-/** What is known of the audit: {text} of a failure, a `plan`, or the `address` where it runs. */
+async function start(place, event) {
+  if (begun.peek()?.isStarting) return;
+  begun.value = { place, event, isStarting: true };
+  try {
+    begun.value = { place, event, address: (await startAudit(event)).address };
+  } catch (error) {
+    begun.value = { place, event, failure: error.message };
+  }
+}
+
 function Audit() {
   const plan = useSignal(null);
   const failure = useSignal(null);
-  const isStarting = useSignal(false);
-  const address = useSignal(null);
-  const { event, settings, busy, playing } = view.value;
-  const place = playing || busy !== null ? null : event;
-  // At another event, or with another setting, it is another run. One that moves is looked at when it stands.
+  const { event, link, busy, playing } = view.value;
+  // At another event, or after a command, it is another run. One that moves is looked at when it stands.
+  const place = playing || busy !== null ? null : `${event} ${link}`;
   useEffect(() => {
-    if (place === null) return;
-    failure.value = address.value = null;
-    auditPlan().then((answer) => (plan.value = answer), (error) => (failure.value = error.message));
-  }, [place, settings]);
-  const start = async () => {
-    isStarting.value = true;
-    failure.value = null;
-    try {
-      address.value = (await startAudit()).address;
-    } catch (error) {
-      failure.value = error.message;
-    }
-    isStarting.value = false;
-  };
+    plan.value = failure.value = null;
+    if (place === null) return undefined;
+    let isThere = true;
+    auditPlan().then((answer) => isThere && (plan.value = answer), (error) => isThere && (failure.value = error.message));
+    return () => (isThere = false);
+  }, [place]);
+  const last = begun.value;
+  const isHere = last?.place === place;
+  const problem = failure.value ?? (isHere ? last.failure : null);
+  const canStart = plan.value && !plan.value.problem && !(isHere && last.address);
   return html`<div class="audit"><p>${t("lab.audit.about", { event: count(event) })}</p>
     ${plan.value?.problem ? html`<${Problem} plan=${plan.value} />` : plan.value && html`<${Plan} plan=${plan.value} />`}
-    ${failure.value && html`<p class="problem" role="alert">${failure.value}</p>`}
-    <div class="audit-end" aria-live="polite">${address.value
-      ? html`<p>${t("lab.audit.started")}</p><a class="button button-primary" id="audit-run" href=${address.value}>${t("lab.audit.see")}</a>`
-      : isStarting.value
-        ? html`<p class="quiet">${t("lab.audit.replaying")}</p>`
-        : plan.value && !plan.value.problem && html`<button type="button" class="button button-primary" id="audit-start" onClick=${start}><${Icon} name="play" /><span>${t("lab.audit.start")}</span></button>`}
-      ${!plan.value && !failure.value && html`<p class="quiet">${t("lab.audit.waiting")}</p>`}</div></div>`;
+    ${problem && html`<p class="problem" role="alert">${problem}</p>`}
+    <div class="audit-end" aria-live="polite">
+      ${canStart && html`<button type="button" class="button button-primary" id="audit-start" aria-disabled=${last?.isStarting ? "true" : null} onClick=${() => start(place, event)}><${Icon} name="play" /><span>${t("lab.audit.start")}</span></button>`}
+      ${last?.isStarting && html`<p class="quiet">${t("lab.audit.replaying")}</p>`}
+      ${last?.address && html`<p>${t("lab.audit.started", { event: count(last.event) })}</p><${RunLink} key=${last.address} address=${last.address} />`}
+      ${!plan.value && !problem && html`<p class="quiet">${t("lab.audit.waiting")}</p>`}</div></div>`;
+}
+
+/** The button that was pressed is gone: whoever works with the keyboard goes on from here. */
+function RunLink({ address }) {
+  const link = useRef(null);
+  useLayoutEffect(() => void (document.activeElement === document.body && link.current.focus()), []);
+  return html`<a class="button button-primary" id="audit-run" ref=${link} href=${address}>${t("lab.audit.see")}</a>`;
 }
 
 function Plan({ plan }) {

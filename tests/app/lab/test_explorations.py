@@ -148,7 +148,7 @@ def test_a_search_that_cannot_be_done_says_why_in_both_languages(explorations):
 def test_a_process_that_dies_is_a_failed_search(explorations):
     identity = explorations.start("me", LONG)
     wait_until(explorations, identity, lambda state: state["schedules"] > 0)
-    explorations._searches[identity].process.kill()
+    explorations._searches[identity].worker.process.kill()
     assert wait_until(explorations, identity, lambda state: state["phase"] in ENDS)["phase"] == "failed"
 
 

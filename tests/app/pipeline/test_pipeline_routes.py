@@ -152,10 +152,21 @@ def test_a_folder_lies_below_the_pipelines_own_whatever_a_page_writes(tmp_path):
     (tmp_path / "out").symlink_to("/etc")
     for value in (
         *("/etc", "..", "a/../../b", "../b", "a//b", "./a", "~root", "file:/etc", "s3a://b", "a\0b", "a\\b", ".ssh"),
-        *("out/cron.d", "work/x", "logs", "a/" * 20 + "b", 7, ["a"]),
+        *("out/cron.d", "work/x", "logs", "lab", "lab/orders", "a/" * 20 + "b", 7, ["a"]),
     ):
         with pytest.raises(ArgumentRefused, match="data/pipeline"):
             confined(value)
+
+
+def test_the_labs_exports_may_be_read_and_not_written_to(tmp_path):
+    """The host deletes the old ones."""
+    audit = registry.describe("delivery-audit")
+    assert confine_folders(audit, {"input-folder": "lab/a"}, tmp_path)["input_folder"] == str(tmp_path / "lab" / "a")
+    for name in ("logs", "work/x"):
+        with pytest.raises(ArgumentRefused, match="not logs or work"):
+            confine_folders(audit, {"input_folder": name}, tmp_path)
+    with pytest.raises(ArgumentRefused, match="not logs or work or lab"):
+        confine_folders(audit, {"checkpoint_folder": "lab/books"}, tmp_path)
 
 
 def test_a_folder_named_with_dashes_is_confined_too_and_none_is_named_twice(client, tmp_path):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 
 import pytest
 
-from app.pipeline.run_record import RunRecord
+from app.pipeline.run_record import TEXT_MAX, RunRecord
 from app.pipeline.terminal_report import TerminalReport
 from app.pipeline.views import description_json
 from app.translator import translate
 from engine.lab.checkers.violation import Anomaly
 from engine.lab.scenario import FaultKind
+from engine.pipeline.jobs.description import ColumnKind, JobTable, TableColumn
 from engine.pipeline.jobs.registry import JOB_NAMES, describe
 from engine.pipeline.jobs.simulation_fleet.description import ANOMALIES, FAULTS
 from tests.support.tiny_job import DESCRIPTION, both
@@ -68,6 +70,27 @@ def test_a_page_gets_the_words_and_the_cells_stay_the_same_in_all_languages():
     rows = [["lost in transit", 3, 0.1, 3], [both("Twice."), 1, 0.1, 1]]
     record.apply({"event": "table", "name": "counts", "rows": rows, "left_out": 0})
     assert record.whole()["tables"]["counts"]["rows"] == rows
+
+
+LINKS = dataclasses.replace(
+    DESCRIPTION, tables=(JobTable("links", both("Links"), (TableColumn("link", ColumnKind.LINK, both("Link")),)),)
+)
+
+
+def test_a_page_gets_a_link_whole_or_not_at_all():
+    record = RunRecord("1", LINKS, {}, "local[1]", 0)
+    link, too_long = "/lab/hello#" + "a" * 500, "/lab/hello#" + "a" * TEXT_MAX
+    record.apply({"event": "table", "name": "links", "rows": [[link], [too_long]]})
+    assert record.whole()["tables"]["links"]["rows"] == [[link], [None]]
+
+
+def test_a_terminal_shows_a_link_whole():
+    output = io.StringIO()
+    report = TerminalReport(LINKS, output, io.StringIO())
+    link = "http://localhost:8080/lab/hello#" + "a" * 500
+    report.table("links", [[link], ["\x1b[2J"]])
+    report.print_tables()
+    assert output.getvalue().splitlines()[-2:] == [link, "·[2J"]
 
 
 @pytest.mark.parametrize("cell", [{"en": "one language"}, {"en": "x", "zh": 1}, {"en": "x", "zh": "x", "fr": "x"}])

@@ -7,9 +7,11 @@ import pytest
 from click.testing import CliRunner
 
 from app.command_line import main
+from app.lab.audits import plan_of
 from engine.lab.command import Command
 from engine.lab.run import LabRun
 from engine.lab.scenario_files import load_scenario
+from engine.lab.scenario_text import parse_scenario
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.arguments import read_arguments
 from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
@@ -19,6 +21,27 @@ from engine.pipeline.source.schema import arrow_schema
 from engine.pipeline.world_export import export_messages
 
 LESSON = "15-auditing-with-spark"
+
+#: Nothing goes wrong in it.
+PEACEFUL = """
+title: {{en: own, zh: 自己的}}
+about: {{en: own, zh: 自己的}}
+nodes:
+  N1: {{role: name_server}}
+  B1: {{role: broker}}
+  P1:
+    role: producer
+    group: shop
+    traffic: {{topic: Orders, count: 12, every_ms: 100, start_ms: 3000, numbered: true}}
+  P2:
+    role: producer
+    group: post
+    traffic: {{topic: Mails, count: 12, every_ms: 100, start_ms: 3000, numbered: true}}
+{consumers}
+topics: {{Orders: {{queues: 2}}, Mails: {{queues: 2}}}}
+"""
+CONSUMER = "  {name}: {{role: consumer, group: {group}, topic: {topic}, start_ms: 500{more}}}"
+REPORTS = ", settings: {enable_msg_trace: true}"
 
 
 @pytest.fixture(scope="module")
@@ -53,23 +76,28 @@ def test_an_export_has_every_stored_message_once_in_the_columns_of_the_source(wo
     assert dict(row["properties"])["SEQUENCE_NUMBER"] == "13"
 
 
-def test_spark_finds_exactly_the_harm_that_was_done(world, folder, spark):
+def audit(spark, arguments):
+    """What reads the rows of a table of the result."""
     from engine.pipeline.jobs.delivery_audit.job import JOB
 
-    history, stored = world.world.history, stored_keys(folder)
-    acknowledged = {returned.key for returned in history.sends_returned if returned.status == "ok"}
-    consumed = {node: [ended.key for ended in history.consumes_ended if ended.node == node] for node in ("C1", "C2")}
-    lost = sorted(int(key.removeprefix("order-")) for key in acknowledged - set(stored))
-    assert lost == [6, 7, 8, 9, 10, 11], "the lesson's text says so"
-
     report = MemoryReport()
-    arguments = {"input_folder": str(folder), "topics": "Orders", "groups": "billing,shipping"}
     JOB.run(JobRun(spark, read_arguments(DESCRIPTION, arguments), {}, report, watch=lambda query: None))
 
     def rows(name):
         columns = next(table.columns for table in DESCRIPTION.tables if table.name == name)
         return [dict(zip((column.name for column in columns), row, strict=True)) for row in report.tables[name]]
 
+    return rows
+
+
+def test_spark_finds_exactly_the_harm_that_was_done(world, folder, spark):
+    history, stored = world.world.history, stored_keys(folder)
+    acknowledged = {returned.key for returned in history.sends_returned if returned.status == "ok"}
+    consumed = {node: [ended.key for ended in history.consumes_ended if ended.node == node] for node in ("C1", "C2")}
+    lost = sorted(int(key.removeprefix("order-")) for key in acknowledged - set(stored))
+    assert lost == [6, 7, 8, 9, 10, 11], "the lesson's text says so"
+
+    rows = audit(spark, {"input_folder": str(folder), "topics": "Orders", "groups": "billing,shipping"})
     (producer,) = rows("producers")
     assert (producer["numbered"], producer["stored"], producer["lost"]) == (24, len(stored), len(lost))
     assert (producer["duplicated"], producer["unknown"], producer["has_ended"]) == (0, 1, True)
@@ -80,6 +108,45 @@ def test_spark_finds_exactly_the_harm_that_was_done(world, folder, spark):
     assert groups["shipping"]["missing"] == len(set(stored) - set(consumed["C2"])) == 9
     found = {(row["kind"], row["first"], row["last"]) for row in rows("findings")}
     assert any((first, last) == (6, 11) for _, first, last in found)
+
+
+@pytest.mark.parametrize(
+    ("consumers", "judged"),
+    [
+        # Each group has a topic of its own.
+        (
+            [("billing", "Orders", REPORTS), ("billing", "Orders", REPORTS), ("mailing", "Mails", REPORTS)],
+            {("billing", "Orders"): 12, ("mailing", "Mails"): 12},
+        ),
+        # Nobody reports all that its group should get.
+        (
+            [
+                ("half-silent", "Orders", REPORTS),
+                ("half-silent", "Orders", ""),
+                ("choosy", "Orders", f", expression: TagA{REPORTS}"),
+                ("everyone", "Mails", f", model: broadcasting{REPORTS}"),
+                ("everyone", "Mails", f", model: broadcasting{REPORTS}"),
+            ],
+            {},
+        ),
+    ],
+    ids=["two topics", "nobody to judge"],
+)
+def test_of_a_run_without_harm_the_plan_of_the_lab_gives_no_finding(spark, tmp_path, consumers, judged):
+    lines = [
+        CONSUMER.format(name=f"C{number}", group=group, topic=topic, more=more)
+        for number, (group, topic, more) in enumerate(consumers, 1)
+    ]
+    with LabRun(parse_scenario(PEACEFUL.format(consumers="\n".join(lines)), "own")) as run:
+        run.run_to_time(15_000_000)
+        export_messages(run, tmp_path / "export")
+        rows = audit(spark, plan_of(run).arguments(tmp_path / "export"))
+    assert [(row["producer"].partition("@")[0], row["stored"]) for row in rows("producers")] == [
+        ("post", 12),
+        ("shop", 12),
+    ]
+    assert rows("findings") == []
+    assert {(row["group"], row["topic"]): row["consumed"] for row in rows("groups")} == judged
 
 
 def test_a_broker_that_is_down_cannot_be_exported(tmp_path):

@@ -38,13 +38,13 @@ class JoinRules:
 
     :ivar judge_until_ms: messages stored until then should have been consumed, and acknowledged ones be stored.
     :ivar acknowledged_since_ms: acknowledgements before it may be about messages that were not read.
-    :ivar groups: all these have to consume a message before it is forgotten.
+    :ivar expected: (group, topic): before a message is forgotten, all groups of its topic have to consume it.
     :ivar forget_ms: messages stored before it are forgotten anyhow; None: nothing is kept for later.
     """
 
     judge_until_ms: int
     acknowledged_since_ms: int = 0
-    groups: tuple[str, ...] = ()
+    expected: tuple[tuple[str, str], ...] = ()
     forget_ms: int | None = None
 
 
@@ -205,16 +205,22 @@ class _Join:
         return self._table.set_column(index, EVENT_ARROW.field(index), counted).filter(pa.array(keep))
 
     def _consumed_by_all(self) -> _Flags:
+        """Whether a message has been consumed by all groups of its topic; where there are none, by nobody."""
         groups, group = _encoded(self._table, "client_group")
+        topics, topic = _encoded(self._table, "topic")
         is_ok = _column(self._table, "is_ok").astype(bool)
-        done = np.full(len(self._unique_ids), bool(self._rules.groups))
-        for name in self._rules.groups:
-            by_this = np.zeros(len(self._unique_ids), bool)
+        topic_of = np.full(len(self._unique_ids), -1, np.int64)
+        topic_of[self._message[self._stored_rows]] = topic[self._stored_rows]
+        wanted, missed = (np.zeros(len(self._unique_ids), bool) for _ in range(2))
+        for name, of_topic in self._rules.expected:
+            is_of_topic = topic_of == topics.index(of_topic) if of_topic in topics else np.zeros_like(wanted)
+            by_this = np.zeros_like(wanted)
             if name in groups:
                 calls = self._calls[(group[self._calls] == groups.index(name)) & is_ok[self._calls]]
                 by_this[self._message[calls]] = True
-            done &= by_this
-        return done
+            wanted |= is_of_topic
+            missed |= is_of_topic & ~by_this
+        return wanted & ~missed
 
 
 def _column(table: Any, name: str) -> Any:

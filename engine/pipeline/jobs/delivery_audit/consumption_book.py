@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
 from engine.pipeline.jobs.delivery_audit.number_ranges import NumberRange, count_of
 from engine.pipeline.jobs.delivery_audit.number_set import NumberSet
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
@@ -42,12 +43,12 @@ class NotStored:
 class ConsumptionBook:
     """Grows with the facts of every join.
 
-    :param groups: those that must consume everything; none: those that report, from where each began.
+    :param groups: who is judged. What others report is not kept.
     :ivar judged: (topic, queue) -> offsets that should have been consumed.
     :ivar queues: (group, topic) -> queue -> what it reported.
     """
 
-    def __init__(self, groups: tuple[str, ...] = ()) -> None:
+    def __init__(self, groups: JudgedGroups) -> None:
         self.groups = groups
         self.judged: dict[tuple[str, str], NumberSet] = {}
         self.queues: dict[tuple[str, str], dict[str, GroupQueue]] = {}
@@ -76,6 +77,8 @@ class ConsumptionBook:
 
     def _add_group(self, facts: dict[str, Any]) -> None:
         key = (facts["group"], facts["topic"])
+        if not self.groups.is_judged(*key):
+            return
         queue = self.queues.setdefault(key, {}).setdefault(facts["queue"], GroupQueue())
         queue.consumed.update(NumberSet.decode(facts["consumed"]))
         queue.twice.update(NumberSet.decode(facts["twice"]))
@@ -84,14 +87,17 @@ class ConsumptionBook:
 
     def silent_groups(self) -> list[str]:
         """Those that were asked for and of which there is no report."""
-        reporting = {group: None for group, _ in self.queues}
-        return [group for group in self.groups if group not in reporting]
+        reporting = {name: None for group, topic in self.queues for name in (group, f"{group}@{topic}")}
+        stored = ("", *self._topics())
+        return [name for name in self.groups.named or () if name not in reporting and name.partition("@")[2] in stored]
+
+    def _topics(self) -> list[str]:
+        """Those of which something should have been consumed."""
+        return sorted({topic: None for topic, _ in self.judged})
 
     def expected(self) -> list[tuple[str, str]]:
         """(group, topic): who should have consumed what."""
-        topics = sorted({topic: None for topic, _ in self.judged})
-        named = [(group, topic) for group in self.groups for topic in topics]
-        return sorted({**dict.fromkeys(self.queues), **dict.fromkeys(named)})
+        return sorted(dict.fromkeys((*self.queues, *self.groups.pairs(self._topics()))))
 
     def missing(self, group: str, topic: str) -> Iterator[tuple[str, NumberRange]]:
         """Queue, and offsets of it that the group should have consumed and did not report.
@@ -101,7 +107,7 @@ class ConsumptionBook:
         message everywhere else.
         """
         reported = self.queues.get((group, topic), {})
-        must_have_all = group in self.groups or all(
+        must_have_all = self.groups.must_have_all(group, topic) or all(
             (topic, queue) in self.judged and of_queue.first <= self.judged[topic, queue].minimum
             for queue, of_queue in reported.items()
         )
@@ -147,7 +153,7 @@ class ConsumptionBook:
         }
 
     @classmethod
-    def decode(cls, encoded: dict[str, Any], groups: tuple[str, ...]) -> ConsumptionBook:
+    def decode(cls, encoded: dict[str, Any], groups: JudgedGroups) -> ConsumptionBook:
         """What :meth:`encode` made: the same form as the facts of a task."""
         made = cls(groups)
         made.add([json.dumps(encoded)])

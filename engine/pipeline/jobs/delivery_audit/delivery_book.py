@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from engine.pipeline.jobs.delivery_audit.producer_book import ProducerBook
+from engine.pipeline.jobs.delivery_audit.producer_book import OTHERS, ProducerBook
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED, QueueSegment
 from engine.pipeline.jobs.delivery_audit.summaries import TopicTimes
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
@@ -16,12 +17,16 @@ from engine.protocol.message_numbering import NumberingLedger
 #: A summary as :mod:`~engine.pipeline.jobs.delivery_audit.summaries` makes it: kind and JSON.
 Summary = tuple[str, str]
 
+#: Producers of one topic that have a book of their own; whatever a client writes, the books do not grow without bound.
+PRODUCERS_MAX = 10_000
+
 
 class DeliveryBook:
     """Grows with every batch of summaries.
 
     :param topics: summaries of others count only for the time.
-    :ivar producers: (producer, topic) -> its book.
+    :ivar producers: (producer, topic) -> its book; of each topic :data:`PRODUCERS_MAX` at most, and one for
+        :data:`~engine.pipeline.jobs.delivery_audit.producer_book.OTHERS`.
     :ivar queues: (topic, queue) -> [first offset, next offset] that was read.
     :ivar times: topic -> latency from birth to store.
     :ivar newest_ms: the latest store time of anything that was read.
@@ -38,6 +43,8 @@ class DeliveryBook:
         self.unreadable_ledgers = 0
         #: Ledgers of producers of whom no message was seen yet.
         self._early_ledgers: dict[tuple[str, str], tuple[NumberingLedger, int]] = {}
+        #: Topic -> its producers that have a book.
+        self._producers_of: Counter[str] = Counter()
 
     def add(self, summaries: Iterable[Summary], read_limit: int | None = None) -> None:
         """One batch; of each queue it holds what follows on what was added before.
@@ -70,7 +77,8 @@ class DeliveryBook:
             extent[1] = max(extent[1], segment.last_offset + 1)
         self._open_books(segments)
         for segment in segments:
-            self.producers[segment.producer, segment.topic].add(segment)
+            book = self.producers.get((segment.producer, segment.topic))
+            (book or self.producers[OTHERS, segment.topic]).add(segment)
         for book in self.producers.values():
             book.batch_ended(self.newest_ms)
         for ledger, stored_ms in list(self._early_ledgers.values()):
@@ -89,7 +97,19 @@ class DeliveryBook:
                 firsts.setdefault(key, []).append(segment.first_number)
         for (producer, topic), numbers in firsts.items():
             first = 0 if self.begins_at_the_beginning(topic) else max(numbers)
-            self.producers[producer, topic] = ProducerBook(producer, topic, first if producer != UNNUMBERED else 0)
+            self._open(producer, topic, first if producer != UNNUMBERED else 0)
+
+    def _open(self, producer: str, topic: str, first: int) -> None:
+        """A book for the producer, or where there are too many, one for all others."""
+        if producer not in (UNNUMBERED, OTHERS):
+            if self._is_full(topic):
+                self.producers.setdefault((OTHERS, topic), ProducerBook(OTHERS, topic, 0))
+                return
+            self._producers_of[topic] += 1
+        self.producers[producer, topic] = ProducerBook(producer, topic, first)
+
+    def _is_full(self, topic: str) -> bool:
+        return self._producers_of[topic] >= PRODUCERS_MAX
 
     def begins_at_the_beginning(self, topic: str) -> bool:
         """Whether each queue of the topic that has messages was read from offset 0."""
@@ -115,11 +135,11 @@ class DeliveryBook:
         """A producer has ended. Of one who is unknown it is kept until its topic is known from its beginning."""
         key = (ledger.producer_id, ledger.topic)
         if key not in self.producers and self.begins_at_the_beginning(ledger.topic):
-            self.producers[key] = ProducerBook(*key, first=0)
+            self._open(*key, first=0)
+        self._early_ledgers.pop(key, None)
         if key in self.producers:
-            self._early_ledgers.pop(key, None)
             self.producers[key].close(ledger, stored_ms)
-        else:
+        elif not self._is_full(ledger.topic) and len(self._early_ledgers) < PRODUCERS_MAX:
             self._early_ledgers[key] = (ledger, stored_ms)
 
     def settle(self, until_ms: int) -> None:
@@ -149,6 +169,7 @@ class DeliveryBook:
         made = cls(topics)
         for fields in encoded["producers"]:
             book = ProducerBook.decode(fields)
+            made._open(book.producer, book.topic, book.first)
             made.producers[book.producer, book.topic] = book
         made.queues = {(topic, queue): [first, after] for topic, queue, first, after in encoded["queues"]}
         made.times = {topic: TopicTimes.decode(times) for topic, times in encoded["times"].items()}

@@ -61,12 +61,22 @@ _PARAMETERS = (
     ),
     JobParameter(
         "groups",
-        ParameterKind.TEXT,
+        ParameterKind.GROUPS,
         {
-            "en": "Consumer groups that must have consumed everything, joined by commas. Not said: every group that "
-            "reports, each from where it began.",
-            "zh": "必须消费全部消息的消费组，用逗号分隔。不填：所有上报过轨迹的组，各从其开始消费的位置算起。",
+            "en": "Consumer groups that must have consumed everything, joined by commas: group for all topics, "
+            "group@topic for one. Not said: every group that reports, each from where it began.",
+            "zh": "必须消费全部消息的消费组，用逗号分隔：group 指所有主题，group@topic 只指一个主题。"
+            "不填：所有上报过轨迹的消费组，各从其开始消费的位置算起。",
         },
+    ),
+    JobParameter(
+        "judge_groups",
+        ParameterKind.SWITCH,
+        {
+            "en": "Judge what consumer groups consumed. Off: only what producers sent and brokers stored is judged.",
+            "zh": "是否判定消费组的消费情况。关闭：只判定生产者的发送与 Broker 的存储。",
+        },
+        default=True,
     ),
     JobParameter(
         "trace_topic",
@@ -160,7 +170,7 @@ _TABLES = (
         (
             _text("kind", {"en": "what", "zh": "类型"}, _KINDS),
             _text("topic", _TOPIC),
-            _text("who", {"en": "producer or group", "zh": "生产者或消费者组"}),
+            _text("who", {"en": "producer or group", "zh": "生产者或消费组"}),
             _text("queue", {"en": "queue", "zh": "队列"}),
             _integer("first", {"en": "first number or offset", "zh": "起始编号或位点"}),
             _integer("last", {"en": "last", "zh": "结束"}),
@@ -171,13 +181,13 @@ _TABLES = (
     ),
     JobTable(
         "groups",
-        {"en": "Consumer groups, by their own reports", "zh": "消费者组（依据其上报的轨迹）"},
+        {"en": "Consumer groups, by their own reports", "zh": "消费组（依据其上报的轨迹）"},
         (
-            _text("group", {"en": "group", "zh": "消费者组"}),
+            _text("group", {"en": "group", "zh": "消费组"}),
             _text("topic", _TOPIC),
             _integer("stored", {"en": "stored", "zh": "已存储"}),
             _integer("consumed", {"en": "consumed", "zh": "已消费"}),
-            _integer("missing", {"en": "missing", "zh": "未见消费"}),
+            _integer("missing", {"en": "missing", "zh": "未消费"}),
             _integer("twice", {"en": "more than once", "zh": "重复消费"}),
             _integer("failed", {"en": "failed at times", "zh": "曾失败"}),
             _integer("findings", {"en": "findings", "zh": "问题数"}),
@@ -190,7 +200,7 @@ _TABLES = (
         (
             _text("from_to", {"en": "from, to", "zh": "区间"}, _FROM_TO),
             _text("topic", _TOPIC),
-            _text("group", {"en": "group", "zh": "消费者组"}),
+            _text("group", {"en": "group", "zh": "消费组"}),
             _integer("messages", _MESSAGES),
             _milliseconds("p50", {"en": "p50", "zh": "p50"}),
             _milliseconds("p95", {"en": "p95", "zh": "p95"}),
@@ -208,8 +218,8 @@ DESCRIPTION = JobDescription(
         "messages are lost, duplicated, out of order or late, and which ones a group did not consume, or did twice. "
         "Producers number their messages with number_messages (glassmq send --number); consumers report with "
         "message trace on.",
-        "zh": "比对生产者的编号、broker 的存储与消费者的上报：哪些消息丢失、重复、乱序、迟到，哪些消息某个组没有消费或"
-        "消费了多次。生产者开启 number_messages（glassmq send --number）后为消息编号；消费者开启消息轨迹后上报。",
+        "zh": "比对生产者的编号、Broker 的存储与消费者的上报：哪些消息丢失、重复、乱序、迟到，哪些消息某个消费组没有"
+        "消费或消费了多次。生产者开启 number_messages（glassmq send --number）后为消息编号；消费者开启消息轨迹后上报。",
     },
     parameters=_PARAMETERS,
     tables=_TABLES,

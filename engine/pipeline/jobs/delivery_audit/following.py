@@ -24,6 +24,7 @@ from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.delivery_audit.consumption import JoinRules, join_events
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
+from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
 from engine.pipeline.jobs.delivery_audit.results import AuditTeller, findings_of
 from engine.pipeline.jobs.delivery_audit.summaries import COLUMNS, TopicTimes, ledger_body, summarise
 from engine.pipeline.jobs.delivery_audit.trace_events import EVENT_SCHEMA, stored_events, trace_events
@@ -42,10 +43,13 @@ _FOLDER = "audit"
 
 @dataclass(frozen=True, slots=True)
 class FollowRules:
-    """What is audited; the same for all the life of a checkpoint."""
+    """What is audited; the same for all the life of a checkpoint.
+
+    :ivar groups: see :attr:`JudgedGroups.named`.
+    """
 
     topics: tuple[str, ...]
-    groups: tuple[str, ...]
+    groups: tuple[str, ...] | None
     trace_topic: str
     ledger_topic: str
     late_ms: int
@@ -72,7 +76,7 @@ class Follower:
         self._trigger_ms = trigger_ms
         self._teller = AuditTeller(report)
         self.book = DeliveryBook(rules.topics)
-        self.consumption = ConsumptionBook(rules.groups)
+        self.consumption = ConsumptionBook(JudgedGroups(rules.groups))
         self._lock = threading.Lock()
         self._idle = threading.Timer(0, self._judge_when_idle)
         self._load()
@@ -151,18 +155,17 @@ class Follower:
         rules = self._rules
         events = stored_events(frame.filter(F.col("topic").isin(*rules.topics)))
         trace = frame.filter(F.col("topic") == rules.trace_topic)
-        events = events.union(trace_events(trace, rules.topics, rules.groups))
+        events = events.union(trace_events(trace, rules.topics, self.consumption.groups))
         if self.files.exists(_pending(self.batch)):
             pending = self._spark.read.schema(f"{EVENT_SCHEMA}, facts string").parquet(
                 self.files.uri(_pending(self.batch))
             )
             events = events.union(pending.filter(F.col("facts").isNull()).drop("facts"))
         horizon_ms = self.book.horizon_ms
-        groups = rules.groups or tuple(sorted({group: None for group, _ in self.consumption.queues}))
         join = JoinRules(
             judge_until_ms=horizon_ms - rules.grace_ms,
             acknowledged_since_ms=self._first_ms(),
-            groups=groups,
+            expected=tuple(self.consumption.expected()),
             forget_ms=horizon_ms - FORGET_AFTER_MS,
         )
         tasks = int(self._spark.conf.get("spark.sql.shuffle.partitions") or 2)
@@ -197,7 +200,7 @@ class Follower:
             )
         self.batch = state["batch"]
         self.book = DeliveryBook.decode(state["book"], self._rules.topics)
-        self.consumption = ConsumptionBook.decode(state["consumption"], self._rules.groups)
+        self.consumption = ConsumptionBook.decode(state["consumption"], self.consumption.groups)
 
     def _save(self) -> None:
         state = {

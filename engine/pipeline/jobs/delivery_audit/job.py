@@ -14,6 +14,7 @@ from engine.pipeline.jobs.delivery_audit.consumption import JoinRules, join_even
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.following import Follower, FollowRules
+from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
 from engine.pipeline.jobs.delivery_audit.locating import locate
 from engine.pipeline.jobs.delivery_audit.results import AuditTeller, findings_of, located, wanted_places
 from engine.pipeline.jobs.delivery_audit.summaries import COLUMNS, ledger_body, summaries_of
@@ -36,6 +37,12 @@ class DeliveryAudit:
     def run(self, run: JobRun) -> None:
         """See :class:`~engine.pipeline.jobs.job.Job`."""
         arguments = run.arguments
+        if arguments["groups"] and not arguments["judge_groups"]:
+            raise JobFailed(
+                "groups names groups that must have consumed everything, and with judge_groups off none is judged: "
+                "leave one of the two out",
+                "groups 指定了必须消费全部消息的组，而 judge_groups 已关闭，不判定任何组：两者只能选其一",
+            )
         if arguments["input_folder"]:
             if arguments["follow"]:
                 raise JobFailed(
@@ -60,6 +67,17 @@ class DeliveryAudit:
 
 def _names(text: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in (text or "").split(",") if name.strip())
+
+
+def _judged_groups(run: JobRun, topics: tuple[str, ...]) -> JudgedGroups:
+    groups = JudgedGroups(_names(run.arguments["groups"]) if run.arguments["judge_groups"] else None)
+    if unknown := ", ".join(topic for topic in groups.topics() if topic not in topics):
+        audited = ", ".join(topics)
+        raise JobFailed(
+            f"groups: {unknown} is not among the topics that are audited: {audited}",
+            f"groups：{unknown} 不在被审计的主题之中：{audited}",
+        )
+    return groups
 
 
 def _audit_broker(run: JobRun) -> None:
@@ -114,6 +132,7 @@ def audit(
 ) -> None:
     """Audit these messages once, and tell everything."""
     arguments, teller = run.arguments, AuditTeller(run.report)
+    groups = _judged_groups(run, topics)
     book = DeliveryBook(topics)
     # First: whatever they tell of is in what is read after.
     if ledgers is not None:
@@ -130,8 +149,8 @@ def audit(
             }
         )
     elif not run.stop.is_set():
-        consumption = ConsumptionBook(_names(arguments["groups"]))
-        events = stored_events(messages).union(trace_events(trace, topics, consumption.groups))
+        consumption = ConsumptionBook(groups)
+        events = stored_events(messages).union(trace_events(trace, topics, groups))
         rules = JoinRules(judge_until_ms, _acknowledged_since_ms(book))
         stored = sum(producer.stored for producer in book.producers.values())
         joined = join_events(events, rules, tasks=max(2, -(-stored // _MESSAGES_PER_TASK)))
@@ -165,6 +184,7 @@ def _read_ledgers(book: DeliveryBook, messages: DataFrame) -> None:
 def _follow(run: JobRun) -> None:
     arguments = run.arguments
     topics = _names(arguments["topics"])
+    groups = _judged_groups(run, topics)
     with ClusterLook(run.cluster) as look:
         known = look.known([arguments["trace_topic"], arguments["ledger_topic"]])
     if arguments["trace_topic"] not in known:
@@ -177,7 +197,7 @@ def _follow(run: JobRun) -> None:
         )
     rules = FollowRules(
         topics=topics,
-        groups=_names(arguments["groups"]),
+        groups=groups.named,
         trace_topic=arguments["trace_topic"],
         ledger_topic=arguments["ledger_topic"],
         late_ms=arguments["late_ms"],

@@ -4,7 +4,8 @@ The numbers lie in chunks of 4,096. A chunk that is complete is only a note, one
 has 512 bytes. A million numbers without a gap thus take 245 notes, however they arrive.
 
 Whoever numbers leaves no such gaps that a chunk holds one number; but what a property of a message says is the sender's
-word. So a set can tell that it is sparse (:attr:`NumberSet.is_sparse`), before it takes more than some 100 MB.
+word. So a set can tell that it is sparse (:attr:`NumberSet.is_sparse`), before it takes more than some 100 MB. That is
+for each set; who keeps many must bound how many.
 """
 
 from __future__ import annotations

@@ -11,6 +11,10 @@ from engine.pipeline.jobs.delivery_audit.number_set import NumberSet
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED, QueueSegment
 from engine.protocol.message_numbering import NumberingLedger
 
+#: All producers of a topic that have no book of their own, because there are too many: only counted.
+OTHERS = "(other producers)"
+_UNJUDGED = (UNNUMBERED, OTHERS)
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -38,8 +42,8 @@ class Verdict:
 
     @property
     def is_numbered(self) -> bool:
-        """False for all the messages of a topic that carry no number."""
-        return self.producer != UNNUMBERED
+        """False for all the messages of a topic that carry no number, and for those of :data:`OTHERS`."""
+        return self.producer not in _UNJUDGED
 
 
 class ProducerBook:
@@ -71,7 +75,7 @@ class ProducerBook:
         """The next stretch of one of its queues."""
         self.stored += segment.count
         self.late += segment.late
-        if self.producer == UNNUMBERED:
+        if self.producer in _UNJUDGED:
             return
         self.settled = max(self.settled, segment.settled)
         queue = segment.queue
@@ -159,7 +163,7 @@ class ProducerBook:
             numbered=max(0, last + 1 - self.first),
             stored=self.stored,
             lost=lost,
-            duplicated=0 if self.is_sparse or self.producer == UNNUMBERED else self.stored - self.numbers.count,
+            duplicated=0 if self.is_sparse or self.producer in _UNJUDGED else self.stored - self.numbers.count,
             out_of_order=sum(numbers.count for _, numbers in self.out_of_order()),
             late=self.late,
             refused=refused,

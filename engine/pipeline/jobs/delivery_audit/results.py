@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
-from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
+from engine.pipeline.jobs.delivery_audit.delivery_book import PRODUCERS_MAX, DeliveryBook
 from engine.pipeline.jobs.delivery_audit.locating import Places
-from engine.pipeline.jobs.delivery_audit.producer_book import ProducerBook, Verdict
+from engine.pipeline.jobs.delivery_audit.producer_book import OTHERS, ProducerBook, Verdict
+from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED
 from engine.pipeline.jobs.delivery_audit.summaries import TopicTimes
 from engine.pipeline.jobs.description import Texts
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
@@ -191,7 +192,7 @@ class AuditTeller:
         """Sentences about what was found, and what could not be judged."""
         verdicts = [producer.verdict() for producer in book.producers.values()]
         self._conclude_producers([verdict for verdict in verdicts if verdict.is_numbered])
-        unnumbered = sum(verdict.stored for verdict in verdicts if not verdict.is_numbered)
+        unnumbered = sum(verdict.stored for verdict in verdicts if verdict.producer == UNNUMBERED)
         if unnumbered:
             self._report.note(
                 {
@@ -199,6 +200,16 @@ class AuditTeller:
                     "zh": f"有 {unnumbered:,} 条消息没有编号：无法判断它们是否丢失或重复。",
                 }
             )
+        for verdict in verdicts:
+            if verdict.producer == OTHERS:
+                self._report.note(
+                    {
+                        "en": f"{verdict.topic} has more than {PRODUCERS_MAX:,} producers. Of the others, with "
+                        f"{verdict.stored:,} messages, no loss, copy or order is judged.",
+                        "zh": f"{verdict.topic} 的生产者超过 {PRODUCERS_MAX:,} 个。其余生产者的 {verdict.stored:,} "
+                        "条消息只计数，不判定丢失、重复与乱序。",
+                    }
+                )
         if book.unreadable_ledgers:
             self._report.note(
                 {
@@ -224,6 +235,13 @@ class AuditTeller:
                 }
             )
 
+        if consumption is not None and consumption.groups.named is None:
+            self._report.note(
+                {
+                    "en": "No consumer group is judged: judge_groups is off.",
+                    "zh": "不判定任何消费组：judge_groups 已关闭。",
+                }
+            )
         silent = [] if consumption is None else consumption.silent_groups()
         if silent:
             names = ", ".join(silent)
@@ -281,7 +299,7 @@ class AuditTeller:
 
 def _producer_row(verdict: Verdict) -> list[Cell]:
     return [
-        verdict.producer if verdict.is_numbered else "(not numbered)",
+        verdict.producer or "(not numbered)",
         verdict.topic,
         verdict.numbered,
         verdict.stored,

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
 
+from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
@@ -69,16 +71,16 @@ def stored_events(messages: DataFrame) -> DataFrame:
     )
 
 
-def trace_events(trace_messages: DataFrame, topics: tuple[str, ...], groups: tuple[str, ...]) -> DataFrame:
-    """The events that trace messages tell, as far as they are about ``topics`` and ``groups`` (none: all groups)."""
-    return trace_messages.select("body").mapInArrow(_parser(topics, groups), EVENT_SCHEMA)
+def trace_events(trace_messages: DataFrame, topics: tuple[str, ...], groups: JudgedGroups) -> DataFrame:
+    """The events that trace messages tell, as far as they are about ``topics`` and ``groups``."""
+    return trace_messages.select("body").mapInArrow(_parser(topics, groups.names()), EVENT_SCHEMA)
 
 
-def _parser(topics: tuple[str, ...], groups: tuple[str, ...]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _parser(topics: tuple[str, ...], groups: frozenset[str] | None) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def is_wanted(event: TraceEvent) -> bool:
         if event.kind == "acknowledged":
             return event.topic in topics
-        return not groups or event.client_group in groups or event.kind == "unreadable"
+        return groups is None or event.client_group in groups or event.kind == "unreadable"
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:

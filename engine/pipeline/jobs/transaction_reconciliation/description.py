@@ -25,6 +25,7 @@ _STATUS = cell_texts(
         Status.ROLLED_BACK: "已回滚",
         Status.GIVEN_UP: "已放弃",
         Status.NOT_COMMITTED: "已回滚或未决",
+        Status.NOT_READ: "未读取其主题",
     }
 )
 _FINDING = cell_texts(

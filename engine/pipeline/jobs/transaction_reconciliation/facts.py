@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.pipeline.jobs.arrow_columns import first_elements, int64, milliseconds, property_values
-from engine.pipeline.jobs.transaction_reconciliation.packing import PACKED_SCHEMA, pack, rows_of
+from engine.pipeline.jobs.transaction_reconciliation.packing import PACKED_SCHEMA, pack
 from engine.protocol.message_properties import (
     PROPERTY_PRODUCER_GROUP,
     PROPERTY_REAL_TOPIC,
@@ -76,6 +76,7 @@ FIELDS = {
     "first_half_place": ("bigint", "min"),
     "last_half_place": ("bigint", "max"),
     "half_stored": ("timestamp", "min"),
+    "last_half_stored": ("timestamp", "max"),
     "committed": ("bigint", "sum"),
     "prepared_place": ("bigint", "min"),
     "committed_place": ("bigint", "max"),
@@ -97,8 +98,6 @@ _TYPES = {
     "half_offsets": "array<bigint>",
     **{name: kind for name, (kind, _) in FIELDS.items()},
 }
-#: The same as a schema for Spark, and for Arrow.
-FACT_SCHEMA = ", ".join(f"{name} {kind}" for name, kind in _TYPES.items())
 ARROW_TYPES = {
     "string": pa.string(),
     "int": pa.int32(),
@@ -134,11 +133,6 @@ def _extracting(batches: Iterator[Any]) -> Iterator[Any]:
             kept.clear()
     if kept:
         yield from pack(pa.concat_tables(kept))
-
-
-def fact_rows(packed: DataFrame) -> DataFrame:
-    """Facts row by row: to look at."""
-    return rows_of(packed, FACT_SCHEMA, lambda facts: facts)
 
 
 def facts_of_batch(batch: Any) -> Any:
@@ -264,6 +258,7 @@ class _Extraction:
             "first_half_place": self._only(_HALF, place),
             "last_half_place": self._only(_HALF, place),
             "half_stored": self._only(_HALF, self._of("store_timestamp")),
+            "last_half_stored": self._only(_HALF, self._of("store_timestamp")),
         }
 
     def _of_committed(self) -> dict[str, Any]:

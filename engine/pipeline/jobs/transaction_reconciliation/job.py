@@ -20,12 +20,12 @@ from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.transaction_reconciliation import results
 from engine.pipeline.jobs.transaction_reconciliation.facts import COLUMNS_NEEDED, TRANSACTION, facts_of
 from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers
-from engine.pipeline.jobs.transaction_reconciliation.merging import merge
+from engine.pipeline.jobs.transaction_reconciliation.merging import merge, tasks_for
 from engine.pipeline.jobs.transaction_reconciliation.packing import rows_of
 from engine.pipeline.jobs.transaction_reconciliation.stream_state import StreamState
 from engine.pipeline.jobs.transaction_reconciliation.summary import Buckets, Keys, Summary, buckets_over, summarise
-from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, Rules, bounds_of, forget
-from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Window
+from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, Rules, bounds_of, forget, halves_until_ms
+from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Status, Window
 from engine.pipeline.source.errors import RocketMQError
 from engine.pipeline.source.queue_offsets import Offsets, to_json_object
 from engine.protocol.names import (
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 #: Topics that half messages name; more than a broker usually has in all.
 _TOPICS_MAX = 1_000
-#: The facts of this many messages are merged by one task, in its memory.
-_MESSAGES_PER_TASK = 250_000
 
 
 class TransactionReconciliation:
@@ -75,7 +73,7 @@ def _now_ms() -> int:
 
 
 def _system_ends(look: ClusterLook, op_queue: OpQueue) -> dict[Any, int]:
-    """Where half, op and discard queues end, asked in this order: see :func:`judge`."""
+    """Where half, op and discard queues end, asked in this order: see :func:`judge_table`."""
     ends: dict[Any, int] = {}
     for topic in _system_topics(op_queue):
         ends |= look.ends(look.queues([topic]))
@@ -126,7 +124,7 @@ def _reconcile_once(run: JobRun) -> None:
         op_queue = _op_queue(look)
         ends = _system_ends(look, op_queue)
         _tell_of(run, op_queue)
-        # Read twice where it must tell the topics first.
+        # Kept, since it may have to tell the topics first; read once.
         system = facts_of(_read(run, _system_topics(op_queue), ends, (*COLUMNS_NEEDED, "body"))).persist()
         try:
             wanted = _topics(run) or _named_topics(system)
@@ -137,15 +135,21 @@ def _reconcile_once(run: JobRun) -> None:
                 real_ends = look.ends(look.queues(topics))
                 ends |= real_ends
                 facts = system.unionByName(facts_of(_read(run, topics, real_ends, COLUMNS_NEEDED)))
-            merged = merge(facts, tasks=max(2, -(-sum(ends.values()) // _MESSAGES_PER_TASK))).persist()
+            merged = merge(facts, tasks_for(_messages_left(look, ends))).persist()
             try:
-                _Results(run, op_queue, _topics(run)).tell(merged, ledgers, is_history=True)
+                _Results(run, op_queue, topics).tell(merged, ledgers)
             finally:
                 merged.unpersist()
         finally:
             system.unpersist()
     told = to_json_object(ends)
     run.report.offsets(told, told)
+
+
+def _messages_left(look: ClusterLook, ends: Offsets) -> int:
+    """Old queues have high offsets and few messages."""
+    begins = look.begins(list(ends))
+    return sum(max(0, end - begins[queue]) for queue, end in ends.items())
 
 
 def _read(run: JobRun, topics: Sequence[str], ends: Offsets, columns: Sequence[str]) -> DataFrame:
@@ -192,6 +196,10 @@ class _Following:
 
     def __init__(self, run: JobRun) -> None:
         self._run = run
+        #: From when to when, ms, debits were made whose messages may not have been read, or may be forgotten.
+        self._unknown: tuple[int, int] | None = (
+            (0, _now_ms()) if run.arguments["starting_offsets"] == "latest" else None
+        )
 
     def work(self) -> None:
         """Until stopped."""
@@ -207,7 +215,7 @@ class _Following:
             state = StreamState(run.spark, f"{folder}/facts")
             query = (
                 self._facts(topics, op_queue)
-                .writeStream.foreachBatch(partial(self._batch, state, op_queue))
+                .writeStream.foreachBatch(partial(self._batch, state, op_queue, topics))
                 .option("checkpointLocation", f"{folder}/query")
                 .trigger(processingTime=f"{run.arguments['trigger_ms']} milliseconds")
                 .queryName("transaction-reconciliation")
@@ -230,8 +238,10 @@ class _Following:
             )
         self._run.report.note(
             {
-                "en": f"Follows the transactions for {', '.join(topics)}.",
-                "zh": f"跟踪发往 {', '.join(topics)} 的事务。",
+                "en": f"Follows the transactions for {', '.join(topics)}. Of those for other topics, also of topics "
+                f"first used from now on, nothing is said but '{Status.NOT_READ}'.",
+                "zh": f"跟踪发往 {', '.join(topics)} 的事务。发往其他主题（包括此后才开始使用的主题）的事务只显示为"
+                "“未读取其主题”。",
             }
         )
         return topics
@@ -250,7 +260,9 @@ class _Following:
         # sources for their ends in this order, and what is committed must not be seen later than its op message.
         return read(_system_topics(op_queue), (*COLUMNS_NEEDED, "body")).unionByName(read(topics, COLUMNS_NEEDED))
 
-    def _batch(self, state: StreamState, op_queue: OpQueue, facts: DataFrame, batch_id: int) -> None:
+    def _batch(
+        self, state: StreamState, op_queue: OpQueue, topics: tuple[str, ...], facts: DataFrame, batch_id: int
+    ) -> None:
         keep_ms = self._run.arguments["keep_settled_ms"]
         if not op_queue.is_readable:
             with ClusterLook(self._run.cluster) as look:
@@ -258,24 +270,37 @@ class _Following:
         with _ledgers(self._run) as ledgers:
             # A credit may be late for longer than a settled transaction is remembered.
             kept_keys = ledgers.uncredited() if ledgers is not None else ()
-            merged = state.advance(batch_id, facts, lambda known: forget(known, keep_ms, op_queue, kept_keys))
-            _Results(self._run, op_queue, _topics(self._run)).tell(merged, ledgers, is_history=False)
+            merged = state.advance(batch_id, facts, lambda known: forget(known, keep_ms, op_queue, kept_keys, topics))
+            unknown = self._unknown_debits(ledgers) if ledgers is not None else None
+            _Results(self._run, op_queue, topics, is_history=False).tell(merged, ledgers, unknown)
+
+    def _unknown_debits(self, ledgers: Ledgers) -> tuple[int, int] | None:
+        """See ``_unknown``. What was beyond the keys that are kept may be within them later, and forgotten already."""
+        spans = [span for span in (self._unknown, ledgers.uncredited_beyond()) if span is not None]
+        if spans:
+            self._unknown = (min(first for first, _ in spans), max(last for _, last in spans))
+        return self._unknown
 
 
 # --- results ---------------------------------------------------------------------------------------------------------
 
 
 class _Results:
-    """Tells what merged facts say."""
+    """Tells what merged facts say.
 
-    def __init__(self, run: JobRun, op_queue: OpQueue, topics: tuple[str, ...]) -> None:
+    :param topics: those that were read.
+    :param is_history: everything there is was read: plots show all of it; else one point is added.
+    """
+
+    def __init__(self, run: JobRun, op_queue: OpQueue, topics: tuple[str, ...], *, is_history: bool = True) -> None:
         self._run = run
         self._report = run.report
         self._op_queue = op_queue
         self._topics = topics
+        self._is_history = is_history
 
-    def tell(self, merged: DataFrame, ledgers: Ledgers | None, *, is_history: bool) -> None:
-        """:param is_history: everything there is was read: plots show all of it; else one point is added."""
+    def tell(self, merged: DataFrame, ledgers: Ledgers | None, unknown: tuple[int, int] | None = None) -> None:
+        """:param unknown: see :meth:`Ledgers.compare`."""
         bounds = bounds_of(merged)
         rules, buckets = Rules(bounds, self._op_queue, self._topics), buckets_over(bounds)
         if ledgers is None:
@@ -283,25 +308,27 @@ class _Results:
         else:
             # Other programs' transactions are no transfers, even if their keys look alike.
             summary = summarise(merged, rules, buckets, Keys(ledgers.add_messages, ledgers.producer_group))
-        self._tell_transactions(summary, buckets, is_history=is_history)
+        if _topics(self._run):
+            # Nobody has asked for these.
+            summary.statuses.pop(Status.NOT_READ, None)
+        self._tell_transactions(summary, buckets)
         windows, longest = [results.window_row(summary)], results.longest_rows(summary)
         if ledgers is not None:
-            newest_ms = max((one.newest_ms for one in bounds.values()), default=0)
-            ledgers.compare(None if is_history else newest_ms)
-            self._tell_money(ledgers, is_history=is_history)
+            ledgers.compare(None if self._is_history else halves_until_ms(bounds), unknown)
+            self._tell_money(ledgers)
             windows.append([Window.DEBIT_TO_CREDIT, *ledgers.window_row()])
             longest += [[Window.DEBIT_TO_CREDIT, *row] for row in ledgers.longest_rows()]
         self._report.table("windows", windows)
         self._report.table("longest", longest)
 
-    def _tell_transactions(self, summary: Summary, buckets: Buckets, *, is_history: bool) -> None:
+    def _tell_transactions(self, summary: Summary, buckets: Buckets) -> None:
         self._report.table("summary", results.summary_rows(summary))
         unsettled = sum(summary.statuses.get(status, (0, 0))[0] for status in UNSETTLED)
         found = results.open_rows(summary, _now_ms())
         self._report.table("open", found, left_out=unsettled - len(found))
         findings = results.finding_rows(summary)
         self._report.table("findings", findings, left_out=summary.finding_count - len(findings))
-        if is_history:
+        if self._is_history:
             for at_ms, level in buckets.levels(summary.open_changes):
                 self._report.point("open", "open", at_ms, level)
             self._tell_outcome(summary)
@@ -314,7 +341,7 @@ class _Results:
         elif not summary.finding_count:
             self._report.note({"en": "Nothing happened that must not.", "zh": "没有发现不该发生的事。"})
 
-    def _tell_money(self, ledgers: Ledgers, *, is_history: bool) -> None:
+    def _tell_money(self, ledgers: Ledgers) -> None:
         sums = ledgers.money()
         expected = self._run.arguments["opening_sum"]
         is_conserved = sums.is_conserved and expected in (None, sums.before)
@@ -329,7 +356,7 @@ class _Results:
         self._report.table("accounts", accounts, left_out=ledgers.account_count - len(accounts))
         rows = ledgers.transfer_rows()
         self._report.table("transfers", rows, left_out=ledgers.differing() - len(rows))
-        if is_history:
+        if self._is_history:
             for at_ms, level in ledgers.levels():
                 self._report.point("in_flight", "in flight", at_ms, level)
         else:

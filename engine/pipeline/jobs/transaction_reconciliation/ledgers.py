@@ -32,7 +32,7 @@ from engine.pipeline.jobs.transaction_reconciliation.words import BAD, Agreement
 
 #: ``glassmq bank`` calls them so.
 PAYING_FILE, RECEIVING_FILE, ID_FILE = "icbc.db", "ccb.db", "bank-id"
-#: Debits without a credit whose messages a stream goes on remembering; the newest.
+#: Debits without a credit whose messages a stream goes on remembering; the oldest, which it would forget first.
 UNCREDITED_MAX = 10_000
 _BANK_ID = re.compile(r"[0-9a-f]{8}")
 
@@ -91,15 +91,26 @@ _SUMS = """
            (SELECT coalesce(sum(amount), 0) FROM {bank}.credit)
     FROM {bank}.account
 """
-_NO_POSTINGS = """
-    SELECT count(*) FROM {bank}.{table}
-    WHERE typeof(key) <> 'text' OR typeof(amount) <> 'integer' OR typeof(at_ms) <> 'integer'
-"""
-#: Of several transactions with one key, the one that went furthest counts.
+_POSTING_TYPES = {"key": "text", "amount": "integer", "at_ms": "integer"}
+#: Table -> column -> what SQLite must hold there; it lets anybody write anything.
+_TYPES = {"account": {"name": "text", "balance": "integer"}, "transfer": _POSTING_TYPES, "credit": _POSTING_TYPES}
+#: Of several transactions with one key, the one that may still bring the credit counts. The least first.
+_RANKS = (
+    Status.ROLLED_BACK,
+    Status.GIVEN_UP,
+    Status.NOT_READ,
+    Status.NOT_COMMITTED,
+    Status.OPEN,
+    Status.COMMITTED,
+)
+_RANK = " ".join(f"WHEN '{status}' THEN {rank}" for rank, status in enumerate(_RANKS))
 _ADD_MESSAGE = f"""
-    INSERT INTO message VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET status =
-        CASE WHEN '{Status.COMMITTED}' IN (status, excluded.status) THEN '{Status.COMMITTED}'
-             ELSE max(status, excluded.status) END
+    INSERT INTO message VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET status = excluded.status
+    WHERE CASE excluded.status {_RANK} END > CASE status {_RANK} END
+"""
+_UNCREDITED = """
+    SELECT key, at_ms FROM paying.transfer AS d
+    WHERE NOT EXISTS (SELECT 1 FROM receiving.credit AS c WHERE c.key = d.key) ORDER BY at_ms, key LIMIT ? OFFSET ?
 """
 _TRANSFERS = f"""
     CREATE TABLE compared AS
@@ -111,7 +122,8 @@ _TRANSFERS = f"""
                 WHEN m.status = '{Status.COMMITTED}' THEN '{Agreement.ON_ITS_WAY}'
                 WHEN m.status = '{Status.ROLLED_BACK}' THEN '{Agreement.ROLLED_BACK}'
                 WHEN m.status = '{Status.GIVEN_UP}' THEN '{Agreement.GIVEN_UP}'
-                WHEN m.status IS NOT NULL OR d.at_ms > :read_until_ms THEN '{Agreement.UNDECIDED}'
+                WHEN m.status IS NOT NULL OR d.at_ms >= :read_until_ms OR d.at_ms BETWEEN :from_ms AND :to_ms
+                    THEN '{Agreement.UNDECIDED}'
                 ELSE '{Agreement.NO_MESSAGE}'
            END AS agreement
     FROM paying.transfer AS d LEFT JOIN receiving.credit AS c ON c.key = d.key LEFT JOIN message AS m ON m.key = d.key
@@ -202,41 +214,52 @@ class Ledgers:
             ):
                 source.backup(target)
             self._database.execute(f"ATTACH ? AS {bank}", (str(copy),))
-            for posted in ("transfer", "credit"):
-                (wrong,) = self._database.execute(_NO_POSTINGS.format(bank=bank, table=posted)).fetchone()
-                if wrong:
-                    raise JobFailed(
-                        f"bank_folder: {path} is not the database of a bank: {wrong} rows of its table {posted} have "
-                        "no text as key, or no whole numbers as amount and at_ms",
-                        f"bank_folder：{path} 不是银行的数据库：表 {posted} 中有 {wrong} 行的 key 不是文本，"
-                        "或 amount、at_ms 不是整数",
-                    )
+            self._check(path, bank)
             count, *sums = self._database.execute(_SUMS.format(bank=bank)).fetchone()
             rows = self._database.execute(_ACCOUNTS.format(bank=bank)).fetchall()
         self.account_count += count
         self._sums.append(AccountState(path.stem, "", *sums))
         return [AccountState(path.stem, *row) for row in rows]
 
+    def _check(self, path: Path, bank: str) -> None:
+        """Raises :class:`JobFailed` where a table holds what a bank would not write."""
+        for table, types in _TYPES.items():
+            for column, kind in types.items():
+                query = f"SELECT count(*) FROM {bank}.{table} WHERE typeof({column}) <> '{kind}'"
+                (wrong,) = next(self._ask(query))
+                if wrong:
+                    chinese = {"text": "文本", "integer": "整数"}[kind]
+                    raise JobFailed(
+                        f"bank_folder: {path} is not the database of a bank: {wrong} rows of its table {table} have "
+                        f"no {kind} as {column}",
+                        f"bank_folder：{path} 不是银行的数据库：表 {table} 中有 {wrong} 行的 {column} 不是{chinese}",
+                    )
+
     def uncredited(self) -> list[str]:
-        """Keys of debits without a credit, some: what became of their messages must not be forgotten."""
-        keys = self._ask(
-            "SELECT key FROM paying.transfer AS d WHERE NOT EXISTS "
-            f"(SELECT 1 FROM receiving.credit AS c WHERE c.key = d.key) ORDER BY rowid DESC LIMIT {UNCREDITED_MAX}"
-        )
-        return [key for (key,) in keys]
+        """Keys of debits without a credit, the oldest: what became of their messages must not be forgotten."""
+        return [key for key, _ in self._database.execute(_UNCREDITED, (UNCREDITED_MAX, 0))]
+
+    def uncredited_beyond(self) -> tuple[int, int] | None:
+        """From when to when, ms, debits were made that have no credit and are not among :meth:`uncredited`."""
+        bounds = self._database.execute(f"SELECT min(at_ms), max(at_ms) FROM ({_UNCREDITED})", (-1, UNCREDITED_MAX))
+        first_ms, last_ms = bounds.fetchone()
+        return None if first_ms is None else (first_ms, last_ms)
 
     def add_messages(self, keys: Sequence[str], statuses: Sequence[str]) -> None:
         """What became of the messages with these keys."""
         self._database.executemany(_ADD_MESSAGE, zip(keys, statuses, strict=True))
 
-    def compare(self, read_until_ms: int | None = None) -> None:
+    def compare(self, read_until_ms: int | None = None, unknown: tuple[int, int] | None = None) -> None:
         """After the last messages, before anything else is asked.
 
-        :param read_until_ms: store time of the newest message that was read, where messages may be behind the ledgers:
-            the message of a later debit may not have been read yet. None: all were.
+        :param read_until_ms: half messages that were stored before it were read, where messages may be behind the
+            ledgers: that of a later debit may not have been read yet. None: all were.
+        :param unknown: from when to when, ms, debits were made whose messages may not have been read, or may have been
+            read and forgotten.
         """
         until_ms = 2**62 if read_until_ms is None else read_until_ms
-        self._database.execute(_TRANSFERS, {"read_until_ms": until_ms})
+        from_ms, to_ms = unknown or (1, 0)
+        self._database.execute(_TRANSFERS, {"read_until_ms": until_ms, "from_ms": from_ms, "to_ms": to_ms})
 
     # --- what is told ----------------------------------------------------------------------------------------------
 

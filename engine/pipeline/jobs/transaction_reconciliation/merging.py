@@ -6,6 +6,7 @@ of a transaction. Each task holds its share in memory.
 
 from __future__ import annotations
 
+import itertools
 import zlib
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.pipeline.jobs.arrow_columns import int64, numbers
+from engine.pipeline.jobs.arrow_columns import int64, numbers, one_chunk
 from engine.pipeline.jobs.transaction_reconciliation.facts import (
     ARROW_TYPES,
     BROKER,
@@ -37,6 +38,31 @@ _SPREAD_TYPES = {
 #: Facts that know one half offset at most.
 _SPREAD_ARROW = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in _SPREAD_TYPES.items()])
 
+#: The facts of so many messages are merged by one task, in its memory: some 64 MiB ...
+_FACTS_PER_TASK = 250_000
+_BYTES_PER_TASK = 64 << 20
+#: ... but by more tasks, every piece of facts would fall into too many small ones.
+TASKS_MAX = 200
+
+
+def tasks_for(messages: int) -> int:
+    """How many tasks merge the facts of so many messages."""
+    return min(TASKS_MAX, max(2, -(-messages // _FACTS_PER_TASK)))
+
+
+def merge_measured(facts: DataFrame) -> DataFrame:
+    """:func:`merge` of facts whose number nobody knows: asks Spark how large they are.
+
+    :param facts: persisted, for they are looked at twice.
+    """
+    (size,) = facts.selectExpr("coalesce(sum(length(piece)), 0)").collect()[0]
+    wanted = min(TASKS_MAX, -(-size // _BYTES_PER_TASK))
+    return merge(facts, wanted if wanted > _partitions(facts) else None)
+
+
+def _partitions(facts: DataFrame) -> int:
+    return int(facts.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
+
 
 def merge(facts: DataFrame, tasks: int | None = None) -> DataFrame:
     """One row per transaction, per half message that only op messages know, and per forgotten status; some per broker.
@@ -45,7 +71,7 @@ def merge(facts: DataFrame, tasks: int | None = None) -> DataFrame:
 
     :param tasks: None: as many as Spark finds right, at most its ``shuffle.partitions``.
     """
-    buckets = tasks or int(facts.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
+    buckets = tasks or _partitions(facts)
 
     def by_offset(table: Any) -> Sorted:
         return _sorted(spread := spread_offsets(table), _offset_hashes(spread), buckets)
@@ -64,9 +90,13 @@ def _gathered(packed: DataFrame, tasks: int | None) -> DataFrame:
 
 
 def _sorted(table: Any, hashes: npt.NDArray[np.int64], buckets: int) -> Sorted:
+    """Buckets and their rows: in one go, as there may be many buckets."""
     places = hashes % buckets
-    for bucket in np.unique(places).tolist():
-        yield bucket, table.filter(pa.array(places == bucket))
+    order = np.argsort(places, kind="stable")
+    table, places = table.take(pa.array(order)), places[order]
+    begins = np.flatnonzero(np.diff(places, prepend=-1)).tolist()
+    for begin, end in itertools.pairwise([*begins, len(places)]):
+        yield int(places[begin]), table.slice(begin, end - begin)
 
 
 def _offset_hashes(spread: Any) -> npt.NDArray[np.int64]:
@@ -81,8 +111,7 @@ def _text_hashes(texts: Any) -> npt.NDArray[np.int64]:
 
 def spread_offsets(facts: Any) -> Any:
     """A merged row becomes one row per half offset that it knows; its sums go with the first one."""
-    lists = facts.column("half_offsets").combine_chunks()
-    lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
+    lists = one_chunk(facts.column("half_offsets"))
     lengths = numbers(pc.list_value_length(lists), 0)
     counts = np.maximum(lengths, 1)
     rows = np.repeat(np.arange(len(counts)), counts)
@@ -107,7 +136,7 @@ def resolve(spread: Any) -> Any:
     """Op messages whose half message is in the same table become rows of its transaction."""
     roles, identities = spread.column("role"), spread.column("identity")
     offsets = numbers(spread.column("half_offset"), -1)
-    _, broker_codes = _codes(spread.column("broker_name"))
+    broker_codes = int64(one_chunk(spread.column("broker_name")).dictionary_encode().indices)
     is_transaction = pc.equal(roles, TRANSACTION).to_numpy(zero_copy_only=False) & (offsets >= 0)
     waiting = np.flatnonzero(pc.equal(roles, WAITING_OP).to_numpy(zero_copy_only=False))
     meant = np.arange(len(offsets))
@@ -131,7 +160,7 @@ def fold(spread: Any) -> Any:
     merged = spread.group_by(list(KEY), use_threads=False).aggregate([*hows, ("half_offset", "list")])
     columns = {name: merged.column(name) for name in KEY}
     columns |= {name: merged.column(f"{name}_{how}") for name, how in hows}
-    columns["half_offsets"] = _sets(merged.column("half_offset_list").combine_chunks())
+    columns["half_offsets"] = _sets(one_chunk(merged.column("half_offset_list")))
     # Every row counts for its broker too; its sums mean nothing there.
     of_brokers = spread.group_by(["broker_name"], use_threads=False).aggregate(hows)
     of_broker = {name: of_brokers.column(f"{name}_{how}") for name, how in hows}
@@ -152,7 +181,6 @@ def _fact_table(columns: dict[str, Any]) -> Any:
 
 def _sets(lists: Any) -> Any:
     """Each list without nulls and repetitions, ascending."""
-    lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
     values = lists.flatten()
     owners = int64(pc.list_parent_indices(lists))
     is_there = pc.is_valid(values).to_numpy(zero_copy_only=False)
@@ -164,10 +192,3 @@ def _sets(lists: Any) -> Any:
     owners, offsets = owners[is_new], offsets[is_new]
     ends = np.searchsorted(owners, np.arange(len(lists) + 1))
     return pa.ListArray.from_arrays(pa.array(ends.astype(np.int32)), pa.array(offsets))
-
-
-def _codes(column: Any) -> tuple[list[str], Any]:
-    """The distinct texts, and for each row the number of its text."""
-    encoded = column.combine_chunks().dictionary_encode()
-    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-    return encoded.dictionary.to_pylist(), int64(encoded.indices)

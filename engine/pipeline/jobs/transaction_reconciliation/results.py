@@ -9,7 +9,14 @@ from engine.pipeline.jobs.transaction_reconciliation.summary import Summary
 from engine.pipeline.jobs.transaction_reconciliation.words import Status, Window
 
 Rows = list[Sequence[Cell]]
-_STATUS_ORDER = (Status.OPEN, Status.NOT_COMMITTED, Status.GIVEN_UP, Status.ROLLED_BACK, Status.COMMITTED)
+_STATUS_ORDER = (
+    Status.OPEN,
+    Status.NOT_COMMITTED,
+    Status.GIVEN_UP,
+    Status.ROLLED_BACK,
+    Status.COMMITTED,
+    Status.NOT_READ,
+)
 
 
 def summary_rows(summary: Summary) -> Rows:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.shared_files import SharedFiles
-from engine.pipeline.jobs.transaction_reconciliation.merging import merge
+from engine.pipeline.jobs.transaction_reconciliation.merging import merge_measured
 from engine.pipeline.jobs.transaction_reconciliation.packing import PACKED_SCHEMA
 
 if TYPE_CHECKING:
@@ -45,7 +45,11 @@ class StreamState:
             )
         if known:
             facts = forget(self._read(known[-1])).unionByName(facts)
-        merge(facts).write.mode("overwrite").parquet(self._files.uri(str(batch_id)))
+        facts = facts.persist()
+        try:
+            merge_measured(facts).write.mode("overwrite").parquet(self._files.uri(str(batch_id)))
+        finally:
+            facts.unpersist()
         for number in self._numbers():
             if number < batch_id - 1 and number != max(known, default=-1):
                 self._files.delete(str(number))

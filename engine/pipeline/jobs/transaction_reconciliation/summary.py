@@ -18,7 +18,7 @@ from engine.pipeline.jobs.report import ROWS_MAX
 from engine.pipeline.jobs.transaction_reconciliation.facts import FORGOTTEN, TRANSACTION
 from engine.pipeline.jobs.transaction_reconciliation.packing import pack_piece, unpack, unpack_piece
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import Bounds, Rules, judge_table
-from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Finding
+from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Finding, Status
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -116,6 +116,8 @@ class Summary:
         )
         for row in counted.to_pylist():
             self._count(row["status"], row["identity_count"], row["checks_sum"] or 0)
+        is_read = pc.fill_null(pc.not_equal(judged.column("status"), Status.NOT_READ), True)
+        judged = judged.filter(is_read)
         self._add_unsettled(transactions)
         self._add_findings(judged)
         self._add_windows(judged)

@@ -17,6 +17,8 @@ class Status(StrEnum):
     GIVEN_UP = "given up"
     #: The op queue cannot be read: not committed is all that is known.
     NOT_COMMITTED = "rolled back or open"
+    #: Its topic is not among those read, so nobody saw whether it was committed. No finding, no loss.
+    NOT_READ = "its topic is not read"
 
 
 #: Not decided: somebody still has to.

@@ -213,6 +213,21 @@ def test_a_group_that_was_asked_for_must_have_consumed_everything(spark, tmp_pat
     assert len(asked) == 1 and asked[0].startswith("Silent reported nothing at all")
 
 
+def test_a_stream_forgets_a_message_when_the_groups_of_its_topic_have_consumed_it(spark, tmp_path):
+    def numbered(topic: str) -> list[Stored]:
+        return [Stored("p", number, 0, unique_id=f"{topic}{number}", topic=topic) for number in range(2)]
+
+    calls = [consumed("T0", "billing"), consumed("T1", "billing"), consumed("U0", "mailing")]
+    rules = replace(RULES, topics=("T", "U"), groups=("billing@T", "mailing@U"), grace_ms=0)
+    follower = Follower(spark, str(tmp_path), rules, MemoryReport())
+    follower.add_batch(spark.createDataFrame(message_table(numbered("T") + numbered("U"))), 0)
+    follower.add_batch(spark.createDataFrame(message_table([trace_message(*calls)])), 1)
+    follower.conclude()
+    pending = spark.read.parquet(follower.files.uri("audit/pending-0000000001"))
+    kept = {row.unique_id for row in pending.filter("kind = 'stored'").collect()}
+    assert kept == {"U1"}
+
+
 def test_ledgers_in_a_folder_count_and_a_sound_folder_says_so(spark, tmp_path):
     def ledger(numbered: int) -> Stored:
         body = NumberingLedger("p", "T", numbered).encode()
@@ -371,6 +386,8 @@ def test_of_a_number_that_stands_everywhere_only_some_places_are_told(spark, tmp
         ({}, "say what to audit"),
         ({"input_folder": "x", "follow": "true"}, "follow goes with a broker"),
         ({"topics": "T", "starting_offsets": "latest"}, "goes with follow"),
+        ({"topics": "T", "groups": "G", "judge_groups": False}, "leave one of the two out"),
+        ({"topics": "T,U", "groups": "G@T,G@V", "follow": True}, "V is not among the topics that are audited: T, U"),
     ],
 )
 def test_arguments_that_do_not_go_together_are_refused(arguments, told):

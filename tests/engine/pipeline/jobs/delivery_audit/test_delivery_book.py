@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.pipeline.jobs.delivery_audit import number_set
+from engine.pipeline.jobs.delivery_audit import delivery_book, number_set, results
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
 from engine.pipeline.jobs.delivery_audit.number_ranges import count_of, without
@@ -283,6 +283,29 @@ def test_a_numbering_with_a_hole_everywhere_is_not_sparse(monkeypatch):
     sparse.update(numbers)
     assert not sparse.is_sparse
     assert len(list(sparse.runs())) == 1
+
+
+def test_of_more_producers_than_have_a_book_messages_are_counted_and_that_is_said(monkeypatch):
+    for module in (delivery_book, results):
+        monkeypatch.setattr(module, "PRODUCERS_MAX", 2)
+    many = [one for name in "abcde" for one in in_queue(0, 2, producer=name)]
+    unnumbered = in_queue(0, producer=None)
+    book = book_of(many[:2], many[2:] + unnumbered, cuts=100)
+    book = DeliveryBook.decode(json.loads(json.dumps(book.encode())), ("T",))
+    # A ledger opens no further book, nor does a later batch.
+    book.add_ledger(NumberingLedger("f", "T", 5, (), ()), EPOCH_MS)
+    later = message_table(in_queue(*range(20), producer="g"))
+    book.add(summaries_of(later.slice(19), 100))
+    assert sorted(book.producers) == [("", "T"), ("(other producers)", "T"), ("a", "T"), ("b", "T")]
+    told = verdict(book, "(other producers)")
+    assert (told.stored, told.lost, told.duplicated, told.is_numbered) == (7, 0, 0, False)
+    found, _ = findings_of(book, None)
+    assert [(one.kind, one.who) for one in found] == [("lost", "a"), ("lost", "b")]
+    report = MemoryReport()
+    AuditTeller(report).conclude(book, None)
+    notes = " ".join(note["en"] for note in report.notes)
+    assert "T has more than 2 producers. Of the others, with 7 messages," in notes
+    assert "1 messages carry no number" in notes
 
 
 def test_what_is_no_ledger_is_counted_and_told():

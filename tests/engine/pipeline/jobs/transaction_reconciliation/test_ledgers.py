@@ -8,12 +8,16 @@ from contextlib import closing, contextmanager
 import pytest
 
 from engine.pipeline.errors import JobFailed
+from engine.pipeline.jobs.job import JobRun
+from engine.pipeline.jobs.report import MemoryReport
+from engine.pipeline.jobs.transaction_reconciliation import ledgers as ledgers_module
 from engine.pipeline.jobs.transaction_reconciliation.facts import facts_of
+from engine.pipeline.jobs.transaction_reconciliation.job import _Following
 from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers
 from engine.pipeline.jobs.transaction_reconciliation.merging import merge
 from engine.pipeline.jobs.transaction_reconciliation.summary import Keys, buckets_over, summarise
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, Rules, bounds_of
-from engine.pipeline.jobs.transaction_reconciliation.words import Agreement
+from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Status
 from tests.support.transaction_log import START, TransactionLog, messages
 
 START_MS = int(START.timestamp() * 1_000)
@@ -93,13 +97,78 @@ def test_each_transfer_is_compared_with_the_other_bank_and_with_its_message(spar
 
 
 def test_a_debit_younger_than_every_message_that_was_read_may_still_have_one(spark, tmp_path):
-    make_bank(tmp_path / "icbc.db", "A", 90, debits=[("young", 10, 50), ("old", 10, 5)])
+    make_bank(tmp_path / "icbc.db", "A", 90, debits=[("young", 10, 50), ("as old", 10, 20), ("old", 10, 5)])
     make_bank(tmp_path / "ccb.db", "B", 0)
     with compared(spark, tmp_path, TransactionLog(), read_until_ms=START_MS + 20) as ledgers:
         assert {row[1]: row[0] for row in ledgers.transfer_rows()} == {
             "young": Agreement.UNDECIDED,
+            "as old": Agreement.UNDECIDED,
             "old": Agreement.NO_MESSAGE,
         }
+
+
+def test_a_stream_remembers_the_oldest_debits_and_of_the_others_it_says_no_loss(tmp_path, monkeypatch):
+    monkeypatch.setattr(ledgers_module, "UNCREDITED_MAX", 2)
+    # Not in the order of their times; the oldest of all is credited.
+    debits = [("third", 10, 30), ("first", 10, 10), ("fourth", 10, 40), ("second", 10, 20), ("done", 10, 1)]
+    make_bank(tmp_path / "icbc.db", "A", 50, debits=debits)
+    make_bank(tmp_path / "ccb.db", "B", 10, credited=[("done", 10, 60)])
+    with Ledgers(tmp_path) as ledgers:
+        assert ledgers.uncredited() == ["first", "second"]
+        assert ledgers.uncredited_beyond() == (START_MS + 30, START_MS + 40)
+        ledgers.compare(START_MS + 100, ledgers.uncredited_beyond())
+        assert {row[1]: row[0] for row in ledgers.transfer_rows()} == {
+            "first": Agreement.NO_MESSAGE,
+            "second": Agreement.NO_MESSAGE,
+            "third": Agreement.UNDECIDED,
+            "fourth": Agreement.UNDECIDED,
+        }
+    monkeypatch.setattr(ledgers_module, "UNCREDITED_MAX", 4)
+    with Ledgers(tmp_path) as ledgers:
+        assert ledgers.uncredited_beyond() is None
+
+
+def test_a_stream_does_not_miss_messages_that_it_had_no_room_for_or_did_not_read(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(ledgers_module, "UNCREDITED_MAX", 2)
+    debits = [(f"t{number}", 10, number) for number in range(4)]
+    make_bank(tmp_path / "icbc.db", "A", 60, debits=debits)
+    make_bank(tmp_path / "ccb.db", "B", 0)
+    followed, from_now_on = (
+        _Following(JobRun(spark, {"starting_offsets": start}, {}, MemoryReport(), print))
+        for start in ("earliest", "latest")
+    )
+    with Ledgers(tmp_path) as ledgers:
+        assert followed._unknown_debits(ledgers) == (START_MS + 2, START_MS + 3)
+        # Whatever was debited before it began.
+        began = from_now_on._unknown_debits(ledgers)
+        assert began is not None
+        assert (began[0], began[1] > START_MS) == (0, True)
+    with closing(sqlite3.connect(tmp_path / "ccb.db")) as database, database:
+        database.execute("INSERT INTO credit VALUES ('t0', 'B', 10, 1, 1)")
+    # Now t2 is among the oldest, but its message may be forgotten by now.
+    with Ledgers(tmp_path) as ledgers:
+        assert ledgers.uncredited() == ["t1", "t2"]
+        assert followed._unknown_debits(ledgers) == (START_MS + 2, START_MS + 3)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "agreement"),
+    [
+        ((Status.ROLLED_BACK, Status.OPEN), Agreement.UNDECIDED),
+        ((Status.ROLLED_BACK, Status.NOT_READ), Agreement.UNDECIDED),
+        ((Status.GIVEN_UP, Status.NOT_COMMITTED), Agreement.UNDECIDED),
+        ((Status.OPEN, Status.COMMITTED), Agreement.ON_ITS_WAY),
+        ((Status.ROLLED_BACK, Status.GIVEN_UP), Agreement.GIVEN_UP),
+    ],
+)
+def test_of_several_messages_with_one_key_the_one_that_may_still_bring_the_credit_counts(tmp_path, statuses, agreement):
+    make_bank(tmp_path / "icbc.db", "A", 80, debits=[("one", 10, 1), ("other", 10, 2)])
+    make_bank(tmp_path / "ccb.db", "B", 0)
+    with Ledgers(tmp_path) as ledgers:
+        ledgers.add_messages(["one", "one"], statuses)
+        ledgers.add_messages(["other", "other"], statuses[::-1])
+        ledgers.compare()
+        assert [row[0] for row in ledgers.transfer_rows()] == [agreement] * 2
 
 
 def test_a_folder_that_is_no_banks_is_named(tmp_path):
@@ -118,7 +187,18 @@ def test_postings_that_are_none_are_refused(tmp_path, column, value):
     make_bank(tmp_path / "ccb.db", "B", 10, credited=[("t", 10, 5)])
     with closing(sqlite3.connect(tmp_path / "icbc.db")) as database, database:
         database.execute(f"UPDATE transfer SET {column} = {value}")
-    with pytest.raises(JobFailed, match=r"icbc\.db is not the database of a bank: 1 rows of its table transfer"):
+    told = rf"icbc\.db is not the database of a bank: 1 rows of its table transfer have no \w+ as {column}"
+    with pytest.raises(JobFailed, match=told):
+        Ledgers(tmp_path).__enter__()
+
+
+@pytest.mark.parametrize(("column", "value"), [("balance", "'much'"), ("balance", "NULL"), ("name", "NULL")])
+def test_accounts_that_are_none_are_refused(tmp_path, column, value):
+    make_bank(tmp_path / "icbc.db", "A", 90)
+    make_bank(tmp_path / "ccb.db", "B", 10)
+    with closing(sqlite3.connect(tmp_path / "ccb.db")) as database, database:
+        database.execute(f"UPDATE account SET {column} = {value}")
+    with pytest.raises(JobFailed, match=rf"ccb\.db .* 1 rows of its table account have no \w+ as {column}"):
         Ledgers(tmp_path).__enter__()
 
 

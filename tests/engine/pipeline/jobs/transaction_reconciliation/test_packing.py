@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.pipeline.jobs.transaction_reconciliation import packing
+from engine.pipeline.jobs.cluster_look import ClusterLook
+from engine.pipeline.jobs.transaction_reconciliation import merging, packing
 from engine.pipeline.jobs.transaction_reconciliation.description import DESCRIPTION
 from engine.pipeline.jobs.transaction_reconciliation.facts import COLUMNS_NEEDED, facts_of_batch
+from engine.pipeline.jobs.transaction_reconciliation.job import _messages_left
 from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Finding, Status, Window
+from engine.pipeline.source.queue_offsets import QueueKey
 from engine.pipeline.source.schema import arrow_schema
 from tests.support.transaction_log import TransactionLog
 
@@ -55,6 +59,38 @@ def test_a_table_travels_in_pieces_of_a_bounded_size(monkeypatch):
     assert all(batch.num_rows == 1 and batch.nbytes < 8_000 for batch in batches)
     assert pa.concat_tables(packing.unpack(batches)).equals(table)
     assert list(packing.pack(table.slice(0, 0))) == []
+
+
+def test_the_buckets_of_a_table_hold_each_row_once_however_many_there_are():
+    table = pa.table({"number": range(1_000)})
+    hashes = np.random.default_rng(1).integers(0, 1 << 40, 1_000)
+    places = {}
+    for bucket, rows in merging._sorted(table, hashes, 200):
+        assert bucket not in places
+        (sent,) = packing.unpack(packing.pack(rows, bucket))
+        places[bucket] = sent.column("number").to_pylist()
+    assert places == {
+        bucket: [row for row in range(1_000) if hashes[row] % 200 == bucket] for bucket in set((hashes % 200).tolist())
+    }
+    assert list(merging._sorted(table.slice(0, 0), hashes[:0], 200)) == []
+
+
+@pytest.mark.parametrize(("messages", "tasks"), [(0, 2), (500_001, 3), (2_000_000_000, merging.TASKS_MAX)])
+def test_the_tasks_of_a_merge_grow_with_the_messages_up_to_a_bound(messages, tasks):
+    assert merging.tasks_for(messages) == tasks
+
+
+def test_what_was_deleted_from_a_queue_needs_no_task():
+    queue, empty = QueueKey("T", "broker-a", 0), QueueKey("T", "broker-a", 1)
+
+    class Look(ClusterLook):
+        def __init__(self):
+            """Asks nobody."""
+
+        def begins(self, queues):
+            return {queue: 1_999_999_000, empty: 0}
+
+    assert _messages_left(Look(), {queue: 2_000_000_000, empty: 0}) == 1_000
 
 
 def test_every_word_of_the_tables_is_told_in_both_languages():

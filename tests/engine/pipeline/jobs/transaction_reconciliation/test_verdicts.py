@@ -7,13 +7,24 @@ from __future__ import annotations
 
 import random
 
+import pyarrow as pa
 import pytest
 
-from engine.pipeline.jobs.transaction_reconciliation.facts import fact_rows, facts_of
-from engine.pipeline.jobs.transaction_reconciliation.merging import merge
-from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, forget, judge
+from engine.pipeline.jobs.transaction_reconciliation import merging
+from engine.pipeline.jobs.transaction_reconciliation.facts import FACT_ARROW, facts_of
+from engine.pipeline.jobs.transaction_reconciliation.merging import merge, merge_measured
+from engine.pipeline.jobs.transaction_reconciliation.packing import unpack_piece
+from engine.pipeline.jobs.transaction_reconciliation.summary import buckets_over, summarise
+from engine.pipeline.jobs.transaction_reconciliation.verdicts import (
+    OpQueue,
+    Rules,
+    bounds_of,
+    forget,
+    halves_until_ms,
+    judge_table,
+)
 from engine.pipeline.jobs.transaction_reconciliation.words import Finding, Status
-from tests.support.transaction_log import TransactionLog, messages
+from tests.support.transaction_log import START, TransactionLog, messages
 
 STORIES = {}
 
@@ -29,11 +40,19 @@ def facts(spark, logs):
     return facts_of(messages(spark, [row for log in logs for row in log.rows]))
 
 
-def verdicts(judged):
+def table_of(packed):
+    """All facts, out of their pieces."""
+    pieces = [unpack_piece(bytes(row.piece)) for row in packed.collect()]
+    return pa.concat_tables(pieces) if pieces else FACT_ARROW.empty_table()
+
+
+def verdicts(merged, op_queue=None, topics=None):
     """broker -> identity -> (status, findings)."""
+    merged = merged.persist()
+    rules = Rules(bounds_of(merged), op_queue or OpQueue(), topics)
     found = {}
-    for row in judged.collect():
-        found.setdefault(row.broker_name, {})[row.identity] = (row.status, sorted(row.findings))
+    for row in judge_table(table_of(merged), rules).to_pylist():
+        found.setdefault(row["broker_name"], {})[row["identity"]] = (row["status"], sorted(row["findings"]))
     return found
 
 
@@ -44,7 +63,7 @@ def merged(spark):
 
 @pytest.fixture(scope="module")
 def judged(merged):
-    return verdicts(judge(merged))
+    return verdicts(merged)
 
 
 @story
@@ -74,12 +93,13 @@ def checked(log):
 
 
 def test_a_half_message_that_was_stored_anew_by_check_backs_is_one_transaction(merged):
-    rows = fact_rows(merged).where("broker_name = 'checked' AND role = 'transaction'").collect()
-    by_identity = {row.identity: row for row in rows}
+    rows = table_of(merged).to_pylist()
+    rows = [row for row in rows if (row["broker_name"], row["role"]) == ("checked", "transaction")]
+    by_identity = {row["identity"]: row for row in rows}
     found = by_identity["t"]
     assert sorted(by_identity) == ["other", "t"]
-    assert (found.ops, found.copies, found.checks, found.half_offsets) == (1, 3, 2, [0, 2, 3])
-    assert found.born == found.half_stored
+    assert [found[name] for name in ("ops", "copies", "checks", "half_offsets")] == [1, 3, 2, [0, 2, 3]]
+    assert found["born"] == found["half_stored"]
 
 
 @story
@@ -184,11 +204,14 @@ def two_topics(log):
     log.topic = "Refunds"
     log.half("b")
     log.roll_back("b")
+    log.half("c")
+    log.roll_back("c")
+    log.roll_back("c")
 
 
-def test_only_the_wanted_topics_are_judged(merged):
-    found = judge(merged, topics=("Refunds",)).where("role = 'transaction'")
-    assert verdicts(found) == {"two_topics": {"b": (Status.ROLLED_BACK, [])}}
+def test_nothing_is_said_of_transactions_for_topics_that_are_not_read(merged):
+    found = verdicts(merged, topics=("Transfers",))["two_topics"]
+    assert found == {"a": (Status.OPEN, []), "b": (Status.NOT_READ, []), "c": (Status.NOT_READ, [])}
 
 
 @story
@@ -226,14 +249,24 @@ def no_ops(log):
 
 def test_without_op_messages_the_place_of_the_check_service_says_what_is_rolled_back(merged):
     queue = OpQueue(is_readable=False, check_offsets={"no_ops": 3})
-    assert verdicts(judge(merged, queue).where("broker_name = 'no_ops'")) == {
-        "no_ops": {
-            "rolled back": (Status.ROLLED_BACK, []),
-            "committed": (Status.COMMITTED, []),
-            "asked": (Status.NOT_COMMITTED, []),
-            "unknown": (Status.NOT_COMMITTED, []),
-        }
+    assert verdicts(merged, queue)["no_ops"] == {
+        "rolled back": (Status.ROLLED_BACK, []),
+        "committed": (Status.COMMITTED, []),
+        "asked": (Status.NOT_COMMITTED, []),
+        "unknown": (Status.NOT_COMMITTED, []),
     }
+
+
+def test_facts_of_unknown_size_are_merged_by_as_many_tasks_as_they_need_up_to_a_bound(spark, monkeypatch):
+    found = facts(spark, STORIES.values()).persist()
+    usual = int(spark.conf.get("spark.sql.shuffle.partitions"))
+    monkeypatch.setattr(merging, "_BYTES_PER_TASK", 1)
+    monkeypatch.setattr(merging, "TASKS_MAX", usual + 3)
+    many = merge_measured(found)
+    assert many.rdd.getNumPartitions() == usual + 3
+    assert verdicts(many) == verdicts(merge(found))
+    monkeypatch.setattr(merging, "TASKS_MAX", usual)
+    assert merge_measured(found).rdd.getNumPartitions() <= usual
 
 
 # --- any history -----------------------------------------------------------------------------------------------------
@@ -290,12 +323,12 @@ def test_any_history_is_judged_as_a_plain_program_would_in_one_go_or_in_pieces(s
     told = [random_log(seed) for seed in range(10)]
     model = {log.broker_name: verdict for log, verdict in told}
     rows = [row for log, _ in told for row in log.rows]
-    assert verdicts(judge(merge(facts_of(messages(spark, rows))))) == model
+    assert verdicts(merge(facts_of(messages(spark, rows)))) == model
     # Op messages come before their half messages, commits before both, and what is merged is merged again.
     random.Random(1).shuffle(rows)
     cut = len(rows) // 3
     state = merge(facts_of(messages(spark, rows[:cut])))
-    assert verdicts(judge(merge(state.unionByName(facts_of(messages(spark, rows[cut:])))))) == model
+    assert verdicts(merge(state.unionByName(facts_of(messages(spark, rows[cut:]))))) == model
 
 
 def test_a_stream_forgets_what_is_settled_but_not_that_it_was(spark):
@@ -311,17 +344,70 @@ def test_a_stream_forgets_what_is_settled_but_not_that_it_was(spark):
     log.commit("new")
     merged = merge(facts(spark, [log])).persist()
     # What a ledger still waits for stays.
-    needed = fact_rows(forget(merged, keep_ms=30_000, kept_keys=["key-rolled back"])).where("role = 'transaction'")
-    assert sorted(row.identity for row in needed.collect()) == ["new", "open", "rolled back", "twice"]
+    needed = forget(merged, keep_ms=30_000, kept_keys=["key-rolled back"])
+    assert sorted(remembered(needed)) == ["new", "open", "rolled back", "twice"]
     state = forget(merged, keep_ms=30_000).persist()
-    rows = fact_rows(state).collect()
-    assert sorted(row.identity for row in rows if row.role == "transaction") == ["new", "open", "twice"]
-    forgotten = [(row.identity, row.transactions, row.forgotten_checks) for row in rows if row.role == "forgotten"]
-    assert sorted(forgotten) == [("committed", 1, 2), ("rolled back", 1, 2)]
+    assert sorted(remembered(state)) == ["new", "open", "twice"]
+    forgotten = [row for row in table_of(state).to_pylist() if row["role"] == "forgotten"]
+    counts = [(row["identity"], row["transactions"], row["forgotten_checks"]) for row in forgotten]
+    assert sorted(counts) == [("committed", 1, 2), ("rolled back", 1, 2)]
     # Its second commit names a half message that is known to have been settled.
     half = log.halves["committed"]
     log.rows.clear()
     log.commit("committed", half)
-    found = verdicts(judge(merge(state.unionByName(facts(spark, [log])))))["broker-a"]
+    found = verdicts(merge(state.unionByName(facts(spark, [log]))))["broker-a"]
     assert found["committed"] == (Status.COMMITTED, [Finding.DECIDED_LATE])
     assert found["1"] == (None, [Finding.DECIDED_LATE])
+
+
+def remembered(state):
+    return [row["identity"] for row in table_of(state).to_pylist() if row["role"] == "transaction"]
+
+
+def test_what_was_decided_for_a_topic_that_is_not_read_is_never_called_rolled_back(spark):
+    """Neither while it is remembered nor later; and when the topic is read after a restart, that is no finding."""
+    log = TransactionLog(topic="A")
+    log.half("a")
+    log.commit("a")
+    log.topic = "B"
+    for identity in ("b", "b open"):
+        log.half(identity)
+    unseen = log.visible("b")
+    log.roll_back("b")
+    log.rows.remove(unseen)
+    log.now_ms += 60_000
+    log.topic = "A"
+    log.half("new")
+    log.commit("new")
+
+    def counts(merged, topics):
+        bounds = bounds_of(merged)
+        summary = summarise(merged, Rules(bounds, OpQueue(), topics), buckets_over(bounds))
+        return {status: count for status, (count, _) in summary.statuses.items()}, summary
+
+    merged = merge(facts(spark, [log])).persist()
+    assert counts(merged, ("A",))[0] == {Status.COMMITTED: 2, Status.NOT_READ: 2}
+    state = forget(merged, keep_ms=30_000, topics=("A",)).persist()
+    assert sorted(remembered(state)) == ["b open", "new"]
+    told, summary = counts(state, ("A",))
+    assert told == {Status.COMMITTED: 2, Status.NOT_READ: 2}
+    assert (summary.unsettled, summary.finding_count) == ([], 0)
+    log.rows = [unseen]
+    told, summary = counts(merge(state.unionByName(facts(spark, [log]))).persist(), ("A", "B"))
+    assert told == {Status.COMMITTED: 3, Status.NOT_READ: 1, Status.OPEN: 1}
+    assert summary.finding_count == 0
+
+
+def test_half_messages_were_read_until_the_newest_one_of_the_broker_that_is_behind(spark):
+    ahead, behind, idle = (TransactionLog(broker_name=name) for name in ("ahead", "behind", "idle"))
+    behind.half("t")
+    behind.half("t2")
+    idle.roll_back("t", {"queue_offset": 7})
+    ahead.now_ms = 500
+    ahead.half("t")
+    # What is stored later, but is no half message, says nothing of half messages.
+    behind.now_ms = 400
+    behind.commit("t")
+    bounds = bounds_of(merge(facts(spark, [ahead, behind, idle])).persist())
+    assert halves_until_ms(bounds) == int(START.timestamp() * 1_000) + 2
+    assert halves_until_ms({"idle": bounds["idle"]}) == 0

@@ -1,0 +1,77 @@
+"""Who is judged on what: groups by name, with or without a topic, those that report, or none."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
+from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
+from engine.pipeline.jobs.delivery_audit.number_set import NumberSet
+from engine.pipeline.jobs.latency_histogram import LatencyHistogram
+
+NOTHING = NumberSet().encode()
+
+
+def report_of(group, topic, offsets):
+    consumed = NumberSet.of(np.array(offsets)).encode()
+    sets = {"consumed": consumed, "twice": NOTHING, "failed": NOTHING}
+    return {"group": group, "topic": topic, "queue": "b:0", **sets, "latency": LatencyHistogram().encode()}
+
+
+def book_of(named, *reports):
+    """Orders and Mails of ten messages each, and what groups reported."""
+    book = ConsumptionBook(JudgedGroups(named))
+    judged = [[topic, "b:0", NumberSet.of(np.arange(10)).encode()] for topic in ("Orders", "Mails")]
+    facts = {"judged": judged, "groups": list(reports), "not_stored": [], "unmatched": 0, "unreadable": 0}
+    book.add([json.dumps(facts)])
+    return book
+
+
+def missing(book):
+    return {key: book.missing_count(*key) for key in book.expected()}
+
+
+FLAWLESS = (report_of("billing", "Orders", range(10)), report_of("mailing", "Mails", range(10)))
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [
+        (("billing@Orders", "mailing@Mails"), {("billing", "Orders"): 0, ("mailing", "Mails"): 0}),
+        (("billing",), {("billing", "Orders"): 0, ("billing", "Mails"): 10}),
+        (("billing", "mailing@Mails"), {("billing", "Orders"): 0, ("billing", "Mails"): 10, ("mailing", "Mails"): 0}),
+        ((), {("billing", "Orders"): 0, ("mailing", "Mails"): 0}),
+        (None, {}),
+    ],
+)
+def test_a_group_is_expected_where_it_was_named(named, expected):
+    assert missing(book_of(named, *FLAWLESS)) == expected
+
+
+def test_of_a_group_that_is_named_with_a_topic_no_other_topic_is_judged():
+    reports = (report_of("billing", "Orders", range(5, 10)), report_of("billing", "Mails", [3, 5]))
+    assert missing(book_of(("billing@Orders",), *reports)) == {("billing", "Orders"): 5}
+    # Nobody names it: judged from where it began.
+    assert missing(book_of((), *reports)) == {("billing", "Orders"): 0, ("billing", "Mails"): 5}
+
+
+def test_silence_is_told_of_pairs_whose_topic_has_messages():
+    book = book_of(("billing@Orders", "billing@Mails", "mailing", "billing@Later", "quiet"), *FLAWLESS)
+    assert book.silent_groups() == ["billing@Mails", "quiet"]
+
+
+def test_a_book_goes_on_with_the_groups_that_it_was_made_for():
+    book = book_of(("billing@Orders",), *FLAWLESS)
+    again = ConsumptionBook.decode(json.loads(json.dumps(book.encode())), book.groups)
+    assert missing(again) == {("billing", "Orders"): 0}
+
+
+@pytest.mark.parametrize(
+    ("named", "names"),
+    [((), None), (None, frozenset()), (("billing@Orders", "mailing"), frozenset({"billing", "mailing"}))],
+)
+def test_only_reports_of_groups_that_are_asked_for_are_read(named, names):
+    assert JudgedGroups(named).names() == names
