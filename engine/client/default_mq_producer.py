@@ -198,7 +198,8 @@ class DefaultMQProducer(ServiceContext):
         timeout_ms: int | None = None,
     ) -> Awaitable[None]:
         """Begin to send; ``callback(result, error)`` is called once with how it ended (one of the two is None), and
-        never for a send that a shutdown gives up.
+        never for a send that a shutdown gives up. A coroutine function runs in the event loop; a plain one in a thread,
+        several calls at once.
 
         Await what is returned to be slowed down while ``async_sends_in_flight_max`` sends are under way; it does not
         wait for the result. A send that finds no place until ``timeout_ms`` is over ends with
