@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from app.commands.shared_work import PROCESSES_MAX, shared_work
+from app.commands.shared_work import PROCESSES_MAX, shared_work, spark_is_missing
 
 if TYPE_CHECKING:
     from engine.lab.scenario import Scenario
@@ -121,7 +121,7 @@ def _export(scenario: Scenario, seed: int, folder: Path, *, random_faults: bool)
     try:
         from engine.pipeline.world_export import export_messages
     except ImportError as error:
-        raise click.ClickException(f"{error.name} is missing: pip install 'glassmq[spark]'") from None
+        raise spark_is_missing(error.name) from None
 
     counts: list[int] = []
     be_quiet()

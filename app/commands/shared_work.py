@@ -27,6 +27,11 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
+def spark_is_missing(package: str | None) -> click.ClickException:
+    """The error for a machine that lacks a package of the extra ``spark``."""
+    return click.ClickException(f"{package} is missing: pip install 'glassmq[spark]'")
+
+
 @contextlib.contextmanager
 def shared_work(master: str | None, processes: int | None) -> Iterator[tuple[Spread, int]]:
     """Who does the work, and how many pieces of it at a time: Spark, or processes (None: one per core)."""
@@ -64,7 +69,7 @@ def spark_session(master: str) -> Iterator[SparkSession]:
 
                 session = make_session("glassmq lab", master, folder, {"spark.ui.showConsoleProgress": "false"})
         except ImportError as error:
-            raise click.ClickException(f"{error.name} is missing: pip install 'glassmq[spark]'") from None
+            raise spark_is_missing(error.name) from None
         except PipelineError as error:
             raise click.ClickException(str(error)) from None
         except Exception as error:
@@ -102,7 +107,7 @@ class LateSpark:
         from app.pipeline.host import missing_package
 
         if missing := missing_package():
-            raise click.ClickException(f"{missing} is missing: pip install 'glassmq[spark]'")
+            raise spark_is_missing(missing)
         self._master = master
         self._stack = stack
         self._spread: Spread | None = None

@@ -173,8 +173,9 @@ class LabWorlds:
         except (RecordingRefused, UnknownScenario, ScenarioError) as error:
             raise refusal_of(error, "link") from error
         for session in () if request.fresh else reversed(self.sessions.values()):
-            is_it = session.recording() == recording if request.exact else session.leads_to(link)
-            if session.owner == browser and is_it:
+            if session.owner == browser and (
+                session.recording() == recording if request.exact else session.leads_to(link)
+            ):
                 return session
         return self._rebuild(recording, browser, link)
 

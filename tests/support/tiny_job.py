@@ -62,7 +62,7 @@ class TinyJob:
     """Counts the numbers of a range, or of Spark's own stream of numbers."""
 
     def run(self, run: JobRun) -> None:
-        if run.arguments["way"] == "fail":
+        if run.arguments["way"] == "fail" and not run.arguments["follow"]:
             raise JobFailed("the job was told to fail")
         if run.arguments["way"] == "crash":
             run.spark.range(10).selectExpr("raise_error('no such thing')").collect()
@@ -81,9 +81,13 @@ class TinyJob:
         stream = run.spark.readStream.format("rate").option("rowsPerSecond", 50).load()
 
         def count(batch, number):
+            if run.arguments["way"] == "fail":
+                raise JobFailed("the batch was told to fail", "批次被要求失败")
             run.report.table("counts", [["rows", batch.count(), 1.0, 0]])
 
-        query = stream.writeStream.foreachBatch(count).trigger(processingTime="300 milliseconds").start()
+        query = (
+            stream.writeStream.foreachBatch(run.each_batch(count)).trigger(processingTime="300 milliseconds").start()
+        )
         run.watch(query)
 
 

@@ -5,7 +5,7 @@ Brokers keep such offsets for any group name (codes 14 and 15), whether or not i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from engine.pipeline.source.cluster import Cluster
 from engine.pipeline.source.errors import RocketMQError
@@ -24,47 +24,32 @@ def read_progress(cluster: Cluster, group: str, queues: Sequence[QueueKey]) -> d
     Raises :class:`~engine.pipeline.source.errors.RocketMQError`; ``ROCKETMQ_REFUSED`` where the account may not ask.
     """
     progress: dict[QueueKey, int] = {}
-    for broker_name, of_broker in _by_broker(queues).items():
-        requests = [
-            RemotingCommand.request(
-                RequestCode.QUERY_CONSUMER_OFFSET,
-                QueryConsumerOffsetRequestHeader(group, queue.topic, queue.queue_id),
-            )
-            for queue in of_broker
-        ]
-        answers = cluster.ask_broker(broker_name, of_broker[0].topic, requests)
-        for queue, answer in zip(of_broker, answers, strict=True):
-            if answer.code == ResponseCode.SUCCESS:
-                progress[queue] = OffsetResponseHeader.decode(answer.ext_fields).offset
-            elif answer.code != ResponseCode.QUERY_NOT_FOUND:
-                raise _refusal(group, queue, cluster.master(broker_name), answer)
+    asked = cluster.ask_queues(
+        queues,
+        RequestCode.QUERY_CONSUMER_OFFSET,
+        lambda queue: QueryConsumerOffsetRequestHeader(group, queue.topic, queue.queue_id),
+    )
+    for queue, answer in asked:
+        if answer.code == ResponseCode.SUCCESS:
+            progress[queue] = OffsetResponseHeader.decode(answer.ext_fields).offset
+        elif answer.code != ResponseCode.QUERY_NOT_FOUND:
+            raise _refusal(group, queue, cluster.master(queue.broker_name), answer)
     return progress
 
 
 def write_progress(cluster: Cluster, group: str, offsets: Mapping[QueueKey, int]) -> None:
     """Let the brokers note these offsets; they are there when this returns."""
-    for broker_name, of_broker in _by_broker(offsets).items():
-        requests = [
-            RemotingCommand.request(
-                RequestCode.UPDATE_CONSUMER_OFFSET,
-                UpdateConsumerOffsetRequestHeader(group, queue.topic, queue.queue_id, offsets[queue]),
-            )
-            for queue in of_broker
-        ]
-        answers = cluster.ask_broker(broker_name, of_broker[0].topic, requests)
-        for queue, answer in zip(of_broker, answers, strict=True):
-            if answer.code != ResponseCode.SUCCESS:
-                raise _refusal(group, queue, cluster.master(broker_name), answer)
+    asked = cluster.ask_queues(
+        offsets,
+        RequestCode.UPDATE_CONSUMER_OFFSET,
+        lambda queue: UpdateConsumerOffsetRequestHeader(group, queue.topic, queue.queue_id, offsets[queue]),
+    )
+    for queue, answer in asked:
+        if answer.code != ResponseCode.SUCCESS:
+            raise _refusal(group, queue, cluster.master(queue.broker_name), answer)
 
 
 def _refusal(group: str, queue: QueueKey, address: str, answer: RemotingCommand) -> RocketMQError:
     # Access control looks at group and topic alike, so both are named.
     error = refusal(queue.topic, address, answer)
     return RocketMQError(error.condition, f"group {group!r}, {error.text}")
-
-
-def _by_broker(queues: Iterable[QueueKey]) -> dict[str, list[QueueKey]]:
-    by_broker: dict[str, list[QueueKey]] = {}
-    for queue in queues:
-        by_broker.setdefault(queue.broker_name, []).append(queue)
-    return by_broker

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from engine.pipeline.errors import PipelineError
 from engine.pipeline.jobs.report import JobReport
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class JobRun:
     :ivar stop: set when the user wants the job to end; a job without queries looks at it between steps.
     :ivar watch: ``watch(query)`` waits until the query ends or the user stops the job (the query is then stopped), and
         raises what the query failed with. Its batches are reported meanwhile.
+    :ivar failure: what a function of :meth:`each_batch` failed with, if it was the job's own error.
     """
 
     spark: SparkSession
@@ -38,6 +40,12 @@ class JobRun:
     report: JobReport
     watch: Callable[[StreamingQuery], None]
     stop: threading.Event = field(default_factory=threading.Event)
+    failure: PipelineError | None = None
+
+    def names(self, parameter: str) -> tuple[str, ...]:
+        """The topics or groups that a parameter lists, each once; none if it is not given."""
+        names = (name.strip() for name in (self.arguments[parameter] or "").split(","))
+        return tuple(dict.fromkeys(name for name in names if name))
 
     def read(self, **options: str) -> DataFrame:
         """A batch of messages: ``format("rocketmq")`` with the cluster's options and ``options``."""
@@ -46,6 +54,22 @@ class JobRun:
     def read_stream(self, **options: str) -> DataFrame:
         """The same, as a stream."""
         return self.spark.readStream.format("rocketmq").options(**{**self.cluster, **options}).load()
+
+    def each_batch(self, function: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
+        """``function`` as ``foreachBatch`` shall call it.
+
+        Spark passes on nothing but the text of what it raises; what the job itself has to say, in both languages, is
+        kept as :attr:`failure`.
+        """
+
+        def call(batch: DataFrame, batch_id: int) -> None:
+            try:
+                function(batch, batch_id)
+            except PipelineError as failure:
+                self.failure = failure
+                raise
+
+        return call
 
 
 class Job(Protocol):

@@ -144,6 +144,7 @@ class _Run:
         from engine.pipeline.jobs.job import JobRun
         from engine.pipeline.jobs.query_progress import QueryProgress, TaskProgress
 
+        run: JobRun | None = None
         try:
             spark = self._spark = start_spark()
             if self._stop.is_set():
@@ -162,7 +163,7 @@ class _Run:
                 tasks.stop()
                 in_passing(lambda: spark.streams.removeListener(queries)).join(_LAST_WORD_S)
         except BaseException as failure:  # the waiting thread raises it
-            self._failure = failure
+            self._failure = (run and run.failure) or failure
 
     def _watcher(self, queries: QueryProgress) -> Callable[[StreamingQuery], None]:
         """What a job waits for its query with."""

@@ -7,7 +7,7 @@ they know the newest offsets.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from engine.pipeline.source.cluster_options import ClusterOptions
 from engine.pipeline.source.errors import RocketMQError
@@ -185,19 +185,25 @@ class Cluster:
     def _offsets(
         self, queues: Sequence[QueueKey], code: RequestCode, header: Callable[[QueueKey], CommandHeader]
     ) -> dict[QueueKey, int]:
+        offsets: dict[QueueKey, int] = {}
+        for queue, answer in self.ask_queues(queues, code, header):
+            if answer.code != ResponseCode.SUCCESS:
+                raise refusal(queue.topic, self.master(queue.broker_name), answer)
+            offsets[queue] = OffsetResponseHeader.decode(answer.ext_fields).offset
+        return offsets
+
+    def ask_queues(
+        self, queues: Iterable[QueueKey], code: RequestCode, header: Callable[[QueueKey], CommandHeader]
+    ) -> list[tuple[QueueKey, RemotingCommand]]:
+        """Ask about each queue at the master that has it, all queues of a broker in one round trip; the answers."""
         by_broker: dict[str, list[QueueKey]] = {}
         for queue in queues:
             by_broker.setdefault(queue.broker_name, []).append(queue)
-        offsets: dict[QueueKey, int] = {}
+        answers: list[tuple[QueueKey, RemotingCommand]] = []
         for broker_name, of_broker in by_broker.items():
-            answers = self.ask_broker(
-                broker_name, of_broker[0].topic, [RemotingCommand.request(code, header(queue)) for queue in of_broker]
-            )
-            for queue, answer in zip(of_broker, answers, strict=True):
-                if answer.code != ResponseCode.SUCCESS:
-                    raise refusal(queue.topic, self.master(broker_name), answer)
-                offsets[queue] = OffsetResponseHeader.decode(answer.ext_fields).offset
-        return offsets
+            requests = [RemotingCommand.request(code, header(queue)) for queue in of_broker]
+            answers += zip(of_broker, self.ask_broker(broker_name, of_broker[0].topic, requests), strict=True)
+        return answers
 
     # --- nodes -------------------------------------------------------------------------------------------------------
 

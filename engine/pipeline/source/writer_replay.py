@@ -37,7 +37,6 @@ from engine.protocol.message_codec import decode_messages
 from engine.protocol.names import TOOLS_CONSUMER_GROUP
 from engine.protocol.pull_message_headers import PullMessageResponseHeader
 from engine.protocol.queue_headers import OffsetResponseHeader
-from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 
@@ -223,10 +222,12 @@ def read_notes(cluster: Cluster, name: str, queues: Sequence[QueueKey]) -> dict[
     more than it is, and 0 means that none is.
     """
     notes: dict[QueueKey, int] = {}
-    for queue in queues:
-        header = QueryConsumerOffsetRequestHeader(NOTES_GROUP_PREFIX + name, queue.topic, queue.queue_id)
-        request = RemotingCommand.request(RequestCode.QUERY_CONSUMER_OFFSET, header)
-        answer = cluster.ask_broker(queue.broker_name, queue.topic, [request])[0]
+    asked = cluster.ask_queues(
+        queues,
+        RequestCode.QUERY_CONSUMER_OFFSET,
+        lambda queue: QueryConsumerOffsetRequestHeader(NOTES_GROUP_PREFIX + name, queue.topic, queue.queue_id),
+    )
+    for queue, answer in asked:
         # A refusal (an account may have no right to the group) leaves the search by number of messages.
         if answer.code == ResponseCode.SUCCESS:
             offset = OffsetResponseHeader.decode(answer.ext_fields).offset
@@ -236,8 +237,10 @@ def read_notes(cluster: Cluster, name: str, queues: Sequence[QueueKey]) -> dict[
 
 
 def write_notes(cluster: Cluster, name: str, offsets: Mapping[QueueKey, int]) -> None:
-    """Note an offset for each queue."""
-    for queue, offset in offsets.items():
-        header = UpdateConsumerOffsetRequestHeader(NOTES_GROUP_PREFIX + name, queue.topic, queue.queue_id, offset + 1)
-        request = RemotingCommand.request(RequestCode.UPDATE_CONSUMER_OFFSET, header)
-        cluster.ask_broker(queue.broker_name, queue.topic, [request])
+    """Note an offset for each queue; one that a broker refuses is found missing by whoever reads it."""
+    group = NOTES_GROUP_PREFIX + name
+    cluster.ask_queues(
+        offsets,
+        RequestCode.UPDATE_CONSUMER_OFFSET,
+        lambda queue: UpdateConsumerOffsetRequestHeader(group, queue.topic, queue.queue_id, offsets[queue] + 1),
+    )

@@ -44,7 +44,8 @@ class ArchiveJob:
             ArchiveRules(arguments["key"], arguments["dedup_window_ms"], arguments["max_messages_per_file"]),
             progress.archived,
         )
-        writer = messages.writeStream.foreachBatch(archiver.add_batch).option("checkpointLocation", checkpoint.root)
+        writer = messages.writeStream.foreachBatch(run.each_batch(archiver.add_batch))
+        writer = writer.option("checkpointLocation", checkpoint.root)
         if arguments["follow"]:
             writer = writer.trigger(processingTime=f"{arguments['trigger_ms']} milliseconds")
         else:

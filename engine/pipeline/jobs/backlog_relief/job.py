@@ -62,7 +62,7 @@ class Relief:
         self._cluster = cluster
         arguments: Mapping[str, Any] = run.arguments
         self._arguments = arguments
-        self._topics = tuple(arguments["topics"].split(","))
+        self._topics = run.names("topics")
         self._rule = rule = _rule(arguments["low_priority"])
         # Moving and sending may go on at the same time; each of them cleans up only after itself.
         writer = hashlib.sha256(f"{arguments['mode']} {arguments['group']}".encode()).hexdigest()[:16]

@@ -65,12 +65,8 @@ class DeliveryAudit:
         _audit_broker(run)
 
 
-def _names(text: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
-
-
 def _judged_groups(run: JobRun, topics: tuple[str, ...]) -> JudgedGroups:
-    groups = JudgedGroups(_names(run.arguments["groups"]) if run.arguments["judge_groups"] else None)
+    groups = JudgedGroups(run.names("groups") if run.arguments["judge_groups"] else None)
     if unknown := ", ".join(topic for topic in groups.topics() if topic not in topics):
         audited = ", ".join(topics)
         raise JobFailed(
@@ -82,7 +78,7 @@ def _judged_groups(run: JobRun, topics: tuple[str, ...]) -> JudgedGroups:
 
 def _audit_broker(run: JobRun) -> None:
     arguments = run.arguments
-    topics = _names(arguments["topics"])
+    topics = run.names("topics")
     with ClusterLook(run.cluster) as look:
         known = look.known([arguments["trace_topic"], arguments["ledger_topic"]])
     # What is stored from now on is too recent to be judged, so the later reads may see more than the first.
@@ -109,7 +105,7 @@ def audit_folder(run: JobRun, everything: DataFrame) -> None:
     topic = F.col("topic")
     trace_topic, ledger_topic = arguments["trace_topic"], arguments["ledger_topic"]
     found = {row.topic: None for row in everything.select("topic").distinct().collect()}
-    topics = _names(arguments["topics"])
+    topics = run.names("topics")
     if not topics:
         topics = tuple(sorted(name for name in found if _is_of_users(name) and name not in (trace_topic, ledger_topic)))
     messages = everything.filter(topic.isin(*topics)).select(*COLUMNS, "unique_id")
@@ -183,7 +179,7 @@ def _read_ledgers(book: DeliveryBook, messages: DataFrame) -> None:
 
 def _follow(run: JobRun) -> None:
     arguments = run.arguments
-    topics = _names(arguments["topics"])
+    topics = run.names("topics")
     groups = _judged_groups(run, topics)
     with ClusterLook(run.cluster) as look:
         known = look.known([arguments["trace_topic"], arguments["ledger_topic"]])
@@ -214,7 +210,7 @@ def _follow(run: JobRun) -> None:
     with tempfile.TemporaryDirectory(prefix="glassmq-audit-", ignore_cleanup_errors=True) as unnamed:
         checkpoint = arguments["checkpoint_folder"] or unnamed
         follower = Follower(run.spark, checkpoint, rules, run.report, arguments["trigger_ms"])
-        writer = messages.writeStream.foreachBatch(follower.add_batch)
+        writer = messages.writeStream.foreachBatch(run.each_batch(follower.add_batch))
         writer = writer.option("checkpointLocation", follower.files.uri("query"))
         run.watch(writer.trigger(processingTime=f"{arguments['trigger_ms']} milliseconds").start())
         follower.conclude()

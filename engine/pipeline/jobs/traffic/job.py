@@ -40,15 +40,10 @@ class Traffic:
 JOB = Traffic()
 
 
-def _names(run: JobRun, parameter: str) -> tuple[str, ...]:
-    names = (name.strip() for name in (run.arguments[parameter] or "").split(","))
-    return tuple(dict.fromkeys(name for name in names if name))
-
-
 def _options(run: JobRun) -> dict[str, str]:
     columns = (*COLUMNS_NEEDED, "body") if run.arguments["count_bytes"] else COLUMNS_NEEDED
     return {
-        "subscribe": ",".join(_names(run, "topics")),
+        "subscribe": ",".join(run.names("topics")),
         "startingOffsets": run.arguments["starting_offsets"],
         "columns": ",".join(columns),
     }
@@ -61,7 +56,7 @@ def _figures(run: JobRun, messages: DataFrame, watermark_ms: int | None) -> Data
 
 def _picture(run: JobRun, look: ClusterLook, patience_ms: int) -> TrafficPicture:
     queue_counts: dict[str, int] = {}
-    for queue in look.queues(_names(run, "topics")):
+    for queue in look.queues(run.names("topics")):
         queue_counts[queue.topic] = queue_counts.get(queue.topic, 0) + 1
     return TrafficPicture(run.report, run.arguments["window_ms"], run.arguments["top"], queue_counts, patience_ms)
 
@@ -70,7 +65,7 @@ def _picture(run: JobRun, look: ClusterLook, patience_ms: int) -> TrafficPicture
 
 
 def _look_back(run: JobRun) -> None:
-    topics, groups = _names(run, "topics"), _names(run, "groups")
+    topics, groups = run.names("topics"), run.names("groups")
     with ClusterLook(run.cluster) as look:
         ends = look.ends(look.queues(topics))
         picture = _picture(run, look, patience_ms=0)
@@ -104,7 +99,7 @@ def _tell_outcome(run: JobRun, newest: Sequence[WindowFigures], *, are_all: bool
 
 def _follow(run: JobRun) -> None:
     watermark_ms = run.arguments["watermark_ms"]
-    topics, groups = _names(run, "topics"), _names(run, "groups")
+    topics, groups = run.names("topics"), run.names("groups")
     with ExitStack() as stack:
         folder = run.arguments["checkpoint_folder"]
         if not folder:
@@ -126,7 +121,7 @@ def _follow(run: JobRun) -> None:
         query = (
             _figures(run, messages, watermark_ms)
             .writeStream.outputMode("update")
-            .foreachBatch(batch)
+            .foreachBatch(run.each_batch(batch))
             .option("checkpointLocation", f"{folder}/query")
             .trigger(processingTime=f"{run.arguments['trigger_ms']} milliseconds")
             .queryName("traffic")

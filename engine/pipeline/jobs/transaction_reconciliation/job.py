@@ -61,10 +61,6 @@ class TransactionReconciliation:
 JOB = TransactionReconciliation()
 
 
-def _topics(run: JobRun) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (run.arguments["topics"] or "").split(",") if name.strip())
-
-
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
@@ -127,7 +123,7 @@ def _reconcile_once(run: JobRun) -> None:
         # Kept, since it may have to tell the topics first; read once.
         system = facts_of(_read(run, _system_topics(op_queue), ends, (*COLUMNS_NEEDED, "body"))).persist()
         try:
-            wanted = _topics(run) or _named_topics(system)
+            wanted = run.names("topics") or _named_topics(system)
             topics = look.known(wanted)
             _tell_unknown(run, [topic for topic in wanted if topic not in topics])
             facts = system
@@ -215,7 +211,7 @@ class _Following:
             state = StreamState(run.spark, f"{folder}/facts")
             query = (
                 self._facts(topics, op_queue)
-                .writeStream.foreachBatch(partial(self._batch, state, op_queue, topics))
+                .writeStream.foreachBatch(run.each_batch(partial(self._batch, state, op_queue, topics)))
                 .option("checkpointLocation", f"{folder}/query")
                 .trigger(processingTime=f"{run.arguments['trigger_ms']} milliseconds")
                 .queryName("transaction-reconciliation")
@@ -224,7 +220,7 @@ class _Following:
             run.watch(query)
 
     def _real_topics(self, look: ClusterLook, op_queue: OpQueue) -> tuple[str, ...]:
-        wanted = _topics(self._run)
+        wanted = self._run.names("topics")
         if not wanted:
             ends = look.ends(look.queues([TRANSACTION_HALF_TOPIC]))
             half = _read(self._run, [TRANSACTION_HALF_TOPIC], ends, (*COLUMNS_NEEDED, "body"))
@@ -308,7 +304,7 @@ class _Results:
         else:
             # Other programs' transactions are no transfers, even if their keys look alike.
             summary = summarise(merged, rules, buckets, Keys(ledgers.add_messages, ledgers.producer_group))
-        if _topics(self._run):
+        if self._run.names("topics"):
             # Nobody has asked for these.
             summary.statuses.pop(Status.NOT_READ, None)
         self._tell_transactions(summary, buckets)

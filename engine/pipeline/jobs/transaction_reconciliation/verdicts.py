@@ -151,9 +151,13 @@ def judge_table(merged: Any, rules: Rules) -> Any:
 
     :param merged: a table of what :func:`~engine.pipeline.jobs.transaction_reconciliation.merging.merge` made.
     """
-    judged = merged.filter(pc.is_in(merged.column("role"), pa.array([TRANSACTION, WAITING_OP])))
-    verdict = _Verdict(judged, rules)
-    return judged.append_column("status", verdict.status()).append_column("findings", verdict.findings())
+    return _judge(merged, rules)[0]
+
+
+def _judge(merged: Any, rules: Rules) -> tuple[Any, _Verdict]:
+    rows = merged.filter(pc.is_in(merged.column("role"), pa.array([TRANSACTION, WAITING_OP])))
+    verdict = _Verdict(rows, rules)
+    return rows.append_column("status", verdict.status()).append_column("findings", verdict.findings()), verdict
 
 
 def forget(
@@ -178,8 +182,8 @@ def forget(
 def _remembered(merged: Any, rules: Rules, keep_ms: int, kept_keys: Any) -> Any:
     role = merged.column("role")
     sums = merged.filter(pc.or_(pc.equal(role, BROKER), pc.equal(role, FORGOTTEN)))
-    judged = judge_table(merged, rules)
-    verdict, is_op = _Verdict(judged, rules), pc.equal(judged.column("role"), WAITING_OP)
+    judged, verdict = _judge(merged, rules)
+    is_op = pc.equal(judged.column("role"), WAITING_OP)
     age_ms = verdict.of_broker("newest_ms") - milliseconds(judged.column("last_stored"))
     has_findings = pc.greater(pc.list_value_length(judged.column("findings")), 0)
     is_needed = pc.or_(has_findings, pc.is_in(judged.column("key"), kept_keys))

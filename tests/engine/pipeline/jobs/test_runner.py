@@ -72,6 +72,12 @@ def test_a_failed_job_says_why_in_one_line(spark):
     assert caught.value.detail == "[USER_RAISED_EXCEPTION] no such thing"
 
 
+def test_what_a_job_says_of_a_batch_that_fails_is_told_in_both_languages(spark):
+    with pytest.raises(JobFailed, match=r"^the batch was told to fail$") as caught:
+        run(spark, {"way": "fail", "follow": True})
+    assert (caught.value.sentence["zh"], caught.value.detail) == ("批次被要求失败", None)
+
+
 def test_keys_are_hidden_wherever_spark_writes_settings_and_options(monkeypatch, tmp_path):
     settings: dict[str, str] = {}
     monkeypatch.setattr(

@@ -7,6 +7,8 @@ from types import SimpleNamespace
 from engine.client.moved_aside import LowPriority, mark_groups
 from engine.pipeline.jobs.backlog_relief.moving import Mover, state_after
 from engine.pipeline.jobs.backlog_relief.relief_state import MovedRange, ReliefState
+from engine.pipeline.source.cluster import Cluster
+from engine.pipeline.source.cluster_options import ClusterOptions
 from engine.pipeline.source.queue_offsets import QueueKey
 from engine.protocol.queue_headers import OffsetResponseHeader
 from engine.protocol.request_code import RequestCode
@@ -16,10 +18,11 @@ LEFT, RIGHT = QueueKey("Orders", "broker-a", 0), QueueKey("Orders", "broker-a", 
 RULE = LowPriority.parse("bulk")
 
 
-class NotingCluster:
+class NotingCluster(Cluster):
     """Notes which groups' progress is written, and answers 10 for each that is asked."""
 
     def __init__(self):
+        super().__init__(ClusterOptions(("127.0.0.1:1",)))
         self.written = []
 
     def queues(self, topics):
