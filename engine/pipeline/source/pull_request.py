@@ -14,8 +14,8 @@ from engine.protocol.subscription_data import SUBSCRIBE_ALL
 from engine.protocol.system_flags import PULL_SUBSCRIPTION
 
 #: How much one pull may bring where the broker knows the question (GlassMQ, RocketMQ 5); others give their 32 messages.
-#: More would cost less per message for questions, but more for bytes: they would not stay in the processor's cache.
-PULL_BYTES = 256 * 1024
+#: More would save few questions, and their bytes would not stay in the processor's cache.
+PULL_BYTES = 512 * 1024
 
 
 def make_pull_request(
