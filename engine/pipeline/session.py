@@ -56,6 +56,11 @@ _LOCAL_CONF = {
 }
 #: Masters whose tasks run in threads of the driver: their Python workers find what this Python finds.
 _IN_ONE_PROCESS = re.compile(r"local(\[.*\])?")
+#: Those of them that do not say how often a task may fail.
+_WITHOUT_RETRIES = re.compile(r"local(?:\[(\d+|\*)\])?")
+#: Spark's default (``spark.task.maxFailures``), which it does not use on one machine. There it would be one; but a
+#: Python worker that a busy machine does not start within Spark's 10 s is no reason to give a job up.
+_TASK_ATTEMPTS = 4
 
 
 class SparkMissing(PipelineError):
@@ -77,7 +82,8 @@ def make_session(
     Executors that are processes of their own get this package's code; Python, PySpark, PyArrow and NumPy they must
     have. Raises :class:`SparkMissing`, :class:`~engine.pipeline.java.JavaMissing`.
 
-    :param master: such as ``local[2]``, ``local-cluster[2,1,1024]``, ``spark://host:7077``.
+    :param master: such as ``local[2]``, ``local-cluster[2,1,1024]``, ``spark://host:7077``. Tasks of ``local[N]`` are
+        tried four times, unless ``local[N,F]`` says something else.
     :param work_folder: for Spark's temporary files and its warehouse.
     :param conf: settings that override those here.
     :param has_page: whether Spark's own web page is served.
@@ -89,7 +95,7 @@ def make_session(
     from engine.pipeline.source.data_source import RocketMQDataSource
 
     use_java()
-    builder = SparkSession.builder.appName(name).master(master)
+    builder = SparkSession.builder.appName(name).master(_with_retries(master))
     settings = _settings(master, work_folder) | {"spark.ui.enabled": str(has_page).lower()} | dict(conf or {})
     for key, value in settings.items():
         builder = builder.config(key, value)
@@ -100,6 +106,12 @@ def make_session(
         ship(session)
     session.dataSource.register(RocketMQDataSource)
     return session
+
+
+def _with_retries(master: str) -> str:
+    """``local[N]`` whose tasks are tried as often as those of a cluster; any other master as it is."""
+    found = _WITHOUT_RETRIES.fullmatch(master)
+    return f"local[{found[1] or 1},{_TASK_ATTEMPTS}]" if found else master
 
 
 def _leave_out_local_checksums(session: SparkSession) -> None:

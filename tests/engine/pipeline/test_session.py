@@ -30,6 +30,32 @@ def test_the_session_knows_the_data_source(spark):
         spark.read.format("rocketmq").option("topic", "T").load().collect()
 
 
+def test_a_task_that_fails_once_does_not_end_the_job(spark):
+    def fail_at_first(batches):
+        from pyspark import TaskContext
+
+        if TaskContext.get().attemptNumber() == 0:
+            raise RuntimeError("the worker did not start")
+        yield from batches
+
+    assert spark.range(3).mapInArrow(fail_at_first, "id long").count() == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("local", "local[1,4]"),
+        ("local[2]", "local[2,4]"),
+        ("local[*]", "local[*,4]"),
+        ("local[2,1]", "local[2,1]"),
+        ("local-cluster[2,1,512]", "local-cluster[2,1,512]"),
+        ("yarn", "yarn"),
+    ],
+)
+def test_only_a_master_that_says_nothing_of_it_gets_retries(given, used):
+    assert session_module._with_retries(given) == used
+
+
 @pytest.mark.parametrize(
     ("master", "is_here"), [("local", True), ("local[*]", True), ("local-cluster[2,1,512]", True), ("yarn", False)]
 )
