@@ -21,7 +21,7 @@ from engine.lab.sweep import run_seed
 from engine.protocol.names import TRANSACTION_HALF_TOPIC
 from tests.support.bank_scenarios import bank_scenario, broken
 
-SEEDS = 150
+SEEDS = 75
 #: Without a listener that hangs: its message is never done with.
 KINDS = tuple(kind for kind in FaultKind if kind is not FaultKind.LISTENER)
 
