@@ -114,6 +114,8 @@ class TrafficPicture:
         self._windows: dict[tuple[int, str], WindowFigures] = {}
         #: Windows whose points were told, or that were dropped, end here at the latest.
         self._told_until_ms = -1
+        #: Topic -> the newest window of it whose points were told.
+        self._last_told_ms: dict[str, int] = {}
         self._dropped: dict[str, WindowSums] = {}
         self.left_out = 0
 
@@ -144,6 +146,8 @@ class TrafficPicture:
         for key in sorted(self._windows)[: max(0, len(self._windows) - WINDOWS_MAX)]:
             dropped = self._windows.pop(key)
             self._dropped.setdefault(dropped.topic, WindowSums()).add(dropped, self._window_ms)
+            if dropped.start_ms + self._window_ms > self._told_until_ms:
+                self._last_told_ms.pop(dropped.topic, None)  # what was dropped untold is not silence
             self.left_out += 1
 
     # --- plots -------------------------------------------------------------------------------------------------------
@@ -163,10 +167,19 @@ class TrafficPicture:
 
     def _tell_point(self, window: WindowFigures) -> None:
         x = window.start_ms
+        self._tell_silence(window.topic, x)
         self._report.point("throughput", window.topic, x, window.messages * 1_000 / self._window_ms)
         self._report.point("latency", f"{window.topic} p50", x, window.p50_ms)
         self._report.point("latency", f"{window.topic} p99", x, window.p99_ms)
         self._report.point("imbalance", window.topic, x, self._imbalance(window.topic, window.queues).max_to_mean)
+
+    def _tell_silence(self, topic: str, until_ms: int) -> None:
+        """Windows without a message have no figures; a line across them would show traffic where there was none."""
+        last_ms = self._last_told_ms.get(topic)
+        self._last_told_ms[topic] = until_ms
+        if last_ms is not None and until_ms - last_ms > self._window_ms:
+            for x in dict.fromkeys((last_ms + self._window_ms, until_ms - self._window_ms)):
+                self._report.point("throughput", topic, x, 0.0)
 
     # --- tables ------------------------------------------------------------------------------------------------------
 

@@ -79,6 +79,25 @@ def test_the_points_of_a_window_are_told_once_when_it_cannot_grow_any_more(repor
     assert throughput() == [(0, 11), (1_000, 20), (2_000, 5)]
 
 
+def test_where_nothing_came_the_throughput_is_nought(report):
+    picture = make(report)
+    picture.update([window(0, 10), window(1_000, 20)])
+    picture.update([window(6_000, 5), window(8_000, 5)])
+    picture.close_all()
+    throughput = [(x, y) for plot, _, x, y in report.points if plot == "throughput"]
+    assert throughput == [(0, 10), (1_000, 20), (2_000, 0), (5_000, 0), (6_000, 5), (7_000, 0), (8_000, 5)]
+
+
+def test_what_is_dropped_before_it_is_told_is_not_silence(report, monkeypatch):
+    monkeypatch.setattr(picture_module, "WINDOWS_MAX", 2)
+    picture = make(report, patience_ms=0)
+    picture.update([window(0, 10)])
+    picture.update([window(number * 1_000, 10) for number in range(1, 6)])
+    picture.update([window(8_000, 10)])
+    throughput = [(x, y) for plot, _, x, y in report.points if plot == "throughput"]
+    assert throughput == [(0, 10), (4_000, 10), (5_000, 10), (6_000, 0), (7_000, 0), (8_000, 10)]
+
+
 def test_memory_is_bounded_and_sums_go_on_over_what_was_dropped(report, monkeypatch):
     monkeypatch.setattr(picture_module, "WINDOWS_MAX", 10)
     monkeypatch.setattr(picture_module, "ITEMS_MAX", 20)
