@@ -119,7 +119,7 @@ class ScriptedBroker:
             return request.reply(code, "MOVED", PullMessageResponseHeader(0, next_offset, self.low, self.high))
         end = min(first + header.max_msg_nums, first + self.per_pull, self.high)
         body = b"".join(
-            stored_message(offset, tags=self.tags, stored_ms=self.stored_ms(offset))
+            stored_message(offset, topic=header.topic, tags=self.tags, stored_ms=self.stored_ms(offset))
             for offset in range(first, end)
             if offset not in leave_out
         )

@@ -232,18 +232,24 @@ class RangePuller:
             self._step, self._full_answers = min(_ASKED_MAX, self._step * 2), 0
 
     def _moved(self, segment: _Segment, header: PullMessageResponseHeader) -> None:
-        """The queue holds other offsets than when the read was planned."""
+        """The queue holds other offsets than when the read was planned, or does not know where its own messages lie
+        (RocketMQ: ``OFFSET_FOUND_NULL``, an index file that is not there).
+        """
         self._lost(segment, header)
-        is_too_small = segment.next_offset < header.min_offset
-        segment.next_offset = min(header.min_offset, segment.end) if is_too_small else segment.end
+        if segment.next_offset < header.min_offset:
+            segment.next_offset = min(header.min_offset, segment.end)
+        elif segment.next_offset < header.max_offset:
+            segment.next_offset = max(segment.next_offset + 1, header.next_begin_offset)
+        else:
+            segment.next_offset = segment.end
 
     def _lost(self, segment: _Segment, header: PullMessageResponseHeader) -> None:
-        report_loss(
-            self._options.fail_on_data_loss,
-            segment.queue,
-            f"offset {segment.next_offset} is wanted (up to {segment.end - 1}), the queue holds {header.min_offset} to "
-            f"{header.max_offset - 1}",
-        )
+        wanted, held = segment.next_offset, f"the queue holds {header.min_offset} to {header.max_offset - 1}"
+        if header.min_offset <= wanted < header.max_offset:
+            text = f"the broker finds nothing at offset {wanted}, although {held}"
+        else:
+            text = f"offset {wanted} is wanted (up to {segment.end - 1}), {held}"
+        report_loss(self._options.fail_on_data_loss, segment.queue, text)
 
 
 def report_loss(fails: bool, queue: QueueKey, text: str) -> None:

@@ -16,6 +16,8 @@ from engine.pipeline.source.options import ReadOptions
 from engine.pipeline.source.queue_offsets import QueueKey
 from engine.pipeline.source.range_reader import read_ranges
 from engine.pipeline.source.schema import arrow_schema
+from engine.protocol.names import SCHEDULE_TOPIC
+from engine.protocol.pull_message_headers import PullMessageResponseHeader
 from engine.protocol.response_code import ResponseCode
 from tests.support.scripted_broker import CLOSE, ScriptedBroker
 
@@ -166,6 +168,39 @@ def test_messages_that_a_broker_lost_at_its_end_are_an_error(broker):
     with pytest.raises(RocketMQError, match="ROCKETMQ_OFFSETS_GONE"):
         offsets(broker, 0, 120)
     assert offsets(broker, 0, 120, failOnDataLoss="false") == list(range(100))
+
+
+@pytest.mark.parametrize("tags", [(), ("A",)])
+def test_a_place_where_a_broker_finds_nothing_is_left_out_alone(broker, caplog, tags):
+    broker.high, broker.tags = 1_000, "A"
+
+    def finds_nothing(request):
+        header = PullMessageResponseHeader(0, 37, broker.low, broker.high)
+        return request.reply(ResponseCode.PULL_NOT_FOUND, "OFFSET_FOUND_NULL", header)
+
+    broker.script = [broker.pull, finds_nothing]
+    with caplog.at_level(logging.WARNING):
+        assert offsets(broker, tags=tags, failOnDataLoss="false") == [*range(32), *range(37, 1_000)]
+    assert "finds nothing at offset 32, although the queue holds 0 to 999" in caplog.text
+
+
+def test_a_tag_that_only_shares_its_hash_is_left_out(broker):
+    broker.tags = "BB"
+    assert offsets(broker, tags=("Aa",)) == []
+    assert offsets(broker, tags=("BB",)) == list(range(100))
+
+
+def test_where_delayed_messages_wait_tags_are_compared_here(broker):
+    """The broker notes their time where it notes the hash of other messages' tags."""
+    broker.tags = "A"
+    waiting = QUEUE._replace(topic=SCHEDULE_TOPIC)
+    for tag, found in (("A", 100), ("B", 0)):
+        broker.pulls.clear()
+        parsed = ReadOptions.parse({"nameServer": broker.address, "topic": SCHEDULE_TOPIC})
+        wanted = [OffsetRange(waiting, broker.address, 0, 100)]
+        read = read_ranges(parsed, wanted, arrow_schema(("queue_offset",)), (tag,))
+        assert sum(batch.num_rows for batch in read) == found
+        assert {pull.subscription for pull in broker.pulls} == {"*"}
 
 
 def test_a_hole_that_a_broker_leaves_while_it_deletes_is_an_error(broker):
