@@ -91,10 +91,21 @@ class RocketMQReader(DataSourceReader):
 def wanted_queues(cluster: Cluster, options: ReadOptions) -> list[QueueKey]:
     """The queues of the topics that the options name or describe. Raises ``ROCKETMQ_UNKNOWN_TOPIC``."""
     if options.pattern is None:
-        return cluster.queues(options.topics)
-    topics = cluster.topics_like(options.pattern, with_system_topics=options.include_system_topics)
-    if not topics:
+        return cluster.queues(options.topics, options.topic_option)
+    queues = matching_queues(cluster, options, options.pattern)
+    if not queues:
         raise RocketMQError(
-            "ROCKETMQ_UNKNOWN_TOPIC", f"option 'subscribePattern': no topic matches {options.pattern!r}"
+            "ROCKETMQ_UNKNOWN_TOPIC",
+            f"option {options.topic_option!r}: no topic matches {options.pattern!r} and has a queue that one may read",
         )
-    return cluster.queues(topics)
+    return queues
+
+
+def matching_queues(cluster: Cluster, options: ReadOptions, pattern: str) -> list[QueueKey]:
+    """The queues of the topics that match; perhaps none.
+
+    A topic may be deleted between the two questions, and one that may only be written must not stop the others.
+    """
+    return cluster.queues_there_are(
+        cluster.topics_like(pattern, with_system_topics=options.include_system_topics),
+    )

@@ -61,22 +61,31 @@ class Cluster:
 
     # --- topics and queues -------------------------------------------------------------------------------------------
 
-    def queues(self, topics: Sequence[str]) -> list[QueueKey]:
+    def queues(self, topics: Sequence[str], option: str | None = None) -> list[QueueKey]:
         """The readable queues of these topics, sorted.
 
-        Raises :class:`RocketMQError`: a topic is unknown, or no name server answers.
+        :param option: the option that names the topics, for errors.
+
+        Raises :class:`RocketMQError`: a topic is unknown or has no readable queue, or no name server answers.
         """
         found: list[QueueKey] = []
         for topic, route in zip(topics, self._routes(topics), strict=True):
             queues = self._queues_of(topic, route)
             if not queues:
-                raise RocketMQError(
-                    "ROCKETMQ_UNKNOWN_TOPIC",
-                    f"option 'topic': name server {self._name_servers_text} knows no topic {topic!r}"
-                    f"{self._similar(topic)}",
-                )
+                said_where = "" if option is None else f"option {option!r}: "
+                raise RocketMQError("ROCKETMQ_UNKNOWN_TOPIC", f"{said_where}{self._nothing_to_read(topic, route)}")
             found += queues
         return sorted(found)
+
+    def queues_there_are(self, topics: Sequence[str]) -> list[QueueKey]:
+        """The same without complaint: of topics that are unknown or have no readable queue there is none."""
+        routes = zip(topics, self._routes(topics), strict=True)
+        return sorted(queue for topic, route in routes for queue in self._queues_of(topic, route))
+
+    def _nothing_to_read(self, topic: str, route: TopicRouteData | None) -> str:
+        if route is not None:
+            return f"topic {topic!r} has no queue that one may read"
+        return f"name server {self._name_servers_text} knows no topic {topic!r}{self._similar(topic)}"
 
     def writable_queues(self, topic: str) -> list[QueueKey]:
         """The queues that a producer may choose from, in the order in which every client numbers them.
@@ -155,9 +164,10 @@ class Cluster:
         import difflib
 
         try:
-            close = difflib.get_close_matches(topic, self._all_topics(), n=3)
+            others = [name for name in self._all_topics() if name != topic]
         except (RocketMQError, ProtocolError):
             return ""
+        close = difflib.get_close_matches(topic, others, n=3)
         return f"; did you mean {' or '.join(repr(name) for name in close)}?" if close else ""
 
     # --- offsets -----------------------------------------------------------------------------------------------------

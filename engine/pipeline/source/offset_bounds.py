@@ -44,16 +44,17 @@ class OffsetBounds:
             raise wrong_option(
                 option, f"there is no queue {list_queues(strangers)}; allowed: {list_queues(self.queues)}"
             )
-        return {queue: self._resolve_one(queue, named.get(queue, bound.everywhere)) for queue in self.queues}
+        return {queue: self._resolve_one(queue, named.get(queue, bound.everywhere), option) for queue in self.queues}
 
-    def _resolve_one(self, queue: QueueKey, offset: int) -> int:
+    def _resolve_one(self, queue: QueueKey, offset: int, option: str) -> int:
         low, high = self.minima[queue], self.maxima[queue]
         if offset == EARLIEST:
             return low
         if offset == LATEST:
             return high
         if not low <= offset <= high:
-            report_loss(self._fails, queue, f"offset {offset} is wanted, the queue holds {low} to {high - 1}")
+            holds = f"holds {low} to {high - 1}" if low < high else f"is empty, its next message gets offset {high}"
+            report_loss(self._fails, queue, f"option {option!r}: offset {offset} is wanted, the queue {holds}")
         return min(max(offset, low), high)
 
     def at_time(self, timestamps_ms: Mapping[QueueKey, int]) -> dict[QueueKey, int]:

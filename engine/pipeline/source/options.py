@@ -68,6 +68,7 @@ class ReadOptions:
     """All options of a read, checked as far as that goes without asking the cluster.
 
     :ivar topics: named topics; empty when ``pattern`` finds them.
+    :ivar topic_option: the option that says which topics.
     :ivar starting: None when the user left it to the kind of read: a batch begins at the earliest message, a stream at
         the latest.
     :ivar tags: messages with other tags are left out; empty: nothing is.
@@ -75,6 +76,7 @@ class ReadOptions:
 
     cluster: ClusterOptions
     topics: tuple[str, ...]
+    topic_option: str
     pattern: str | None
     include_system_topics: bool
     starting: Bound | None
@@ -91,10 +93,12 @@ class ReadOptions:
     def parse(cls, options: Mapping[str, str]) -> ReadOptions:
         """Raises :class:`~engine.pipeline.source.errors.RocketMQError` that names the option and what is allowed."""
         values = OptionValues(options, READ_OPTION_NAMES)
-        topics, pattern = _topics(values)
+        topic_option = _topic_option(values)
+        topics, pattern = _topics(values, topic_option)
         return cls(
             cluster=ClusterOptions.parse(values),
             topics=topics,
+            topic_option=topic_option,
             pattern=pattern,
             include_system_topics=values.boolean("includeSystemTopics", False),
             starting=_bound(values, "starting", topics),
@@ -109,13 +113,17 @@ class ReadOptions:
         )
 
 
-def _topics(values: OptionValues) -> tuple[tuple[str, ...], str | None]:
+def _topic_option(values: OptionValues) -> str:
     given = [name for name in ("topic", "subscribe", "subscribePattern") if values.text(name) is not None]
     if len(given) != 1:
         said = f"{' and '.join(given)} are given" if given else "is missing"
         raise wrong_option(
             given[1] if given else "topic", f"{said}; give exactly one of topic, subscribe (a,b), subscribePattern"
         )
+    return given[0]
+
+
+def _topics(values: OptionValues, option: str) -> tuple[tuple[str, ...], str | None]:
     pattern = values.text("subscribePattern")
     if pattern is not None:
         try:
@@ -123,16 +131,16 @@ def _topics(values: OptionValues) -> tuple[tuple[str, ...], str | None]:
         except re.error as error:
             raise wrong_option("subscribePattern", f"{pattern!r} is no regular expression: {error}") from None
         return (), pattern
-    topics = values.words(given[0])
-    if given[0] == "topic" and len(topics) > 1:
+    topics = values.words(option)
+    if option == "topic" and len(topics) > 1:
         raise wrong_option("topic", f"{values.text('topic')!r} names several; use subscribe for that")
     for topic in topics:
         try:
             validate_topic(topic)
         except IllegalName as error:
-            raise wrong_option(given[0], str(error)) from None
+            raise wrong_option(option, str(error)) from None
     if not topics:
-        raise wrong_option(given[0], f"{values.text(given[0])!r} names no topic")
+        raise wrong_option(option, f"{values.text(option)!r} names no topic")
     return topics, None
 
 

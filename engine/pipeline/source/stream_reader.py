@@ -7,14 +7,15 @@ connections between calls, since a stream asks for the newest offsets several ti
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from engine.pipeline.source.batch_reader import wanted_queues
+from engine.pipeline.source.batch_reader import matching_queues, wanted_queues
 from engine.pipeline.source.cluster import Cluster
 from engine.pipeline.source.errors import Briefly, RocketMQError, wrong_option
 from engine.pipeline.source.offset_bounds import OffsetBounds
@@ -30,6 +31,7 @@ from engine.pipeline.source.worker_garbage import spare_loaded_modules
 _log = logging.getLogger("glassmq.pipeline")
 
 JsonOffsets = dict[str, dict[str, int]]
+_AskOffsets = Callable[[Sequence[QueueKey]], dict[QueueKey, int]]
 
 
 def make_stream_reader(schema: StructType, options: Mapping[str, str]) -> DataSourceStreamReader:
@@ -48,16 +50,30 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._options = options
         self._schema = schema
         self._cluster: Cluster | None = None
+        #: Where the query began, if it had no checkpoint.
+        self._initial: JsonOffsets | None = None
         #: Where the queues ended when ``Trigger.AvailableNow`` began; None for other triggers.
         self._targets: dict[QueueKey, int] | None = None
         #: Where they ended when the planner looked last.
         self._latest: dict[QueueKey, int] | None = None
-        #: What was said last of queues that are gone.
-        self._told_gone = ""
+        #: The oldest messages of queues that the planner asked for them when it looked last.
+        self._minima: dict[QueueKey, int] = {}
+        #: Queues of brokers that did not answer then, and what happened; only where loss is allowed.
+        self._away: dict[QueueKey, str] = {}
+        #: Of which missing queues the log was told last.
+        self._told_missing: list[QueueKey] = []
 
     def __getstate__(self) -> dict[str, Any]:
-        """What travels to the tasks: not the connections."""
-        return self.__dict__ | {"_cluster": None, "_targets": None, "_latest": None}
+        """What travels to the tasks: not the connections, nor what the planner knows."""
+        planned: dict[str, Any] = {
+            "_targets": None,
+            "_initial": None,
+            "_latest": None,
+            "_minima": {},
+            "_away": {},
+            "_told_missing": [],
+        }
+        return self.__dict__ | {"_cluster": None} | planned
 
     @property
     def _connected(self) -> Cluster:
@@ -68,12 +84,24 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     # --- offsets -----------------------------------------------------------------------------------------------------
 
     def initialOffset(self) -> JsonOffsets:  # noqa: N802 - Spark's name
-        """Where a query without a checkpoint begins."""
+        """Where a query without a checkpoint begins.
+
+        Spark asks twice, for the end of the first micro-batch and for its tasks, and must hear the same.
+        """
+        if self._initial is None:
+            self._initial = to_json_object(self._resolve_start())
+        return self._initial
+
+    def _resolve_start(self) -> dict[QueueKey, int]:
         options, cluster = self._options, self._connected
         with Briefly():
             queues = wanted_queues(cluster, options)
             bounds = OffsetBounds(cluster, queues, options.consumer_group, fails=options.fail_on_data_loss)
-            return to_json_object(bounds.resolve(options.starting or Bound(LATEST), "startingOffsets"))
+            offsets = bounds.resolve(options.starting or Bound(LATEST), "startingOffsets")
+        if self._targets is not None:
+            # Spark asks for the targets first: what came since then is neither read nor lost.
+            self._targets |= {queue: max(offset, self._targets.get(queue, 0)) for queue, offset in offsets.items()}
+        return offsets
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
         """The option ``maxOffsetsPerTrigger``."""
@@ -81,17 +109,22 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
 
     def latestOffset(self, start: JsonOffsets, limit: ReadLimit) -> JsonOffsets:  # noqa: N802 - Spark's name
-        """Where the next micro-batch ends. A queue that is new, or of a topic that is new, is read from 0 on."""
+        """Where the next micro-batch ends.
+
+        A queue that is new, or that was made anew, is only noted in it, at its first message, and read by the next one.
+        So the checkpoint always holds where the reading of a queue began.
+        """
         starts = from_json_object(start)
         with Briefly():
             ends = self._look_at_ends() if self._targets is None else dict(self._targets)
-            self._check_starts(starts, ends)
-        self._latest = ends
-        # Of a queue that ends before its start the messages are gone; the tasks find that out and say so.
-        lags = {queue: max(0, end - starts.get(queue, 0)) for queue, end in ends.items()}
+            begins = self._begins(starts, ends)
+            self._report_missing(starts, begins)
+        self._latest = {queue: ends[queue] for queue in begins}
+        goes_on = {queue for queue, begin in begins.items() if queue in starts and starts[queue] <= begin}
+        lags = {queue: ends[queue] - begin if queue in goes_on else 0 for queue, begin in begins.items()}
         if isinstance(limit, ReadMaxRows):
-            lags = share_limit(lags, limit.max_rows)
-        return to_json_object(starts | {queue: starts.get(queue, 0) + lag for queue, lag in lags.items()})
+            lags = share_limit(lags, limit.max_rows, sum(starts.values()))
+        return to_json_object(starts | {queue: begin + lags[queue] for queue, begin in begins.items()})
 
     def reportLatestOffset(self) -> JsonOffsets | None:  # noqa: N802 - Spark's name
         """For the query's progress: with it a reader of the progress knows the lag of each queue."""
@@ -103,67 +136,89 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._targets = self._look_at_ends()
 
     def _look_at_ends(self) -> dict[QueueKey, int]:
-        return self._connected.max_offsets(self._queues_now())
+        self._away = {}
+        return self._ask_brokers(self._connected.max_offsets, self._queues_now())
 
     def _queues_now(self) -> list[QueueKey]:
-        try:
-            return wanted_queues(self._connected, self._options)
-        except RocketMQError as error:
-            # A pattern may match nothing yet.
-            if self._options.pattern is None or error.condition != "ROCKETMQ_UNKNOWN_TOPIC":
-                raise
-            return []
+        """The queues that are there; what is missing of those that were read is reported later."""
+        options = self._options
+        if options.pattern is not None:
+            return matching_queues(self._connected, options, options.pattern)
+        if options.fail_on_data_loss:
+            return self._connected.queues(options.topics, options.topic_option)
+        return self._connected.queues_there_are(options.topics)
 
-    def _check_starts(self, starts: Mapping[QueueKey, int], ends: Mapping[QueueKey, int]) -> None:
-        """What was read and is not told any more, or ends before what was read, must not vanish silently."""
-        if missing := sorted(set(starts) - set(ends)):
-            self._report_gone(missing)
-        else:
-            self._told_gone = ""
-        for queue, start in starts.items():
-            end = ends.get(queue, start)
-            if end < start:
-                report_loss(
-                    self._options.fail_on_data_loss,
-                    queue,
-                    f"offset {start} is wanted next, the queue ends at {end - 1}",
-                )
-
-    def _look_for(self, topics: Sequence[str]) -> None:
-        """Learn where the brokers of these topics are, as far as there are any."""
-        for topic in topics:
-            try:
-                self._connected.queues([topic])
-            except RocketMQError as error:
-                if error.condition != "ROCKETMQ_UNKNOWN_TOPIC":
-                    raise
-
-    def _report_gone(self, queues: Sequence[QueueKey]) -> None:
-        """The name server does not know these queues, or no master of their broker."""
-        text = f"the name server tells nothing of {list_queues(queues)} any more"
+    def _ask_brokers(self, ask: _AskOffsets, queues: Sequence[QueueKey]) -> dict[QueueKey, int]:
+        """Offsets of ``queues``; where loss is allowed, without those of brokers that do not answer."""
         if self._options.fail_on_data_loss:
-            raise RocketMQError(
-                "ROCKETMQ_BROKER_AWAY", f"{text}; set the option failOnDataLoss to false to go on without"
-            )
+            return ask(queues)
+        answers: dict[QueueKey, int] = {}
+        for _, of_broker in groupby(sorted(queues, key=_broker_of), key=_broker_of):
+            asked = list(of_broker)
+            try:
+                answers |= ask(asked)
+            except RocketMQError as error:
+                if error.condition != "ROCKETMQ_BROKER_AWAY":
+                    raise
+                self._away |= dict.fromkeys(asked, error.text)
+        return answers
+
+    def _begins(self, starts: Mapping[QueueKey, int], ends: Mapping[QueueKey, int]) -> dict[QueueKey, int]:
+        """Where to go on in the queues that are there: where the last micro-batch ended, unless they hold less.
+
+        Minima are asked only of queues that are new, and where loss is allowed of those that have moved.
+        """
+        is_strict = self._options.fail_on_data_loss
+        asked = [queue for queue in ends if queue not in starts or (not is_strict and ends[queue] != starts[queue])]
+        self._minima = self._ask_brokers(self._connected.min_offsets, asked)
+        begins: dict[QueueKey, int] = {}
+        for queue, end in ends.items():
+            if queue in self._away:
+                continue
+            # What was behind the end when that was asked may be deleted by now.
+            first = min(self._minima.get(queue, 0), end)
+            start = starts.get(queue, first)
+            begins[queue] = start
+            if end < start:
+                report_loss(is_strict, queue, f"offset {start} is wanted next, the queue has none from {end} on")
+                begins[queue] = first
+            elif start < first:
+                report_loss(is_strict, queue, f"offsets {start} to {first - 1} are wanted next and are deleted")
+                begins[queue] = first
+        return begins
+
+    def _report_missing(self, starts: Mapping[QueueKey, int], there: Mapping[QueueKey, int]) -> None:
+        """What was read and is not there any more must not vanish silently."""
+        missing = sorted((starts.keys() | self._away.keys()) - there.keys())
+        unlisted = [queue for queue in missing if queue not in self._away]
+        if unlisted and self._options.fail_on_data_loss:
+            raise _gone(_unlisted_text(unlisted))
         # A stream asks several times per second.
-        if text != self._told_gone:
-            _log.warning("%s; the stream goes on without", text)
-        self._told_gone = text
+        if missing == self._told_missing:
+            return
+        self._told_missing = missing
+        if unlisted:
+            _log.warning("%s; the stream goes on without", _unlisted_text(unlisted))
+        silent = sorted((queue for queue in missing if queue in self._away), key=_broker_of)
+        for text, queues in groupby(silent, key=self._away.__getitem__):
+            _log.warning("%s; until it does the stream goes on without %s", text, list_queues(queues))
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def partitions(self, start: JsonOffsets, end: JsonOffsets) -> Sequence[InputPartition]:
         """The tasks of one micro-batch."""
-        starts, ends = from_json_object(start), from_json_object(end)
-        cluster = self._connected
-        ranges = [(queue, starts.get(queue, 0), stop) for queue, stop in ends.items() if stop > starts.get(queue, 0)]
+        starts, ends, cluster = from_json_object(start), from_json_object(end), self._connected
+        # What is known to be deleted is not asked for again. A queue that is not in `start` is only noted in `end`.
+        firsts = {queue: max(first, self._minima.get(queue, 0)) for queue, first in starts.items()}
+        ranges = [(queue, first, ends[queue]) for queue, first in firsts.items() if first < ends.get(queue, 0)]
         with Briefly():
             if any(not cluster.knows_master(queue.broker_name) for queue, _, _ in ranges):
                 # After a restart Spark repeats the last micro-batch before it asks for anything else.
-                self._look_for(sorted({queue.topic for queue, _, _ in ranges}))
+                cluster.queues_there_are(sorted({queue.topic for queue, _, _ in ranges}))
             gone = [item for item in ranges if not cluster.knows_master(item[0].broker_name)]
             if gone and self._options.fail_on_data_loss:
-                self._report_gone([queue for queue, _, _ in gone])
+                queues = list_queues([queue for queue, _, _ in gone])
+                raise _gone(f"the name server tells no master of the broker of {queues} any more")
             for queue, first, stop in gone:
                 # Spark has noted the end of this micro-batch: its messages are not asked for again.
                 report_loss(False, queue, f"its broker has no master, so offsets {first} to {stop - 1} are never read")
@@ -189,3 +244,16 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._cluster is not None:
             self._cluster.close()
             self._cluster = None
+        self._initial = None
+
+
+def _broker_of(queue: QueueKey) -> str:
+    return queue.broker_name
+
+
+def _unlisted_text(queues: Sequence[QueueKey]) -> str:
+    return f"the name server lists {list_queues(queues)} no more among the queues that one may read"
+
+
+def _gone(text: str) -> RocketMQError:
+    return RocketMQError("ROCKETMQ_BROKER_AWAY", f"{text}; set the option failOnDataLoss to false to go on without")

@@ -7,6 +7,7 @@ a message is there for consumers once it is sent, so a write that fails half-way
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -18,12 +19,13 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from engine.pipeline.source.cluster import Cluster
-from engine.pipeline.source.errors import RocketMQError
+from engine.pipeline.source.errors import Briefly, RocketMQError
 from engine.pipeline.source.queue_offsets import QueueKey
 from engine.pipeline.source.writer_options import WriteOptions
 from engine.pipeline.source.writer_replay import identify, write_notes
 from engine.pipeline.source.writer_rows import RowReader, check_columns
 from engine.pipeline.source.writer_sender import PartitionSender
+from engine.protocol.errors import ProtocolError
 
 #: Every so many micro-batches the place is noted from which a repetition would have to look.
 _NOTE_EVERY_BATCHES = 10
@@ -88,7 +90,7 @@ class MessageStreamWriter(DataSourceStreamArrowWriter):
             for topic in dict.fromkeys(queue.topic for queue in firsts):
                 cluster.writable_queues(topic)  # learns where the brokers are
             write_notes(cluster, names[0], firsts)
-        except RocketMQError:
+        except (RocketMQError, ProtocolError):
             # An older note is as good, only slower to read from.
             return
         finally:
@@ -125,14 +127,11 @@ def _check(schema: StructType, options: Mapping[str, str], overwrite: bool) -> W
 def _send_partition(
     options: WriteOptions, batches: Iterator[pa.RecordBatch], planned: Mapping[QueueKey, int], *, is_stream: bool
 ) -> SentPartition:
-    identity = identify(options, is_stream=is_stream)
-    reader = RowReader(options.topic, copies_messages=options.copies_messages)
-    cluster = Cluster(options.cluster)
-    try:
+    with Briefly(), closing(Cluster(options.cluster)) as cluster:
+        identity = identify(options, is_stream=is_stream)
+        reader = RowReader(options.topic, copies_messages=options.copies_messages)
         sender = PartitionSender(options, identity, cluster, planned)
         for batch in batches:
             sender.send(reader.read(batch))
         sender.finish()
-    finally:
-        cluster.close()
     return SentPartition(identity.name, sender.sent, sender.left_out, sender.firsts)

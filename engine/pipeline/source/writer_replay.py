@@ -6,8 +6,9 @@ that was killed between sending and its own commit repeats its last micro-batch.
     SPARK_TXN = name of the query / micro-batch / partition / fingerprint of the row
 
 Before it sends anything, a try that may not be the first looks through the end of the topic's queues for its own
-name, micro-batch and partition, and leaves out what is there. It compares what rows say, not where they stand: rows
-that say the same are interchangeable, so nothing is lost when a repetition brings the rows in another order.
+name, micro-batch and partition, and leaves out what is there. It compares what rows say (and which queue they ask for),
+not where they stand: rows that say the same are interchangeable, so nothing is lost when a repetition brings them in
+another order. It keeps one entry per row that is there, of about 100 bytes.
 
 Where "the end" begins is noted at the broker, in the form of a consumer group's offsets, so the search neither misses
 anything behind another producer's flood nor reads more than it must. A query has one such group, and so has each batch
@@ -21,6 +22,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import NamedTuple
 
 from pyspark import TaskContext
 
@@ -29,11 +31,11 @@ from engine.pipeline.source.errors import RocketMQError
 from engine.pipeline.source.node_client import refusal
 from engine.pipeline.source.pull_request import make_pull_request
 from engine.pipeline.source.queue_offsets import QueueKey
+from engine.pipeline.source.stored_batch import StoredBatch, message_starts
 from engine.pipeline.source.writer_options import ReplayCheck, WriteOptions
 from engine.pipeline.source.writer_rows import PROPERTY_SPARK_TRANSACTION
 from engine.protocol.consumer_headers import QueryConsumerOffsetRequestHeader, UpdateConsumerOffsetRequestHeader
-from engine.protocol.message import MessageExt
-from engine.protocol.message_codec import decode_messages
+from engine.protocol.message_properties import PROPERTY_UNIQUE_KEY
 from engine.protocol.names import TOOLS_CONSUMER_GROUP
 from engine.protocol.pull_message_headers import PullMessageResponseHeader
 from engine.protocol.queue_headers import OffsetResponseHeader
@@ -125,35 +127,137 @@ def _may_be_first_of_run(run_id: str, batch: int) -> bool:
 # --- what is there already -------------------------------------------------------------------------------------------
 
 
+class SentMessage(NamedTuple):
+    """What a search looks at.
+
+    :ivar transaction: the property ``SPARK_TXN``; empty if it has none.
+    """
+
+    queue_offset: int
+    unique_id: str | None
+    transaction: str
+
+
 @dataclass(slots=True)
 class EarlierMessages:
     """What earlier tries stored.
 
     :ivar fingerprints: of its rows, each as often as it is there.
     :ivar firsts: the lowest offset of it in each queue that has any.
+    :ivar firsts_of_write: the same of all partitions, and of writes of this name with a higher number.
     """
 
     fingerprints: Counter[str]
     firsts: dict[QueueKey, int]
+    firsts_of_write: dict[QueueKey, int]
 
 
 def find_earlier(
-    cluster: Cluster, identity: WriteIdentity, queues: Sequence[QueueKey], begins: Mapping[QueueKey, int]
+    cluster: Cluster,
+    identity: WriteIdentity,
+    queues: Sequence[QueueKey],
+    planned: Mapping[QueueKey, int],
+    lookback: int,
 ) -> EarlierMessages:
-    """Look through ``queues`` from ``begins`` on for messages of this very partition and micro-batch."""
-    found = EarlierMessages(Counter(), {})
+    """Look through the end of ``queues`` for messages of this very partition and micro-batch.
+
+    The search begins where it is noted or was planned, else ``lookback`` messages before the end. What is not noted
+    yet is noted now, for tries to come: however many messages others send until then, what this task sends lies
+    behind it.
+    """
+    # Before the notes: what another task of this write sends comes after its note, so behind these ends.
     ends = cluster.max_offsets(queues)
-    for queue in queues:
-        for message in read_messages(cluster, queue, begins[queue], ends[queue]):
-            transaction = message.properties.get(PROPERTY_SPARK_TRANSACTION, "")
-            if transaction.startswith(identity.prefix):
-                found.fingerprints[transaction.removeprefix(identity.prefix)] += 1
-                found.firsts.setdefault(queue, message.queue_offset)
+    if identity.is_noted and identity.is_numbered:
+        return _find_numbered(cluster, identity, ends, lookback)
+    known = {**planned, **(read_notes(cluster, identity.name, queues) if identity.is_noted else {})}
+    begins = {queue: begin_of_search(known.get(queue), end, lookback) for queue, end in ends.items()}
+    changed = {queue: begin for queue, begin in begins.items() if begin != known.get(queue)}
+    if identity.is_noted and changed:
+        write_notes(cluster, identity.name, changed)
+    return _search(cluster, identity, begins)
+
+
+def _find_numbered(
+    cluster: Cluster, identity: WriteIdentity, ends: Mapping[QueueKey, int], lookback: int
+) -> EarlierMessages:
+    """The same for a write with a number.
+
+    A note says: from ``lookback`` messages before the end to this offset there was nothing of this number or a higher
+    one. So it also serves a write with a higher number, which is thereby spared what it has no part in; but such a
+    write must look all the same: a broker that was killed may have forgotten its note and kept its messages.
+    """
+    # Numbers first: whatever other tasks of this write note at this moment, the offset is then true of this write.
+    numbers = read_notes(cluster, identity.name + _NUMBER_SUFFIX, list(ends))
+    offsets = read_notes(cluster, identity.name, list(ends))
+    begins: dict[QueueKey, int] = {}
+    unnoted: list[QueueKey] = []
+    for queue, end in ends.items():
+        number, noted = numbers.get(queue), offsets.get(queue)
+        begins[queue] = max(0, end - lookback)
+        if number == identity.batch and noted is not None and noted <= end:
+            begins[queue] = noted
+            continue
+        unnoted.append(queue)
+        if number is not None and number < identity.batch and noted is not None and noted <= end:
+            begins[queue] = max(noted, begins[queue])
+    found = _search(cluster, identity, begins)
+    new = {queue: min(ends[queue], found.firsts_of_write.get(queue, ends[queue])) for queue in unnoted}
+    _note_numbered(cluster, identity, new, numbers)
     return found
 
 
-def read_messages(cluster: Cluster, queue: QueueKey, begin: int, end: int) -> Iterator[MessageExt]:
+def _note_numbered(
+    cluster: Cluster, identity: WriteIdentity, offsets: Mapping[QueueKey, int], numbers: Mapping[QueueKey, int]
+) -> None:
+    """Note offsets and the number they are about; ``numbers`` stand there now.
+
+    It takes two requests, and a broker may be killed between them. What it has then must be true: the offset of a
+    lower number is true of a higher one, not the other way round.
+    """
+    number_name = identity.name + _NUMBER_SUFFIX
+    rising = {queue: offset for queue, offset in offsets.items() if numbers.get(queue, identity.batch) < identity.batch}
+    others = {queue: offset for queue, offset in offsets.items() if queue not in rising}
+    write_notes(cluster, number_name, dict.fromkeys(rising, identity.batch))
+    write_notes(cluster, identity.name, offsets)
+    write_notes(cluster, number_name, dict.fromkeys(others, identity.batch))
+
+
+def _search(cluster: Cluster, identity: WriteIdentity, begins: Mapping[QueueKey, int]) -> EarlierMessages:
+    found = EarlierMessages(Counter(), {}, {})
+    of_name, prefix = f"{identity.name}/", identity.prefix
+    ends = cluster.max_offsets(list(begins))
+    for queue, begin in begins.items():
+        for message in sent_messages(cluster, queue, begin, ends[queue]):
+            if not message.transaction.startswith(of_name):
+                continue
+            if message.transaction.startswith(prefix):
+                found.fingerprints[message.transaction.removeprefix(prefix)] += 1
+                found.firsts.setdefault(queue, message.queue_offset)
+            if _number_of(message.transaction) >= identity.batch:
+                found.firsts_of_write.setdefault(queue, message.queue_offset)
+    return found
+
+
+def _number_of(transaction: str) -> int:
+    """Of the micro-batch or write; -1 if somebody else's text has none."""
+    number = transaction.split("/", 2)[1]
+    return int(number) if number.isdecimal() and len(number) < 20 else -1
+
+
+def sent_messages(cluster: Cluster, queue: QueueKey, begin: int, end: int) -> Iterator[SentMessage]:
     """The messages of a queue that are left between two offsets. Raises :class:`RocketMQError`."""
+    for data in stored_messages(cluster, queue, begin, end):
+        batch = StoredBatch(data, message_starts(data))
+        offsets = batch.number("queue_offset").tolist()
+        unique_ids = batch.properties.value_of(PROPERTY_UNIQUE_KEY).to_pylist()
+        transactions = batch.properties.value_of(PROPERTY_SPARK_TRANSACTION).to_pylist()
+        for offset, unique_id, transaction in zip(offsets, unique_ids, transactions, strict=True):
+            if offset < end:
+                yield SentMessage(offset, unique_id, transaction or "")
+
+
+def stored_messages(cluster: Cluster, queue: QueueKey, begin: int, end: int) -> Iterator[bytes]:
+    """The same as the broker stores them, some at a time; perhaps a few beyond the end."""
     while begin < end:
         request = make_pull_request(queue, begin, _PULL_MESSAGES, TOOLS_CONSUMER_GROUP)
         answer = cluster.ask_broker(queue.broker_name, queue.topic, [request])[0]
@@ -163,9 +267,7 @@ def read_messages(cluster: Cluster, queue: QueueKey, begin: int, end: int) -> It
         ):
             raise refusal(queue.topic, cluster.master(queue.broker_name), answer)
         if answer.code == ResponseCode.SUCCESS:
-            for message in decode_messages(answer.body, decompress=False):
-                if message.queue_offset < end:
-                    yield message
+            yield answer.body
         following = PullMessageResponseHeader.decode(answer.ext_fields).next_begin_offset
         if following <= begin:
             return
@@ -175,44 +277,12 @@ def read_messages(cluster: Cluster, queue: QueueKey, begin: int, end: int) -> It
 # --- where to begin looking ------------------------------------------------------------------------------------------
 
 
-def search_begins(
-    cluster: Cluster,
-    identity: WriteIdentity,
-    queues: Sequence[QueueKey],
-    planned: Mapping[QueueKey, int],
-    lookback: int,
-) -> dict[QueueKey, int]:
-    """Where to begin in each queue: where it is noted or was planned, else ``lookback`` messages before its end.
-
-    What is not noted yet is noted now, for tries to come: however many messages others send until then, what this
-    task sends lies behind it.
-    """
-    # Before the notes: what another task of this write sends comes after its note, so behind these ends.
-    ends = cluster.max_offsets(queues)
-    known = {**planned, **(_notes_of(cluster, identity, queues) if identity.is_noted else {})}
-    begins = {queue: begin_of_search(known.get(queue), end, lookback) for queue, end in ends.items()}
-    changed = {queue: begin for queue, begin in begins.items() if begin != known.get(queue)}
-    if identity.is_noted and changed:
-        write_notes(cluster, identity.name, changed)
-        if identity.is_numbered:
-            write_notes(cluster, identity.name + _NUMBER_SUFFIX, dict.fromkeys(changed, identity.batch))
-    return begins
-
-
 def begin_of_search(known: int | None, end: int, lookback: int) -> int:
     """Where to begin in a queue that ends at ``end``: at ``known``, else ``lookback`` messages before its end.
 
     A queue that ends before ``known`` was deleted and made again: nothing is known of it.
     """
     return known if known is not None and known <= end else max(0, end - lookback)
-
-
-def _notes_of(cluster: Cluster, identity: WriteIdentity, queues: Sequence[QueueKey]) -> dict[QueueKey, int]:
-    notes = read_notes(cluster, identity.name, queues)
-    if not identity.is_numbered:
-        return notes
-    numbers = read_notes(cluster, identity.name + _NUMBER_SUFFIX, queues)
-    return {queue: begin for queue, begin in notes.items() if numbers.get(queue) == identity.batch}
 
 
 def read_notes(cluster: Cluster, name: str, queues: Sequence[QueueKey]) -> dict[QueueKey, int]:

@@ -65,7 +65,7 @@ class OutgoingRow:
 
     :ivar number: of the row within its partition, from 0.
     :ivar properties: without unique id and transaction.
-    :ivar fingerprint: 16 hex digits; rows that say the same have the same.
+    :ivar fingerprint: 16 hex digits; rows that say the same and go to the same place have the same.
     """
 
     number: int
@@ -200,7 +200,7 @@ class RowReader:
             broker_name=broker_name,
             queue_id=queue_id,
             is_delayed=bool(delay_level),
-            fingerprint=_fingerprint(topic, content, own),
+            fingerprint=_fingerprint(topic, content, own, _place(sharding_key, queue_id, broker_name)),
         )
 
     def _properties(self, topic: str, properties: list[tuple[str, str | None]] | None) -> dict[str, str]:
@@ -239,7 +239,16 @@ class RowReader:
         return wrong_row(self._next_number, f"{column!r} {text}")
 
 
-def _fingerprint(topic: str, body: bytes, properties: Mapping[str, Any]) -> str:
+def _place(sharding_key: str | None, queue_id: int | None, broker_name: str | None) -> str:
+    """Where a row asks to go, for its fingerprint; empty if any queue will do. Quotes keep a text from being None."""
+    if sharding_key is None and queue_id is None and broker_name is None:
+        return ""
+    return f"\x02{sharding_key!r}\x01{queue_id}\x01{broker_name!r}\x02"
+
+
+def _fingerprint(topic: str, body: bytes, properties: Mapping[str, Any], place: str) -> str:
     # The separators and the length keep apart what would be alike when joined.
-    head = f"{topic}\x01{len(body)}\x01" + "\x02".join(f"{name}\x01{properties[name]}" for name in sorted(properties))
+    head = f"{place}{topic}\x01{len(body)}\x01" + "\x02".join(
+        f"{name}\x01{properties[name]}" for name in sorted(properties)
+    )
     return blake2b(head.encode() + body, digest_size=_FINGERPRINT_BYTES).hexdigest()

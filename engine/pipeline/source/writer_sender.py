@@ -22,8 +22,7 @@ from engine.pipeline.source.writer_replay import (
     WriteIdentity,
     begin_of_search,
     find_earlier,
-    read_messages,
-    search_begins,
+    sent_messages,
 )
 from engine.pipeline.source.writer_rows import OutgoingRow, wrong_row
 from engine.protocol.java_hash import java_string_hash
@@ -83,11 +82,13 @@ class _TopicState:
 class _Failure:
     """A try that did not succeed.
 
-    :ivar is_known: whether it is certain that nothing was stored.
+    :ivar is_known: whether it is certain that this try stored nothing.
+    :ivar is_final: whether no other try can help.
     """
 
     text: str
     is_known: bool
+    is_final: bool = False
 
 
 class PartitionSender:
@@ -151,9 +152,8 @@ class PartitionSender:
         if self._identity.may_repeat:
             readable = self._cluster.queues([row.topic])
             lookback = self._options.replay_lookback
-            begins = search_begins(self._cluster, self._identity, readable, self._planned, lookback)
-            found = find_earlier(self._cluster, self._identity, readable, begins)
-            earlier = dict(found.fingerprints)
+            found = find_earlier(self._cluster, self._identity, readable, self._planned, lookback)
+            earlier = found.fingerprints
             self.firsts |= found.firsts
         # Partitions and micro-batches begin at different queues, so that small ones do not crowd the first.
         return _TopicState(queues, self._identity.batch + self._identity.partition, earlier)
@@ -203,7 +203,11 @@ class PartitionSender:
     # --- sending -----------------------------------------------------------------------------------------------------
 
     def _deliver(self, queue: QueueKey, messages: list[Pending], tries: int) -> None:
-        """Send until it is stored. Raises :class:`RocketMQError` when the tries are used up."""
+        """Send until it is stored. Raises :class:`RocketMQError` when the tries are used up.
+
+        A request without a reply may be stored later than anybody looks. So from the first one on the messages stay
+        with this queue, whatever other tries are told, and each try looks for them first.
+        """
         is_uncertain = False
         while messages:
             failure: _Failure | None = None
@@ -217,10 +221,10 @@ class PartitionSender:
             if failure is None:
                 return
             tries += 1
-            if tries > self._options.send_retries:
-                raise _gave_up(queue, messages, tries, failure)
+            is_uncertain = is_uncertain or not failure.is_known
+            if failure.is_final or tries > self._options.send_retries:
+                raise _gave_up(queue, messages, tries, failure.text, is_uncertain=is_uncertain)
             time.sleep(min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2 ** (tries - 1)))
-            is_uncertain = not failure.is_known
             if not is_uncertain:
                 messages = self._move(queue, messages, tries)
 
@@ -248,17 +252,18 @@ class PartitionSender:
             self._look_for_master(queue)
             return _Failure(str(error), is_known=isinstance(error, ConnectFailed))
         if answer.code in _STORED_CODES:
-            offset = SendMessageResponseHeader.decode(answer.ext_fields).queue_offset
-            self.firsts.setdefault(queue, offset)
-            self._known_ends[queue] = offset + len(messages)
             self.sent += len(messages)
+            # The offset of a delayed message is that in the queue where it waits.
+            if not messages[0].row.is_delayed:
+                offset = SendMessageResponseHeader.decode(answer.ext_fields).queue_offset
+                self.firsts.setdefault(queue, offset)
+                self._known_ends[queue] = offset + len(messages)
             return None
-        failure = _Failure(
-            f"the broker says: {answer.remark or 'no reason given'} (code {answer.code})", outcome_is_known(answer.code)
+        return _Failure(
+            f"the broker says: {answer.remark or 'no reason given'} (code {answer.code})",
+            is_known=outcome_is_known(answer.code),
+            is_final=answer.code not in _PASSING_CODES,
         )
-        if answer.code not in _PASSING_CODES:
-            raise _gave_up(queue, messages, 1, failure)
-        return failure
 
     def _look_for_master(self, queue: QueueKey) -> None:
         """The broker may have moved."""
@@ -295,7 +300,7 @@ class PartitionSender:
         found: set[str] = set()
         end = self._cluster.max_offsets([queue])[queue]
         begin = begin_of_search(self._known_ends.get(queue), end, self._options.replay_lookback)
-        for message in read_messages(self._cluster, queue, begin, end):
+        for message in sent_messages(self._cluster, queue, begin, end):
             if message.unique_id in wanted:
                 found.add(message.unique_id)
                 self.firsts.setdefault(queue, message.queue_offset)
@@ -303,12 +308,12 @@ class PartitionSender:
         return [pending for pending in messages if pending.unique_id not in found]
 
 
-def _gave_up(queue: QueueKey, messages: list[Pending], tries: int, failure: _Failure) -> RocketMQError:
-    outcome = "none of them is stored" if failure.is_known else "whether they are stored is not known"
+def _gave_up(queue: QueueKey, messages: list[Pending], tries: int, text: str, *, is_uncertain: bool) -> RocketMQError:
+    outcome = "whether they are stored is not known" if is_uncertain else "none of them is stored"
     return RocketMQError(
         "ROCKETMQ_SEND_FAILED",
         f"queue {queue}: {len(messages)} messages could not be sent in {tries} {'try' if tries == 1 else 'tries'}, "
-        f"{outcome}: {failure.text}",
+        f"{outcome}: {text}",
     )
 
 

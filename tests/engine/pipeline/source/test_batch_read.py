@@ -258,9 +258,18 @@ def test_tasks_are_as_many_as_wanted_and_hold_every_message_once(server):
     ("options", "said"),
     [
         ({"startingOffsets": '{"Orders": {"broker-a:9": 0}}'}, r"WRONG_OPTION.*no queue Orders broker-a:9; allowed: "),
-        ({"startingOffsets": '{"Orders": {"broker-a:0": 5000}}'}, r"OFFSETS_GONE.*offset 5000 is wanted, the queue "),
+        (
+            {"startingOffsets": '{"Orders": {"broker-a:0": 5000}}'},
+            r"GONE\] topic 'Orders' queue broker-a:0: option 'startingOffsets': offset 5000 is wanted, the queue holds",
+        ),
+        ({"endingOffsets": '{"Orders": {"broker-a:1": 5001}}'}, r"option 'endingOffsets': offset 5001 is wanted"),
+        (
+            {"topic": "SELF_TEST_TOPIC", "startingOffsets": '{"SELF_TEST_TOPIC": {"broker-a:0": 1}}'},
+            r"offset 1 is wanted, the queue is empty, its next message gets offset 0; set the option failOnDataLoss",
+        ),
         ({"nameServer": "127.0.0.1:1"}, r"NAME_SERVER_AWAY\] option 'nameServer': cannot connect to 127.0.0.1:1: "),
-        ({"topic": "Order"}, r"UNKNOWN_TOPIC.*knows no topic 'Order'; did you mean 'Orders'"),
+        ({"topic": "Order"}, r"UNKNOWN_TOPIC.*option 'topic'.*knows no topic 'Order'; did you mean 'Orders'"),
+        ({"topic": "", "subscribe": "Orders,Order"}, r"UNKNOWN_TOPIC.*option 'subscribe'.*knows no topic 'Order'"),
     ],
 )
 def test_what_the_cluster_does_not_have_is_an_error(server, options, said):

@@ -53,6 +53,23 @@ def test_only_queues_that_may_be_read_are_read_and_only_those_that_may_be_writte
     assert cluster.writable_queues("Orders") == [QueueKey("Orders", "broker-a", number) for number in range(3)]
 
 
+def test_a_topic_that_may_only_be_written_is_not_called_unknown(broker, cluster):
+    routed(broker, ("broker-a", 1, 1, 2))
+    with pytest.raises(
+        RocketMQError, match=r"^\[\w+\] option 'subscribe': topic 'Orders' has no queue that one may read$"
+    ):
+        cluster.queues(["Orders"], "subscribe")
+    with pytest.raises(RocketMQError, match=r"^\[\w+\] topic 'Orders' has no queue that one may read$"):
+        cluster.queues(["Orders"])
+    assert cluster.queues_there_are(["Orders"]) == []
+
+
+def test_a_topic_is_not_proposed_in_place_of_itself(cluster, monkeypatch):
+    monkeypatch.setattr(cluster, "_all_topics", lambda: ["Order", "Orders", "Orders2"])
+    with pytest.raises(RocketMQError, match="knows no topic 'Order'; did you mean 'Orders' or 'Orders2'"):
+        cluster.queues(["Order"])
+
+
 def test_a_broker_whose_master_is_down_takes_no_message(broker, cluster):
     routed(broker, ("broker-a", 1, 1, 6), ("broker-b", 1, 1, 6), masters=("broker-b",))
     assert cluster.writable_queues("Orders") == [QueueKey("Orders", "broker-b", 0)]

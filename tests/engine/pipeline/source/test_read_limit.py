@@ -25,6 +25,24 @@ def test_every_queue_with_messages_gets_one_at_least(lags):
     assert all(share > 0 for share in share_limit(lags, len(lags)).values())
 
 
+@given(st.dictionaries(queues, st.integers(0, 9), min_size=2), st.integers(1, 20), st.data())
+def test_no_queue_waits_longer_than_its_turn_however_many_others_have_messages(lags, max_rows, data):
+    turn = data.draw(st.integers(0, 10**6))
+    others = data.draw(st.sets(st.sampled_from(sorted(lags))))
+    quiet = data.draw(st.sampled_from(sorted(lags)))
+    lags[quiet] = 1
+    served = []
+    for _ in range(-(-len(lags) // max_rows)):
+        shares = share_limit(lags, max_rows, turn)
+        served.append(shares[quiet])
+        turn += sum(shares.values())
+        # Some others never have less than before.
+        lags = {queue: lag - (0 if queue in others else shares[queue]) for queue, lag in lags.items()}
+        if sum(shares.values()) < max_rows:
+            break
+    assert any(served)
+
+
 def test_queues_come_to_their_ends_together():
     lags = {QueueKey("A", "b", 0): 9_000, QueueKey("A", "b", 1): 1_000}
     assert list(share_limit(lags, 1_000).values()) == [900, 100]

@@ -13,7 +13,7 @@ from engine.pipeline.source.writer_replay import WriteIdentity
 from engine.pipeline.source.writer_rows import RowReader
 from engine.pipeline.source.writer_sender import PartitionSender
 from engine.protocol.batch_codec import decode_batch
-from engine.protocol.queue_headers import OffsetResponseHeader
+from engine.protocol.pull_message_headers import PullMessageResponseHeader
 from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
@@ -72,7 +72,7 @@ class TwoBrokers:
 
     def ask_broker(self, broker_name, topic, requests):
         """Searches find nothing."""
-        return [requests[0].reply(ResponseCode.SUCCESS, None, OffsetResponseHeader(0))]
+        return [requests[0].reply(ResponseCode.PULL_NOT_FOUND, None, PullMessageResponseHeader(0, 99, 0, 99))]
 
 
 @pytest.fixture
@@ -86,6 +86,22 @@ def send(cluster, *, options=OPTIONS, **columns):
     sender.send(RowReader("Orders", copies_messages=False).read(pa.RecordBatch.from_pydict(columns)))
     sender.finish()
     return sender
+
+
+class LateBroker(Broker):
+    """Loses the first reply, answers ``codes``, and stores the first request with the last: nobody looks after that."""
+
+    def __init__(self, *codes):
+        super().__init__()
+        self.answers = [ConnectionLost("timed out"), *codes]
+        self.last = len(codes)
+
+    def receive(self):
+        if self.requests == 0:
+            self.late = [body.decode() for _, body, _ in decode_batch(self.request.body)]
+        elif self.requests == self.last:
+            self.stored += self.late
+        return super().receive()
 
 
 @pytest.mark.parametrize("code", [ResponseCode.SYSTEM_BUSY, ResponseCode.FLOW_CONTROL])
@@ -117,6 +133,26 @@ def test_what_may_be_stored_is_not_sent_elsewhere(cluster):
     with pytest.raises(RocketMQError, match=r"whether they are stored is not known"):
         send(cluster, body=list("abcd"))
     assert all(letter not in right.stored for letter in "bd") or all(letter not in right.stored for letter in "ac")
+
+
+@pytest.mark.parametrize("code", [ResponseCode.SYSTEM_BUSY, ResponseCode.FLOW_CONTROL])
+def test_what_may_be_stored_is_not_sent_elsewhere_even_if_a_later_try_is_refused(cluster, code):
+    late = cluster.brokers["left"] = LateBroker(*[code] * 3)
+    with pytest.raises(RocketMQError, match="in 4 tries, whether they are stored is not known: the broker says"):
+        send(cluster, body=list("abcd"))
+    assert late.stored and all(letter not in cluster.brokers["right"].stored for letter in late.stored)
+
+
+@pytest.mark.parametrize(
+    ("codes", "tries"),
+    [([ResponseCode.SYSTEM_BUSY] * 3, 4), ([ResponseCode.NO_PERMISSION], 2)],
+    ids=["busy to the end", "refused for good"],
+)
+def test_the_error_remembers_a_reply_that_was_lost_before_the_last_try(cluster, codes, tries):
+    cluster.brokers["left"] = LateBroker(*codes)
+    with pytest.raises(RocketMQError, match=f"in {tries} tries, whether they are stored is not known"):
+        send(cluster, body=["a"], queue_id=[0], broker_name=["left"])
+    assert cluster.brokers["left"].stored == ["a"]
 
 
 def test_a_message_that_is_stored_but_not_flushed_is_not_sent_again(cluster):

@@ -20,6 +20,7 @@ from engine.pipeline.source.stream_reader import make_stream_reader
 from engine.protocol.message import Message
 from engine.store.store_config import MessageStoreConfig
 from tests.support.live_server import LiveServer
+from tests.support.micro_batches import micro_batches
 
 numbers = count(1)
 
@@ -133,6 +134,16 @@ def test_messages_that_are_deleted_before_they_are_read_end_the_query(spark, ser
     assert lenient.numbers == [*range(8), 100]
 
 
+def test_the_tags_option_leaves_other_tags_out_of_a_stream(spark, server, topic, tmp_path):
+    query = Query(spark, server, topic, tmp_path, tags="A || C", maxOffsetsPerTrigger="8")
+    server.send(*[Message(topic, b"%d" % number, tags="ABC"[number % 3]) for number in range(12)])
+    query.run()
+    assert query.numbers == [number for number in range(12) if number % 3 != 1]
+    server.send(Message(topic, b"12", tags="A"), Message(topic, b"13"), Message(topic, b"14", tags="a"))
+    query.run()
+    assert query.numbers[-1] == 12
+
+
 # --- the reader itself -----------------------------------------------------------------------------------------------
 
 
@@ -152,9 +163,7 @@ def test_a_queue_that_is_added_is_read_from_its_first_message(server, topic):
     server.send(*[Message(topic, b"x") for _ in range(12)])
     end = stream.latestOffset(start, ReadAllAvailable())
     assert set(end[topic]) == {f"broker-a:{queue_id}" for queue_id in range(6)}
-    assert total(end) == 12
-    (partition,) = stream.partitions(start, end)
-    assert sum(len(batch) for batch in stream.read(partition)) == 12
+    assert [rows for _, rows in micro_batches(stream, start)] == [8, 4], "a new queue is noted before it is read"
 
 
 def test_a_topic_that_begins_to_match_is_read_from_its_first_message(server):
@@ -163,10 +172,9 @@ def test_a_topic_that_begins_to_match_is_read_from_its_first_message(server):
     start = stream.initialOffset()
     server.create_topic("Grow-2", 1)
     send(server, "Grow-2", 1, 2)
-    assert stream.latestOffset(start, ReadAllAvailable()) == {
-        "Grow-1": {"broker-a:0": 0},
-        "Grow-2": {"broker-a:0": 2},
-    }
+    noted, read = micro_batches(stream, start)
+    assert noted == ({"Grow-1": {"broker-a:0": 0}, "Grow-2": {"broker-a:0": 0}}, 0)
+    assert read == ({"Grow-1": {"broker-a:0": 0}, "Grow-2": {"broker-a:0": 2}}, 2)
 
 
 def test_a_stream_without_other_orders_begins_behind_the_latest_message(server, topic):
@@ -181,11 +189,38 @@ def test_the_default_limit_is_the_option(server, topic):
     assert reader(server, topic=topic).getDefaultReadLimit() == ReadAllAvailable()
 
 
-def test_after_available_now_has_begun_nothing_newer_is_read(server, topic):
-    stream = reader(server, topic=topic, startingOffsets="earliest")
+def test_a_query_begins_at_one_place_however_often_spark_asks_for_it(server, topic):
+    """Else the tasks of the first micro-batch would begin behind what came since its end was planned."""
+    stream = reader(server, topic=topic)
     start = stream.initialOffset()
     send(server, topic, 1, 2)
+    end = stream.latestOffset(start, ReadAllAvailable())
+    send(server, topic, 3)
+    assert stream.initialOffset() == start
+    assert sum(len(batch) for item in stream.partitions(start, end) for batch in stream.read(item)) == 2
+
+
+@pytest.mark.parametrize("fails", ["true", "false"])
+def test_what_comes_between_the_targets_and_the_beginning_of_available_now_is_not_lost_and_not_read(
+    server, topic, fails, caplog
+):
+    """Spark asks for the targets first, then where to begin: behind the latest message, on a topic that is alive."""
+    stream = reader(server, topic=topic, failOnDataLoss=fails)
+    send(server, topic, 1)
     stream.prepareForTriggerAvailableNow()
+    send(server, topic, 2, 3)
+    start = stream.initialOffset()
+    assert total(start) == 3
+    with caplog.at_level(logging.WARNING, "glassmq.pipeline"):
+        assert micro_batches(stream, start) == []
+    assert "wanted" not in caplog.text
+
+
+def test_after_available_now_has_begun_nothing_newer_is_read(server, topic):
+    stream = reader(server, topic=topic, startingOffsets="earliest")
+    send(server, topic, 1, 2)
+    stream.prepareForTriggerAvailableNow()
+    start = stream.initialOffset()
     send(server, topic, 3)
     end = stream.latestOffset(start, ReadAllAvailable())
     assert total(end) == 2
@@ -216,8 +251,6 @@ def test_a_queue_that_holds_less_than_was_read_has_lost_messages(server, topic):
     start = {topic: {f"broker-a:{queue_id}": 9 for queue_id in range(4)}}
     with pytest.raises(RocketMQError, match=r"ROCKETMQ_OFFSETS_GONE.*offset 9 is wanted next"):
         reader(server, topic=topic).latestOffset(start, ReadAllAvailable())
-    lenient = reader(server, topic=topic, failOnDataLoss="false")
-    assert lenient.latestOffset(start, ReadAllAvailable()) == start
 
 
 def test_available_now_does_not_pass_over_what_is_lost(server, topic):
@@ -233,14 +266,14 @@ def test_available_now_does_not_pass_over_what_is_lost(server, topic):
 
 def test_queues_that_vanish_are_an_error_unless_loss_is_allowed(server, topic, caplog):
     start = {topic: {f"broker-a:{queue_id}": 0 for queue_id in range(4)} | {"broker-z:0": 3}}
-    with pytest.raises(RocketMQError, match=rf"ROCKETMQ_BROKER_AWAY.*tells nothing of {topic} broker-z:0 any more"):
+    with pytest.raises(RocketMQError, match=rf"ROCKETMQ_BROKER_AWAY.*lists {topic} broker-z:0 no more among"):
         reader(server, topic=topic).latestOffset(start, ReadAllAvailable())
     lenient = reader(server, topic=topic, failOnDataLoss="false")
     there = {topic: {label: offset for label, offset in start[topic].items() if label != "broker-z:0"}}
     with caplog.at_level(logging.WARNING, "glassmq.pipeline"):
         for offsets in (start, start, there, start):
             assert lenient.latestOffset(offsets, ReadAllAvailable()) == offsets
-    assert caplog.text.count(f"{topic} broker-z:0 any more; the stream goes on without") == 2  # once per absence
+    assert caplog.text.count(f"lists {topic} broker-z:0 no more among the queues") == 2  # once per absence
 
 
 def test_a_broker_that_is_gone_when_a_micro_batch_is_repeated_is_an_error_unless_loss_is_allowed(server, topic, caplog):
@@ -250,7 +283,8 @@ def test_a_broker_that_is_gone_when_a_micro_batch_is_repeated_is_an_error_unless
     start = {topic: dict.fromkeys(end[topic], 0) | {"broker-z:0": 3}, "Moved": {"broker-y:0": 0}}
     end = {topic: end[topic] | {"broker-z:0": 9}, "Moved": {"broker-y:0": 1}}
     with pytest.raises(
-        RocketMQError, match=rf"BROKER_AWAY.*nothing of {topic} broker-z:0, Moved broker-y:0 any more.*failOnDataLoss"
+        RocketMQError,
+        match=rf"BROKER_AWAY.*no master of the broker of {topic} broker-z:0, Moved broker-y:0 any.*failOnDataLoss",
     ):
         reader(server, topic=topic).partitions(start, end)
     lenient = reader(server, topic=topic, failOnDataLoss="false")

@@ -142,6 +142,12 @@ def test_rows_that_differ_anywhere_have_other_fingerprints():
         read(body=["b"], topic=["U"]),
         read(body=["b"], delay_level=[1]),
         read(types={"properties": MAP}, body=["b"], properties=[[("a", "t")]]),
+        read(body=["b"], sharding_key=["t"]),
+        read(body=["b"], sharding_key=["None"]),
+        read(body=["b"], queue_id=[0]),
+        read(body=["b"], queue_id=[1]),
+        read(body=["b"], queue_id=[0], broker_name=["t"]),
+        read(body=["b"], queue_id=[0], broker_name=["None"]),
     ]
     assert len({same[0].fingerprint, *(rows[0].fingerprint for rows in others)}) == 1 + len(others)
 

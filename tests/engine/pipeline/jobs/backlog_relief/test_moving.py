@@ -25,7 +25,7 @@ class NotingCluster(Cluster):
         super().__init__(ClusterOptions(("127.0.0.1:1",)))
         self.written = []
 
-    def queues(self, topics):
+    def queues(self, topics, option=None):
         return [LEFT]
 
     def master(self, broker_name):

@@ -1,0 +1,258 @@
+"""Streams whose topics, brokers and messages vanish: what ends a query, and how one goes on where loss is allowed."""
+
+from __future__ import annotations
+
+import json
+import logging
+from contextlib import ExitStack
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+
+from engine.pipeline.source.errors import RocketMQError
+from engine.pipeline.source.schema import spark_schema
+from engine.pipeline.source.stream_reader import make_stream_reader
+from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import ResponseCode
+from engine.protocol.topic_route_data import BrokerData, QueueData, TopicRouteData
+from tests.support.micro_batches import micro_batches
+from tests.support.scripted_broker import CLOSE, ScriptedBroker
+
+START = {"Orders": {"broker-a:0": 0}}
+
+
+class Cluster(ScriptedBroker):
+    """A broker and its name server, where a test says what is routed.
+
+    ``routes``: topic -> (broker name, permission) of its queues 0; None: the topic is listed, but not there.
+    ``addresses``: broker name -> addresses by broker id. ``counts``: how often each request came.
+    """
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.routes = {"Orders": [("broker-a", 6)]}
+        self.addresses = {"broker-a": {0: self.address}}
+        self.counts = {}
+
+    def _answer(self, request):
+        self.counts[request.code] = self.counts.get(request.code, 0) + 1
+        if request.code == RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER:
+            return request.reply(ResponseCode.SUCCESS, body=json.dumps({"topicList": list(self.routes)}).encode())
+        if request.code == RequestCode.GET_BROKER_CLUSTER_INFO:
+            return request.reply(ResponseCode.SUCCESS, body=b'{"brokerAddrTable": {}}')
+        if request.code == RequestCode.GET_ROUTEINFO_BY_TOPIC:
+            queues = self.routes.get(request.ext_fields["topic"])
+            if queues is None:
+                return request.reply(ResponseCode.TOPIC_NOT_EXIST, "no such topic")
+            brokers = [BrokerData("c", name, addresses) for name, addresses in self.addresses.items()]
+            route = TopicRouteData([QueueData(name, 1, 1, permission) for name, permission in queues], brokers)
+            return request.reply(ResponseCode.SUCCESS, body=route.to_json())
+        return super()._answer(request)
+
+
+@pytest.fixture
+def cluster():
+    with Cluster(high=10) as running:
+        yield running
+
+
+@pytest.fixture
+def second():
+    """A second broker."""
+    with ScriptedBroker(high=5) as running:
+        yield running
+
+
+@pytest.fixture
+def stream(cluster):
+    """Makes readers of the topic Orders."""
+    with ExitStack() as stack:
+
+        def make(**options):
+            if not options.keys() & {"subscribe", "subscribePattern"}:
+                options["topic"] = "Orders"
+            made = make_stream_reader(spark_schema(("body",)), {"nameServer": cluster.address, **options})
+            stack.callback(made.stop)
+            return made
+
+        yield make
+
+
+@pytest.fixture
+def warnings(caplog):
+    """What was logged as a warning so far."""
+    with caplog.at_level(logging.WARNING, "glassmq.pipeline"):
+        yield lambda: [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+
+
+def rows_of(batches):
+    return [rows for _, rows in batches]
+
+
+# --- topics ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("other", [[("broker-a", 2)], None], ids=["write-only", "deleted meanwhile"])
+@pytest.mark.parametrize("fails", ["true", "false"])
+def test_a_topic_without_readable_queues_does_not_stop_the_others_of_a_pattern(cluster, stream, other, fails, warnings):
+    cluster.routes["Orders2"] = other
+    matching = stream(subscribePattern="Orders.*", startingOffsets="earliest", failOnDataLoss=fails)
+    start = matching.initialOffset()
+    assert start == START
+    assert rows_of(micro_batches(matching, start)) == [10]
+    assert warnings() == []
+
+
+def test_a_pattern_that_finds_nothing_to_read_is_an_error_at_the_start(cluster, stream):
+    cluster.routes = {"Orders": [("broker-a", 2)]}
+    with pytest.raises(RocketMQError, match=r"UNKNOWN_TOPIC\] option 'subscribePattern': no topic matches 'Ord.*' and"):
+        stream(subscribePattern="Ord.*").initialOffset()
+
+
+def test_a_topic_of_a_pattern_that_was_read_must_not_vanish_unless_loss_is_allowed(cluster, stream, warnings):
+    cluster.routes["Orders2"] = [("broker-a", 2)]
+    start = START | {"Orders2": {"broker-a:0": 3}}
+    with pytest.raises(RocketMQError, match=r"BROKER_AWAY\] the name server lists Orders2 broker-a:0 no more among"):
+        stream(subscribePattern="Orders.*").latestOffset(start, ReadAllAvailable())
+    lenient = stream(subscribePattern="Orders.*", failOnDataLoss="false")
+    assert rows_of(micro_batches(lenient, start)) == [10]
+    assert len(warnings()) == 1
+
+
+def test_a_deleted_topic_does_not_stop_the_other_subscribed_ones_where_loss_is_allowed(cluster, stream, warnings):
+    start = START | {"Refunds": {"broker-a:0": 3}}
+    with pytest.raises(RocketMQError, match=r"UNKNOWN_TOPIC\] option 'subscribe': .* knows no topic 'Refunds'"):
+        stream(subscribe="Orders,Refunds").latestOffset(start, ReadAllAvailable())
+    lenient = stream(subscribe="Orders,Refunds", failOnDataLoss="false")
+    ((end, rows),) = micro_batches(lenient, start)
+    assert (end, rows) == ({"Orders": {"broker-a:0": 10}, "Refunds": {"broker-a:0": 3}}, 10)
+    (warning,) = warnings()
+    assert "lists Refunds broker-a:0 no more" in warning
+    cluster.routes = {}
+    assert micro_batches(lenient, end) == [], "no topic is left; the stream waits"
+
+
+def test_a_topic_that_is_unknown_at_the_start_is_an_error_even_where_loss_is_allowed(stream):
+    lenient = stream(subscribe="Orders,Refunds", failOnDataLoss="false")
+    lenient.prepareForTriggerAvailableNow()
+    with pytest.raises(RocketMQError, match=r"UNKNOWN_TOPIC\] option 'subscribe': .* knows no topic 'Refunds'"):
+        lenient.initialOffset()
+
+
+# --- brokers ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("has_master", [True, False])
+def test_a_broker_that_is_away_does_not_stop_the_others_where_loss_is_allowed(
+    cluster, second, stream, warnings, has_master
+):
+    cluster.routes["Orders"].append(("broker-b", 6))
+    cluster.addresses["broker-b"] = {0 if has_master else 1: "127.0.0.1:1"}
+    start = {"Orders": {"broker-a:0": 0, "broker-b:0": 0}}
+    with pytest.raises(RocketMQError, match=r"ROCKETMQ_BROKER_AWAY.*broker 'broker-b'"):
+        stream().latestOffset(start, ReadAllAvailable())
+    lenient = stream(failOnDataLoss="false")
+    ((end, rows),) = micro_batches(lenient, start)
+    assert (end, rows) == ({"Orders": {"broker-a:0": 10, "broker-b:0": 0}}, 10)
+    assert lenient.reportLatestOffset() == {"Orders": {"broker-a:0": 10}}
+    (warning,) = warnings()
+    assert "broker 'broker-b'" in warning and warning.endswith("the stream goes on without Orders broker-b:0")
+    cluster.addresses["broker-b"] = {0: second.address}
+    assert rows_of(micro_batches(lenient, end)) == [5], "it goes on when the broker is back"
+    assert len(warnings()) == 1
+
+
+def test_a_broker_that_is_lost_between_two_questions_is_left_out_too(cluster, second, stream, warnings):
+    cluster.routes["Orders"].append(("broker-b", 6))
+    cluster.addresses["broker-b"] = {0: second.address}
+    healthy = second._answer
+    second._answer = lambda request: CLOSE if request.code == RequestCode.GET_MIN_OFFSET else healthy(request)
+    start = {"Orders": {"broker-a:0": 0, "broker-b:0": 0}}
+    ((end, rows),) = micro_batches(stream(failOnDataLoss="false"), start)
+    assert (end, rows) == ({"Orders": {"broker-a:0": 10, "broker-b:0": 0}}, 10)
+    assert len(warnings()) == 1
+
+
+def test_a_broker_that_is_away_at_the_start_is_an_error_even_where_loss_is_allowed(cluster, stream):
+    cluster.addresses["broker-a"] = {0: "127.0.0.1:1"}
+    with pytest.raises(RocketMQError, match=r"ROCKETMQ_BROKER_AWAY.*broker 'broker-a'"):
+        stream(failOnDataLoss="false").initialOffset()
+
+
+# --- messages --------------------------------------------------------------------------------------------------------
+
+
+def test_a_topic_that_was_made_anew_is_read_from_its_first_message_where_loss_is_allowed(cluster, stream, warnings):
+    cluster.high = 3
+    lenient = stream(failOnDataLoss="false")
+    start = {"Orders": {"broker-a:0": 10}}
+    noted = lenient.latestOffset(start, ReadAllAvailable())
+    assert noted == START
+    assert lenient.reportLatestOffset() == {"Orders": {"broker-a:0": 3}}, "no queue ends before what was read"
+    assert lenient.partitions(start, noted) == []
+    assert micro_batches(lenient, noted) == [({"Orders": {"broker-a:0": 3}}, 3)]
+    (warning,) = warnings()
+    assert "offset 10 is wanted next, the queue has none from 3 on" in warning
+
+
+def test_available_now_reads_a_topic_that_was_made_anew(cluster, stream):
+    cluster.high = 3
+    lenient = stream(failOnDataLoss="false")
+    lenient.prepareForTriggerAvailableNow()
+    assert rows_of(micro_batches(lenient, {"Orders": {"broker-a:0": 10}})) == [0, 3]
+
+
+def test_deleted_messages_are_neither_lag_nor_micro_batches(cluster, stream, warnings):
+    cluster.low, cluster.high = 1_000, 1_020
+    lenient = stream(failOnDataLoss="false")
+    batches = micro_batches(lenient, START, ReadMaxRows(10))
+    assert batches == [({"Orders": {"broker-a:0": end}}, 10) for end in (1_010, 1_020)]
+    (warning,) = warnings()
+    assert "offsets 0 to 999 are wanted next and are deleted" in warning
+
+
+def test_a_queue_whose_messages_are_all_deleted_waits_for_the_next_one(cluster, stream, warnings):
+    cluster.low = cluster.high = 1_000
+    lenient = stream(failOnDataLoss="false")
+    assert micro_batches(lenient, START) == [({"Orders": {"broker-a:0": 1_000}}, 0)]
+    assert len(warnings()) == 1
+
+
+@pytest.mark.parametrize(("fails", "start"), [("false", START), ("true", {}), ("false", {})])
+def test_available_now_ends_where_it_shall_though_that_is_deleted(cluster, stream, fails, start):
+    """Be it that the queue was read before, or that it is new."""
+    running = stream(failOnDataLoss=fails)
+    running.prepareForTriggerAvailableNow()
+    cluster.low, cluster.high = 500, 510
+    assert micro_batches(running, start) == [({"Orders": {"broker-a:0": 10}}, 0)]
+
+
+def test_deleted_messages_end_a_query_that_allows_no_loss(cluster, stream):
+    cluster.low, cluster.high = 1_000, 1_020
+    with pytest.raises(RocketMQError, match=r"ROCKETMQ_OFFSETS_GONE.*failOnDataLoss"):
+        micro_batches(stream(), START)
+
+
+def test_a_queue_that_appears_with_old_messages_deleted_is_read_from_its_first_message_on(cluster, stream, warnings):
+    """Another broker is added, which had the topic before; nothing is lost that this query should have read."""
+    cluster.low, cluster.high = 1_000, 1_010
+    start = {"Orders": {"broker-z:0": 0}}
+    cluster.routes["Orders"].append(("broker-z", 6))
+    with ScriptedBroker(high=0) as other:
+        cluster.addresses["broker-z"] = {0: other.address}
+        noted, read = micro_batches(stream(), start)
+    assert noted == ({"Orders": {"broker-a:0": 1_000, "broker-z:0": 0}}, 0)
+    assert read == ({"Orders": {"broker-a:0": 1_010, "broker-z:0": 0}}, 10)
+    assert warnings() == []
+
+
+def test_minima_are_asked_only_of_queues_that_have_moved_and_only_where_loss_is_allowed(cluster, stream):
+    for fails, asked in (("true", 0), ("false", 1)):
+        cluster.counts.clear()
+        ((end, _),) = micro_batches(stream(failOnDataLoss=fails), START)
+        assert end == {"Orders": {"broker-a:0": 10}}
+        assert cluster.counts[RequestCode.GET_MAX_OFFSET] == 2
+        assert cluster.counts.get(RequestCode.GET_MIN_OFFSET, 0) == asked
