@@ -150,13 +150,22 @@ class PartitionSender:
         queues = self._cluster.writable_queues(row.topic)
         earlier: dict[str, int] = {}
         if self._identity.may_repeat:
-            readable = self._cluster.queues([row.topic])
             lookback = self._options.replay_lookback
-            found = find_earlier(self._cluster, self._identity, readable, self._planned, lookback)
+            found = find_earlier(self._cluster, self._identity, self._readable(row.topic), self._planned, lookback)
             earlier = found.fingerprints
             self.firsts |= found.firsts
         # Partitions and micro-batches begin at different queues, so that small ones do not crowd the first.
         return _TopicState(queues, self._identity.batch + self._identity.partition, earlier)
+
+    def _readable(self, topic: str) -> list[QueueKey]:
+        queues = self._cluster.queues_there_are([topic])
+        if not queues:
+            raise RocketMQError(
+                "ROCKETMQ_SEND_FAILED",
+                f"option 'replayCheck': topic {topic!r} has no queue that one may read, so nobody can see what an "
+                "earlier try has sent; with never it is written all the same, perhaps twice",
+            )
+        return queues
 
     def _queue(self, row: OutgoingRow, queues: list[QueueKey]) -> QueueKey:
         if row.queue_id is not None:

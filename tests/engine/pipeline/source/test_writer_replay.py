@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from itertools import count
 
@@ -18,6 +19,7 @@ from engine.pipeline.source.writer_replay import find_earlier, read_notes, sent_
 from engine.pipeline.source.writer_sender import PartitionSender
 from engine.protocol.java_hash import java_string_hash
 from engine.protocol.response_code import ResponseCode
+from engine.protocol.topic_route_data import BrokerData, QueueData, TopicRouteData
 from tests.support.live_server import LiveServer
 from tests.support.partition_writes import AGAIN, FIRST, OTHERS, bodies, rows, send, stored
 from tests.support.scripted_broker import ScriptedBroker, stored_message
@@ -226,3 +228,12 @@ def test_an_answer_that_cannot_be_read_has_a_condition(monkeypatch, what):
         batch = pa.RecordBatch.from_pydict({"body": ["mine"]})
         with pytest.raises(RocketMQError, match=r"\[ROCKETMQ_BROKEN_MESSAGE\]"):
             MessageStreamWriter(options_of(broker)).write(iter([batch]))
+
+
+def test_a_topic_that_may_only_be_written_cannot_be_looked_through():
+    with ScriptedBroker() as broker:
+        route = TopicRouteData([QueueData("broker-a", 1, 1, 2)], [BrokerData("c", "broker-a", {0: broker.address})])
+        broker._answer = lambda request: request.reply(ResponseCode.SUCCESS, body=route.to_json())
+        options = WriteOptions.parse({"nameServer": broker.address, "topic": "Orders"})
+        with closing(Cluster(options.cluster)) as cluster, pytest.raises(RocketMQError, match="option 'replayCheck': "):
+            send(options, cluster, AGAIN, rows(options, body=["a"]))
