@@ -98,8 +98,9 @@ DESCRIPTION = JobDescription(
             "opening_sum",
             ParameterKind.INTEGER,
             {
-                "en": "What both banks held together before the first transfer; not said: what the ledgers say.",
-                "zh": "第一笔转账之前两家银行合计的金额；不填：按账本推算。",
+                "en": "What both banks held together before the first transfer, if you know it: ledgers that say "
+                "otherwise are a problem.",
+                "zh": "第一笔转账之前两家银行合计的金额（如果知道）：账本推算的结果与此不同就算一个问题。",
             },
             minimum=0,
         ),
@@ -164,12 +165,13 @@ DESCRIPTION = JobDescription(
             {"en": "Money of both banks", "zh": "两家银行的钱"},
             (
                 TableColumn("before", ColumnKind.INTEGER, {"en": "Before", "zh": "转账前"}),
+                TableColumn("expected", ColumnKind.INTEGER, {"en": "Before, as said", "zh": "转账前（所填）"}),
                 TableColumn("after", ColumnKind.INTEGER, {"en": "Now", "zh": "现在"}),
                 TableColumn("in_flight", ColumnKind.INTEGER, {"en": "In flight", "zh": "在途"}),
                 TableColumn("lost", ColumnKind.INTEGER, {"en": "Lost", "zh": "丢失"}),
                 TableColumn("from_nowhere", ColumnKind.INTEGER, {"en": "From nowhere", "zh": "凭空多出"}),
                 TableColumn("conserved", ColumnKind.YES_NO, {"en": "Conserved", "zh": "守恒"}),
-                TableColumn("problems", ColumnKind.INTEGER, {"en": "Wrong transfers", "zh": "有问题的转账"}),
+                TableColumn("problems", ColumnKind.INTEGER, {"en": "Problems", "zh": "问题数"}),
             ),
             bad_column="problems",
         ),

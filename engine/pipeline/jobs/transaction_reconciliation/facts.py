@@ -11,6 +11,7 @@ the half message at it was read, it waits as a row of its own.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +20,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.pipeline.jobs.arrow_columns import first_elements, int64, milliseconds, property_values
+from engine.pipeline.jobs.arrow_columns import first_elements, int64, milliseconds, numbers, property_values
 from engine.pipeline.jobs.transaction_reconciliation.packing import PACKED_SCHEMA, pack
 from engine.protocol.message_properties import (
     PROPERTY_PRODUCER_GROUP,
     PROPERTY_REAL_TOPIC,
     PROPERTY_TRANSACTION_CHECK_TIMES,
     PROPERTY_TRANSACTION_PREPARED,
+    PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET,
 )
 from engine.protocol.names import (
     TRANSACTION_CHECK_MAX_TIME_TOPIC,
@@ -42,9 +44,11 @@ TRANSACTION = "transaction"
 WAITING_OP = "waiting op"
 #: Everything that was read of one broker; merging makes some such rows per broker.
 BROKER = "broker"
-#: Settled transactions that a stream does not remember one by one any more; ``identity`` is their status.
+#: Settled transactions that a stream does not remember one by one any more; ``key`` is their status.
 FORGOTTEN = "forgotten"
 
+#: Characters of a text that anybody can send. A longer one keeps so many, and a hash of the whole.
+TEXT_MAX = 256
 #: ``TransactionalMessageUtil.REMOVETAG``: the tags of an op message.
 _REMOVE_TAG = "d"
 #: Columns that :func:`facts_of` needs of messages; ``body`` too where op messages, which are tiny, are among them.
@@ -63,7 +67,9 @@ COLUMNS_NEEDED = (
     "prepared_transaction_offset",
 )
 
-#: Column -> (type, how the values of two rows are merged). "place" is an offset in the commit log.
+#: Column -> (type, how the values of two rows are merged). "place" is an offset in the commit log, "offset" one in the
+#: half queue: ``first_put_off_offset`` is what a copy says of where its half message lay before it was put off,
+#: ``named_offset`` the newest one that an op message names.
 FIELDS = {
     "topic": ("string", "max"),
     "producer_group": ("string", "max"),
@@ -75,15 +81,17 @@ FIELDS = {
     "last_half_offset": ("bigint", "max"),
     "first_half_place": ("bigint", "min"),
     "last_half_place": ("bigint", "max"),
+    "first_put_off_offset": ("bigint", "max"),
     "half_stored": ("timestamp", "min"),
     "last_half_stored": ("timestamp", "max"),
     "committed": ("bigint", "sum"),
     "prepared_place": ("bigint", "min"),
-    "committed_place": ("bigint", "max"),
     "committed_stored": ("timestamp", "min"),
+    "last_committed_stored": ("timestamp", "max"),
     "ops": ("bigint", "sum"),
-    "op_place": ("bigint", "max"),
+    "named_offset": ("bigint", "max"),
     "op_stored": ("timestamp", "min"),
+    "last_op_stored": ("timestamp", "max"),
     "given_up": ("bigint", "sum"),
     "given_up_place": ("bigint", "max"),
     "last_stored": ("timestamp", "max"),
@@ -181,6 +189,27 @@ def _half_offsets(messages: Any, kinds: npt.NDArray[np.int64]) -> tuple[npt.NDAr
     return rows, pa.array(half_offsets, mask=~(is_op | (kinds[rows] == _HALF)))
 
 
+def _lists(*columns: Any) -> Any:
+    """One list per row: what these columns say, without nulls."""
+    values = np.stack([numbers(column, -1) for column in columns], axis=1)
+    ends = np.concatenate((np.zeros(1, np.int32), np.cumsum((values >= 0).sum(axis=1), dtype=np.int32)))
+    return pa.ListArray.from_arrays(pa.array(ends), pa.array(values[values >= 0]))
+
+
+def bounded_text(text: str) -> str:
+    """``text`` if it is short; else its beginning and a hash, so that different ones stay different."""
+    if len(text) <= TEXT_MAX:
+        return text
+    return f"{text[:TEXT_MAX]}...{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def bounded_texts(texts: Any) -> Any:
+    """:func:`bounded_text` of each."""
+    is_long = pc.fill_null(pc.greater(pc.utf8_length(texts), TEXT_MAX), False)
+    long = texts.filter(is_long).to_pylist()
+    return pc.replace_with_mask(texts, is_long, pa.array(map(bounded_text, long), pa.string())) if long else texts
+
+
 class _Extraction:
     """Columns of facts out of messages: each says something about some kinds of messages, and nothing about others."""
 
@@ -192,12 +221,14 @@ class _Extraction:
     def table(self, half_offsets: Any) -> Any:
         """:param half_offsets: of each row, null: none."""
         columns = {
-            **self._of_all(half_offsets),
+            **self._of_all(half_offsets, first_put_off := self._first_put_off()),
             **self._of_half(),
+            "first_put_off_offset": first_put_off,
             **self._of_committed(),
             "ops": self._one(_OP),
-            "op_place": self._only(_OP, self._of("commit_log_offset")),
+            "named_offset": self._only(_OP, half_offsets),
             "op_stored": self._only(_OP, self._of("store_timestamp")),
+            "last_op_stored": self._only(_OP, self._of("store_timestamp")),
             "given_up": self._one(_GIVEN_UP),
             "given_up_place": self._only(_GIVEN_UP, self._of("commit_log_offset")),
             "transactions": pa.array(np.zeros(self._count, np.int64)),
@@ -219,10 +250,18 @@ class _Extraction:
     def _one(self, kind: int) -> Any:
         return pc.cast(self._is[kind], pa.int64())
 
-    def _of_all(self, half_offsets: Any) -> dict[str, Any]:
+    def _first_put_off(self) -> Any:
+        """Where a half message that is immune to checks lay first: an answer of its sender names that place."""
+        told = self._property(PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET)
+        is_number = pc.fill_null(pc.match_substring_regex(told, "^[0-9]{1,18}$"), False)
+        offsets = pc.cast(pc.if_else(is_number, told, None), pa.int64())
+        # Senders write what they like.
+        return self._only(_HALF, pc.if_else(pc.less(offsets, self._of("queue_offset")), offsets, None))
+
+    def _of_all(self, half_offsets: Any, first_put_off: Any) -> dict[str, Any]:
         """An op message is the broker's own: it says nothing of the sender."""
         is_op, not_op = self._is[_OP], pc.invert(self._is[_OP])
-        key = first_elements(self._of("keys"))
+        key = bounded_texts(first_elements(self._of("keys")))
 
         def of_sender(values: Any) -> Any:
             return pc.if_else(not_op, values, None)
@@ -230,16 +269,14 @@ class _Extraction:
         # The unique id; for a sender that gives none, what stays when a half message is stored again.
         born_ms = pc.cast(pa.array(milliseconds(self._of("born_timestamp"))), pa.string())
         anonymous = pc.binary_join_element_wise(self._of("born_host"), born_ms, key, "/", null_handling="skip")
-        identity = pc.coalesce(self._of("unique_id"), anonymous)
-        lengths = pc.cast(pc.is_valid(half_offsets), pa.int32()).to_numpy(zero_copy_only=False)
-        ends = pa.array(np.concatenate((np.zeros(1, np.int32), np.cumsum(lengths, dtype=np.int32))))
+        identity = bounded_texts(pc.coalesce(self._of("unique_id"), anonymous))
         return {
             "role": pc.if_else(is_op, WAITING_OP, TRANSACTION),
             "broker_name": self._of("broker_name"),
             "identity": pc.if_else(is_op, pc.cast(half_offsets, pa.string()), identity),
-            "half_offsets": pa.ListArray.from_arrays(ends, pc.drop_null(half_offsets)),
-            "topic": of_sender(self._property(PROPERTY_REAL_TOPIC)),
-            "producer_group": of_sender(self._property(PROPERTY_PRODUCER_GROUP)),
+            "half_offsets": _lists(first_put_off, half_offsets),
+            "topic": of_sender(bounded_texts(self._property(PROPERTY_REAL_TOPIC))),
+            "producer_group": of_sender(bounded_texts(self._property(PROPERTY_PRODUCER_GROUP))),
             "key": of_sender(key),
             "born": of_sender(self._of("born_timestamp")),
             "last_stored": self._of("store_timestamp"),
@@ -265,6 +302,6 @@ class _Extraction:
         return {
             "committed": self._one(_COMMITTED),
             "prepared_place": self._only(_COMMITTED, self._of("prepared_transaction_offset")),
-            "committed_place": self._only(_COMMITTED, self._of("commit_log_offset")),
             "committed_stored": self._only(_COMMITTED, self._of("store_timestamp")),
+            "last_committed_stored": self._only(_COMMITTED, self._of("store_timestamp")),
         }

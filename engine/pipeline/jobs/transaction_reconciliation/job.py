@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
@@ -17,8 +17,11 @@ import pyarrow.compute as pc
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.cluster_look import ClusterLook
 from engine.pipeline.jobs.job import JobRun
+from engine.pipeline.jobs.report import Cell
 from engine.pipeline.jobs.transaction_reconciliation import results
 from engine.pipeline.jobs.transaction_reconciliation.facts import COLUMNS_NEEDED, TRANSACTION, facts_of
+from engine.pipeline.jobs.transaction_reconciliation.ledger_memory import LedgerMemory
+from engine.pipeline.jobs.transaction_reconciliation.ledger_watch import LedgerWatch
 from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers
 from engine.pipeline.jobs.transaction_reconciliation.merging import merge, tasks_for
 from engine.pipeline.jobs.transaction_reconciliation.packing import rows_of
@@ -29,6 +32,7 @@ from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Sta
 from engine.pipeline.source.errors import RocketMQError
 from engine.pipeline.source.queue_offsets import Offsets, to_json_object
 from engine.protocol.names import (
+    NOT_ALLOWED_SEND_TOPICS,
     TRANSACTION_CHECK_GROUP,
     TRANSACTION_CHECK_MAX_TIME_TOPIC,
     TRANSACTION_HALF_TOPIC,
@@ -52,6 +56,7 @@ class TransactionReconciliation:
                 "starting_offsets: latest leaves nothing to read; it is for runs with follow",
                 "starting_offsets：latest 没有可读的内容；它只用于 follow",
             )
+        _refuse_topics_of_the_brokers(run.names("topics"))
         if run.arguments["follow"]:
             _Following(run).work()
         else:
@@ -59,6 +64,17 @@ class TransactionReconciliation:
 
 
 JOB = TransactionReconciliation()
+
+
+def _refuse_topics_of_the_brokers(topics: Sequence[str]) -> None:
+    wrong = ", ".join(topic for topic in topics if topic in NOT_ALLOWED_SEND_TOPICS)
+    if wrong:
+        raise JobFailed(
+            f"topics: {wrong}: nobody can send there, so no transaction is for it; give the topics that half messages "
+            "name, or none: then all of these are read",
+            f"topics：{wrong}：任何人都不能向其发送，因此没有事务发往该主题；请填写半消息中出现的主题，"
+            "或不填：那样会读取所有这些主题",
+        )
 
 
 def _now_ms() -> int:
@@ -115,7 +131,8 @@ def _tell_of(run: JobRun, op_queue: OpQueue) -> None:
 
 
 def _reconcile_once(run: JobRun) -> None:
-    # The ledgers first: every debit in them has its half message in what is read after.
+    # The ledgers first: every debit in them has its half message in what is read after. Transfers that are done
+    # meanwhile are left out, see :meth:`Ledgers.compare`.
     with _ledgers(run) as ledgers, ClusterLook(run.cluster) as look:
         op_queue = _op_queue(look)
         ends = _system_ends(look, op_queue)
@@ -123,7 +140,7 @@ def _reconcile_once(run: JobRun) -> None:
         # Kept, since it may have to tell the topics first; read once.
         system = facts_of(_read(run, _system_topics(op_queue), ends, (*COLUMNS_NEEDED, "body"))).persist()
         try:
-            wanted = run.names("topics") or _named_topics(system)
+            wanted = run.names("topics") or _named_topics(run, system)
             topics = look.known(wanted)
             _tell_unknown(run, [topic for topic in wanted if topic not in topics])
             facts = system
@@ -158,9 +175,23 @@ def _read(run: JobRun, topics: Sequence[str], ends: Offsets, columns: Sequence[s
     )
 
 
-def _named_topics(facts: DataFrame) -> tuple[str, ...]:
+def _named_topics(run: JobRun, facts: DataFrame) -> tuple[str, ...]:
     named = rows_of(facts, "topic string", _topics_of_piece).distinct()
-    return tuple(sorted(row[0] for row in named.limit(_TOPICS_MAX).collect()))
+    # A sender can name any topic; those of the brokers are read already.
+    named = named.where(~named["topic"].isin(sorted(NOT_ALLOWED_SEND_TOPICS)))
+    topics = [row[0] for row in named.orderBy("topic").limit(_TOPICS_MAX + 1).collect()]
+    if len(topics) > _TOPICS_MAX:
+        topics.pop()
+        run.report.note(
+            {
+                "en": f"Half messages name more than {_TOPICS_MAX:,} topics: the first {_TOPICS_MAX:,} by name are "
+                f"read. Of transactions for others nothing is said but '{Status.NOT_READ}'; give the topics that you "
+                "want to see.",
+                "zh": f"半消息中出现了超过 {_TOPICS_MAX:,} 个主题：只读取按名称排序的前 {_TOPICS_MAX:,} 个，"
+                "发往其他主题的事务只显示为“未读取其主题”；请填写您要看的主题。",
+            }
+        )
+    return tuple(topics)
 
 
 def _topics_of_piece(facts: Any) -> Any:
@@ -180,8 +211,13 @@ def _tell_unknown(run: JobRun, topics: Sequence[str]) -> None:
 
 
 def _ledgers(run: JobRun) -> AbstractContextManager[Ledgers | None]:
+    folder = _bank_folder(run)
+    return nullcontext() if folder is None else Ledgers(folder)
+
+
+def _bank_folder(run: JobRun) -> Path | None:
     folder = run.arguments["bank_folder"]
-    return Ledgers(Path(folder)) if folder else nullcontext()
+    return Path(folder) if folder else None
 
 
 # --- for as long as it takes -----------------------------------------------------------------------------------------
@@ -192,15 +228,13 @@ class _Following:
 
     def __init__(self, run: JobRun) -> None:
         self._run = run
-        #: From when to when, ms, debits were made whose messages may not have been read, or may be forgotten.
-        self._unknown: tuple[int, int] | None = (
-            (0, _now_ms()) if run.arguments["starting_offsets"] == "latest" else None
-        )
+        self._ledgers = LedgerWatch(_bank_folder(run), run.arguments["trigger_ms"])
 
     def work(self) -> None:
         """Until stopped."""
         run = self._run
         with ExitStack() as stack:
+            stack.enter_context(self._ledgers)
             folder = run.arguments["checkpoint_folder"]
             if not folder:
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="glassmq-reconciliation-"))
@@ -224,7 +258,7 @@ class _Following:
         if not wanted:
             ends = look.ends(look.queues([TRANSACTION_HALF_TOPIC]))
             half = _read(self._run, [TRANSACTION_HALF_TOPIC], ends, (*COLUMNS_NEEDED, "body"))
-            wanted = _named_topics(facts_of(half))
+            wanted = _named_topics(self._run, facts_of(half))
         topics = look.known(wanted)
         _tell_unknown(self._run, [topic for topic in wanted if topic not in topics])
         if not topics:
@@ -263,19 +297,33 @@ class _Following:
         if not op_queue.is_readable:
             with ClusterLook(self._run.cluster) as look:
                 op_queue = _op_queue(look)
-        with _ledgers(self._run) as ledgers:
-            # A credit may be late for longer than a settled transaction is remembered.
-            kept_keys = ledgers.uncredited() if ledgers is not None else ()
+        with self._ledgers.look() as ledgers:
+            memory = LedgerMemory() if ledgers is None else self._memory(state, batch_id)
+            kept_keys: list[str] = []
+            if ledgers is not None:
+                # What is beyond these keys may be within them later, and its message be forgotten already.
+                memory = memory.with_unknown(ledgers.uncredited_beyond())
+                # A credit may be late for longer than a settled transaction is remembered.
+                kept_keys = [*ledgers.uncredited(), *memory.without_transfer]
             merged = state.advance(batch_id, facts, lambda known: forget(known, keep_ms, op_queue, kept_keys, topics))
-            unknown = self._unknown_debits(ledgers) if ledgers is not None else None
-            _Results(self._run, op_queue, topics, is_history=False).tell(merged, ledgers, unknown)
+            told = _Results(self._run, op_queue, topics, is_history=False).tell(merged, ledgers, memory.unknown)
+            self._ledgers.tell_again_by(told)
+            if ledgers is None:
+                state.keep_memory(batch_id, None)
+            else:
+                memory = memory.with_without_transfer(ledgers.without_transfer(memory.without_transfer))
+                state.keep_memory(batch_id, memory.encode())
 
-    def _unknown_debits(self, ledgers: Ledgers) -> tuple[int, int] | None:
-        """See ``_unknown``. What was beyond the keys that are kept may be within them later, and forgotten already."""
-        spans = [span for span in (self._unknown, ledgers.uncredited_beyond()) if span is not None]
-        if spans:
-            self._unknown = (min(first for first, _ in spans), max(last for _, last in spans))
-        return self._unknown
+    def _memory(self, state: StreamState, batch_id: int) -> LedgerMemory:
+        """What is known of the ledgers before a micro-batch."""
+        kept = state.memory(batch_id)
+        if kept is not None:
+            return LedgerMemory.decode(kept)
+        if state.is_first(batch_id) and self._run.arguments["starting_offsets"] == "earliest":
+            return LedgerMemory()
+        # Spark has fixed by now from where on messages are read; or nobody has asked for ledgers until now, and what
+        # was settled long ago is forgotten.
+        return LedgerMemory.until(_now_ms())
 
 
 # --- results ---------------------------------------------------------------------------------------------------------
@@ -295,8 +343,13 @@ class _Results:
         self._topics = topics
         self._is_history = is_history
 
-    def tell(self, merged: DataFrame, ledgers: Ledgers | None, unknown: tuple[int, int] | None = None) -> None:
-        """:param unknown: see :meth:`Ledgers.compare`."""
+    def tell(
+        self, merged: DataFrame, ledgers: Ledgers | None, unknown: tuple[int, int] | None = None
+    ) -> Callable[[], None]:
+        """Returns what tells the money again, if the ledgers were copied anew; it asks nothing of Spark.
+
+        :param unknown: see :meth:`Ledgers.compare`.
+        """
         bounds = bounds_of(merged)
         rules, buckets = Rules(bounds, self._op_queue, self._topics), buckets_over(bounds)
         if ledgers is None:
@@ -308,12 +361,23 @@ class _Results:
             # Nobody has asked for these.
             summary.statuses.pop(Status.NOT_READ, None)
         self._tell_transactions(summary, buckets)
-        windows, longest = [results.window_row(summary)], results.longest_rows(summary)
+        windows, longest = results.window_row(summary), results.longest_rows(summary)
+        read_until_ms = None if self._is_history else halves_until_ms(bounds)
+
+        def tell_the_rest() -> None:
+            if ledgers is not None:
+                ledgers.compare(read_until_ms, unknown)
+                self._tell_money(ledgers)
+            self._tell_windows(ledgers, windows, longest)
+
+        tell_the_rest()
+        return tell_the_rest
+
+    def _tell_windows(self, ledgers: Ledgers | None, of_messages: Sequence[Cell], longest: results.Rows) -> None:
+        windows = [of_messages]
         if ledgers is not None:
-            ledgers.compare(None if self._is_history else halves_until_ms(bounds), unknown)
-            self._tell_money(ledgers)
             windows.append([Window.DEBIT_TO_CREDIT, *ledgers.window_row()])
-            longest += [[Window.DEBIT_TO_CREDIT, *row] for row in ledgers.longest_rows()]
+            longest = longest + [[Window.DEBIT_TO_CREDIT, *row] for row in ledgers.longest_rows()]
         self._report.table("windows", windows)
         self._report.table("longest", longest)
 
@@ -334,18 +398,22 @@ class _Results:
     def _tell_outcome(self, summary: Summary) -> None:
         if not summary.statuses:
             self._report.note({"en": "There are no transactions.", "zh": "没有事务消息。"})
-        elif not summary.finding_count:
+        elif not summary.finding_count and self._op_queue.is_readable:
             self._report.note({"en": "Nothing happened that must not.", "zh": "没有发现不该发生的事。"})
+        elif not summary.finding_count:
+            self._report.note(
+                {
+                    "en": "Nothing was found that must not happen, but without the op queue only what was committed "
+                    "could be looked at: not whether something was rolled back too, or rolled back twice, nor whether "
+                    "an op message is missing or has no half message.",
+                    "zh": "没有发现不该发生的事；但读不到 Op 队列，只能检查已提交的消息：无法得知是否既提交又回滚、"
+                    "是否多次回滚，也无法得知是否缺少 Op 消息、或 Op 消息没有半消息。",
+                }
+            )
 
     def _tell_money(self, ledgers: Ledgers) -> None:
         sums = ledgers.money()
-        expected = self._run.arguments["opening_sum"]
-        is_conserved = sums.is_conserved and expected in (None, sums.before)
-        before = sums.before if expected is None else expected
-        self._report.table(
-            "money",
-            [[before, sums.after, sums.in_flight, sums.lost, sums.from_nowhere, is_conserved, sums.problems]],
-        )
+        self._report.table("money", [results.money_row(sums, self._run.arguments["opening_sum"])])
         accounts: results.Rows = [
             [one.bank, one.name, one.opening, one.debited, one.credited, one.balance] for one in ledgers.accounts
         ]

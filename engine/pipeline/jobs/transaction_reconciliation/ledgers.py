@@ -27,6 +27,7 @@ from typing import Any
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.report import ROWS_MAX, Cell
+from engine.pipeline.jobs.transaction_reconciliation.facts import TEXT_MAX, bounded_text
 from engine.pipeline.jobs.transaction_reconciliation.summary import LONGEST_MAX, Buckets
 from engine.pipeline.jobs.transaction_reconciliation.words import BAD, Agreement, Status
 
@@ -34,6 +35,10 @@ from engine.pipeline.jobs.transaction_reconciliation.words import BAD, Agreement
 PAYING_FILE, RECEIVING_FILE, ID_FILE = "icbc.db", "ccb.db", "bank-id"
 #: Debits without a credit whose messages a stream goes on remembering; the oldest, which it would forget first.
 UNCREDITED_MAX = 10_000
+#: Committed messages without a transfer that a stream goes on remembering.
+WITHOUT_TRANSFER_MAX = 10_000
+#: Amounts or balances of one table add up to less, so that no sum over some of them leaves the 63 bits of SQLite.
+_SUM_MAX = 1 << 62
 _BANK_ID = re.compile(r"[0-9a-f]{8}")
 
 
@@ -131,12 +136,18 @@ _TRANSFERS = f"""
     SELECT c.key, NULL, c.amount, NULL, c.at_ms, m.status, '{Agreement.FROM_NOWHERE}'
     FROM receiving.credit AS c LEFT JOIN message AS m ON m.key = c.key
     WHERE NOT EXISTS (SELECT 1 FROM paying.transfer AS d WHERE d.key = c.key)
-    UNION ALL
+"""
+_WITHOUT_TRANSFER = f"""
+    INSERT INTO compared
     SELECT m.key, NULL, NULL, NULL, NULL, m.status, '{Agreement.NO_TRANSFER}'
     FROM message AS m
     WHERE m.status = '{Status.COMMITTED}'
       AND NOT EXISTS (SELECT 1 FROM paying.transfer AS d WHERE d.key = m.key)
       AND NOT EXISTS (SELECT 1 FROM receiving.credit AS c WHERE c.key = m.key)
+"""
+_DONE_SINCE = f"""
+    DELETE FROM compared WHERE agreement = '{Agreement.NO_TRANSFER}'
+        AND EXISTS (SELECT 1 FROM later.transfer AS d WHERE d.key = compared.key)
 """
 _WORST = f"""
     SELECT agreement, key, debited, credited, debited_ms, credited_ms, message,
@@ -146,15 +157,18 @@ _WORST = f"""
              debited_ms, key
     LIMIT {ROWS_MAX}
 """
-_CHANGES = """
-    SELECT debited_ms AS at_ms, debited AS change FROM compared WHERE debited_ms IS NOT NULL
-    UNION ALL SELECT credited_ms, -credited FROM compared WHERE credited_ms IS NOT NULL
+#: What was on its way, and arrived. What never will, or was never sent, was not in flight.
+_NEVER_ARRIVES = (Agreement.ROLLED_BACK, Agreement.NO_MESSAGE, Agreement.GIVEN_UP)
+_CHANGES = f"""
+    SELECT debited_ms AS at_ms, debited AS change FROM compared
+    WHERE debited_ms IS NOT NULL AND agreement NOT IN ({", ".join(f"'{bad}'" for bad in _NEVER_ARRIVES)})
+    UNION ALL SELECT credited_ms, -debited FROM compared WHERE debited_ms IS NOT NULL AND credited_ms IS NOT NULL
 """
 _BOTH_DONE = "FROM compared WHERE debited_ms IS NOT NULL AND credited_ms IS NOT NULL"
 
 
 class Ledgers:
-    """Copies of both ledgers, made when it is entered; use in a ``with``, by one thread.
+    """Copies of both ledgers, made when it is entered; use in a ``with``, by one thread at a time.
 
     Entering raises :class:`~engine.pipeline.errors.JobFailed` where a file is no ledger.
 
@@ -180,9 +194,7 @@ class Ledgers:
             self._database.execute("PRAGMA synchronous = OFF")
             self._database.execute("PRAGMA journal_mode = OFF")
             self._database.execute("CREATE TABLE message (key TEXT PRIMARY KEY, status TEXT) WITHOUT ROWID")
-            receiving = self._copy(RECEIVING_FILE, "receiving")
-            paying = self._copy(PAYING_FILE, "paying")
-            self.accounts = (*paying, *receiving)
+            self._copy_both()
             self.producer_group = _producer_group(self._folder / ID_FILE)
         except BaseException:
             self._close()
@@ -198,14 +210,40 @@ class Ledgers:
         self._database.close()
         self._copies.cleanup()
 
+    def copy_again(self) -> None:
+        """As they are now; what messages said stays. Compare again after it. Raises as entering does."""
+        self._database.commit()
+        self._database.execute("DROP TABLE IF EXISTS compared")
+        attached = [name for _, name, _ in self._ask("PRAGMA database_list") if name not in ("main", "temp")]
+        for bank in attached:
+            self._database.execute(f"DETACH {bank}")
+        self._copy_both()
+
+    def _copy_both(self) -> None:
+        self.account_count, self._sums = 0, []
+        receiving = self._copy(RECEIVING_FILE, "receiving")
+        paying = self._copy(PAYING_FILE, "paying")
+        self.accounts = (*paying, *receiving)
+
     def _copy(self, name: str, bank: str) -> list[AccountState]:
+        path = self._attach_copy(name, bank)
+        with _named(path):
+            self._check(path, bank)
+            self._shorten_keys(bank)
+            count, *sums = self._database.execute(_SUMS.format(bank=bank)).fetchone()
+            rows = self._database.execute(_ACCOUNTS.format(bank=bank)).fetchall()
+        self.account_count += count
+        self._sums.append(AccountState(path.stem, "", *sums))
+        return [AccountState(path.stem, *row) for row in rows]
+
+    def _attach_copy(self, name: str, bank: str) -> Path:
         path = self._folder / name
         if not path.is_file():
             raise JobFailed(
                 f"bank_folder: there is no {path}; give the folder of `glassmq bank --folder`",
                 f"bank_folder：没有 {path}；请填写 `glassmq bank --folder` 的目录",
             )
-        copy = Path(self._copies.name) / name
+        copy = Path(self._copies.name) / f"{bank}.db"
         with _named(path):
             # Read-only: a look must not leave a journal beside a file that is replaced at each commit.
             with (
@@ -214,12 +252,16 @@ class Ledgers:
             ):
                 source.backup(target)
             self._database.execute(f"ATTACH ? AS {bank}", (str(copy),))
-            self._check(path, bank)
-            count, *sums = self._database.execute(_SUMS.format(bank=bank)).fetchone()
-            rows = self._database.execute(_ACCOUNTS.format(bank=bank)).fetchall()
-        self.account_count += count
-        self._sums.append(AccountState(path.stem, "", *sums))
-        return [AccountState(path.stem, *row) for row in rows]
+        return path
+
+    def _shorten_keys(self, bank: str) -> None:
+        """In the copy, as the facts do: see :func:`bounded_text`."""
+        self._database.create_function("bounded_text", 1, bounded_text, deterministic=True)
+        for table in ("transfer", "credit"):
+            # Bytes, which are never fewer than characters: text may hold a zero, where length() would stop.
+            is_long = f"length(CAST(key AS BLOB)) > {TEXT_MAX}"
+            self._database.execute(f"UPDATE {bank}.{table} SET key = bounded_text(key) WHERE {is_long}")
+        self._database.commit()
 
     def _check(self, path: Path, bank: str) -> None:
         """Raises :class:`JobFailed` where a table holds what a bank would not write."""
@@ -234,6 +276,15 @@ class Ledgers:
                         f"no {kind} as {column}",
                         f"bank_folder：{path} 不是银行的数据库：表 {table} 中有 {wrong} 行的 {column} 不是{chinese}",
                     )
+            counted = "balance" if table == "account" else "amount"
+            (size,) = next(self._ask(f"SELECT total(abs(CAST({counted} AS REAL))) FROM {bank}.{table}"))
+            if size >= _SUM_MAX:
+                raise JobFailed(
+                    f"bank_folder: {path}: the column {counted} of its table {table} adds up to {size:.3g}, and sums "
+                    f"below {_SUM_MAX:.3g} can be counted",
+                    f"bank_folder：{path}：表 {table} 的 {counted} 列合计 {size:.3g}，"
+                    f"只能统计小于 {_SUM_MAX:.3g} 的合计",
+                )
 
     def uncredited(self) -> list[str]:
         """Keys of debits without a credit, the oldest: what became of their messages must not be forgotten."""
@@ -260,6 +311,16 @@ class Ledgers:
         until_ms = 2**62 if read_until_ms is None else read_until_ms
         from_ms, to_ms = unknown or (1, 0)
         self._database.execute(_TRANSFERS, {"read_until_ms": until_ms, "from_ms": from_ms, "to_ms": to_ms})
+        if self._database.execute(_WITHOUT_TRANSFER).rowcount:
+            self._leave_out_what_is_newer()
+
+    def _leave_out_what_is_newer(self) -> None:
+        """Messages may have been read after the copies were made. Whoever committed one had debited before."""
+        self._database.commit()
+        path = self._attach_copy(PAYING_FILE, "later")
+        with _named(path):
+            self._shorten_keys("later")
+            self._database.execute(_DONE_SINCE)
 
     # --- what is told ----------------------------------------------------------------------------------------------
 
@@ -280,6 +341,21 @@ class Ledgers:
                 problems += count
         before, after = (sum(getattr(one, name) for one in self._sums) for name in ("opening", "balance"))
         return Money(before, after, in_flight, lost, from_nowhere, problems)
+
+    def without_transfer(self, known: Sequence[str] = ()) -> list[str]:
+        """Keys of committed messages without a debit: nothing but the messages tells of them, so they must not be
+        forgotten. Of too many, those that are ``known`` first.
+        """
+        found = self._ask(f"SELECT key FROM compared WHERE agreement = '{Agreement.NO_TRANSFER}' ORDER BY key")
+        before = frozenset(known)
+        kept: list[str] = []
+        others: list[str] = []
+        for (key,) in found:
+            if key in before:
+                kept.append(key)
+            elif len(others) < WITHOUT_TRANSFER_MAX:
+                others.append(key)
+        return (kept + others)[:WITHOUT_TRANSFER_MAX]
 
     def transfer_rows(self) -> list[Sequence[Cell]]:
         """(agreement, key, debited, credited, debited at, credited at, message, 0 or 1), unless the books agree: the

@@ -110,7 +110,10 @@ def _text_hashes(texts: Any) -> npt.NDArray[np.int64]:
 
 
 def spread_offsets(facts: Any) -> Any:
-    """A merged row becomes one row per half offset that it knows; its sums go with the first one."""
+    """A merged row becomes one row per half offset that it knows.
+
+    Its sums go with the first one, and so do texts that are no key: a row may know very many.
+    """
     lists = one_chunk(facts.column("half_offsets"))
     lengths = numbers(pc.list_value_length(lists), 0)
     counts = np.maximum(lengths, 1)
@@ -120,22 +123,27 @@ def spread_offsets(facts: Any) -> Any:
     starts = lists.offsets.to_numpy()[:-1].astype(np.int64)
     half_offsets = lists.values.take(pa.array(starts[rows] + position, mask=~is_named))
     is_first = pa.array(position == 0)
-    spread = facts.take(pa.array(rows))
+    all_rows, first_rows = pa.array(rows), pa.array(rows, mask=position > 0)
     columns = []
     for name in _SPREAD_ARROW.names:
+        kind, how = FIELDS.get(name, ("", ""))
         if name == "half_offset":
             columns.append(half_offsets)
-        elif name in FIELDS and FIELDS[name][1] == "sum":
-            columns.append(pc.if_else(is_first, spread.column(name), 0))
+        elif how == "sum":
+            columns.append(pc.if_else(is_first, facts.column(name).take(all_rows), 0))
         else:
-            columns.append(spread.column(name))
+            columns.append(facts.column(name).take(first_rows if kind == "string" else all_rows))
     return pa.Table.from_arrays(columns, schema=_SPREAD_ARROW)
 
 
 def resolve(spread: Any) -> Any:
-    """Op messages whose half message is in the same table become rows of its transaction."""
+    """Op messages whose half message is in the same table become rows of its transaction.
+
+    A copy that only says where it lay first gives way to the one that lies there: what it says, a sender can write.
+    """
     roles, identities = spread.column("role"), spread.column("identity")
     offsets = numbers(spread.column("half_offset"), -1)
+    is_hearsay = offsets < numbers(spread.column("first_half_offset"), -1)
     broker_codes = int64(one_chunk(spread.column("broker_name")).dictionary_encode().indices)
     is_transaction = pc.equal(roles, TRANSACTION).to_numpy(zero_copy_only=False) & (offsets >= 0)
     waiting = np.flatnonzero(pc.equal(roles, WAITING_OP).to_numpy(zero_copy_only=False))
@@ -144,7 +152,7 @@ def resolve(spread: Any) -> Any:
         halves = np.flatnonzero(is_transaction & (broker_codes == broker))
         if not len(halves):
             continue
-        halves = halves[np.argsort(offsets[halves], kind="stable")]
+        halves = halves[np.lexsort((is_hearsay[halves], offsets[halves]))]
         ops = waiting[broker_codes[waiting] == broker]
         found = np.minimum(np.searchsorted(offsets[halves], offsets[ops]), len(halves) - 1)
         is_found = offsets[halves[found]] == offsets[ops]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.pipeline.jobs.report import Cell
+from engine.pipeline.jobs.transaction_reconciliation.ledgers import Money
 from engine.pipeline.jobs.transaction_reconciliation.summary import Summary
 from engine.pipeline.jobs.transaction_reconciliation.words import Status, Window
 
@@ -53,4 +54,22 @@ def longest_rows(summary: Summary) -> Rows:
     """(what, key, from, to, ms), the longest first."""
     return [
         [Window.HALF_TO_COMMITTED, key, from_ms, to_ms, -negative] for negative, key, from_ms, to_ms in summary.longest
+    ]
+
+
+def money_row(sums: Money, expected: int | None) -> Sequence[Cell]:
+    """(before, expected, after, in flight, lost, from nowhere, conserved, problems).
+
+    :param expected: what somebody knows of ``before``; that it was another sum is a problem, too. None: nobody knows.
+    """
+    is_as_expected = expected in (None, sums.before)
+    return [
+        sums.before,
+        expected,
+        sums.after,
+        sums.in_flight,
+        sums.lost,
+        sums.from_nowhere,
+        sums.is_conserved and is_as_expected,
+        sums.problems + (0 if is_as_expected else 1),
     ]

@@ -3,6 +3,9 @@
 Micro-batch n reads the newest folder before n and writes folder n. A crash at any moment therefore repeats n from the
 same state, with the same messages (Spark has noted their offsets), and overwrites what there is of folder n. Folders
 before n - 1 are deleted.
+
+Beside the folders lies a text, ``memory/n.json``: what the driver itself must not forget. It is written at the end of
+micro-batch n, before Spark notes that n is done; until then n is repeated with the text before.
 """
 
 from __future__ import annotations
@@ -11,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.shared_files import SharedFiles
+from engine.pipeline.jobs.transaction_reconciliation.facts import FACT_ARROW
 from engine.pipeline.jobs.transaction_reconciliation.merging import merge_measured
-from engine.pipeline.jobs.transaction_reconciliation.packing import PACKED_SCHEMA
+from engine.pipeline.jobs.transaction_reconciliation.packing import PACKED_SCHEMA, unpack_piece
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +33,7 @@ class StreamState:
     def __init__(self, spark: SparkSession, folder: str) -> None:
         self._spark = spark
         self._files = SharedFiles(spark, folder)
+        self._is_readable = False
 
     def advance(self, batch_id: int, facts: DataFrame, forget: Callable[[DataFrame], DataFrame]) -> DataFrame:
         """Merge the facts of one micro-batch into the state, store it, and return it.
@@ -44,7 +49,9 @@ class StreamState:
                 "要重新开始，请换一个目录",
             )
         if known:
-            facts = forget(self._read(known[-1])).unionByName(facts)
+            before = self._read(known[-1])
+            self._check_version(before)
+            facts = forget(before).unionByName(facts)
         facts = facts.persist()
         try:
             merge_measured(facts).write.mode("overwrite").parquet(self._files.uri(str(batch_id)))
@@ -53,7 +60,38 @@ class StreamState:
         for number in self._numbers():
             if number < batch_id - 1 and number != max(known, default=-1):
                 self._files.delete(str(number))
+                self._files.delete(_memory_name(number))
         return self._read(batch_id)
+
+    def _check_version(self, state: DataFrame) -> None:
+        """Once per run: what another run left has the columns that facts have now."""
+        pieces = [] if self._is_readable else state.limit(1).collect()
+        if any(unpack_piece(bytes(row.piece)).schema.names != FACT_ARROW.names for row in pieces):
+            raise JobFailed(
+                f"checkpoint_folder: the state in {self._files.root} was written by another version of this job; use "
+                "another folder to begin anew",
+                f"checkpoint_folder：{self._files.root} 中的状态由本作业的另一版本写入；要重新开始，请换一个目录",
+            )
+        self._is_readable = True
+
+    def is_first(self, batch_id: int) -> bool:
+        """Whether there is no state of any micro-batch before."""
+        return not any(number < batch_id for number in self._numbers())
+
+    def memory(self, batch_id: int) -> str | None:
+        """What was given to :meth:`keep_memory` at the end of the micro-batch before; None: nothing."""
+        known = [number for number in self._numbers() if number < batch_id]
+        if not known or not self._files.exists(name := _memory_name(known[-1])):
+            return None
+        return self._files.read(name)
+
+    def keep_memory(self, batch_id: int, text: str | None) -> None:
+        """The last deed of a micro-batch; None: there is nothing to keep."""
+        name = _memory_name(batch_id)
+        # What a run left that died right after.
+        self._files.delete(name)
+        if text is not None:
+            self._files.write_new(name, text)
 
     def _numbers(self) -> list[int]:
         return sorted(
@@ -63,3 +101,7 @@ class StreamState:
     def _read(self, number: int) -> DataFrame:
         # With the schema given, Spark need not open the files to learn it.
         return self._spark.read.schema(PACKED_SCHEMA).parquet(self._files.uri(str(number)))
+
+
+def _memory_name(number: int) -> str:
+    return f"memory/{number}.json"

@@ -17,7 +17,7 @@ from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 from engine.pipeline.jobs.report import ROWS_MAX
 from engine.pipeline.jobs.transaction_reconciliation.facts import FORGOTTEN, TRANSACTION
 from engine.pipeline.jobs.transaction_reconciliation.packing import pack_piece, unpack, unpack_piece
-from engine.pipeline.jobs.transaction_reconciliation.verdicts import Bounds, Rules, judge_table
+from engine.pipeline.jobs.transaction_reconciliation.verdicts import OP_GRACE_MS, Bounds, Rules, is_counted, judge_table
 from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Finding, Status
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ _SCHEMA = "summary string, piece binary"
 _ARROW = pa.schema([("summary", pa.string()), ("piece", pa.binary())])
 #: Later than any message, in ms.
 _NEVER = 1 << 52
+#: Places in a row of the table ``findings``.
+_COMMITS, _BROKER = 4, 6
 _FINDINGS = {finding.value: place for place, finding in enumerate(Finding)}
 
 
@@ -98,6 +100,22 @@ class Summary:
         for bucket, change in other.open_changes.items():
             self.open_changes[bucket] = self.open_changes.get(bucket, 0) + change
 
+    def drop_echoes(self) -> None:
+        """A late commit and its op message are one event, and tell nothing of each other but when they were stored.
+
+        Exact as long as all findings are rows.
+        """
+        late = [row for row in self.findings if row[-1][0] == Finding.DECIDED_LATE]
+        commits = [(row[1], row[-1][_BROKER]) for row in late for _ in range(row[-1][_COMMITS])]
+        ops = [row for row in late if not row[-1][_COMMITS]]
+        for at_ms, broker_name in sorted(commits):
+            near = (row for row in ops if row[-1][_BROKER] == broker_name and abs(row[1] - at_ms) <= OP_GRACE_MS)
+            echo = next(near, None)
+            if echo is not None:
+                ops.remove(echo)
+                self.findings.remove(echo)
+                self.finding_count -= 1
+
     def _count(self, status: str, count: int, checks: int) -> None:
         known = self.statuses.setdefault(status, [0, 0])
         known[0] += count
@@ -105,12 +123,17 @@ class Summary:
 
     # --- in a task -------------------------------------------------------------------------------------------------
 
-    def add(self, merged: Any, judged: Any, buckets: Buckets) -> None:
-        """A table of merged facts, and the same judged."""
+    def add(self, merged: Any, judged: Any, buckets: Buckets | None) -> None:
+        """A table of merged facts, and the same judged.
+
+        :param buckets: None: nobody knows when a half message was decided.
+        """
         forgotten = merged.filter(pc.equal(merged.column("role"), FORGOTTEN))
-        for row in forgotten.select(["identity", "transactions", "forgotten_checks"]).to_pylist():
-            self._count(*row.values())
+        for row in forgotten.select(["key", "transactions", "forgotten_checks"]).to_pylist():
+            if row["transactions"]:
+                self._count(*row.values())
         transactions = judged.filter(pc.equal(judged.column("role"), TRANSACTION))
+        transactions = transactions.filter(is_counted(transactions))
         counted = transactions.group_by("status", use_threads=False).aggregate(
             [("identity", "count"), ("checks", "sum")]
         )
@@ -121,7 +144,8 @@ class Summary:
         self._add_unsettled(transactions)
         self._add_findings(judged)
         self._add_windows(judged)
-        self._add_changes(judged, buckets)
+        if buckets is not None:
+            self._add_changes(judged, buckets)
 
     def _add_unsettled(self, transactions: Any) -> None:
         unsettled = transactions.filter(pc.is_in(transactions.column("status"), pa.array(UNSETTLED)))
@@ -147,7 +171,10 @@ class Summary:
 
     def _add_windows(self, judged: Any) -> None:
         both = pc.and_(pc.is_valid(judged.column("half_stored")), pc.is_valid(judged.column("committed_stored")))
-        done = judged.filter(both)
+        # Without the first copy, nobody knows how long it was kept back.
+        is_first = pc.greater_equal(judged.column("prepared_place"), judged.column("first_half_place"))
+        is_later = pc.greater_equal(judged.column("committed_stored"), judged.column("half_stored"))
+        done = judged.filter(pc.and_(both, pc.and_(is_first, is_later)))
         from_ms, to_ms = milliseconds(done.column("half_stored")), milliseconds(done.column("committed_stored"))
         self.windows.add(to_ms - from_ms)
         longest = np.argsort(from_ms - to_ms, kind="stable")
@@ -229,6 +256,7 @@ def summarise(merged: DataFrame, rules: Rules, buckets: Buckets, keys: Keys | No
         elif keys is not None:
             told = unpack_piece(bytes(row.piece))
             keys.tell(told.column("key").to_pylist(), told.column("status").to_pylist())
+    whole.drop_echoes()
     return whole
 
 
@@ -239,7 +267,7 @@ def _summarising(
         summary = Summary()
         for merged in unpack(batches):
             judged = judge_table(merged, rules)
-            summary.add(merged, judged, buckets)
+            summary.add(merged, judged, buckets if rules.op_queue.is_readable else None)
             if wants_keys:
                 yield _keys(judged, group)
         yield pa.RecordBatch.from_pydict({"summary": [summary.encode()], "piece": [None]}, _ARROW)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _NEVER, _NEVER_MS = 1 << 62, 1 << 52
+#: A commit has no op message if one that was stored so much later is there: answers are handled side by side, and
+#: RocketMQ 5 gathers op messages for seconds.
+OP_GRACE_MS = 10_000
 _Flags = npt.NDArray[np.bool_]
 
 
@@ -48,23 +51,26 @@ class OpQueue:
 class Bounds:
     """Between which half messages of one broker, and until which op message, everything was read.
 
+    :ivar ops_until_ms: when the last op message was stored.
     :ivar oldest_ms: when the first half message was stored.
     :ivar newest_ms: when the last message of any kind was stored.
     :ivar newest_half_ms: when the last half message was stored; -1: there is none.
-    :ivar unread_place: of the last half message that was forgotten although nobody had read its topic.
+    :ivar unread_offset: of the last half message that was forgotten although nobody had read its topic.
+    :ivar unread_places: topic -> where the last such half message lay.
     """
 
     first_offset: int
     first_place: int
     last_offset: int
     last_place: int
-    ops_until: int
+    ops_until_ms: int
     oldest_ms: int
     newest_ms: int
     newest_half_ms: int
     forgotten_offset: int
     forgotten_place: int
-    unread_place: int
+    unread_offset: int
+    unread_places: Mapping[str, int] = field(default_factory=dict)
 
     def and_those_of(self, other: Bounds) -> Bounds:
         """Of two parts of what was read of one broker."""
@@ -73,13 +79,17 @@ class Bounds:
             min(self.first_place, other.first_place),
             max(self.last_offset, other.last_offset),
             max(self.last_place, other.last_place),
-            max(self.ops_until, other.ops_until),
+            max(self.ops_until_ms, other.ops_until_ms),
             min(self.oldest_ms, other.oldest_ms),
             max(self.newest_ms, other.newest_ms),
             max(self.newest_half_ms, other.newest_half_ms),
             max(self.forgotten_offset, other.forgotten_offset),
             max(self.forgotten_place, other.forgotten_place),
-            max(self.unread_place, other.unread_place),
+            max(self.unread_offset, other.unread_offset),
+            {
+                topic: max(self.unread_places.get(topic, -1), other.unread_places.get(topic, -1))
+                for topic in (*self.unread_places, *other.unread_places)
+            },
         )
 
 
@@ -97,16 +107,21 @@ class Rules:
     topics: tuple[str, ...] | None = None
 
 
-_BOUNDS_SCHEMA = "broker_name string, bounds array<bigint>"
-#: Columns whose least, then whose greatest value bounds what was read; times in ms.
-_LEAST, _GREATEST = ("first_half_offset", "first_half_place"), ("last_half_offset", "last_half_place", "op_place")
+_BOUNDS_SCHEMA = "broker_name string, bounds array<bigint>, topics array<string>, places array<bigint>"
+#: Columns whose least, then whose greatest value bounds what was read.
+_LEAST, _GREATEST = ("first_half_offset", "first_half_place"), ("last_half_offset", "last_half_place")
 
 
 def bounds_of(merged: DataFrame) -> dict[str, Bounds]:
     """The bounds of each broker; asks Spark."""
+    return bounds_of_rows(rows_of(merged, _BOUNDS_SCHEMA, bounds_of_piece).collect())
+
+
+def bounds_of_rows(rows: Iterable[Sequence[Any]]) -> dict[str, Bounds]:
+    """The bounds of each broker, out of what :func:`bounds_of_piece` says of all pieces."""
     found: dict[str, Bounds] = {}
-    for broker_name, bounds in rows_of(merged, _BOUNDS_SCHEMA, _bounds_of_piece).collect():
-        one = Bounds(*bounds)
+    for broker_name, bounds, topics, places in rows:
+        one = replace(Bounds(*bounds), unread_places=dict(zip(topics, places, strict=True)))
         found[broker_name] = found.get(broker_name, one).and_those_of(one)
     return found
 
@@ -119,28 +134,38 @@ def halves_until_ms(bounds: Mapping[str, Bounds]) -> int:
     return min((one.newest_half_ms for one in bounds.values() if one.newest_half_ms >= 0), default=0)
 
 
-def _bounds_of_piece(merged: Any) -> Any:
+def bounds_of_piece(merged: Any) -> Any:
+    """A row for each broker in it: its name, the numbers of :class:`Bounds`, unread topics and their places."""
     role, brokers = merged.column("role"), merged.column("broker_name")
     is_forgotten = pc.equal(role, FORGOTTEN)
     told = pc.or_(is_forgotten, pc.equal(role, BROKER)).to_numpy()
     names = pc.unique(brokers.filter(pa.array(told))).to_pylist()
-    rows = []
+    rows, topics, places = [], [], []
     for name in names:
         mine = merged.filter(pa.array(told & pc.equal(brokers, name).to_numpy()))
         forgotten = mine.filter(pc.equal(mine.column("role"), FORGOTTEN))
-        unread = forgotten.filter(pc.equal(forgotten.column("identity"), Status.NOT_READ))
+        unread = forgotten.filter(pc.equal(forgotten.column("key"), Status.NOT_READ))
+        topics.append(pc.fill_null(unread.column("topic"), "").to_pylist())
+        places.append(numbers(unread.column("last_half_place"), -1).tolist())
         rows.append(
             [
                 *(int(numbers(mine.column(column), _NEVER).min()) for column in _LEAST),
                 *(int(numbers(mine.column(column), -1).max()) for column in _GREATEST),
+                int(milliseconds(mine.column("last_op_stored"), -1).max()),
                 int(milliseconds(mine.column("half_stored"), _NEVER_MS).min()),
                 int(milliseconds(mine.column("last_stored")).max()),
                 int(milliseconds(mine.column("last_half_stored"), -1).max()),
-                *(int(numbers(forgotten.column(column), -1).max(initial=-1)) for column in _GREATEST[:2]),
-                int(numbers(unread.column("last_half_place"), -1).max(initial=-1)),
+                *(int(numbers(forgotten.column(column), -1).max(initial=-1)) for column in _GREATEST),
+                int(numbers(unread.column("last_half_offset"), -1).max(initial=-1)),
             ]
         )
-    return pa.table({"broker_name": pa.array(names, pa.string()), "bounds": pa.array(rows, pa.list_(pa.int64()))})
+    columns = {
+        "broker_name": pa.array(names, pa.string()),
+        "bounds": pa.array(rows, pa.list_(pa.int64())),
+        "topics": pa.array(topics, pa.list_(pa.string())),
+        "places": pa.array(places, pa.list_(pa.int64())),
+    }
+    return pa.table(columns)
 
 
 def judge_table(merged: Any, rules: Rules) -> Any:
@@ -169,17 +194,18 @@ def forget(
 ) -> DataFrame:
     """``merged`` with what is settled for longer than ``keep_ms`` summed up by status: what bounds a stream's memory.
 
-    Open transactions stay, those with findings, and those with ``kept_keys``. The clock is the newest message of the
-    broker, not ours.
+    Open transactions stay, those that the broker may come back to, those with findings, and those with ``kept_keys``.
+    The clock is the newest message of the broker, not ours.
 
     :param topics: see :class:`Rules`.
     """
     rules = Rules(bounds_of(merged), op_queue or OpQueue(), topics)
     keys = pa.array(kept_keys, pa.string())
-    return map_packed(merged, lambda table: [(0, _remembered(table, rules, keep_ms, keys))])
+    return map_packed(merged, lambda table: [(0, remembered(table, rules, keep_ms, keys))])
 
 
-def _remembered(merged: Any, rules: Rules, keep_ms: int, kept_keys: Any) -> Any:
+def remembered(merged: Any, rules: Rules, keep_ms: int, kept_keys: Any) -> Any:
+    """What :func:`forget` makes of one table; ``kept_keys`` is an Arrow array."""
     role = merged.column("role")
     sums = merged.filter(pc.or_(pc.equal(role, BROKER), pc.equal(role, FORGOTTEN)))
     judged, verdict = _judge(merged, rules)
@@ -187,20 +213,36 @@ def _remembered(merged: Any, rules: Rules, keep_ms: int, kept_keys: Any) -> Any:
     age_ms = verdict.of_broker("newest_ms") - milliseconds(judged.column("last_stored"))
     has_findings = pc.greater(pc.list_value_length(judged.column("findings")), 0)
     is_needed = pc.or_(has_findings, pc.is_in(judged.column("key"), kept_keys))
-    is_over = pc.and_(pa.array(verdict.is_settled() & (age_ms > keep_ms)), pc.invert(is_needed))
+    is_over = pc.and_(pa.array(verdict.is_settled() & verdict.is_left() & (age_ms > keep_ms)), pc.invert(is_needed))
     kept = judged.filter(pc.invert(is_over)).select(list(FACT_COLUMNS))
     # An op message that waits for a half message which never comes is dropped, a transaction counted.
     over = judged.filter(pc.and_(is_over, pc.invert(is_op)))
+    status = over.column("status")
+    topic = pc.fill_null(over.column("topic"), "")
     replaced = {
         "role": pa.array([FORGOTTEN] * len(over), pa.string()),
-        "identity": over.column("status"),
+        "key": status,
+        # Of topics that nobody read, each is told apart: see ``Bounds.unread_places``.
+        "identity": pc.if_else(
+            pc.equal(status, Status.NOT_READ), pc.binary_join_element_wise(status, topic, ": "), status
+        ),
         "half_offsets": pa.array([[]] * len(over), FACT_ARROW.field("half_offsets").type),
-        "transactions": pa.array([1] * len(over), pa.int64()),
+        "transactions": pc.cast(is_counted(over), pa.int64()),
         "forgotten_checks": pc.fill_null(over.column("checks"), 0).cast(pa.int64()),
     }
     columns = [replaced[name] if name in replaced else over.column(name) for name in FACT_COLUMNS]
     counted = fold(spread_offsets(pa.Table.from_arrays(columns, schema=FACT_ARROW)))
     return pa.concat_tables([sums, kept, counted])
+
+
+def is_counted(transactions: Any) -> Any:
+    """Whether it is one more transaction, as an Arrow array of flags.
+
+    Of others only a commit was read: their half message was counted before it was forgotten, or lies before everything
+    that was read, or was never there.
+    """
+    copies, given_up = (pc.fill_null(transactions.column(name), 0) for name in ("copies", "given_up"))
+    return pc.or_(pc.greater(copies, 0), pc.greater(given_up, 0))
 
 
 # --- the rules -------------------------------------------------------------------------------------------------------
@@ -214,11 +256,13 @@ class _Verdict:
         self._rules = rules
         self._brokers = table.column("broker_name").to_numpy(zero_copy_only=False)
         self._is_op: _Flags = self._is(WAITING_OP)
-        self._is_unread = np.zeros(len(table), bool)
+        # Commits in retry topics cannot be told from what consumers sent back.
+        is_unread = pc.fill_null(pc.starts_with(table.column("topic"), "%"), False)
         if rules.topics is not None:
             is_read = pc.is_in(table.column("topic"), pa.array(rules.topics, pa.string()))
-            # An op message that nobody knows says no topic.
-            self._is_unread = ~self._is_op & ~is_read.to_numpy(zero_copy_only=False)
+            is_unread = pc.or_(is_unread, pc.invert(is_read))
+        # An op message that nobody knows says no topic.
+        self._is_unread: _Flags = ~self._is_op & is_unread.to_numpy(zero_copy_only=False)
 
     def _is(self, role: str) -> _Flags:
         flags: _Flags = pc.equal(self._table.column("role"), role).to_numpy(zero_copy_only=False)
@@ -234,6 +278,18 @@ class _Verdict:
             values[self._brokers == broker_name] = getattr(bounds, name)
         return values
 
+    def _unread_place(self) -> npt.NDArray[np.int64]:
+        """Where the last half message lay that was forgotten although nobody had read the topic of each row."""
+        values = np.full(len(self._brokers), -1, np.int64)
+        topics = pc.fill_null(self._table.column("topic"), "")
+        for broker_name, bounds in self._rules.bounds.items():
+            if bounds.unread_places:
+                known = pa.array(bounds.unread_places, pa.string())
+                found = numbers(pc.index_in(topics, known), len(known))
+                places = np.array([*bounds.unread_places.values(), -1], np.int64)[found]
+                values = np.where(self._brokers == broker_name, places, values)
+        return values
+
     def status(self) -> Any:
         """Null for op messages that wait."""
         texts = self._seen()
@@ -244,6 +300,22 @@ class _Verdict:
     def is_settled(self) -> _Flags:
         """Nobody has to decide it any more, wherever its message went; and op messages that wait."""
         return self._is_op | ~np.isin(self._seen(), [status.value for status in UNSETTLED])
+
+    def is_left(self) -> _Flags:
+        """The broker does not come back to it, so no further copy follows.
+
+        Its check service passes a copy that an op message names, and one that was put off whose first place is named.
+        Where op messages cannot be read, its place in the half queue tells.
+        """
+        last, queue = self._of("last_half_offset"), self._rules.op_queue
+        if queue.is_readable:
+            meant = np.minimum(last, self._of("first_put_off_offset", _NEVER))
+            is_left = self._of("named_offset") >= meant
+        else:
+            is_left = np.ones(len(last), bool)
+            for broker_name, offset in queue.check_offsets.items():
+                is_left[(self._brokers == broker_name) & (last >= offset)] = False
+        return is_left | (self._of("copies") <= 0)
 
     def _seen(self) -> npt.NDArray[np.object_]:
         """The status if all topics were read."""
@@ -282,19 +354,25 @@ class _Verdict:
         lost_half &= (prepared >= self.of_broker("first_place")) & (prepared <= self.of_broker("last_place"))
         was_forgotten = prepared <= self.of_broker("forgotten_place")
         # A topic that is read only since a restart: its commits are not late, they were not seen before.
-        was_unread = prepared <= self.of_broker("unread_place")
+        was_unread = prepared <= self._unread_place()
         op_was_forgotten = named <= self.of_broker("forgotten_offset")
+        # An op message does not say for which topic.
+        op_may_be_unread = named <= self.of_broker("unread_offset")
         rules = {
             Finding.COMMITTED_TWICE: committed > 1,
-            Finding.DECIDED_LATE: (lost_half & was_forgotten & ~was_unread) | (waits & op_was_forgotten),
+            Finding.DECIDED_LATE: (lost_half & was_forgotten & ~was_unread)
+            | (waits & op_was_forgotten & ~op_may_be_unread),
             Finding.COMMITTED_WITHOUT_HALF: lost_half & ~was_forgotten,
         }
         if self._rules.op_queue.is_readable:
-            is_before_ops = self._of("committed_place", _NEVER) < self.of_broker("ops_until")
+            committed_ms = milliseconds(self._table.column("last_committed_stored"), _NEVER_MS)
+            # Its op message may name a copy from before everything that was read, as the commit then does.
+            is_op_due = (copies > 0) & (prepared >= self.of_broker("first_place"))
+            is_op_due &= committed_ms < self.of_broker("ops_until_ms") - OP_GRACE_MS
             rules |= {
                 Finding.COMMITTED_AND_ROLLED_BACK: (copies > 0) & (committed > 0) & (ops > committed),
                 Finding.ROLLED_BACK_TWICE: is_transaction & (committed == 0) & (ops > 1),
-                Finding.COMMITTED_WITHOUT_OP: (copies > 0) & (committed > ops) & is_before_ops,
+                Finding.COMMITTED_WITHOUT_OP: is_op_due & (committed > ops),
                 Finding.OP_WITHOUT_HALF: waits & ~op_was_forgotten,
             }
         return rules

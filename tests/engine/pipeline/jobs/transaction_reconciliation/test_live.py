@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import Counter
 
 import pytest
 from click.testing import CliRunner
+from pyarrow import parquet
 
 from app.command_line import main
 from engine.broker.broker_config import BrokerConfig
@@ -15,6 +17,7 @@ from engine.client import LocalTransactionState, Message, TransactionMQProducer
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.report import MemoryReport
 from engine.pipeline.jobs.runner import run_job
+from engine.pipeline.jobs.transaction_reconciliation.packing import unpack_piece
 from tests.support.live_server import LiveServer, ObedientListener
 
 COMMIT, ROLLBACK, UNKNOWN = (
@@ -99,7 +102,7 @@ def test_banks_that_agree_are_told_to(live, spark, tmp_path):
     result = CliRunner().invoke(main, [*arguments, "--debit-ms", "0"])
     assert result.exit_code == 0, result.output
     report = run(live, spark, topics="GlassMQBank", bank_folder=str(tmp_path), opening_sum=100_000)
-    assert report.tables["money"] == [[100_000, 100_000, 0, 0, 0, True, 0]]
+    assert report.tables["money"] == [[100_000, 100_000, 100_000, 0, 0, 0, True, 0]]
     assert [row[:2] + row[5:] for row in report.tables["accounts"]] == [["icbc", "A", 80_000], ["ccb", "B", 20_000]]
     assert report.tables["transfers"] == []
     assert [row[1] for row in report.tables["windows"]] == [2, 2]
@@ -123,6 +126,27 @@ def test_a_stream_goes_on_after_a_stop_where_it_was_and_counts_nothing_twice(liv
     send(live, "Parcels", COMMIT)
     report = follow_until(live, spark, lambda report: summary(report) == {"rolled back": 1, "committed": 4}, **options)
     assert report.tables["findings"] == []
+    forgotten, remembered = state_of(tmp_path / "facts")
+    assert (forgotten["rolled back"], sum(row["topic"] == "Parcels" for row in remembered)) == (
+        1,
+        4 - forgotten["committed"],
+    )
+    assert 1 <= forgotten["committed"] <= 3
+    assert forgotten["its topic is not read"] >= 2
+
+
+def state_of(folder):
+    """What a stopped stream has forgotten (status -> transactions) and the transactions that it remembers."""
+    numbers = sorted(int(path.name) for path in folder.iterdir() if path.name.isdigit())
+    assert 1 <= len(numbers) <= 3
+    pieces = parquet.read_table(folder / str(numbers[-1])).column("piece").to_pylist()
+    forgotten, remembered = Counter(), []
+    for row in (row for piece in pieces for row in unpack_piece(piece).to_pylist()):
+        if row["role"] == "forgotten":
+            forgotten[row["key"]] += row["transactions"]
+        elif row["role"] == "transaction":
+            remembered.append(row)
+    return forgotten, remembered
 
 
 def test_nothing_to_read_is_said(live, spark):

@@ -1,0 +1,44 @@
+"""The thread that tells of ledgers while no message comes."""
+
+from __future__ import annotations
+
+import threading
+
+from engine.pipeline.jobs.transaction_reconciliation.ledger_watch import LedgerWatch
+from tests.support.bank_files import make_bank, post
+
+PATIENCE_S = 30
+
+
+def test_what_a_bank_commits_is_told_again_by_itself_until_the_end(tmp_path):
+    make_bank(tmp_path / "icbc.db", "A", 90, debits=[("t", 10, 5)])
+    make_bank(tmp_path / "ccb.db", "B", 0)
+    told, has_told = [], threading.Event()
+    with LedgerWatch(tmp_path, every_ms=1) as watch:
+        with watch.look() as ledgers:
+            ledgers.add_messages(["t"], ["committed"])
+
+            def tell():
+                ledgers.compare()
+                told.append(ledgers.money().in_flight)
+                has_told.set()
+
+            watch.tell_again_by(tell)
+            # Nobody comes between while a micro-batch is at work, although this changes the files.
+            post(tmp_path / "icbc.db", "transfer", "A", ("u", 5, 6))
+            tell()
+            has_told.clear()
+        assert has_told.wait(PATIENCE_S)
+        has_told.clear()
+        post(tmp_path / "ccb.db", "credit", "B", ("t", 10, 65))
+        assert has_told.wait(PATIENCE_S)
+    assert told[0] == 10
+    assert told[-1] == 0
+    watch._thread.join(PATIENCE_S)
+    assert not watch._thread.is_alive()
+
+
+def test_without_a_bank_nothing_is_watched():
+    with LedgerWatch(None, every_ms=1) as watch, watch.look() as ledgers:
+        assert ledgers is None
+        assert not watch._thread.is_alive()

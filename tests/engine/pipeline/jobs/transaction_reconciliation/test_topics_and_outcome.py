@@ -1,0 +1,59 @@
+"""Which topics are read, and what is said in the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine.pipeline.errors import JobFailed
+from engine.pipeline.jobs.job import JobRun
+from engine.pipeline.jobs.report import MemoryReport
+from engine.pipeline.jobs.transaction_reconciliation import job as job_module
+from engine.pipeline.jobs.transaction_reconciliation.facts import facts_of
+from engine.pipeline.jobs.transaction_reconciliation.job import JOB, _named_topics, _Results
+from engine.pipeline.jobs.transaction_reconciliation.summary import Summary
+from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue
+from tests.support.transaction_log import TransactionLog, messages
+
+NO_SPARK: Any = None
+
+
+@pytest.mark.parametrize("follow", [False, True])
+def test_a_topic_that_nobody_can_send_to_is_refused(follow):
+    arguments = {"topics": "Orders,RMQ_SYS_TRANS_HALF_TOPIC", "follow": follow, "starting_offsets": "earliest"}
+    with pytest.raises(JobFailed, match=r"^topics: RMQ_SYS_TRANS_HALF_TOPIC: nobody can send there") as failed:
+        JOB.run(JobRun(NO_SPARK, arguments, {}, MemoryReport(), print))
+    assert "RMQ_SYS_TRANS_HALF_TOPIC" in failed.value.sentence["zh"]
+
+
+def test_topics_are_those_that_half_messages_name_and_too_many_are_told(spark, monkeypatch):
+    rows = []
+    for topic in ("Orders", "Parcels", "RMQ_SYS_TRANS_HALF_TOPIC"):
+        log = TransactionLog(topic=topic)
+        log.half(f"id-{topic}")
+        rows += log.rows
+    facts, report = facts_of(messages(spark, rows)), MemoryReport()
+    run = JobRun(spark, {}, {}, report, print)
+    assert _named_topics(run, facts) == ("Orders", "Parcels")
+    assert report.notes == []
+    monkeypatch.setattr(job_module, "_TOPICS_MAX", 1)
+    assert _named_topics(run, facts) == ("Orders",)
+    (note,) = report.notes
+    assert note["en"].startswith("Half messages name more than 1 topics")
+
+
+@pytest.mark.parametrize(
+    ("op_queue", "sentence"),
+    [
+        (OpQueue(), "Nothing happened that must not."),
+        (OpQueue(False), "Nothing was found that must not happen, but without the op queue only"),
+    ],
+)
+def test_what_could_not_be_looked_at_is_not_called_right(op_queue, sentence):
+    report, summary = MemoryReport(), Summary()
+    summary.statuses = {"committed": [1, 0]}
+    results = _Results(JobRun(NO_SPARK, {}, {}, report, print), op_queue, ("Orders",))
+    results._tell_outcome(summary)
+    (note,) = report.notes
+    assert note["en"].startswith(sentence)
