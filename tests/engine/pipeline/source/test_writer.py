@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
-
 import pytest
 
 pytest.importorskip("pyspark")
@@ -11,22 +9,6 @@ pytest.importorskip("pyspark")
 from pyspark.errors import PySparkException
 
 from engine.pipeline.source.errors import explain
-from tests.support.live_server import LiveServer
-
-numbers = count(1)
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with LiveServer(tmp_path_factory.mktemp("writer"), page=False) as running:
-        yield running
-
-
-@pytest.fixture
-def topic(server):
-    name = f"Sink{next(numbers)}"
-    server.create_topic(name)
-    return name
 
 
 def write(frame, server, **options):

@@ -16,18 +16,11 @@ from engine.pipeline.source.writer_options import WriteOptions
 from engine.pipeline.source.writer_replay import read_notes, write_notes
 from engine.pipeline.source.writer_sender import PartitionSender
 from engine.protocol.request_code import RequestCode
-from tests.support.live_server import LiveServer
 from tests.support.partition_writes import AGAIN, OTHERS, bodies, rows, send, stored
 
 WRITE = replace(AGAIN, batch=0, partition=0, is_numbered=True)
 LOOKBACK = 20
 numbers = count(1)
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with LiveServer(tmp_path_factory.mktemp("writer"), page=False) as running:
-        yield running
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import replace
-from itertools import count
 
 import pyarrow as pa
 import pytest
@@ -20,36 +19,8 @@ from engine.pipeline.source.writer_sender import PartitionSender
 from engine.protocol.java_hash import java_string_hash
 from engine.protocol.response_code import ResponseCode
 from engine.protocol.topic_route_data import BrokerData, QueueData, TopicRouteData
-from tests.support.live_server import LiveServer
 from tests.support.partition_writes import AGAIN, FIRST, OTHERS, bodies, rows, send, stored
 from tests.support.scripted_broker import ScriptedBroker, stored_message
-
-numbers = count(1)
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with LiveServer(tmp_path_factory.mktemp("writer"), page=False) as running:
-        yield running
-
-
-@pytest.fixture
-def topic(server):
-    name = f"Written{next(numbers)}"
-    server.create_topic(name)
-    return name
-
-
-@pytest.fixture
-def options(server, topic):
-    return WriteOptions.parse({"nameServer": server.name_servers[0], "topic": topic})
-
-
-@pytest.fixture
-def cluster(options):
-    opened = Cluster(options.cluster)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture(autouse=True)

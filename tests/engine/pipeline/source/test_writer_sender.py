@@ -5,49 +5,18 @@ from __future__ import annotations
 import random
 import zlib
 from dataclasses import replace
-from itertools import count
 
 import pyarrow as pa
 import pytest
 
 from engine.pipeline.source import writer_sender
-from engine.pipeline.source.cluster import Cluster
 from engine.pipeline.source.errors import RocketMQError
-from engine.pipeline.source.writer_options import WriteOptions
 from engine.pipeline.source.writer_rows import RowReader
 from engine.pipeline.source.writer_sender import PartitionSender
 from engine.protocol.compression import DECOMPRESSED_MAX_BYTES, ZLIB_SYSTEM_FLAG
 from engine.protocol.java_hash import java_string_hash
 from engine.protocol.response_code import ResponseCode
-from tests.support.live_server import LiveServer
 from tests.support.partition_writes import AGAIN, FIRST, OTHERS, BadLine, bodies, rows, send, stored
-
-numbers = count(1)
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with LiveServer(tmp_path_factory.mktemp("writer"), page=False) as running:
-        yield running
-
-
-@pytest.fixture
-def topic(server):
-    name = f"Written{next(numbers)}"
-    server.create_topic(name)
-    return name
-
-
-@pytest.fixture
-def options(server, topic):
-    return WriteOptions.parse({"nameServer": server.name_servers[0], "topic": topic})
-
-
-@pytest.fixture
-def cluster(options):
-    opened = Cluster(options.cluster)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture(autouse=True)
@@ -165,8 +134,8 @@ def test_a_topic_that_nobody_may_send_to_is_refused(options, cluster):
         send(options, cluster, FIRST, rows(options, body=["a"], topic=["SCHEDULE_TOPIC_XXXX"]))
 
 
-def test_messages_for_a_retry_topic_travel_alone(server, options, cluster):
-    retry = f"%RETRY%writer_group_{next(numbers)}"
+def test_messages_for_a_retry_topic_travel_alone(server, options, cluster, topic):
+    retry = f"%RETRY%writer_group_{topic}"
     server.create_topic(retry)
     send(options, cluster, FIRST, rows(options, topic=[retry] * 2, body=["a", "b"]))
     assert bodies(cluster, retry) == ["a", "b"]
