@@ -122,4 +122,4 @@ def test_jobs_find_the_same_on_executors_that_are_other_processes(tmp_path):
         assert [row[:2] for row in run["tables"]["transfers"]] == [
             ["on its way: debited, not credited yet", "payment-2"]
         ]
-        assert run["tables"]["money"][0][2:5] == [10, 0, 0]
+        assert run["tables"]["money"][0][3:6] == [10, 0, 0]
