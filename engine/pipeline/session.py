@@ -51,7 +51,7 @@ _LOCAL_CONF = {
     "spark.driver.memory": "1g",
     # A query that is stopped while Python has its rows fails with the text of a long traceback. Spark looks through it
     # with a regular expression that needs a deep stack, and Java's usual one overflows.
-    "spark.driver.extraJavaOptions": "-Xss4m",
+    "spark.driver.extraJavaOptions": "-Xss16m",
     "spark.sql.shuffle.partitions": "2",
 }
 #: Masters whose tasks run in threads of the driver: their Python workers find what this Python finds.
