@@ -29,7 +29,9 @@ _Result = TypeVar("_Result")
 
 def spark_is_missing(package: str | None) -> click.ClickException:
     """The error for a machine that lacks a package of the extra ``spark``."""
-    return click.ClickException(f"{package} is missing: pip install 'glassmq[spark]'")
+    from engine.pipeline.errors import PackageMissing
+
+    return click.ClickException(str(PackageMissing(package)))
 
 
 @contextlib.contextmanager

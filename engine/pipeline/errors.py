@@ -8,6 +8,10 @@ from collections.abc import Mapping
 _CANNOT_GO_ON = {"en": "The job cannot go on.", "zh": "作业无法继续。"}
 
 
+#: What brings the packages that the pipeline needs.
+INSTALL_HINT = "pip install 'glassmq[spark]'"
+
+
 class PipelineError(Exception):
     """The base of them all. As text: one English line, all that there is to say.
 
@@ -26,6 +30,13 @@ class PipelineError(Exception):
 
 class JobFailed(PipelineError):
     """A job cannot go on; the text says what was wrong and what is allowed."""
+
+
+class PackageMissing(JobFailed):
+    """This Python lacks a package of the extra ``spark``."""
+
+    def __init__(self, package: str | None) -> None:
+        super().__init__(f"{package} is missing: {INSTALL_HINT}", f"缺少 {package}：{INSTALL_HINT}")
 
 
 class UnknownJob(PipelineError):

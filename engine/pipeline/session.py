@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.pipeline.errors import PipelineError
+from engine.pipeline.errors import INSTALL_HINT, PipelineError
 from engine.pipeline.java import use_java
 from engine.pipeline.shipping import ship
 
@@ -67,10 +67,9 @@ class SparkMissing(PipelineError):
     """This Python has no PySpark."""
 
     def __init__(self) -> None:
-        hint = "pip install 'glassmq[spark]'"
         super().__init__(
-            f"the pipeline needs PySpark, which is not installed here: {hint}",
-            f"数据管道需要 PySpark，此处未安装：{hint}",
+            f"the pipeline needs PySpark, which is not installed here: {INSTALL_HINT}",
+            f"数据管道需要 PySpark，此处未安装：{INSTALL_HINT}",
         )
 
 

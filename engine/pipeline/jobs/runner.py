@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.pipeline.errors import JobFailed, PipelineError
+from engine.pipeline.errors import PackageMissing, PipelineError
 from engine.pipeline.jobs.arguments import Argument, read_arguments
 from engine.pipeline.jobs.failure import failed
 from engine.pipeline.jobs.registry import describe, load_job
@@ -85,8 +85,7 @@ def _load(name: str) -> Job:
         return load_job(name)
     except ImportError as error:
         if error.name is not None and error.name.partition(".")[0] in ("pyspark", "pyarrow", "numpy", "pandas", "py4j"):
-            hint = "pip install 'glassmq[spark]'"
-            raise JobFailed(f"{error.name} is missing: {hint}", f"缺少 {error.name}：{hint}") from error
+            raise PackageMissing(error.name) from error
         raise
 
 

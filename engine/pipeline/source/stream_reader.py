@@ -63,17 +63,9 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         #: Of which missing queues the log was told last.
         self._told_missing: list[QueueKey] = []
 
-    def __getstate__(self) -> dict[str, Any]:
-        """What travels to the tasks: not the connections, nor what the planner knows."""
-        planned: dict[str, Any] = {
-            "_targets": None,
-            "_initial": None,
-            "_latest": None,
-            "_minima": {},
-            "_away": {},
-            "_told_missing": [],
-        }
-        return self.__dict__ | {"_cluster": None} | planned
+    def __reduce__(self) -> tuple[type[RocketMQStreamReader], tuple[ReadOptions, Any]]:
+        """What travels to the tasks is a new reader: no connections, and nothing that the planner knows."""
+        return RocketMQStreamReader, (self._options, self._schema)
 
     @property
     def _connected(self) -> Cluster:

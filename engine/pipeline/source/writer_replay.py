@@ -193,13 +193,12 @@ def _find_numbered(
     unnoted: list[QueueKey] = []
     for queue, end in ends.items():
         number, noted = numbers.get(queue), offsets.get(queue)
-        begins[queue] = max(0, end - lookback)
         if number == identity.batch and noted is not None and noted <= end:
             begins[queue] = noted
             continue
         unnoted.append(queue)
-        if number is not None and number < identity.batch and noted is not None and noted <= end:
-            begins[queue] = max(noted, begins[queue])
+        is_lower = number is not None and number < identity.batch
+        begins[queue] = max(begin_of_search(noted if is_lower else None, end, lookback), end - lookback)
     found = _search(cluster, identity, begins)
     new = {queue: min(ends[queue], found.firsts_of_write.get(queue, ends[queue])) for queue in unnoted}
     _note_numbered(cluster, identity, new, numbers)

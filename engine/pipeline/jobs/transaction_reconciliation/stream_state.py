@@ -57,8 +57,8 @@ class StreamState:
             merge_measured(facts).write.mode("overwrite").parquet(self._files.uri(str(batch_id)))
         finally:
             facts.unpersist()
-        for number in self._numbers():
-            if number < batch_id - 1 and number != max(known, default=-1):
+        for number in known[:-1]:
+            if number < batch_id - 1:
                 self._files.delete(str(number))
                 self._files.delete(_memory_name(number))
         return self._read(batch_id)
