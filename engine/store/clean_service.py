@@ -115,6 +115,7 @@ class CleanService:
     def follow_commit_log(self) -> None:
         """Let consume queues and index forget the messages that the log has no more."""
         min_offset = self._commit_log.min_offset
+        self._commit_log.damaged_records.forget_before(min_offset)
         for queue in tuple(self._consume_queues):
             queue.remove_expired_files(min_offset)
             queue.correct_min_offset(min_offset)

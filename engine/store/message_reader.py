@@ -5,23 +5,26 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from operator import itemgetter
 
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message import MessageExt
-from engine.protocol.message_codec import MESSAGE_MAGIC, decode_stored_message
+from engine.protocol.message_codec import decode_stored_message
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import ConsumeQueue, Entry
 from engine.store.consume_queue_entry import ENTRY_SIZE_BYTES, FILLER_SIZE
 from engine.store.consume_queue_ext import ConsumeQueueExtUnit, is_ext_address
 from engine.store.consume_queue_table import ConsumeQueueTable
+from engine.store.damaged_records import DamagedRecord
 from engine.store.get_message_result import GetMessageResult, GetMessageStatus, QueryMessageResult
 from engine.store.index_service import IndexService
 from engine.store.mapped_file import MappedFile
 from engine.store.message_filter import MessageFilter
+from engine.store.record_check import Damage, damage_of
 from engine.store.store_config import MessageStoreConfig
-from engine.store.stored_record import RECORD_PEEK, parse_record, store_timestamp_of
+from engine.store.stored_record import parse_record, store_timestamp_of
 
 #: Between two messages of a queue lie those of other queues. So much of them, on average, is rather read as well than
 #: left out by a second read: that takes less time than another call.
@@ -51,6 +54,8 @@ class MessageReader:
         self._commit_log = commit_log
         self._consume_queues = consume_queues
         self._index = index
+        #: Makes an entry that does not fit the log again from the log; returns it, or None when it was no fault of it.
+        self.rebuild_entry: Callable[[ConsumeQueue, int, Entry], Entry | None] | None = None
 
     # --- by logical offset -------------------------------------------------------------------------------------------
 
@@ -119,15 +124,44 @@ class MessageReader:
         """Of the message at logical ``offset``; of an older one where that is missing; None when there is none."""
         while offset >= queue.min_offset:
             entry = queue.entry(offset)
-            record = self._record_of(entry) if entry is not None else None
+            record = self.record_of(queue, offset, entry) if entry is not None else None
             if record is not None:
                 return store_timestamp_of(record)
             offset -= 1
         return None
 
-    def _record_of(self, entry: Entry) -> bytes | None:
+    # --- by entry ----------------------------------------------------------------------------------------------------
+
+    def message_in_queue(self, topic: str, queue_id: int, queue_offset: int) -> MessageExt | None:
+        """See :meth:`engine.store.message_store.MessageStore.message_in_queue`."""
+        queue = self._consume_queues.get(topic, queue_id)
+        entry = queue.entry(queue_offset) if queue is not None else None
+        record = self.record_of(queue, queue_offset, entry) if queue is not None and entry is not None else None
+        return _decode(record) if record is not None else None
+
+    def record_of(self, queue: ConsumeQueue, queue_offset: int, entry: Entry) -> bytes | None:
+        """The stored message that ``entry`` of ``queue`` stands for; None when there is none to vouch for."""
         commit_log_offset, size, _ = entry
-        return None if size == FILLER_SIZE else self._commit_log.read_record(commit_log_offset, size)
+        if size == FILLER_SIZE:
+            return None
+        record = self._commit_log.read_bytes(commit_log_offset, size)
+        damage = damage_of(record, 0, size, commit_log_offset, queue, queue_offset)
+        return record if damage is None else self.damaged_record(queue, queue_offset, entry, damage)
+
+    def damaged_record(self, queue: ConsumeQueue, queue_offset: int, entry: Entry, damage: Damage) -> bytes | None:
+        """``entry`` does not lead to a message that may be sent, which is known here and nowhere else: the message
+        that it should lead to, if that can be found, or None, and then this is noted.
+        """
+        commit_log_offset = entry[0]
+        if queue_offset < queue.min_offset:
+            return None  # it expired
+        damaged = self._commit_log.damaged_records
+        if commit_log_offset not in damaged:
+            rebuilt = self.rebuild_entry(queue, queue_offset, entry) if self.rebuild_entry is not None else None
+            if rebuilt is not None and rebuilt != entry:
+                return self.record_of(queue, queue_offset, rebuilt)
+            damaged.note(DamagedRecord(commit_log_offset, damage, queue.topic, queue.queue_id, queue_offset))
+        return None
 
     # --- what an entry says of its tags ------------------------------------------------------------------------------
 
@@ -216,6 +250,8 @@ class _Collector:
         #: What is found; views are of the file ``_viewed`` only.
         self._parts: list[bytes | memoryview] = []
         self._viewed: MappedFile | None = None
+        #: (place in the parts, entry, its logical offset, what is wrong) of what was left out.
+        self._damaged: list[tuple[int, Entry, int, Damage]] = []
         self._count = 0
         self._last_size = 0
         self._kept_back = 0
@@ -230,7 +266,9 @@ class _Collector:
         entries = queue.entries(offset, max(count, 1))
         if not entries:
             status = GetMessageStatus.OFFSET_FOUND_NULL
-        next_offset = offset + self._take(entries)
+        next_offset = offset + self._take(entries, offset)
+        if self._damaged:
+            self._mend()
         if self._count:
             status = GetMessageStatus.FOUND
         elif entries and entries[0][0] < self._commit_log.min_offset and entries[0][1] != FILLER_SIZE:
@@ -248,17 +286,18 @@ class _Collector:
             self._kept_back,
         )
 
-    def _take(self, entries: list[Entry]) -> int:
-        """Read what is wanted of ``entries``; how many of them are done with."""
+    def _take(self, entries: list[Entry], first_offset: int) -> int:
+        """Read what is wanted of ``entries``, the first of which has ``first_offset``; how many are done with."""
         message_filter = self._filter
         max_count, max_bytes = self._limits(entries)
         if message_filter is None:
-            return self._take_first(entries[:max_count], max_bytes)
+            return self._take_first(entries[:max_count], first_offset, max_bytes)
         wanted: list[Entry] = []
+        wanted_offsets: list[int] = []
         taken = taken_bytes = 0
         done = len(entries)
         for index, entry in enumerate(entries):
-            commit_log_offset, size, _ = entry
+            size = entry[1]
             if size == FILLER_SIZE:
                 continue
             if not self._may_match(message_filter, entry):
@@ -268,21 +307,22 @@ class _Collector:
                 done = index
                 break
             if message_filter.reads_message:
-                record = self._commit_log.read_record(commit_log_offset, size)
+                record = self._reader.record_of(self._queue, first_offset + index, entry)
                 if record is None:
                     continue
                 if not message_filter.matches_commit_log(record):
                     self._kept_back += 1
                     continue
-                self._add(record, 1, size)
+                self._add(record, 1, len(record))
             else:
                 wanted.append(entry)
+                wanted_offsets.append(first_offset + index)
             taken += 1
             taken_bytes += size
-        self._read(wanted)
+        self._read(wanted, wanted_offsets)
         return done
 
-    def _take_first(self, entries: list[Entry], max_bytes: int) -> int:
+    def _take_first(self, entries: list[Entry], first_offset: int, max_bytes: int) -> int:
         """The same without a filter: the first messages that fit, but one at least."""
         sizes = list(map(_size_of, entries))
         has_fillers = FILLER_SIZE in sizes
@@ -292,8 +332,12 @@ class _Collector:
         # Fillers in front are no message: the one behind them comes whatever its size is.
         first = next((place for place, size in enumerate(sizes) if size), len(sizes) - 1)
         done = max(fit, first + 1)
+        offsets: Sequence[int] = range(first_offset, first_offset + done)
         wanted = entries[:done]
-        self._read([entry for entry in wanted if entry[1] != FILLER_SIZE] if has_fillers else wanted)
+        if has_fillers:
+            offsets = [offset for offset, entry in zip(offsets, wanted, strict=True) if entry[1] != FILLER_SIZE]
+            wanted = [entry for entry in wanted if entry[1] != FILLER_SIZE]
+        self._read(wanted, offsets)
         return done
 
     def _may_match(self, message_filter: MessageFilter, entry: Entry) -> bool:
@@ -316,8 +360,11 @@ class _Collector:
             config.max_transfer_bytes_on_message_in_memory,
         )
 
-    def _read(self, wanted: list[Entry]) -> None:
-        """Read messages that lie near each other in the log with one read; else one half of them after the other."""
+    def _read(self, wanted: list[Entry], offsets: Sequence[int]) -> None:
+        """Read messages that lie near each other in the log with one read; else one half of them after the other.
+
+        :param offsets: the logical offset of each of ``wanted``.
+        """
         if not wanted:
             return
         log, (start, _, _), (last, last_size, _) = self._commit_log, wanted[0], wanted[-1]
@@ -326,40 +373,59 @@ class _Collector:
         is_near = length - sum(map(_size_of, wanted)) <= _GAP_BYTES * len(wanted)
         if file is not None and is_near and 0 < length <= min(file.end_offset, log.max_offset) - start:
             if file is not self._viewed:
-                # To map this file another one may be unmapped, which must not be looked at any more.
-                self._parts = [b"".join(self._parts)]
+                self._let_go_of_views()
                 self._viewed = file
-            self._cut_out(file.file.view_at(start - file.start_offset, length), start, wanted)
+            self._cut_out(file.file.view_at(start - file.start_offset, length), start, wanted, offsets)
         elif len(wanted) > 1:
             middle = len(wanted) // 2
-            self._read(wanted[:middle])
-            self._read(wanted[middle:])
-        # Else a wrong entry, or its file has just been deleted.
+            self._read(wanted[:middle], offsets[:middle])
+            self._read(wanted[middle:], offsets[middle:])
+        else:
+            self._leave_out(wanted[0], offsets[0], Damage.NO_MESSAGE)
 
-    def _cut_out(self, view: memoryview, start: int, wanted: list[Entry]) -> None:
+    def _cut_out(self, view: memoryview, start: int, wanted: list[Entry], offsets: Sequence[int]) -> None:
         """Add the ``wanted`` messages that lie in ``view``, which begins at ``start`` of the log. Those side by side
-        come as one part. An entry that does not point to a message is left out.
+        come as one part.
         """
         run_start = run_end = count = last_size = 0
-        view_end = len(view)
-        last_at = view_end - RECORD_PEEK.size
-        peek = RECORD_PEEK.unpack_from
-        for offset, size, _ in wanted:
+        queue = self._queue
+        for entry, queue_offset in zip(wanted, offsets, strict=True):
+            offset, size, _ = entry
             at = offset - start
-            end = at + size
-            # What ``is_record_at`` does; this loop is most of what a pull costs.
-            if not 0 <= at <= last_at or peek(view, at) != (size, MESSAGE_MAGIC, offset) or end > view_end:
-                continue
-            if at != run_end and count:
+            damage = damage_of(view, at, size, offset, queue, queue_offset)
+            if count and (damage is not None or at != run_end):
                 self._add(view[run_start:run_end], count, last_size)
                 count = 0
+            if damage is not None:
+                self._leave_out(entry, queue_offset, damage)
+                continue
             if count == 0:
                 run_start = at
             count += 1
             last_size = size
-            run_end = end
+            run_end = at + size
         if count:
             self._add(view[run_start:run_end], count, last_size)
+
+    def _leave_out(self, entry: Entry, queue_offset: int, damage: Damage) -> None:
+        """``entry`` leads to no message that may be sent. What it should have led to is looked for at the end."""
+        self._damaged.append((len(self._parts), entry, queue_offset, damage))
+        self._parts.append(b"")
+
+    def _mend(self) -> None:
+        """Put what can be found of the damaged ones into the places that were kept for them."""
+        self._let_go_of_views()
+        for place, entry, queue_offset, damage in self._damaged:
+            record = self._reader.damaged_record(self._queue, queue_offset, entry, damage)
+            if record is not None:
+                self._parts[place] = record
+                self._count += 1
+                if not any(self._parts[place + 1 :]):
+                    self._last_size = len(record)
+
+    def _let_go_of_views(self) -> None:
+        """To map another file this one may be unmapped, which must not be looked at any more."""
+        self._parts = [bytes(part) for part in self._parts]
 
     def _add(self, part: bytes | memoryview, count: int, last_size: int) -> None:
         self._parts.append(part)

@@ -25,6 +25,7 @@ from engine.store.config_file import ConfigFile
 from engine.store.consume_queue import ConsumeQueue, Entry
 from engine.store.consume_queue_ext import ConsumeQueueExtUnit
 from engine.store.consume_queue_table import ConsumeQueueTable
+from engine.store.damaged_records import DamagedRecords
 from engine.store.dispatch_request import DispatchRequest
 from engine.store.flush_consume_queue_service import FlushConsumeQueueService
 from engine.store.get_message_result import GetMessageResult, QueryMessageResult
@@ -273,6 +274,10 @@ class MessageStore:
         """The message that begins there, or None. Its body is as stored."""
         return self._reader.message_at(commit_log_offset)
 
+    def message_in_queue(self, topic: str, queue_id: int, queue_offset: int) -> MessageExt | None:
+        """The message of that logical offset, or None. Its body is as stored."""
+        return self._reader.message_in_queue(topic, queue_id, queue_offset)
+
     def raw_message_at(self, commit_log_offset: int) -> bytes | None:
         """The bytes of the message that begins there, or None."""
         return self.commit_log.record_at(commit_log_offset)
@@ -282,6 +287,11 @@ class MessageStore:
         ``end_ms``, newest first. RocketMQ leaves the comparison of the key itself to the client.
         """
         return self._reader.query_message(topic, key, max_count, begin_ms, end_ms)
+
+    @property
+    def damaged_records(self) -> DamagedRecords:
+        """What reads and checks since the start could not vouch for."""
+        return self.commit_log.damaged_records
 
     # --- looking in --------------------------------------------------------------------------------------------------
 
