@@ -32,6 +32,7 @@ class CommitLogScanner:
 
     :ivar end_offset: behind the last whole message.
     :ivar damaged_ranges: ``(start, end)`` that hold no message but lie before one.
+    :ivar damaged_bytes: how long these are together. Both grow while the walk goes on.
     """
 
     def __init__(self, files: MappedFileQueue, delay_levels_ms: tuple[int, ...], quiet_end: int | None) -> None:
@@ -47,6 +48,7 @@ class CommitLogScanner:
         self._continues_at = 0
         self.end_offset = 0
         self.damaged_ranges: list[tuple[int, int]] = []
+        self.damaged_bytes = 0
 
     def scan(self, start_file: int) -> Iterator[DispatchRequest]:
         """All whole messages from the file with number ``start_file`` on, in order."""
@@ -86,6 +88,7 @@ class CommitLogScanner:
         """Something whole begins at ``offset``: what lies between the place where it had to begin and it is damaged."""
         if offset > self._continues_at:
             self.damaged_ranges.append((self._continues_at, offset))
+            self.damaged_bytes += offset - self._continues_at
 
     def _parse(self, file: MappedFile, offset: int, size: int) -> DispatchRequest | None:
         if size < FIXED_SIZE_BYTES or offset + size > file.found_end_offset:
