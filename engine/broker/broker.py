@@ -23,7 +23,7 @@ from engine.broker.client_housekeeping_service import ClientHousekeepingService
 from engine.broker.consumer_filter_manager import ConsumerFilterManager
 from engine.broker.consumer_manager import ConsumerManager
 from engine.broker.consumer_offset_manager import ConsumerOffsetManager
-from engine.broker.errors import ConfigRefused
+from engine.broker.errors import ConfigNotSaved, ConfigRefused
 from engine.broker.filter_bit_map import FilterBitMap
 from engine.broker.filter_statistics import FilterStatistics
 from engine.broker.processor_table import register_processors
@@ -253,6 +253,7 @@ class Broker:
         for topic, queue_id, _ in self.store.consume_queues():
             queue_counts[topic] = max(queue_counts.get(topic, 0), queue_id + 1)
         self.topic_config_manager.restore_topics(queue_counts)
+        self.consumer_offset_manager.forget_unknown_topics(self.topic_config_manager.topic_config_table)
         if not report.was_clean or report.shortened_queues:
             self.consumer_offset_manager.cut_offsets(self.store.max_offset)
 
@@ -294,11 +295,20 @@ class Broker:
         await self.broker_outer_api.shutdown()
         await self.server.shutdown()
         await self.store.shutdown()
-        for table in self._persistent_tables:
+        for write in (
+            self.topic_config_manager.table.close,
+            self.subscription_group_manager.table.close,
+            self.consumer_offset_manager.persist,
+            self.consumer_filter_manager.persist,
+        ):
             try:
-                table.persist()
-            except DiskFault as fault:
+                await write()
+            except (DiskFault, ConfigNotSaved) as fault:
                 logger.error("a table could not be written: %s", fault)
+        try:
+            self.schedule_message_service.persist()
+        except DiskFault as fault:
+            logger.error("a table could not be written: %s", fault)
 
     # ------------------------------------------------------------------------------ name servers
 

@@ -109,6 +109,9 @@ class BrokerConfig:
     register_name_server_period_ms: int = 30_000
     register_broker_timeout_mills: int = 6_000
     flush_consumer_offset_interval_ms: int = 5_000
+    #: At most so often topics and groups that the broker made by itself are written; what a tool changes is written
+    #: before it is answered. RocketMQ writes at every change.
+    flush_config_interval_ms: int = 1_000
     flush_delay_offset_interval_ms: int = 10_000
     #: As ``BrokerController`` does it, without a setting there.
     flush_consumer_filter_interval_ms: int = 10_000

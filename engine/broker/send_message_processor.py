@@ -26,6 +26,7 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
 from engine.broker.batch_members import batch_members
+from engine.broker.errors import ConfigNotSaved
 from engine.broker.half_message import turn_into_half_message
 from engine.broker.put_message_reply import REPLY_CODES
 from engine.broker.schedule_message_service import delay_message, parse_delay_level
@@ -83,7 +84,8 @@ class SendMessageProcessor:
         self._put_message = broker.store.put_message
         self._put_batch = broker.store.put_batch
         self._record_put = broker.stats.record_put
-        self._topics = broker.topic_config_manager.topic_config_table
+        self._topic_table = broker.topic_config_manager.table
+        self._topics = self._topic_table.entries
         self._monotonic_us = clock.monotonic_us
         self._random = broker.runtime.random_for("send message")
         self._cluster_name = config.cluster_name
@@ -137,8 +139,24 @@ class SendMessageProcessor:
         reply = self._reply(request, queue_id, result)
         if message.is_prepared:
             reply.ext_fields["transactionId"] = message.unique_key
+        if (message.delay_level or message.is_prepared) and not self._topic_table.is_saved:
+            return self._reply_when_topic_is_saved(reply, result, message)
         if self._is_sync_flush and message.wait_store_ok:
             return self._reply_when_flushed(reply, result)
+        return reply
+
+    async def _reply_when_topic_is_saved(
+        self, reply: RemotingCommand, result: PutMessageResult, message: StoreMessage
+    ) -> RemotingCommand:
+        """Its topic may be new, and a crash would take it: no queue of it tells the next start that it was there."""
+        try:
+            await self._topic_table.saved()
+        except ConfigNotSaved as failure:
+            # As after a flush that is late: the message is there, and nobody knows whether it will be found.
+            reply.code, reply.remark = ResponseCode.FLUSH_DISK_TIMEOUT, str(failure)
+            return reply
+        if self._is_sync_flush and message.wait_store_ok:
+            return await self._reply_when_flushed(reply, result)
         return reply
 
     def _build_message(

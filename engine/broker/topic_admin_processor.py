@@ -33,7 +33,7 @@ class TopicAdminProcessor:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
 
-    def update_and_create_topic(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    async def update_and_create_topic(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
         """Code 17."""
         header = CreateTopicRequestHeader.decode(request.ext_fields)
         try:
@@ -49,7 +49,7 @@ class TopicAdminProcessor:
             header.topic_sys_flag or 0,
             header.order,
         )
-        self._broker.topic_config_manager.update_topic_config(config)
+        await self._broker.topic_config_manager.update_topic_config(config)
         return request.reply(ResponseCode.SUCCESS)
 
     def _check_name(self, topic: str) -> None:

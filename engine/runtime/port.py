@@ -15,7 +15,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+
+_T = TypeVar("_T")
 
 #: The longest frame that either side accepts, in bytes, without its 4-byte length prefix
 #: (RocketMQ: ``com.rocketmq.remoting.frameMaxLength``).
@@ -216,6 +218,14 @@ class Disk(Protocol):
 
     def write_whole(self, path: str, data: bytes) -> None:
         """Replace a small file atomically and durably: write ``path + ".tmp"``, sync, rename."""
+        ...
+
+    async def off_loop(self, work: Callable[[], _T]) -> _T:
+        """What ``work`` returns or raises; it may take long over whole files, and others are served meanwhile.
+
+        It runs beside the node's code (live: in a thread), so it must touch nothing but files and what it was given.
+        A caller that is cancelled still waits for its end: what went on alone could overwrite what comes next.
+        """
         ...
 
     def modified_ms(self, path: str) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from engine.runtime.port import DiskFault, FolderLocked
@@ -192,5 +194,31 @@ def test_a_write_changes_when_a_file_was_modified_and_how_full_the_disk_is_stays
         assert disk.modified_ms("a") >= before_ms
         assert 0.0 <= disk.used_ratio() <= 1.0
         file.close()
+
+    run(scenario)
+
+
+def test_work_off_the_loop_gives_its_result_or_its_error_and_others_run_meanwhile(run):
+    async def scenario(disk):
+        ran = []
+
+        async def other() -> None:
+            ran.append("other")
+
+        def write() -> int:
+            disk.write_whole("a", b"x")
+            ran.append("write")
+            return 7
+
+        def fail() -> None:
+            raise DiskFault("broken")
+
+        running = asyncio.ensure_future(disk.off_loop(write))
+        await other()
+        assert ran[0] == "other"
+        assert await running == 7
+        assert disk.read_whole("a") == b"x"
+        with pytest.raises(DiskFault, match="broken"):
+            await disk.off_loop(fail)
 
     run(scenario)

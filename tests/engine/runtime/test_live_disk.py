@@ -319,3 +319,27 @@ def test_a_file_that_is_replaced_stays_as_secret_as_it_was(disk, tmp_path):
     path.chmod(0o600)
     disk.write_whole("config/plain_acl.yml", b"accounts: [{}]")
     assert path.stat().st_mode & 0o777 == 0o600 and path.read_bytes() == b"accounts: [{}]"
+
+
+def test_who_is_cancelled_while_it_writes_off_the_loop_waits_for_the_end(tmp_path):
+    disk = LiveDisk("node", tmp_path)
+    goes_on = threading.Event()
+    done = []
+
+    def slow() -> None:
+        goes_on.wait(10)
+        done.append("first")
+
+    async def scenario() -> None:
+        first = asyncio.ensure_future(disk.off_loop(slow))
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.sleep(0)
+        assert not first.done()
+        goes_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        assert done == ["first"]
+
+    asyncio.run(scenario())
+    disk.close()
