@@ -37,7 +37,7 @@ from app.pipeline.host import PipelineHost, PipelineSettings
 from app.pipeline.routes import add_pipeline_routes, create_pipeline_page
 from app.pipeline.views import NAMESPACE as PIPELINE_NAMESPACE
 from app.pipeline.views import RunsSource, WithSparkOffsets
-from app.socket_namespace import LiveNamespace, SocketTransport, create_socketio, open_socket_sessions
+from app.socket_namespace import LiveNamespace, SocketTransport, create_socketio, has_room
 from app.start_page import create_start_page
 from app.stream import LiveStream, StreamSource
 from app.transaction_routes import add_transaction_routes
@@ -146,7 +146,7 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     app.register_blueprint(create_pipeline_page())
     progress = Progress(None if settings.data_folder is None else settings.data_folder / LESSONS_FILE)
     app.register_blueprint(create_lesson_routes(lab, progress))
-    gate = AccessGate(app.wsgi_app, settings.access, lambda: open_socket_sessions(socketio))
+    gate = AccessGate(app.wsgi_app, settings.access, lambda limit: has_room(socketio, limit))
     app.wsgi_app = gate  # type: ignore[method-assign]  # Flask's documented place for middleware
     return PageServer(app, socketio, stream, lab, explorations, audits, progress, pipeline, pipeline_stream)
 
