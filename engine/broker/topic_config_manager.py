@@ -198,7 +198,8 @@ class TopicConfigManager:
     def delete_topic_config(self, topic: str) -> TopicConfig | None:
         """Forget ``topic``; what it was, None when there was none. Raises :class:`ConfigNotSaved`.
 
-        As in RocketMQ the name servers are not told: there the topic stays until DELETE_TOPIC_IN_NAMESRV.
+        At the name servers the topic stays until DELETE_TOPIC_IN_NAMESRV, as in RocketMQ. They are told all the same,
+        so that no registration from before comes after that.
         """
         config = self.topic_config_table.get(topic)
         if config is None:
@@ -207,6 +208,7 @@ class TopicConfigManager:
             del self.topic_config_table[topic]
             self.data_version.next(self._clock.now_ms())
             self.persist()
+        self._on_change()
         logger.info("topic %s is deleted", topic)
         return config
 
