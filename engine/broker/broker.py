@@ -17,6 +17,7 @@ from engine.broker.access_guard import AccessGuard
 from engine.broker.broker_config import BrokerConfig
 from engine.broker.broker_configuration import BrokerConfiguration
 from engine.broker.broker_outer_api import BrokerOuterApi
+from engine.broker.broker_registration import BrokerRegistration
 from engine.broker.broker_stats_manager import BrokerStatsManager
 from engine.broker.broker_to_client import BrokerToClient
 from engine.broker.client_housekeeping_service import ClientHousekeepingService
@@ -95,10 +96,11 @@ class Broker:
         self.address = ""
         self.store_host = b""
         self.recovery_report: RecoveryReport | None = None
-        self._must_register = asyncio.Event()
         #: Groups whose members must be told in this turn of the loop that the membership changed.
         self._changed_groups: dict[str, None] = {}
         self._tasks = BackgroundTasks(self.config.broker_name)
+        self.broker_outer_api = BrokerOuterApi(runtime, self.config)
+        self.registration = BrokerRegistration(self.config, self._register_broker)
         self._make_tables()
         self.configuration = BrokerConfiguration(self, self._config_file("brokerConfig.json"))
         self._make_services()
@@ -119,7 +121,7 @@ class Broker:
             self._config_file("topics.json"),
             clock,
             len(self.store_config.delay_levels_ms) - 1,
-            self._must_register.set,
+            self.registration.topics_changed,
         )
         self.subscription_group_manager = SubscriptionGroupManager(
             config, self._config_file("subscriptionGroup.json"), clock
@@ -172,7 +174,6 @@ class Broker:
         self.client_housekeeping_service = ClientHousekeepingService(
             clock, self.consumer_manager, self.producer_manager, config.channel_expired_timeout_ms
         )
-        self.broker_outer_api = BrokerOuterApi(self.runtime, config)
         self.broker_to_client = BrokerToClient(self)
 
     def _guard_requests(self) -> None:
@@ -215,8 +216,7 @@ class Broker:
             await self.server.shutdown()
             await self.store.shutdown()
             raise
-        await self._register_broker_all()
-        self._tasks.spawn(self._keep_registered(), "register")
+        await self.registration.start(self._tasks)
         return report
 
     def _begin_services(self) -> None:
@@ -288,6 +288,10 @@ class Broker:
         except ProtocolError as error:
             raise ConfigRefused(f"brokerIP1 must be an IP address: {error}") from error
 
+    async def _register_broker(self, name_server: str) -> bool:
+        topics = self.topic_config_manager.registration()
+        return await self.broker_outer_api.register_broker(name_server, self.address, topics)
+
     async def shutdown(self) -> None:
         """Say goodbye, stop serving, write every table."""
         await self._tasks.stop()
@@ -309,22 +313,6 @@ class Broker:
             self.schedule_message_service.persist()
         except DiskFault as fault:
             logger.error("a table could not be written: %s", fault)
-
-    # ------------------------------------------------------------------------------ name servers
-
-    async def _register_broker_all(self) -> None:
-        self._must_register.clear()
-        await self.broker_outer_api.register_broker_all(self.address, self.topic_config_manager.registration())
-
-    async def _keep_registered(self) -> None:
-        """Register every 30 s, and at once after a topic changed; changes of one moment go together."""
-        while True:
-            try:
-                async with asyncio.timeout(self.config.register_name_server_period_ms / 1_000):
-                    await self._must_register.wait()
-            except TimeoutError:
-                pass
-            await self._register_broker_all()
 
     # ------------------------------------------------------------------------------ what happens
 

@@ -108,6 +108,9 @@ class BrokerConfig:
     # --- services -----------------------------------------------------------------------------------------------
     register_name_server_period_ms: int = 30_000
     register_broker_timeout_mills: int = 6_000
+    #: How long the reply to whoever made a topic waits for name servers that say nothing. Ours; RocketMQ waits
+    #: ``registerBrokerTimeoutMills``, longer than its clients wait for the reply (3 s for a send or a heartbeat).
+    registration_wait_ms: int = 1_000
     flush_consumer_offset_interval_ms: int = 5_000
     #: At most so often topics and groups that the broker made by itself are written; what a tool changes is written
     #: before it is answered. RocketMQ writes at every change.

@@ -34,7 +34,7 @@ class TopicAdminProcessor:
         self._broker = broker
 
     async def update_and_create_topic(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
-        """Code 17."""
+        """Code 17. Once it is answered, the name servers have the route."""
         header = CreateTopicRequestHeader.decode(request.ext_fields)
         try:
             self._check_name(header.topic)
@@ -50,6 +50,7 @@ class TopicAdminProcessor:
             header.order,
         )
         await self._broker.topic_config_manager.update_topic_config(config)
+        await self._broker.registration.told()
         return request.reply(ResponseCode.SUCCESS)
 
     def _check_name(self, topic: str) -> None:

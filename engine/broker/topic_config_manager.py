@@ -202,10 +202,12 @@ class TopicConfigManager:
     async def delete_topic_config(self, topic: str) -> None:
         """Forget ``topic``, if it is known. Raises ``ConfigNotSaved``.
 
-        As in RocketMQ the name servers are not told: there the topic stays until DELETE_TOPIC_IN_NAMESRV.
+        At the name servers the topic stays until DELETE_TOPIC_IN_NAMESRV, as in RocketMQ. They are told all the same,
+        so that no registration from before comes after that.
         """
         if topic in self.topic_config_table:
             await self.table.change(topic, None)
+            self._on_change()
             logger.info("topic %s is deleted", topic)
 
     def check(self, config: TopicConfig) -> None:

@@ -6,7 +6,8 @@ expire, and can still be found by offset id or key. More than RocketMQ does:
 * The offsets of all groups go too. RocketMQ keeps them: when the topic is made again its queues begin at 0, a group
   would go on at its old offset and never see the messages before it.
 * Pulls that wait are answered (TOPIC_NOT_EXIST) instead of waiting for messages that cannot come.
-* When the reply is sent, the deletion survives a crash: the queues do not come back from the commit log.
+* When the reply is sent, the deletion survives a crash: the queues do not come back from the commit log. And no
+  registration that still names the topic is on its way: a name server that deletes it next (216) has it no more.
 * A crash before it brings the topic back with the offsets of its groups, or neither.
 
 A producer that still sends makes the topic again where topics are created on demand, in RocketMQ and here.
@@ -31,6 +32,7 @@ async def delete_topic(broker: Broker, topic: str) -> None:
     """
     await broker.topic_config_manager.delete_topic_config(topic)
     await _delete_queues(broker, [topic])
+    await broker.registration.told()
 
 
 async def clean_unused_topics(broker: Broker) -> list[str]:
