@@ -24,6 +24,10 @@ _IPV6_EXTRA_BYTES = 12
 _IPV6_HOSTS = BORN_HOST_V6 | STORE_HOST_V6
 
 
+#: total size, magic, queue id, queue offset, physical offset: what a message is known by.
+IDENTITY = struct.Struct(">ii4xi4xqq")
+
+
 class Damage(Enum):
     """Why a message is not sent. The first two may also be the fault of the consume-queue entry that led to it."""
 
