@@ -16,6 +16,8 @@ from engine.store.mapped_file import MappedFile
 BLOCK_BYTES = 16 * 1024
 #: 1 GiB of log, 10 MB of memory. Of more than that the sums that are longest known go.
 BLOCKS_MAX = 65_536
+#: Larger messages (of a batch: on average) get no sum: to check one takes no longer than to sum it.
+MESSAGE_MAX_BYTES = 4 * 1024
 
 
 class BlockSums:
@@ -27,13 +29,15 @@ class BlockSums:
         #: First byte of the block in the log -> (behind the last byte that is summed, CRC of the bytes to there).
         self._sums: dict[int, tuple[int, int]] = {}
 
-    def add(self, file: MappedFile, offset: int, data: bytes) -> None:
+    def add(self, file: MappedFile, offset: int, data: bytes, messages: int = 1) -> None:
         """``data`` at ``offset`` of the log, in ``file``, is good: it was just written, or checked. Call in order."""
+        if len(data) > MESSAGE_MAX_BYTES * messages:
+            return
         at = (offset - file.start_offset) % BLOCK_BYTES
         if at + len(data) > BLOCK_BYTES:
             for start in range(-at, len(data), BLOCK_BYTES):
                 piece = data[max(0, start) : start + BLOCK_BYTES]
-                self.add(file, offset + max(0, start), piece)
+                self.add(file, offset + max(0, start), piece, messages)
             return
         block = offset - at
         if at == 0:

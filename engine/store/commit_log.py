@@ -184,7 +184,7 @@ class CommitLog:
         )
         data = b"".join(parts)
         file.file.write_at(start - file.start_offset, data)
-        self.sums.add(file, start, data)
+        self.sums.add(file, start, data, len(requests))
         self.max_offset = start + size
         self.last_store_timestamp = now_ms
         queue_offset = queue.next_offset

@@ -419,11 +419,11 @@ class _Collector:
         come as one part.
         """
         run_start = run_end = count = last_size = 0
-        queue = self._queue
+        queue, check_crc = self._queue, self._config.check_crc_on_pull
         for entry, queue_offset in zip(wanted, offsets, strict=True):
             offset, size, _ = entry
             at = offset - start
-            damage = damage_of(view, at, size, offset, queue, queue_offset)
+            damage = damage_of(view, at, size, offset, queue, queue_offset, check_crc=check_crc)
             if count and (damage is not None or at != run_end):
                 self._add(view[run_start:run_end], count, last_size)
                 count = 0

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.store import block_sums
-from engine.store.block_sums import BLOCK_BYTES, BlockSums
+from engine.store.block_sums import BLOCK_BYTES, MESSAGE_MAX_BYTES, BlockSums
 
 _START = 1 << 20
 
@@ -23,7 +23,7 @@ class _File:
 
     def put(self, sums: BlockSums, offset: int, data: bytes) -> int:
         self.content[offset - _START : offset - _START + len(data)] = data
-        sums.add(self, offset, data)
+        sums.add(self, offset, data, 1 + len(data) // 4096)
         return offset + len(data)
 
 
@@ -46,6 +46,12 @@ def test_a_block_whose_beginning_is_not_known_has_no_sum():
     end = file.put(sums, _START + 100, b"x" * 2 * BLOCK_BYTES)
     assert not sums.hold(file, _START + 100, _START + BLOCK_BYTES)
     assert sums.hold(file, _START + BLOCK_BYTES, end)
+
+
+def test_a_large_message_is_not_summed():
+    file, sums = _File(3 * BLOCK_BYTES), BlockSums()
+    sums.add(file, _START, b"x" * (MESSAGE_MAX_BYTES + 1))
+    assert not sums.hold(file, _START, _START + 1)
 
 
 def test_the_oldest_sums_go(monkeypatch):
