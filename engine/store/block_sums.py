@@ -55,7 +55,7 @@ class BlockSums:
         block = start - (start - file_start) % BLOCK_BYTES
         while block < end:
             known = sums.get(block)
-            if known is None or known[0] < end and known[0] < block + BLOCK_BYTES:
+            if known is None or (known[0] < end and known[0] < block + BLOCK_BYTES):
                 return False
             if zlib.crc32(file.file.view_at(block - file_start, known[0] - block)) != known[1]:
                 del sums[block]
