@@ -13,6 +13,7 @@ Above 90 % messages are refused. Consume-queue and index files go when all their
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import Clock, Disk
@@ -52,6 +53,8 @@ class CleanService:
         self._flags = flags
         #: Set by an administrator: delete what has expired in the next round, whatever the hour.
         self.is_delete_demanded = False
+        #: Called every round, for what else is due by the hour.
+        self.after_round: Callable[[], None] | None = None
 
     def start(self, tasks: BackgroundTasks) -> None:
         """Begin. The first look at the disk is at once: a full one must not take messages for 10 s."""
@@ -93,6 +96,8 @@ class CleanService:
             )
             files.remove_first(count)
             self.follow_commit_log()
+        if self.after_round is not None:
+            self.after_round()
         return count
 
     def _is_hour_to_delete(self) -> bool:

@@ -16,6 +16,7 @@ from engine.protocol.message_properties import PROPERTIES_MAX_BYTES
 from engine.protocol.names import SCHEDULE_TOPIC, TOPIC_MAX_LENGTH
 from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6
 from engine.runtime.port import Clock, Disk
+from engine.store.block_sums import BlockSums
 from engine.store.consume_queue_table import ConsumeQueueTable
 from engine.store.damaged_records import DamagedRecord, DamagedRecords
 from engine.store.dispatch_request import DispatchRequest, belongs_in_consume_queue
@@ -66,6 +67,7 @@ class CommitLog:
     :ivar flushed_offset: everything before it is durable.
     :ivar last_store_timestamp: of the newest message, ms.
     :ivar damaged_records: messages that were asked for and cannot be vouched for.
+    :ivar sums: of what was appended or walked through since the start.
     :ivar max_batch_size: what a batch may take when it is stored, bytes: it lies in one file. The late RocketMQ 4.9 has
         no other bound either, but its files are 1 GiB. Small messages grow: each one gets an envelope of 91 bytes, its
         topic, and the properties of the batch.
@@ -79,6 +81,7 @@ class CommitLog:
         self.flushed_offset = 0
         self.last_store_timestamp = 0
         self.damaged_records = DamagedRecords()
+        self.sums = BlockSums()
         self._now_ms = clock.now_ms
         self._consume_queues = consume_queues
         self._delay_levels_ms = config.delay_levels_ms
@@ -133,7 +136,9 @@ class CommitLog:
             len(body),
         )
         length = _PROPERTIES_LENGTH.pack(len(properties))
-        file.file.write_at(offset - file.start_offset, b"".join((fixed, body, queue.topic_block, length, properties)))
+        data = b"".join((fixed, body, queue.topic_block, length, properties))
+        file.file.write_at(offset - file.start_offset, data)
+        self.sums.add(file, offset, data)
         self.max_offset = offset + size
         self.last_store_timestamp = now_ms
         if in_queue:
@@ -177,7 +182,9 @@ class CommitLog:
             offset=start,
             now_ms=now_ms,
         )
-        file.file.write_at(start - file.start_offset, b"".join(parts))
+        data = b"".join(parts)
+        file.file.write_at(start - file.start_offset, data)
+        self.sums.add(file, start, data, len(requests))
         self.max_offset = start + size
         self.last_store_timestamp = now_ms
         queue_offset = queue.next_offset

@@ -20,6 +20,7 @@ from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import DiskFault, DiskFull, FolderLock, Runtime
 from engine.store.clean_service import CleanService
 from engine.store.commit_log import CommitLog, MessageRefused
+from engine.store.commit_log_check_service import CommitLogCheckService
 from engine.store.commit_log_flush_service import CommitLogFlushService
 from engine.store.config_file import ConfigFile
 from engine.store.consume_queue import ConsumeQueue, Entry
@@ -76,6 +77,8 @@ class MessageStore:
         self.clean_service = CleanService(
             disk, clock, config, self.commit_log, self._table, self._index, self.dispatcher, self._flags
         )
+        self.check_service = CommitLogCheckService(config, clock, self.commit_log)
+        self.clean_service.after_round = self.check_service.walk_if_due
         self._reader = MessageReader(config, self.commit_log, self._table, self._index)
         self._recovery_point_file = ConfigFile(disk, RECOVERY_POINT_PATH)
         self._checkpoint: StoreCheckpoint | None = None
@@ -143,6 +146,7 @@ class MessageStore:
         self.flush_service.start(self._tasks)
         self._queue_flush_service.start(self._tasks)
         self.clean_service.start(self._tasks)
+        self.check_service.start(self._tasks)
         self._flags.clear(Refusal.NOT_RUNNING)
 
     async def shutdown(self) -> None:

@@ -208,3 +208,13 @@ def test_the_list_of_damage_is_bounded_and_so_is_what_it_writes(caplog):
     records.forget_before(100)
     assert (len(records), records.found) == (PLACES_MAX - 100, PLACES_MAX)
     assert [record.commit_log_offset for record in records.newest(2)] == [PLACES_MAX - 1, PLACES_MAX - 2]
+
+
+def test_without_the_crc_everything_else_is_still_checked():
+    world = world_with(10, queues=1, body_bytes=5_000, check_crc_on_pull=False)
+    log = world.store.commit_log.files.files[0].file
+    places = [entry[0] for entry in world.store.consume_queue_entries("T", 0, 0, 10)]
+    log.write_at(places[3] + _BODY_AT, b"\0")
+    log.write_at(places[5] + _BODY_LENGTH_AT, b"\x10")
+    result = world.store.get_message("G", "T", 0, 0, 32)
+    assert (result.message_count, len(world.store.damaged_records)) == (9, 1)
