@@ -28,7 +28,7 @@ from engine.store.record_check import Damage, damage_of
 from engine.store.store_batch import StoreBatch
 from engine.store.store_config import MessageStoreConfig
 from engine.store.store_message import StoreMessage
-from engine.store.stored_record import deliver_timestamp
+from engine.store.stored_record import QUEUE_ID_POSITION, QUEUE_OFFSET_POSITION, deliver_timestamp
 
 FOLDER = "commitlog"
 
@@ -285,6 +285,11 @@ class CommitLog:
             return None
         size, magic = _BLANK.unpack(file.file.read_at(offset - file.start_offset, _BLANK.size))
         return self.read_record(offset, size) if magic == MESSAGE_MAGIC and size > 0 else None
+
+    def put_place_right(self, offset: int, queue_id: int, queue_offset: int) -> None:
+        """Let the message at ``offset`` say where in its topic it belongs. Raises ``DiskFault``."""
+        self.files.write(offset + QUEUE_ID_POSITION, queue_id.to_bytes(4, "big"))
+        self.files.write(offset + QUEUE_OFFSET_POSITION, queue_offset.to_bytes(8, "big"))
 
     # --- flushing ----------------------------------------------------------------------------------------------------
 

@@ -56,12 +56,21 @@ class CommitLogScanner:
         if files:
             self.end_offset = self._continues_at = files[0].start_offset
         for file in files:
-            yield from self._scan_file(file)
+            yield from self._scan_file(file, file.start_offset)
             file.close()  # unmap: what was only read for the check need not stay in memory
         self._block = b""
 
-    def _scan_file(self, file: MappedFile) -> Iterator[DispatchRequest]:
-        offset = file.start_offset
+    def scan_between(self, start: int, end: int) -> Iterator[DispatchRequest]:
+        """All whole messages from position ``start``, where one begins, to ``end``, in order. Who waits in between must
+        not go on when the oldest file has been deleted meanwhile.
+        """
+        for file, position, _ in self._files.parts(start, end):
+            for request in self._scan_file(file, file.start_offset + position):
+                if request.commit_log_offset >= end:
+                    return
+                yield request
+
+    def _scan_file(self, file: MappedFile, offset: int) -> Iterator[DispatchRequest]:
         while offset + BLANK_MIN_SIZE_BYTES <= file.end_offset:
             at = self._cover(file, offset, _SIZE_AND_MAGIC.size)
             size, magic = _SIZE_AND_MAGIC.unpack_from(self._block, at)

@@ -40,8 +40,8 @@ class DamagedRecords:
     def __len__(self) -> int:
         return len(self._by_place)
 
-    def __contains__(self, commit_log_offset: int) -> bool:
-        return commit_log_offset in self._by_place
+    def __contains__(self, record: DamagedRecord) -> bool:
+        return self._by_place.get(record.commit_log_offset) == record
 
     @property
     def is_full(self) -> bool:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from operator import itemgetter
 
@@ -16,6 +16,7 @@ from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import ConsumeQueue, Entry
 from engine.store.consume_queue_entry import ENTRY_SIZE_BYTES, FILLER_SIZE
 from engine.store.consume_queue_ext import ConsumeQueueExtUnit, is_ext_address
+from engine.store.consume_queue_repair import ConsumeQueueRepair, SearchNotFinished
 from engine.store.consume_queue_table import ConsumeQueueTable
 from engine.store.damaged_records import DamagedRecord
 from engine.store.get_message_result import GetMessageResult, GetMessageStatus, QueryMessageResult
@@ -54,8 +55,7 @@ class MessageReader:
         self._commit_log = commit_log
         self._consume_queues = consume_queues
         self._index = index
-        #: Makes an entry that does not fit the log again from the log; returns it, or None when it was no fault of it.
-        self.rebuild_entry: Callable[[ConsumeQueue, int, Entry], Entry | None] | None = None
+        self.repair = ConsumeQueueRepair(config, commit_log)
 
     # --- by logical offset -------------------------------------------------------------------------------------------
 
@@ -139,28 +139,32 @@ class MessageReader:
         record = self.record_of(queue, queue_offset, entry) if queue is not None and entry is not None else None
         return _decode(record) if record is not None else None
 
-    def record_of(self, queue: ConsumeQueue, queue_offset: int, entry: Entry) -> bytes | None:
-        """The stored message that ``entry`` of ``queue`` stands for; None when there is none to vouch for."""
+    def record_of(self, queue: ConsumeQueue, queue_offset: int, entry: Entry, is_patient: bool = True) -> bytes | None:
+        """The stored message that ``entry`` of ``queue`` stands for; None when there is none to vouch for. Raises
+        :class:`SearchNotFinished`, unless ``is_patient``: the broker's services go past what is not there.
+        """
         commit_log_offset, size, _ = entry
         if size == FILLER_SIZE:
             return None
         record = self._commit_log.read_bytes(commit_log_offset, size)
         damage = damage_of(record, 0, size, commit_log_offset, queue, queue_offset)
-        return record if damage is None else self.damaged_record(queue, queue_offset, entry, damage)
+        return record if damage is None else self.damaged_record(queue, queue_offset, entry, damage, is_patient)
 
-    def damaged_record(self, queue: ConsumeQueue, queue_offset: int, entry: Entry, damage: Damage) -> bytes | None:
+    def damaged_record(
+        self, queue: ConsumeQueue, queue_offset: int, entry: Entry, damage: Damage, is_patient: bool
+    ) -> bytes | None:
         """``entry`` does not lead to a message that may be sent, which is known here and nowhere else: the message
         that it should lead to, if that can be found, or None, and then this is noted.
         """
-        commit_log_offset = entry[0]
         if queue_offset < queue.min_offset:
             return None  # it expired
         damaged = self._commit_log.damaged_records
-        if commit_log_offset not in damaged:
-            rebuilt = self.rebuild_entry(queue, queue_offset, entry) if self.rebuild_entry is not None else None
-            if rebuilt is not None and rebuilt != entry:
-                return self.record_of(queue, queue_offset, rebuilt)
-            damaged.note(DamagedRecord(commit_log_offset, damage, queue.topic, queue.queue_id, queue_offset))
+        note = DamagedRecord(entry[0], damage, queue.topic, queue.queue_id, queue_offset)
+        if damage in (Damage.NO_MESSAGE, Damage.ANOTHER_MESSAGE) and note not in damaged:
+            record = self.repair.record_of(queue, queue_offset, is_patient=is_patient)
+            if record is not None:
+                return record
+        damaged.note(note)
         return None
 
     # --- what an entry says of its tags ------------------------------------------------------------------------------
@@ -222,11 +226,6 @@ def _decode(record: bytes) -> MessageExt | None:
         return None
 
 
-def _entries_within(effort: int) -> int:
-    """How many messages one request may judge at that ``effort`` each: other clients wait meanwhile."""
-    return max(1, FILTER_EFFORT_MAX // max(1, effort))
-
-
 class _Collector:
     """Gathers the messages of one request."""
 
@@ -261,14 +260,14 @@ class _Collector:
         queue = self._queue
         scan_entries = max(self._config.max_filter_message_size_bytes // ENTRY_SIZE_BYTES, self._max_messages)
         # Without a filter no more entries are needed than messages; with one, as many as may be looked at.
-        count = self._max_messages if self._filter is None else min(scan_entries, _entries_within(self._filter.effort))
+        count = self._max_messages
+        if self._filter is not None:
+            count = min(scan_entries, max(1, FILTER_EFFORT_MAX // max(1, self._filter.effort)))
         status = GetMessageStatus.NO_MATCHED_MESSAGE
         entries = queue.entries(offset, max(count, 1))
         if not entries:
             status = GetMessageStatus.OFFSET_FOUND_NULL
-        next_offset = offset + self._take(entries, offset)
-        if self._damaged:
-            self._mend()
+        next_offset = offset + self._take_whole(entries, offset)
         if self._count:
             status = GetMessageStatus.FOUND
         elif entries and entries[0][0] < self._commit_log.min_offset and entries[0][1] != FILLER_SIZE:
@@ -286,6 +285,20 @@ class _Collector:
             self._kept_back,
         )
 
+    def _take_whole(self, entries: list[Entry], first_offset: int) -> int:
+        """As ``_take``, with what can be mended of it. It ends where a search for an entry has to go on."""
+        while True:
+            try:
+                done = self._take(entries, first_offset)
+                self._mend()
+                return done
+            except SearchNotFinished as search:
+                entries = entries[: search.queue_offset - first_offset]
+                self._parts, self._viewed, self._damaged = [], None, []
+                self._count = self._last_size = self._kept_back = 0
+            if not entries:
+                return 0
+
     def _take(self, entries: list[Entry], first_offset: int) -> int:
         """Read what is wanted of ``entries``, the first of which has ``first_offset``; how many are done with."""
         message_filter = self._filter
@@ -300,6 +313,9 @@ class _Collector:
             size = entry[1]
             if size == FILLER_SIZE:
                 continue
+            if size <= 0:  # nor are its tags to be believed: have the entry made again
+                self._reader.record_of(self._queue, first_offset + index, entry, False)
+                entry = self._queue.entry(first_offset + index) or entry
             if not self._may_match(message_filter, entry):
                 self._kept_back += 1
                 continue
@@ -307,7 +323,7 @@ class _Collector:
                 done = index
                 break
             if message_filter.reads_message:
-                record = self._reader.record_of(self._queue, first_offset + index, entry)
+                record = self._reader.record_of(self._queue, first_offset + index, entry, False)
                 if record is None:
                     continue
                 if not message_filter.matches_commit_log(record):
@@ -445,9 +461,10 @@ class _Collector:
 
     def _mend(self) -> None:
         """Put what can be found of the damaged ones into the places that were kept for them."""
-        self._let_go_of_views()
+        if self._damaged:
+            self._let_go_of_views()
         for place, entry, queue_offset, damage in self._damaged:
-            record = self._reader.damaged_record(self._queue, queue_offset, entry, damage)
+            record = self._reader.damaged_record(self._queue, queue_offset, entry, damage, False)
             if record is not None:
                 self._parts[place] = record
                 self._count += 1

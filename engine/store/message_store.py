@@ -297,6 +297,11 @@ class MessageStore:
         """What reads and checks since the start could not vouch for."""
         return self.commit_log.damaged_records
 
+    @property
+    def entries_rebuilt(self) -> int:
+        """How many consume-queue entries did not fit the log when they were read, and were made again."""
+        return self._reader.repair.entries_rebuilt
+
     # --- looking in --------------------------------------------------------------------------------------------------
 
     def consume_queues(self) -> Iterator[tuple[str, int, ConsumeQueue]]:

@@ -32,7 +32,6 @@ from engine.store.consume_queue_table import ConsumeQueueTable
 from engine.store.dispatch_request import DispatchRequest, belongs_in_consume_queue
 from engine.store.message_dispatcher import MessageDispatcher
 from engine.store.recovery_report import RecoveryReport, counted, limited
-from engine.store.stored_record import QUEUE_ID_POSITION, QUEUE_OFFSET_POSITION
 
 #: Messages whose entries are written together.
 _BATCH_SIZE = 1_000
@@ -222,8 +221,8 @@ class RecoveredPlaces:
         """
         self._write()
         self._remarks.append(
-            f"topic {request.topic} was deleted and made again: consume queue {name_of(request)} begins anew at position "
-            f"{request.commit_log_offset} of the commit log; of what it held before, "
+            f"topic {request.topic} was deleted and made again: consume queue {name_of(request)} begins anew at "
+            f"position {request.commit_log_offset} of the commit log; of what it held before, "
             f"{counted(run.end or 0, 'offset is', 'offsets are')} not served any more"
         )
         self.made_again[request.topic, request.queue_id] = None
@@ -240,9 +239,7 @@ class RecoveredPlaces:
             f"to {request.topic}/{queue_id} offset {queue_offset}; put right"
         )
         self.report.messages_put_right += 1
-        files = self.commit_log.files
-        files.write(start + QUEUE_ID_POSITION, queue_id.to_bytes(4, "big"))
-        files.write(start + QUEUE_OFFSET_POSITION, queue_offset.to_bytes(8, "big"))
+        self.commit_log.put_place_right(start, queue_id, queue_offset)
         self.first_change = start if self.first_change is None else min(self.first_change, start)
         return request._replace(queue_id=queue_id, queue_offset=queue_offset)
 

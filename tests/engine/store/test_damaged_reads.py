@@ -7,7 +7,6 @@ import logging
 import pytest
 
 from engine.protocol.message_codec import decode_messages
-from engine.store.consume_queue_entry import CONSUME_QUEUE_ENTRY, ENTRY_SIZE_BYTES
 from engine.store.damaged_records import LINES_MAX, PLACES_MAX, DamagedRecord, DamagedRecords
 from engine.store.get_message_result import GetMessageStatus
 from engine.store.record_check import Damage
@@ -15,7 +14,7 @@ from tests.engine.store.recovered_world import body_of, world_with
 from tests.engine.store.store_world import StoreWorld
 
 #: Of a stored message with IPv4 hosts.
-_QUEUE_OFFSET_AT, _BODY_LENGTH_AT, _BODY_AT = 20, 84, 88
+_BODY_LENGTH_AT, _BODY_AT = 84, 88
 
 
 def _damaged_after_clean_exit(count: int, damage, *, number: int | None = None, **settings) -> StoreWorld:
@@ -58,7 +57,6 @@ def test_one_flipped_bit_of_a_body_hides_that_message_and_no_other(caplog):
         (0, Damage.NO_MESSAGE),
         (4, Damage.NO_MESSAGE),
         (12, Damage.ANOTHER_MESSAGE),
-        (_QUEUE_OFFSET_AT + 7, Damage.ANOTHER_MESSAGE),
         (28, Damage.NO_MESSAGE),
         (_BODY_LENGTH_AT + 3, Damage.LENGTHS),
         (_BODY_AT, Damage.BODY),
@@ -141,45 +139,6 @@ def test_a_place_where_no_message_begins_is_no_damage():
     assert world.store.message_at(1 << 40) is None
     assert world.store.message_at(-1) is None
     assert len(world.store.damaged_records) == 0
-
-
-def _change_entry(world: StoreWorld, queue_offset: int, *entry: int) -> None:
-    queue = next(queue for _, _, queue in world.store.consume_queues())
-    queue.files.write(queue_offset * ENTRY_SIZE_BYTES, CONSUME_QUEUE_ENTRY.pack(*entry))
-
-
-@pytest.mark.parametrize("wrong", ["place", "size", "far", "neighbour"])
-def test_an_entry_that_was_rebuilt_serves_its_message_in_its_place(wrong):
-    world = world_with(12, queues=1)
-    place, size, code = right = world.store.consume_queue_entries("T", 0, 5, 1)[0]
-    entries = {
-        "place": (place ^ 1, size, code),
-        "size": (place, size ^ 64, code),
-        "far": (place | 1 << 60, size, code),
-        "neighbour": world.store.consume_queue_entries("T", 0, 6, 1)[0],
-    }
-    _change_entry(world, 5, *entries[wrong])
-    asked = []
-
-    def rebuild(queue, offset, entry):
-        asked.append((offset, entry))
-        return right
-
-    world.store._reader.rebuild_entry = rebuild
-    assert _numbers(world) == list(range(12))
-    assert asked == [(5, entries[wrong])]
-    assert len(world.store.damaged_records) == 0
-
-
-def test_an_entry_that_cannot_be_rebuilt_is_tried_once_and_hides_one_message():
-    world = world_with(12, queues=1)
-    place, size, code = world.store.consume_queue_entries("T", 0, 11, 1)[0]
-    _change_entry(world, 11, place ^ 1, size, code)
-    asked = []
-    world.store._reader.rebuild_entry = lambda queue, offset, entry: asked.append(offset)
-    for _ in range(3):
-        assert _numbers(world) == list(range(11))
-    assert asked == [11]
 
 
 def test_messages_of_ipv6_hosts_are_vouched_for_as_well():

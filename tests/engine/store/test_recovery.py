@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from engine.store.consume_queue_entry import CONSUME_QUEUE_ENTRY
 from tests.engine.store.recovered_world import assert_goes_on, assert_holds, body_of, world_with
 from tests.engine.store.store_world import StoreWorld, small_config
 
@@ -115,14 +114,3 @@ def test_a_rebuilt_queue_keeps_the_offsets_of_what_has_expired():
     assert_holds(world, sorted(kept))
     assert world.put(b"new", topic="Quiet").queue_offset == 1
     assert_goes_on(world)
-
-
-def test_entries_are_never_trusted_over_the_log():
-    """An entry that was changed while the store was down, in a file that recovery does not look at."""
-    world = world_with(240, body_bytes=20, mapped_file_size_consume_queue_entries=50)
-    world.shutdown()
-    wrong = CONSUME_QUEUE_ENTRY.pack(12_345, 100, 0)
-    world.overwrite(world.path_of_queue(queue_id=0, file=0), 10 * 20, wrong)
-    world.start_again()
-    served = [message.queue_offset for message in world.messages(queue_id=0)]
-    assert served == [offset for offset in range(120) if offset != 10]
