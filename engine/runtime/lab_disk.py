@@ -54,6 +54,10 @@ class LabDiskFile:
         """See the port."""
         return memoryview(self.read_at(position, length))
 
+    def written_end(self) -> int:
+        """See the port."""
+        return min(self._size_bytes, self._content.written_end())
+
     async def flush(self, start: int, end: int) -> None:
         """See the port. What is durable afterwards is what was written before the call."""
         self._check(start, end - start)

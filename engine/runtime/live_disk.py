@@ -54,7 +54,8 @@ class LiveDisk:
     def open_file(self, path: str, size_bytes: int) -> LiveDiskFile:
         """See the port."""
         full_path = self._full(path)
-        _make_folder(full_path.parent)
+        if not full_path.exists():
+            _make_folder(full_path.parent)
         return LiveDiskFile(path, full_path, size_bytes, self._flusher)
 
     def exists(self, path: str) -> bool:

@@ -163,6 +163,10 @@ class DiskFile(Protocol):
         """
         ...
 
+    def written_end(self) -> int:
+        """Behind it the file is a hole: all zeros. It may be too large, up to the file's size, but never too small."""
+        ...
+
     async def flush(self, start: int, end: int) -> None:
         """Make bytes ``start..end`` durable. They survive a crash once this returned. Raises
         :class:`DiskFault`.

@@ -42,6 +42,26 @@ def test_a_new_file_is_zero_filled_and_keeps_what_is_written(run):
     run(scenario)
 
 
+def test_behind_the_end_of_what_was_written_there_are_only_zeros(run):
+    async def scenario(disk):
+        file = disk.open_file("queue", 1_000_000)
+        assert file.written_end() <= 1_000_000
+        for position in (0, 5_000, 300_000):
+            file.write_at(position, b"x")
+            assert file.written_end() > position
+            assert not file.read_at(file.written_end(), 1_000_000 - file.written_end()).strip(b"\0")
+        await file.flush(0, 1_000_000)
+        assert file.written_end() > 300_000
+        file.write_at(999_999, b"x")
+        assert file.written_end() == 1_000_000
+        file.close()
+        again = disk.open_file("queue", 1_000_000)
+        assert again.written_end() == 1_000_000
+        again.close()
+
+    run(scenario)
+
+
 def test_a_shorter_file_is_extended_with_zeros(run):
     async def scenario(disk):
         disk.write_whole("index/1", b"short")
