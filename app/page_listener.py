@@ -12,7 +12,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import Any, BinaryIO
+from io import BufferedIOBase
+from typing import Any
 
 from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
 
@@ -35,7 +36,7 @@ READ_MAX_BYTES = 64 * 1024
 class _RequestBody:
     """What a client sends after the head. While it is being waited for, the connection is half open again."""
 
-    def __init__(self, stream: BinaryIO, waiting: Callable[[float], AbstractContextManager[None]]) -> None:
+    def __init__(self, stream: BufferedIOBase, waiting: Callable[[float], AbstractContextManager[None]]) -> None:
         """``waiting`` takes the monotonic second of the first read: the whole body has one deadline."""
         self._stream = stream
         self._waiting = waiting
@@ -51,7 +52,7 @@ class _RequestBody:
 
     def readinto(self, buffer: Any) -> int:
         with self._client():
-            return int(self._stream.readinto(buffer))  # type: ignore[attr-defined]  # a BufferedReader
+            return self._stream.readinto(buffer)
 
     def close(self) -> None:
         self._stream.close()
