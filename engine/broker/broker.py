@@ -208,7 +208,7 @@ class Broker:
         self.recovery_report = report = self.store.load()
         try:
             self._load_tables(report)
-            await self.server.start(self.config.host, self.config.port)
+            await self.server.start(self.config.host, self.config.port, self.config.max_unsent_bytes)
             self._take_address()
             self._begin_services()
         except BaseException:

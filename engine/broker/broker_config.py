@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from enum import Enum
 
 from engine.protocol.permission import PERM_READ_WRITE
+from engine.runtime.connection_limits import UNSENT_ALL_LIMIT_BYTES
 
 
 @dataclass(slots=True)
@@ -136,6 +137,9 @@ class BrokerConfig:
     max_consumer_filters: int = 10_000
     #: As ``pullThreadPoolQueueCapacity``; beyond it a pull is answered at once.
     max_held_pull_requests: int = 100_000
+    #: What clients have not read yet, all together; beyond it those that do not read are disconnected, the largest
+    #: first. Room for a thousand pulls of 256 KiB; a machine with 1 GiB bears it.
+    max_unsent_bytes: int = UNSENT_ALL_LIMIT_BYTES
 
     @property
     def is_master(self) -> bool:

@@ -19,6 +19,8 @@ from typing import Any, Protocol, TypeVar
 
 _T = TypeVar("_T")
 
+from engine.runtime.connection_limits import UNSENT_ALL_LIMIT_BYTES
+
 #: The longest frame that either side accepts, in bytes, without its 4-byte length prefix
 #: (RocketMQ: ``com.rocketmq.remoting.frameMaxLength``).
 FRAME_MAX_LENGTH_BYTES = 16_777_216
@@ -83,6 +85,14 @@ class Connection(Protocol):
         """Bytes accepted by ``send_frame`` that have not left this node yet."""
         ...
 
+    @property
+    def has_room(self) -> bool:
+        """False while the other end has not read its share of what was sent: what can wait should.
+
+        Of an accepted connection no frames are handed to the handler meanwhile.
+        """
+        ...
+
     def send_frame(self, frame: bytes) -> None:
         """Queue one complete frame, its 4-byte length prefix included. Never blocks, never raises.
 
@@ -121,6 +131,16 @@ class Listener(Protocol):
         """``"ip:port"`` really bound (port 0 is resolved)."""
         ...
 
+    @property
+    def unsent_bytes(self) -> int:
+        """What all connections accepted here have not sent yet, together; at most a little more than it is now."""
+        ...
+
+    @property
+    def cut_connections(self) -> int:
+        """How many connections accepted here were ended because all together had too much unsent."""
+        ...
+
     async def close(self) -> None:
         """Stop listening and close every accepted connection."""
         ...
@@ -129,8 +149,17 @@ class Listener(Protocol):
 class Network(Protocol):
     """Frames in, frames out."""
 
-    async def listen(self, host: str, port: int, handler_factory: Callable[[], FrameHandler]) -> Listener:
-        """Accept connections at ``host:port`` (0 = any free port). Raises :class:`AddressInUse`."""
+    async def listen(
+        self,
+        host: str,
+        port: int,
+        handler_factory: Callable[[], FrameHandler],
+        unsent_limit_bytes: int = UNSENT_ALL_LIMIT_BYTES,
+    ) -> Listener:
+        """Accept connections at ``host:port`` (0 = any free port). Raises :class:`AddressInUse`.
+
+        When all of them together have more than ``unsent_limit_bytes`` unsent, those that do not read are ended.
+        """
         ...
 
     async def connect(self, address: str, handler: FrameHandler, timeout_ms: int) -> Connection:
