@@ -17,9 +17,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-_T = TypeVar("_T")
-
 from engine.runtime.connection_limits import UNSENT_ALL_LIMIT_BYTES
+
+_T = TypeVar("_T")
 
 #: The longest frame that either side accepts, in bytes, without its 4-byte length prefix
 #: (RocketMQ: ``com.rocketmq.remoting.frameMaxLength``).
