@@ -23,6 +23,7 @@ Simplified: no hooks, no message id made up for senders that give none.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
@@ -375,11 +376,15 @@ class SendMessageProcessor:
 
     async def _why_in_doubt(self, result: PutMessageResult, *, must_save: bool, must_flush: bool) -> str:
         """Why nobody knows whether the message survives; empty when it does."""
+        store, too_long = self._broker.store, "the disk took too long"
         try:
             if must_save:
-                await self._topic_table.saved()
+                async with asyncio.timeout(self._broker.store_config.sync_flush_timeout_ms / 1_000):
+                    await self._topic_table.saved()
         except ConfigNotSaved as failure:
             return str(failure)
-        if must_flush and not await self._broker.store.flushed(result.end_offset):
-            return self._broker.store.refusal or "the disk took too long"
+        except TimeoutError:
+            return too_long
+        if must_flush and not await store.flushed(result.end_offset):
+            return store.refusal or too_long
         return ""
