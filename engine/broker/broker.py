@@ -25,6 +25,7 @@ from engine.broker.consumer_filter_manager import ConsumerFilterManager
 from engine.broker.consumer_manager import ConsumerManager
 from engine.broker.consumer_offset_manager import ConsumerOffsetManager
 from engine.broker.errors import ConfigNotSaved, ConfigRefused
+from engine.broker.expression_compiler import ExpressionCompiler
 from engine.broker.filter_bit_map import FilterBitMap
 from engine.broker.filter_statistics import FilterStatistics
 from engine.broker.processor_table import register_processors
@@ -131,12 +132,9 @@ class Broker:
         )
         self._make_filters()
         self.consumer_manager = ConsumerManager(
-            self._notify_consumer_ids_changed,
-            config.max_online_groups,
-            config.max_subscriptions_per_group,
-            self.consumer_filter_manager.unregister,
+            self._notify_consumer_ids_changed, config, self.consumer_filter_manager.unregister
         )
-        self.producer_manager = ProducerManager(config.max_online_groups)
+        self.producer_manager = ProducerManager(config.max_online_groups, config.max_group_members)
         self.rebalance_lock_manager = RebalanceLockManager(
             clock, config.rebalance_lock_max_live_time_ms, config.max_rebalance_locks
         )
@@ -147,6 +145,8 @@ class Broker:
             bloom_filter = BloomFilter(config.max_error_rate_of_bloom_filter, config.expect_consumer_num_use_filter)
         except ValueError as error:
             raise ConfigRefused(f"maxErrorRateOfBloomFilter, expectConsumerNumUseFilter: {error}") from error
+        monotonic_us = self.runtime.clock.monotonic_us
+        self.expression_compiler = ExpressionCompiler(config.max_filter_words_per_second, monotonic_us)
         self.consumer_filter_manager = ConsumerFilterManager(
             self.runtime.clock,
             self._config_file("consumerFilter.json"),
@@ -154,6 +154,8 @@ class Broker:
             lambda: commit_log.last_store_timestamp,
             config.filter_data_clean_time_span_ms,
             config.max_consumer_filters,
+            config.max_consumer_filter_words,
+            self.expression_compiler,
         )
         self.filter_statistics = FilterStatistics(config.max_consumer_offset_entries)
 
