@@ -15,7 +15,7 @@ from tests.soak.clients import SoakClients
 from tests.soak.history import History, Kill, Sample, SendWindow, percentile
 from tests.soak.plan import Plan
 from tests.soak.soaked_broker import SoakedBroker
-from tests.soak.streams import FLOOD, QUEUES, Fate, Stream, StreamLedger
+from tests.soak.streams import FLOOD, QUEUES, UNREAD_TOPIC, Fate, Stream, StreamLedger
 from tests.soak.watch import PageWatch, ProcessLook
 
 _LOOK_EVERY_S = 1.0
@@ -48,6 +48,7 @@ class Load:
         self._say(f"the broker serves after {seconds:.1f} s; page http://{self._broker.page}/")
         for ledger in self.history.ledgers:
             create_topic(self._broker.name_server, self._broker.broker, ledger.stream.topic, QUEUES)
+        create_topic(self._broker.name_server, self._broker.broker, UNREAD_TOPIC, 1)
         streams = [ledger.stream for ledger in self.history.ledgers if ledger.stream != FLOOD]
         self._clients.start(streams, flood_messages, self._plan.flood_every_s, slow_readers)
         wait_until(self._everybody_sends, "every sender to have a first acknowledgement", _START_DEADLINE_S, self._mute)
