@@ -108,17 +108,14 @@ class TransactionsView:
         if end < self._next_op:
             self._next_op, self._decided_by, self._decides = -1, {}, {}
         first = max(self._next_op, self._store.min_offset(TRANSACTION_OP_HALF_TOPIC, HALF_QUEUE_ID))
-        position = max(first, end - OPS_PER_LOOK_MAX)
         self._next_op = end
-        entries = self._store.consume_queue_entries(TRANSACTION_OP_HALF_TOPIC, HALF_QUEUE_ID, position, end - position)
-        for place, size, _ in entries:
-            op = None if size == FILLER_SIZE else self._store.message_at(place)
+        for position in range(max(first, end - OPS_PER_LOOK_MAX), end):
+            op = self._store.message_in_queue(TRANSACTION_OP_HALF_TOPIC, HALF_QUEUE_ID, position)
             half_offset = decided_offset(op) if op is not None else None
             if half_offset is not None:
                 # The first one counts; a second END_TRANSACTION leaves a second one.
                 self._decided_by.setdefault(half_offset, position)
                 self._decides[position] = half_offset
-            position += 1
         for table in (self._decided_by, self._decides):
             while len(table) > _DECISIONS_MAX:
                 table.pop(next(iter(table)))

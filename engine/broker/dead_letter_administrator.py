@@ -38,7 +38,6 @@ from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.channel import Channel
 from engine.remoting.processor import ProcessorTable
-from engine.store.consume_queue_entry import FILLER_SIZE
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
@@ -125,8 +124,9 @@ class DeadLetterAdministrator:
 
     def page(self, group: str, start: int, count: int) -> list[MessageExt]:
         """At most ``count`` dead letters from queue offset ``start`` on, oldest first; bodies as they are stored."""
-        entries = self._store.consume_queue_entries(dlq_topic(group), DEAD_LETTER_QUEUE_ID, start, count)
-        found = [self._store.message_at(place) for place, size, _ in entries if size != FILLER_SIZE]
+        topic = dlq_topic(group)
+        end = min(start + count, self._store.max_offset(topic, DEAD_LETTER_QUEUE_ID))
+        found = [self._store.message_in_queue(topic, DEAD_LETTER_QUEUE_ID, offset) for offset in range(start, end)]
         return [message for message in found if message is not None]
 
     def find(self, group: str, name: str) -> MessageExt:

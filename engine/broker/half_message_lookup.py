@@ -22,7 +22,6 @@ from engine.protocol.names import (
     TRANSACTION_HALF_TOPIC,
     TRANSACTION_OP_HALF_TOPIC,
 )
-from engine.store.consume_queue_entry import FILLER_SIZE
 from engine.store.message_store import MessageStore
 
 #: Op messages that one search reads at most, newest first; some 10 us each, in which the broker does nothing else.
@@ -166,9 +165,8 @@ class StoredHalfMessages:
         lowest = max(first_op, end - OPS_SEARCHED_MAX)
         while end > lowest:
             first = max(lowest, end - _OPS_PER_READ)
-            entries = store.consume_queue_entries(TRANSACTION_OP_HALF_TOPIC, HALF_QUEUE_ID, first, end - first)
-            for queue_offset, (place, size, _) in reversed(list(enumerate(entries, first))):
-                op = None if size == FILLER_SIZE else store.message_at(place)
+            for queue_offset in range(end - 1, first - 1, -1):
+                op = store.message_in_queue(TRANSACTION_OP_HALF_TOPIC, HALF_QUEUE_ID, queue_offset)
                 if op is not None:
                     yield queue_offset, op
             end = first

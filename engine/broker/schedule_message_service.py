@@ -158,13 +158,13 @@ class ScheduleMessageService:
         """Deliver what is due, at most a batch. Returns how long to sleep (ms); None: until a message arrives."""
         offset = self._first_offset(level)
         entries = self._store.consume_queue_entries(SCHEDULE_TOPIC, level - 1, offset, _BATCH)
-        for commit_log_offset, size, due_ms in entries:
+        for _, size, due_ms in entries:
             now_ms = self._clock.now_ms()
             # No message can be due later than its delay from now: a clock that was set back would hold it for ever.
             wait_ms = due_ms - now_ms if due_ms <= now_ms + self._delay_levels_ms[level] else 0
             if size != FILLER_SIZE and wait_ms > 0:
                 return min(wait_ms, _LONGEST_SLEEP_MS)
-            if size != FILLER_SIZE and not self._deliver(level, commit_log_offset):
+            if size != FILLER_SIZE and not self._deliver(level, offset):
                 return DELAY_AFTER_FAILURE_MS
             offset += 1
             self.offset_table[level] = offset
@@ -187,22 +187,22 @@ class ScheduleMessageService:
             self._is_changed = True
         return moved
 
-    def _deliver(self, level: int, commit_log_offset: int) -> bool:
+    def _deliver(self, level: int, offset: int) -> bool:
         """Append the message to its real topic; False when the store refuses now and may not later."""
-        message = self._store.message_at(commit_log_offset)
+        message = self._store.message_in_queue(SCHEDULE_TOPIC, level - 1, offset)
         if message is None:
-            logger.warning("level %d: the delayed message at %d is gone", level, commit_log_offset)
+            logger.warning("level %d: the delayed message %d is gone", level, offset)
             return True
         real_queue_id = message.properties.get(PROPERTY_REAL_QUEUE_ID, "")
         real_topic = message.properties.get(PROPERTY_REAL_TOPIC, "")
         if not (real_topic and real_queue_id.isascii() and real_queue_id.isdigit()):
-            logger.error("level %d: the delayed message at %d has no destination", level, commit_log_offset)
+            logger.error("level %d: the delayed message %d has no destination", level, offset)
             return True
         result = self._store.put_message(
             message_again(message, real_topic, int(real_queue_id), encode_host(message.store_host))
         )
         if result.status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):
-            logger.error("level %d: the message at %d is given up: %s", level, commit_log_offset, result.remark)
+            logger.error("level %d: the message %d is given up: %s", level, offset, result.remark)
             return True
         if result.status is not PutMessageStatus.PUT_OK:
             if self._refusals.get(level) != result.remark:

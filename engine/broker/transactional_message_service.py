@@ -58,7 +58,6 @@ from engine.protocol.names import (
 from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
 from engine.runtime.background_tasks import BackgroundTasks
-from engine.store.consume_queue_entry import FILLER_SIZE
 from engine.store.put_message_result import PutMessageResult, PutMessageStatus
 from engine.store.store_message import StoreMessage
 
@@ -156,8 +155,8 @@ class TransactionalMessageService:
 
     def _messages(self, topic: str, offset: int, count: int) -> list[MessageExt | None]:
         """The messages at ``offset`` and behind it; None for one that is gone."""
-        entries = self._store.consume_queue_entries(topic, HALF_QUEUE_ID, offset, count)
-        return [None if size == FILLER_SIZE else self._store.message_at(place) for place, size, _ in entries]
+        end = min(offset + count, self._store.max_offset(topic, HALF_QUEUE_ID))
+        return [self._store.message_in_queue(topic, HALF_QUEUE_ID, place) for place in range(offset, end)]
 
     # ------------------------------------------------------------------------------ a round
 

@@ -13,6 +13,7 @@ Above 90 % messages are refused. Consume-queue and index files go when all their
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import Clock, Disk
@@ -52,6 +53,8 @@ class CleanService:
         self._flags = flags
         #: Set by an administrator: delete what has expired in the next round, whatever the hour.
         self.is_delete_demanded = False
+        #: Called every round, for what else is due by the hour.
+        self.after_round: Callable[[], None] | None = None
 
     def start(self, tasks: BackgroundTasks) -> None:
         """Begin. The first look at the disk is at once: a full one must not take messages for 10 s."""
@@ -93,6 +96,8 @@ class CleanService:
             )
             files.remove_first(count)
             self.follow_commit_log()
+        if self.after_round is not None:
+            self.after_round()
         return count
 
     def _is_hour_to_delete(self) -> bool:
@@ -115,8 +120,8 @@ class CleanService:
     def follow_commit_log(self) -> None:
         """Let consume queues and index forget the messages that the log has no more."""
         min_offset = self._commit_log.min_offset
+        self._commit_log.damaged_records.forget_before(min_offset)
         for queue in tuple(self._consume_queues):
             queue.remove_expired_files(min_offset)
-            queue.correct_min_offset(min_offset)
         if self._index is not None:
             self._index.remove_expired_files(min_offset)

@@ -16,16 +16,19 @@ from engine.protocol.message_properties import PROPERTIES_MAX_BYTES
 from engine.protocol.names import SCHEDULE_TOPIC, TOPIC_MAX_LENGTH
 from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6
 from engine.runtime.port import Clock, Disk
+from engine.store.block_sums import BlockSums
 from engine.store.consume_queue_table import ConsumeQueueTable
+from engine.store.damaged_records import DamagedRecord, DamagedRecords
 from engine.store.dispatch_request import DispatchRequest, belongs_in_consume_queue
 from engine.store.mapped_file import MappedFile
 from engine.store.mapped_file_queue import MappedFileQueue
 from engine.store.mapping_pool import MappingPool
 from engine.store.put_message_result import PutMessageResult, PutMessageStatus
+from engine.store.record_check import Damage, damage_of
 from engine.store.store_batch import StoreBatch
 from engine.store.store_config import MessageStoreConfig
 from engine.store.store_message import StoreMessage
-from engine.store.stored_record import deliver_timestamp, is_record_at
+from engine.store.stored_record import QUEUE_ID_POSITION, QUEUE_OFFSET_POSITION, deliver_timestamp
 
 FOLDER = "commitlog"
 
@@ -63,6 +66,8 @@ class CommitLog:
     :ivar max_offset: behind the last byte written.
     :ivar flushed_offset: everything before it is durable.
     :ivar last_store_timestamp: of the newest message, ms.
+    :ivar damaged_records: messages that were asked for and cannot be vouched for.
+    :ivar sums: of what was appended or walked through since the start.
     :ivar max_batch_size: what a batch may take when it is stored, bytes: it lies in one file. The late RocketMQ 4.9 has
         no other bound either, but its files are 1 GiB. Small messages grow: each one gets an envelope of 91 bytes, its
         topic, and the properties of the batch.
@@ -75,6 +80,8 @@ class CommitLog:
         self.max_offset = 0
         self.flushed_offset = 0
         self.last_store_timestamp = 0
+        self.damaged_records = DamagedRecords()
+        self.sums = BlockSums()
         self._now_ms = clock.now_ms
         self._consume_queues = consume_queues
         self._delay_levels_ms = config.delay_levels_ms
@@ -129,7 +136,9 @@ class CommitLog:
             len(body),
         )
         length = _PROPERTIES_LENGTH.pack(len(properties))
-        file.file.write_at(offset - file.start_offset, b"".join((fixed, body, queue.topic_block, length, properties)))
+        data = b"".join((fixed, body, queue.topic_block, length, properties))
+        file.file.write_at(offset - file.start_offset, data)
+        self.sums.add(file, offset, data)
         self.max_offset = offset + size
         self.last_store_timestamp = now_ms
         if in_queue:
@@ -173,7 +182,9 @@ class CommitLog:
             offset=start,
             now_ms=now_ms,
         )
-        file.file.write_at(start - file.start_offset, b"".join(parts))
+        data = b"".join(parts)
+        file.file.write_at(start - file.start_offset, data)
+        self.sums.add(file, start, data, len(requests))
         self.max_offset = start + size
         self.last_store_timestamp = now_ms
         queue_offset = queue.next_offset
@@ -251,20 +262,34 @@ class CommitLog:
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def read_record(self, offset: int, size: int) -> bytes | None:
-        """The stored message at ``offset``, or None when no message of that size lies there."""
+        """The stored message at ``offset``, or None when no whole message of that size lies there."""
+        data = self.read_bytes(offset, size)
+        damage = damage_of(data, 0, size, offset)
+        if damage is None:
+            return data
+        if damage is not Damage.NO_MESSAGE:  # else the asker may have named a place where none ever lay
+            self.damaged_records.note(DamagedRecord(offset, damage))
+        return None
+
+    def read_bytes(self, offset: int, size: int) -> bytes:
+        """The ``size`` bytes at ``offset``; none where the log has not so many in one file."""
         file = self.files.find(offset)
-        if file is None or offset + size > min(file.end_offset, self.max_offset):
-            return None
-        data = file.file.read_at(offset - file.start_offset, size)
-        return data if is_record_at(data, 0, size, offset) else None
+        if file is None or size < 0 or offset + size > min(file.end_offset, self.max_offset):
+            return b""
+        return file.file.read_at(offset - file.start_offset, size)
 
     def record_at(self, offset: int) -> bytes | None:
-        """The stored message that begins at ``offset``, or None when none does."""
+        """The stored message that begins at ``offset``, or None when no whole one does."""
         file = self.files.find(offset)
         if file is None or offset + _BLANK.size > min(file.end_offset, self.max_offset):
             return None
         size, magic = _BLANK.unpack(file.file.read_at(offset - file.start_offset, _BLANK.size))
         return self.read_record(offset, size) if magic == MESSAGE_MAGIC and size > 0 else None
+
+    def put_place_right(self, offset: int, queue_id: int, queue_offset: int) -> None:
+        """Let the message at ``offset`` say where in its topic it belongs. Raises ``DiskFault``."""
+        self.files.write(offset + QUEUE_ID_POSITION, queue_id.to_bytes(4, "big"))
+        self.files.write(offset + QUEUE_OFFSET_POSITION, queue_offset.to_bytes(8, "big"))
 
     # --- flushing ----------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import accumulate
 from operator import itemgetter
 
@@ -15,13 +16,16 @@ from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import ConsumeQueue, Entry
 from engine.store.consume_queue_entry import ENTRY_SIZE_BYTES, FILLER_SIZE
 from engine.store.consume_queue_ext import ConsumeQueueExtUnit, is_ext_address
+from engine.store.consume_queue_repair import ConsumeQueueRepair, SearchNotFinished
 from engine.store.consume_queue_table import ConsumeQueueTable
+from engine.store.damaged_records import DamagedRecord
 from engine.store.get_message_result import GetMessageResult, GetMessageStatus, QueryMessageResult
 from engine.store.index_service import IndexService
 from engine.store.mapped_file import MappedFile
 from engine.store.message_filter import MessageFilter
+from engine.store.record_check import IDENTITY, Damage, damage_of
 from engine.store.store_config import MessageStoreConfig
-from engine.store.stored_record import RECORD_PEEK, parse_record, store_timestamp_of
+from engine.store.stored_record import parse_record, store_timestamp_of
 
 #: Between two messages of a queue lie those of other queues. So much of them, on average, is rather read as well than
 #: left out by a second read: that takes less time than another call.
@@ -51,6 +55,7 @@ class MessageReader:
         self._commit_log = commit_log
         self._consume_queues = consume_queues
         self._index = index
+        self.repair = ConsumeQueueRepair(config, commit_log)
 
     # --- by logical offset -------------------------------------------------------------------------------------------
 
@@ -119,15 +124,48 @@ class MessageReader:
         """Of the message at logical ``offset``; of an older one where that is missing; None when there is none."""
         while offset >= queue.min_offset:
             entry = queue.entry(offset)
-            record = self._record_of(entry) if entry is not None else None
+            record = self.record_of(queue, offset, entry) if entry is not None else None
             if record is not None:
                 return store_timestamp_of(record)
             offset -= 1
         return None
 
-    def _record_of(self, entry: Entry) -> bytes | None:
+    # --- by entry ----------------------------------------------------------------------------------------------------
+
+    def message_in_queue(self, topic: str, queue_id: int, queue_offset: int) -> MessageExt | None:
+        """See :meth:`engine.store.message_store.MessageStore.message_in_queue`."""
+        queue = self._consume_queues.get(topic, queue_id)
+        entry = queue.entry(queue_offset) if queue is not None else None
+        record = self.record_of(queue, queue_offset, entry) if queue is not None and entry is not None else None
+        return _decode(record) if record is not None else None
+
+    def record_of(self, queue: ConsumeQueue, queue_offset: int, entry: Entry, is_patient: bool = True) -> bytes | None:
+        """The stored message that ``entry`` of ``queue`` stands for; None when there is none to vouch for. Raises
+        :class:`SearchNotFinished`, unless ``is_patient``: the broker's services go past what is not there.
+        """
         commit_log_offset, size, _ = entry
-        return None if size == FILLER_SIZE else self._commit_log.read_record(commit_log_offset, size)
+        if size == FILLER_SIZE:
+            return None
+        record = self._commit_log.read_bytes(commit_log_offset, size)
+        damage = damage_of(record, 0, size, commit_log_offset, queue, queue_offset)
+        return record if damage is None else self.damaged_record(queue, queue_offset, entry, damage, is_patient)
+
+    def damaged_record(
+        self, queue: ConsumeQueue, queue_offset: int, entry: Entry, damage: Damage, is_patient: bool
+    ) -> bytes | None:
+        """``entry`` does not lead to a message that may be sent, which is known here and nowhere else: the message
+        that it should lead to, if that can be found, or None, and then this is noted.
+        """
+        if queue_offset < queue.min_offset:
+            return None  # it expired
+        damaged = self._commit_log.damaged_records
+        note = DamagedRecord(entry[0], damage, queue.topic, queue.queue_id, queue_offset)
+        if damage in (Damage.NO_MESSAGE, Damage.ANOTHER_MESSAGE) and note not in damaged:
+            record = self.repair.record_of(queue, queue_offset, is_patient=is_patient)
+            if record is not None:
+                return record
+        damaged.note(note)
+        return None
 
     # --- what an entry says of its tags ------------------------------------------------------------------------------
 
@@ -188,11 +226,6 @@ def _decode(record: bytes) -> MessageExt | None:
         return None
 
 
-def _entries_within(effort: int) -> int:
-    """How many messages one request may judge at that ``effort`` each: other clients wait meanwhile."""
-    return max(1, FILTER_EFFORT_MAX // max(1, effort))
-
-
 class _Collector:
     """Gathers the messages of one request."""
 
@@ -216,6 +249,8 @@ class _Collector:
         #: What is found; views are of the file ``_viewed`` only.
         self._parts: list[bytes | memoryview] = []
         self._viewed: MappedFile | None = None
+        #: (place in the parts, entry, its logical offset, what is wrong) of what was left out.
+        self._damaged: list[tuple[int, Entry, int, Damage]] = []
         self._count = 0
         self._last_size = 0
         self._kept_back = 0
@@ -225,12 +260,14 @@ class _Collector:
         queue = self._queue
         scan_entries = max(self._config.max_filter_message_size_bytes // ENTRY_SIZE_BYTES, self._max_messages)
         # Without a filter no more entries are needed than messages; with one, as many as may be looked at.
-        count = self._max_messages if self._filter is None else min(scan_entries, _entries_within(self._filter.effort))
+        count = self._max_messages
+        if self._filter is not None:
+            count = min(scan_entries, max(1, FILTER_EFFORT_MAX // max(1, self._filter.effort)))
         status = GetMessageStatus.NO_MATCHED_MESSAGE
         entries = queue.entries(offset, max(count, 1))
         if not entries:
             status = GetMessageStatus.OFFSET_FOUND_NULL
-        next_offset = offset + self._take(entries)
+        next_offset = offset + self._take_whole(entries, offset)
         if self._count:
             status = GetMessageStatus.FOUND
         elif entries and entries[0][0] < self._commit_log.min_offset and entries[0][1] != FILLER_SIZE:
@@ -248,19 +285,37 @@ class _Collector:
             self._kept_back,
         )
 
-    def _take(self, entries: list[Entry]) -> int:
-        """Read what is wanted of ``entries``; how many of them are done with."""
+    def _take_whole(self, entries: list[Entry], first_offset: int) -> int:
+        """As ``_take``, with what can be mended of it. It ends where a search for an entry has to go on."""
+        while True:
+            try:
+                done = self._take(entries, first_offset)
+                self._mend()
+                return done
+            except SearchNotFinished as search:
+                entries = entries[: search.queue_offset - first_offset]
+                self._parts, self._viewed, self._damaged = [], None, []
+                self._count = self._last_size = self._kept_back = 0
+            if not entries:
+                return 0
+
+    def _take(self, entries: list[Entry], first_offset: int) -> int:
+        """Read what is wanted of ``entries``, the first of which has ``first_offset``; how many are done with."""
         message_filter = self._filter
         max_count, max_bytes = self._limits(entries)
         if message_filter is None:
-            return self._take_first(entries[:max_count], max_bytes)
+            return self._take_first(entries[:max_count], first_offset, max_bytes)
         wanted: list[Entry] = []
+        wanted_offsets: list[int] = []
         taken = taken_bytes = 0
         done = len(entries)
         for index, entry in enumerate(entries):
-            commit_log_offset, size, _ = entry
+            size = entry[1]
             if size == FILLER_SIZE:
                 continue
+            if size <= 0:  # nor are its tags to be believed: have the entry made again
+                self._reader.record_of(self._queue, first_offset + index, entry, False)
+                entry = self._queue.entry(first_offset + index) or entry
             if not self._may_match(message_filter, entry):
                 self._kept_back += 1
                 continue
@@ -268,21 +323,22 @@ class _Collector:
                 done = index
                 break
             if message_filter.reads_message:
-                record = self._commit_log.read_record(commit_log_offset, size)
+                record = self._reader.record_of(self._queue, first_offset + index, entry, False)
                 if record is None:
                     continue
                 if not message_filter.matches_commit_log(record):
                     self._kept_back += 1
                     continue
-                self._add(record, 1, size)
+                self._add(record, 1, len(record))
             else:
                 wanted.append(entry)
+                wanted_offsets.append(first_offset + index)
             taken += 1
             taken_bytes += size
-        self._read(wanted)
+        self._read(wanted, wanted_offsets)
         return done
 
-    def _take_first(self, entries: list[Entry], max_bytes: int) -> int:
+    def _take_first(self, entries: list[Entry], first_offset: int, max_bytes: int) -> int:
         """The same without a filter: the first messages that fit, but one at least."""
         sizes = list(map(_size_of, entries))
         has_fillers = FILLER_SIZE in sizes
@@ -292,8 +348,12 @@ class _Collector:
         # Fillers in front are no message: the one behind them comes whatever its size is.
         first = next((place for place, size in enumerate(sizes) if size), len(sizes) - 1)
         done = max(fit, first + 1)
+        offsets: Sequence[int] = range(first_offset, first_offset + done)
         wanted = entries[:done]
-        self._read([entry for entry in wanted if entry[1] != FILLER_SIZE] if has_fillers else wanted)
+        if has_fillers:
+            offsets = [offset for offset, entry in zip(offsets, wanted, strict=True) if entry[1] != FILLER_SIZE]
+            wanted = [entry for entry in wanted if entry[1] != FILLER_SIZE]
+        self._read(wanted, offsets)
         return done
 
     def _may_match(self, message_filter: MessageFilter, entry: Entry) -> bool:
@@ -316,8 +376,11 @@ class _Collector:
             config.max_transfer_bytes_on_message_in_memory,
         )
 
-    def _read(self, wanted: list[Entry]) -> None:
-        """Read messages that lie near each other in the log with one read; else one half of them after the other."""
+    def _read(self, wanted: list[Entry], offsets: Sequence[int]) -> None:
+        """Read messages that lie near each other in the log with one read; else one half of them after the other.
+
+        :param offsets: the logical offset of each of ``wanted``.
+        """
         if not wanted:
             return
         log, (start, _, _), (last, last_size, _) = self._commit_log, wanted[0], wanted[-1]
@@ -326,40 +389,91 @@ class _Collector:
         is_near = length - sum(map(_size_of, wanted)) <= _GAP_BYTES * len(wanted)
         if file is not None and is_near and 0 < length <= min(file.end_offset, log.max_offset) - start:
             if file is not self._viewed:
-                # To map this file another one may be unmapped, which must not be looked at any more.
-                self._parts = [b"".join(self._parts)]
+                self._let_go_of_views()
                 self._viewed = file
-            self._cut_out(file.file.view_at(start - file.start_offset, length), start, wanted)
+            is_known = log.sums.hold(file, start, start + length)
+            view = file.file.view_at(start - file.start_offset, length)
+            if not (is_known and self._takes_all(view, start, wanted, offsets)):
+                self._cut_out(view, start, wanted, offsets)
         elif len(wanted) > 1:
             middle = len(wanted) // 2
-            self._read(wanted[:middle])
-            self._read(wanted[middle:])
-        # Else a wrong entry, or its file has just been deleted.
+            self._read(wanted[:middle], offsets[:middle])
+            self._read(wanted[middle:], offsets[middle:])
+        else:
+            self._leave_out(wanted[0], offsets[0], Damage.NO_MESSAGE)
 
-    def _cut_out(self, view: memoryview, start: int, wanted: list[Entry]) -> None:
+    def _takes_all(self, view: memoryview, start: int, wanted: list[Entry], offsets: Sequence[int]) -> bool:
+        """As :meth:`_cut_out` where nothing changed since the messages were found good, if all entries fit them:
+        then it is enough that each one is the message of that queue id and offset; and of the topic, which is asked
+        of the first and the last. False: nothing was added.
+        """
+        queue, unpack, view_end = self._queue, IDENTITY.unpack_from, len(view) - IDENTITY.size
+        for entry, queue_offset in ((wanted[0], offsets[0]), (wanted[-1], offsets[-1])):
+            if damage_of(view, entry[0] - start, entry[1], entry[0], queue, queue_offset) is not None:
+                return False
+        queue_id = queue.queue_id
+        parts: list[memoryview] = []
+        run_start = run_end = 0
+        for (offset, size, _), queue_offset in zip(wanted, offsets, strict=True):
+            at = offset - start
+            if not run_end <= at <= view_end:
+                return False
+            if unpack(view, at) != (size, MESSAGE_MAGIC, queue_id, queue_offset, offset):
+                return False
+            if at != run_end:
+                parts.append(view[run_start:run_end])
+                run_start = at
+            run_end = at + size
+        parts.append(view[run_start:run_end])
+        self._parts += parts
+        self._count += len(wanted)
+        self._last_size = wanted[-1][1]
+        return True
+
+    def _cut_out(self, view: memoryview, start: int, wanted: list[Entry], offsets: Sequence[int]) -> None:
         """Add the ``wanted`` messages that lie in ``view``, which begins at ``start`` of the log. Those side by side
-        come as one part. An entry that does not point to a message is left out.
+        come as one part.
         """
         run_start = run_end = count = last_size = 0
-        view_end = len(view)
-        last_at = view_end - RECORD_PEEK.size
-        peek = RECORD_PEEK.unpack_from
-        for offset, size, _ in wanted:
+        queue, check_crc = self._queue, self._config.check_crc_on_pull
+        for entry, queue_offset in zip(wanted, offsets, strict=True):
+            offset, size, _ = entry
             at = offset - start
-            end = at + size
-            # What ``is_record_at`` does; this loop is most of what a pull costs.
-            if not 0 <= at <= last_at or peek(view, at) != (size, MESSAGE_MAGIC, offset) or end > view_end:
-                continue
-            if at != run_end and count:
+            damage = damage_of(view, at, size, offset, queue, queue_offset, check_crc=check_crc)
+            if count and (damage is not None or at != run_end):
                 self._add(view[run_start:run_end], count, last_size)
                 count = 0
+            if damage is not None:
+                self._leave_out(entry, queue_offset, damage)
+                continue
             if count == 0:
                 run_start = at
             count += 1
             last_size = size
-            run_end = end
+            run_end = at + size
         if count:
             self._add(view[run_start:run_end], count, last_size)
+
+    def _leave_out(self, entry: Entry, queue_offset: int, damage: Damage) -> None:
+        """``entry`` leads to no message that may be sent. What it should have led to is looked for at the end."""
+        self._damaged.append((len(self._parts), entry, queue_offset, damage))
+        self._parts.append(b"")
+
+    def _mend(self) -> None:
+        """Put what can be found of the damaged ones into the places that were kept for them."""
+        if self._damaged:
+            self._let_go_of_views()
+        for place, entry, queue_offset, damage in self._damaged:
+            record = self._reader.damaged_record(self._queue, queue_offset, entry, damage, False)
+            if record is not None:
+                self._parts[place] = record
+                self._count += 1
+                if not any(self._parts[place + 1 :]):
+                    self._last_size = len(record)
+
+    def _let_go_of_views(self) -> None:
+        """To map another file this one may be unmapped, which must not be looked at any more."""
+        self._parts = [bytes(part) for part in self._parts]
 
     def _add(self, part: bytes | memoryview, count: int, last_size: int) -> None:
         self._parts.append(part)

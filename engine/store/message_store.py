@@ -20,11 +20,13 @@ from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import DiskFault, DiskFull, FolderLock, Runtime
 from engine.store.clean_service import CleanService
 from engine.store.commit_log import CommitLog, MessageRefused
+from engine.store.commit_log_check_service import CommitLogCheckService
 from engine.store.commit_log_flush_service import CommitLogFlushService
 from engine.store.config_file import ConfigFile
 from engine.store.consume_queue import ConsumeQueue, Entry
 from engine.store.consume_queue_ext import ConsumeQueueExtUnit
 from engine.store.consume_queue_table import ConsumeQueueTable
+from engine.store.damaged_records import DamagedRecords
 from engine.store.dispatch_request import DispatchRequest
 from engine.store.flush_consume_queue_service import FlushConsumeQueueService
 from engine.store.get_message_result import GetMessageResult, QueryMessageResult
@@ -75,6 +77,8 @@ class MessageStore:
         self.clean_service = CleanService(
             disk, clock, config, self.commit_log, self._table, self._index, self.dispatcher, self._flags
         )
+        self.check_service = CommitLogCheckService(config, clock, self.commit_log)
+        self.clean_service.after_round = self.check_service.walk_if_due
         self._reader = MessageReader(config, self.commit_log, self._table, self._index)
         self._recovery_point_file = ConfigFile(disk, RECOVERY_POINT_PATH)
         self._checkpoint: StoreCheckpoint | None = None
@@ -142,6 +146,7 @@ class MessageStore:
         self.flush_service.start(self._tasks)
         self._queue_flush_service.start(self._tasks)
         self.clean_service.start(self._tasks)
+        self.check_service.start(self._tasks)
         self._flags.clear(Refusal.NOT_RUNNING)
 
     async def shutdown(self) -> None:
@@ -273,6 +278,10 @@ class MessageStore:
         """The message that begins there, or None. Its body is as stored."""
         return self._reader.message_at(commit_log_offset)
 
+    def message_in_queue(self, topic: str, queue_id: int, queue_offset: int) -> MessageExt | None:
+        """The message of that logical offset, or None. Its body is as stored."""
+        return self._reader.message_in_queue(topic, queue_id, queue_offset)
+
     def raw_message_at(self, commit_log_offset: int) -> bytes | None:
         """The bytes of the message that begins there, or None."""
         return self.commit_log.record_at(commit_log_offset)
@@ -282,6 +291,16 @@ class MessageStore:
         ``end_ms``, newest first. RocketMQ leaves the comparison of the key itself to the client.
         """
         return self._reader.query_message(topic, key, max_count, begin_ms, end_ms)
+
+    @property
+    def damaged_records(self) -> DamagedRecords:
+        """What reads and checks since the start could not vouch for."""
+        return self.commit_log.damaged_records
+
+    @property
+    def entries_rebuilt(self) -> int:
+        """How many consume-queue entries did not fit the log when they were read, and were made again."""
+        return self._reader.repair.entries_rebuilt
 
     # --- looking in --------------------------------------------------------------------------------------------------
 

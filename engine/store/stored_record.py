@@ -32,6 +32,10 @@ MESSAGE_MAGIC_BYTES = struct.pack(">i", MESSAGE_MAGIC)
 #: total size, magic, (12 bytes of CRC, queue id, flag), (queue offset), physical offset: enough to recognise a message.
 RECORD_PEEK = struct.Struct(">ii20xq")
 
+#: Where in a record its queue id (int32) and its logical offset (int64) lie.
+QUEUE_ID_POSITION = 12
+QUEUE_OFFSET_POSITION = 20
+
 #: total size, magic, CRC, queue id, flag, queue offset, physical offset, system flag, born timestamp.
 _HEAD = struct.Struct(">iiIiiqqiq")
 _LONG = struct.Struct(">q")
@@ -95,7 +99,7 @@ def _parse(
         return None
     topic = buffer[topic_at + 1 : properties_length_at].decode("ascii")
     properties_bytes = buffer[properties_at:end]
-    if b"\0" in properties_bytes and _lacks_sector(properties_bytes, commit_log_offset + properties_at - position):
+    if b"\0" in properties_bytes and lacks_sector(properties_bytes, commit_log_offset + properties_at - position):
         return None
     validate_topic(topic)
     properties = decode_properties(properties_bytes.decode())
@@ -113,7 +117,7 @@ def _parse(
     )
 
 
-def _lacks_sector(data: bytes, offset: int) -> bool:
+def lacks_sector(data: bytes, offset: int) -> bool:
     """True when ``data``, which begins at ``offset`` of the log, is all zeros within one disk sector."""
     position = 0
     while position < len(data):

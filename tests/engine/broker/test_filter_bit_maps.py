@@ -44,13 +44,13 @@ def test_the_bit_map_spares_reading_the_message(monkeypatch):
         lab.run_for(10)
         send_ages(client, 9, 9, 3)
         read: list[int] = []
-        read_record = lab.broker.store.commit_log.read_record
+        read_bytes = lab.broker.store.commit_log.read_bytes
 
-        def note_and_read(offset: int, size: int) -> bytes | None:
+        def note_and_read(offset: int, size: int) -> bytes:
             read.append(offset)
-            return read_record(offset, size)
+            return read_bytes(offset, size)
 
-        monkeypatch.setattr(lab.broker.store.commit_log, "read_record", note_and_read)
+        monkeypatch.setattr(lab.broker.store.commit_log, "read_bytes", note_and_read)
         assert found(client) == [b"3"]
         assert len(read) == 1
 
