@@ -88,7 +88,8 @@ class Load:
 
     def _fill_the_disk(self) -> None:
         self._broker.disk.fill()
-        self.history.disk_full = (self._now_s(), self._plan.disk_full_s[1])
+        from_s, until_s = self._plan.disk_full_s
+        self.history.disk_full = (self._now_s(), self._now_s() + until_s - from_s)
         self._say(f"{_clock(self._now_s())}  the disk is full")
 
     def _free_the_disk(self) -> None:
@@ -111,7 +112,7 @@ class Load:
                 look.own_mib if look else None,
                 look.resident_mib if look else None,
                 look.fds if look else None,
-                self._broker.disk.used_mib(),
+                self._broker.disk.used_bytes() / 2**20,
                 self._page.lag,
                 sum(ledger.acknowledged for ledger in self.history.ledgers),
                 sum(ledger.consumed for ledger in self.history.ledgers),
