@@ -33,6 +33,8 @@ from engine.store.store_config import FlushDiskType, MessageStoreConfig
 from tests.engine.broker.lab_broker import BrokerLab
 from tests.support.sweep_seeds import sweep_seeds
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_800)]
+
 SEEDS = sweep_seeds(30)
 TOPIC, QUEUES, GROUP = "T", 3, "consumers"
 TRANSACTION_QUEUE = 0
