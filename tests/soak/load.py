@@ -15,7 +15,7 @@ from tests.soak.clients import SoakClients
 from tests.soak.history import History, Kill, Sample, SendWindow, percentile
 from tests.soak.plan import Plan
 from tests.soak.soaked_broker import SoakedBroker
-from tests.soak.streams import FLOOD, QUEUES, Fate, Stream, StreamLedger
+from tests.soak.streams import FLOOD, QUEUES, UNREAD_TOPIC, Fate, Stream, StreamLedger
 from tests.soak.watch import PageWatch, ProcessLook
 
 _LOOK_EVERY_S = 1.0
@@ -48,6 +48,7 @@ class Load:
         self._say(f"the broker serves after {seconds:.1f} s; page http://{self._broker.page}/")
         for ledger in self.history.ledgers:
             create_topic(self._broker.name_server, self._broker.broker, ledger.stream.topic, QUEUES)
+        create_topic(self._broker.name_server, self._broker.broker, UNREAD_TOPIC, 1)
         streams = [ledger.stream for ledger in self.history.ledgers if ledger.stream != FLOOD]
         self._clients.start(streams, flood_messages, self._plan.flood_every_s, slow_readers)
         wait_until(self._everybody_sends, "every sender to have a first acknowledgement", _START_DEADLINE_S, self._mute)
@@ -87,7 +88,8 @@ class Load:
 
     def _fill_the_disk(self) -> None:
         self._broker.disk.fill()
-        self.history.disk_full = (self._now_s(), self._plan.disk_full_s[1])
+        from_s, until_s = self._plan.disk_full_s
+        self.history.disk_full = (self._now_s(), self._now_s() + until_s - from_s)
         self._say(f"{_clock(self._now_s())}  the disk is full")
 
     def _free_the_disk(self) -> None:
@@ -110,7 +112,7 @@ class Load:
                 look.own_mib if look else None,
                 look.resident_mib if look else None,
                 look.fds if look else None,
-                self._broker.disk.used_mib(),
+                self._broker.disk.used_bytes() / 2**20,
                 self._page.lag,
                 sum(ledger.acknowledged for ledger in self.history.ledgers),
                 sum(ledger.consumed for ledger in self.history.ledgers),

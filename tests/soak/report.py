@@ -170,9 +170,16 @@ def _row(judgement: Judgement, language: str) -> str:
     outcome = OUTCOMES[judgement.outcome][LANGUAGES.index(language)]
     colour = {Outcome.PASSED: "good", Outcome.FAILED: "bad"}.get(judgement.outcome, "")
     examples = judgement.figures.get("examples")
-    shown = f'<br><span class="examples">{escape(str(examples))}</span>' if examples else ""
+    shown = f'<br><span class="examples">{escape(_listed(examples))}</span>' if examples else ""
     said = escape(sentence(judgement, language))
     return f'<tr><td class="outcome {colour}">{outcome}</td><td class="text">{said}{shown}</td></tr>'
+
+
+def _listed(examples: dict[str, list[int]] | list[object]) -> str:
+    """Numbers by stream, or one thing after the other."""
+    if isinstance(examples, dict):
+        return "; ".join(f"{stream}: {', '.join(map(str, numbers))} …" for stream, numbers in examples.items())
+    return "; ".join(map(str, examples))
 
 
 def _stream_row(ledger: StreamLedger) -> str:

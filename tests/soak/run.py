@@ -40,6 +40,8 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.minutes < 1:
         parser.error("--minutes: at least 1")
+    if options.report and options.report.exists():
+        parser.error(f"--report: {options.report} exists already")
     return options
 
 

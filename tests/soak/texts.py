@@ -58,7 +58,7 @@ _TOO_SHORT = (
 OUTCOMES: Mapping[Outcome, tuple[str, str]] = {
     Outcome.PASSED: ("passed", "通过"),
     Outcome.FAILED: ("FAILED", "未通过"),
-    Outcome.TOO_SHORT: ("not judged", "未判定"),
+    Outcome.UNCERTAIN: ("not judged", "未判定"),
 }
 
 #: The page around them, and the plots.
@@ -105,7 +105,7 @@ def sentence(judgement: Judgement, language: str) -> str:
     """A judgement in words."""
     index = LANGUAGES.index(language)
     text = _SENTENCES[judgement.name][index]
-    if judgement.outcome is Outcome.TOO_SHORT:
+    if judgement.outcome is Outcome.UNCERTAIN and judgement.figures["minutes"] < judgement.figures["least"]:
         heading, colon, _ = text.partition(":" if language == "en" else "：")
         text = f"{heading}{colon}{' ' if language == 'en' else ''}{_TOO_SHORT[index]}"
     return text.format(**judgement.figures)
