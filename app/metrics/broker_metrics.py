@@ -202,6 +202,14 @@ class BrokerMetrics:
         add("cut_connections_total", "Connections ended because clients did not read.", cut, "counter")
         add("held_pulls", "Pull requests that wait for messages.", len(broker.pull_request_hold_service))
         add("queue_locks", "Queues that are locked for a consumer.", len(broker.rebalance_lock_manager))
+        damaged, check = broker.store.damaged_records, broker.store.check_service
+        add("damaged_messages", "Damaged messages found since the start, which are not sent.", len(damaged))
+        add(
+            "commit_log_check_bytes",
+            "Old commit-log bytes that the current or last check has passed.",
+            check.checked_bytes,
+        )
+        add("commit_log_check_total_bytes", "Old commit-log bytes that it passes in all.", check.total_bytes)
         if broker.access_guard is not None and broker.permission_manager is not None:
             refused = broker.access_guard.refused_requests
             add("acl_refused_requests_total", "Requests that the rules refused.", refused, "counter")
