@@ -141,6 +141,7 @@ class FlushConsumeQueueService:
                 if queue.max_offset
             },
             {file.name: file.index_count for file in index_files if is_clean or file.is_full},
+            self._commit_log.min_offset,
         )
 
     def flush_now(self, *, is_clean: bool) -> None:

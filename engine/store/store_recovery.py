@@ -138,6 +138,12 @@ class StoreRecovery:
                 f"{self._recovery_point_file.path} is missing or unusable: all consume queues and the index are built "
                 "again from the commit log"
             )
+        min_offset = self._commit_log.min_offset
+        if point is not None and point.log_min_offset is not None and min_offset > point.log_min_offset and has_log:
+            report.say(
+                f"commit log: it began at {point.log_min_offset} and begins at {min_offset} now: the files before it "
+                + ("were taken away from outside" if report.was_clean else "expired just before, or were taken away")
+            )
         return point
 
     def _forget_what_is_not_durable(self, point: RecoveryPoint | None) -> None:
