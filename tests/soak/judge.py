@@ -53,6 +53,7 @@ def judge(history: History) -> list[Judgement]:
     for ledger in history.ledgers:
         ledger.settle_the_order()
     return [
+        Judgement("ran-through", _verdict(not history.broke), {"examples": [history.broke] if history.broke else []}),
         _stored(history.ledgers),
         _consumed(history.ledgers),
         _rolled_back(history.ledgers),

@@ -62,7 +62,6 @@ class Load:
             self._page.stop()
             self._take_the_page()
         asyncio.run(self._find_what_is_stored())
-        self.history.tracebacks = self._broker.tracebacks()
 
     # --- the plan
 

@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+from engine.client.errors import MQClientError
 from tests.soak.clients import SoakClients, languages_to_be_had
 from tests.soak.judge import Outcome, judge
 from tests.soak.load import Load
@@ -65,10 +66,13 @@ def main(arguments: list[str]) -> int:
             _say(f"left out: {reason}")
         try:
             load.run(options.flood, options.slow_readers)
+        except (AssertionError, MQClientError, OSError) as error:  # the broker is gone, or does not come back
+            load.history.broke = f"{type(error).__name__}: {error}"
         finally:
             clients.stop()
             for process in broker.lives:
                 process.stop()
+        load.history.tracebacks = broker.tracebacks()
     judgements = judge(load.history)
     write_report(folder, load.history, judgements, vars(options))
     for judgement in judgements:

@@ -216,6 +216,13 @@ def test_a_slow_page_is_found():
     assert failed(history) == {"page-answers"}
 
 
+def test_a_run_that_broke_off_is_no_good_run():
+    history = history_of()
+    history.broke = "ProcessFailed: glassmq serve ended (1)"
+    assert failed(history) == {"ran-through"}
+    assert one(history, "ran-through").figures["examples"] == [history.broke]
+
+
 def test_tracebacks_and_dead_clients_are_found():
     history = history_of()
     history.tracebacks.append("broker-0.log: KeyError: 'x'")

@@ -10,6 +10,7 @@ LANGUAGES = ("en", "zh")
 
 #: Sentences of judgements, filled with their figures.
 _SENTENCES: Mapping[str, tuple[str, str]] = {
+    "ran-through": ("Ran to its end: a run that breaks off shows nothing.", "运行到底：中途中断的测试说明不了什么。"),
     "nothing-lost": (
         "Nothing lost: of {of:,} acknowledged messages {lost:,} are not in the broker.",
         "没有丢失：{of:,} 条已确认的消息中，Broker 里找不到 {lost:,} 条。",

@@ -177,7 +177,7 @@ class Fate:
         found = dict(self.served())
         for place, body in self.promised.items():
             assert found.get(place) == body, (
-                f"SEND_OK was said of {body[:8]!r} at {place}, and there is {found.get(place)}"
+                f"SEND_OK was said of {body[:8]!r} at {place}, and there is {found.get(place)!r}"
             )
         bodies = list(found.values())
         assert set(bodies) <= self.sent, "a body that nobody sent"
