@@ -193,15 +193,23 @@ class StoreRecovery:
         quiet_end = max(point.flushed_offset, point.dispatched_offset) if is_quiet and point is not None else None
         scanner = CommitLogScanner(log.files, self._config.delay_levels_ms, quiet_end)
         indexed_before = self._index.indexed_offset if self._index is not None else 0
+        in_doubt = not report.was_clean
+        report.in_doubt_offset = point.flushed_offset if point is not None else 0
         batch: list[DispatchRequest] = []
         for request in scanner.scan(self._first_file(point)):
             report.messages_checked += 1
             log.last_store_timestamp = request.store_timestamp
+            if in_doubt and request.commit_log_offset >= report.in_doubt_offset:
+                predecessor = scanner.predecessor(request)
+                if predecessor is not None:
+                    report.note_successor(predecessor, request.commit_log_offset)
             batch.append(request)
             if len(batch) >= _BATCH_SIZE:
                 self._dispatch(batch)
                 batch.clear()
         self._dispatch(batch)
+        if report.was_clean:
+            report.in_doubt_offset = scanner.end_offset
         if not report.was_clean and point is not None:
             self._say_what_was_dispatched_again(indexed_before, scanner.end_offset)
         for start, end in scanner.damaged_ranges:
