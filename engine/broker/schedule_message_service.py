@@ -207,7 +207,7 @@ class ScheduleMessageService:
             logger.error("level %d: the delayed message at %d has no destination", level, commit_log_offset)
             return True
         again = message_again(message, real_topic, int(real_queue_id), encode_host(message.store_host))
-        again.prepared_transaction_offset = commit_log_offset
+        again.prepared_transaction_offset = ~commit_log_offset  # see predecessor_of
         result = self._store.put_message(again)
         if result.status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):
             logger.error("level %d: the message at %d is given up: %s", level, commit_log_offset, result.remark)

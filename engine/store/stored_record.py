@@ -65,12 +65,15 @@ def store_timestamp_of(record: bytes, position: int = 0) -> int:
 def predecessor_of(record: bytes, position: int) -> int | None:
     """Where in the log the message lies that the one at ``position`` was made of; None: it came from a sender.
 
-    The field is that of committed messages (prepared transaction offset), where 0 is a place too.
+    The field is that of committed messages (prepared transaction offset). A delivered message has the complement of the
+    place there, because 0 means nothing in it and is a place too.
     """
     (sys_flag,) = _LENGTH.unpack_from(record, position + 36)
     extra_bytes = bool(sys_flag & BORN_HOST_V6) + bool(sys_flag & STORE_HOST_V6)
     (place,) = _LONG.unpack_from(record, position + 76 + extra_bytes * _IPV6_EXTRA_BYTES)
-    return int(place) if place or sys_flag & TRANSACTION_MASK == TRANSACTION_COMMIT_TYPE else None
+    if sys_flag & TRANSACTION_MASK == TRANSACTION_COMMIT_TYPE:
+        return int(place)
+    return ~int(place) if place < 0 else None
 
 
 def parse_record(
