@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import zlib
 
 import numpy as np
@@ -141,6 +142,20 @@ def test_bodies_of_newer_brokers_are_decompressed(codec, flag):
         stream.write(b"hello " * 100)
     data = stored(sink.getvalue().to_pybytes(), sys_flag=MESSAGE_COMPRESSED | flag) + stored(b"plain")
     assert decode(data, ("body",)).column("body").to_pylist() == [b"hello " * 100, b"plain"]
+
+
+def test_no_more_of_a_body_is_decompressed_than_the_bound_and_a_byte(monkeypatch):
+    """A body of some kilobytes may stand for gigabytes: refusing it afterwards would be too late."""
+    asked = []
+
+    class Stream(io.BytesIO):
+        def read(self, size=-1):
+            asked.append(size)
+            return super().read(size)
+
+    monkeypatch.setattr(body_compression.pa, "input_stream", lambda *_, **__: Stream(b"x"))
+    assert body_compression.decompressed(b"", MESSAGE_COMPRESSED | COMPRESSION_LZ4) == b"x"
+    assert asked == [body_compression.DECOMPRESSED_MAX_BYTES + 1]
 
 
 @pytest.mark.parametrize(("codec", "flag"), [("lz4", COMPRESSION_LZ4), ("zstd", COMPRESSION_ZSTD)])
