@@ -223,6 +223,7 @@ class Broker:
 
     def _begin_services(self) -> None:
         self.store.on_messages_arrived = self._messages_arrived
+        self.store.before_recovery_point = self._settle_before_recovery_point
         if self.config.enable_calc_filter_bit_map:
             bit_maps = FilterBitMap(self.consumer_filter_manager, self.store.commit_log.read_record)
             self.store.dispatcher.bit_map_of = bit_maps.bit_map_of
@@ -234,7 +235,7 @@ class Broker:
         scan = self.client_housekeeping_service.scan_exception_channel
         every(config.channel_scan_interval_ms, scan, "scan channels")
         every(config.flush_consumer_offset_interval_ms, self.consumer_offset_manager.persist, "persist offsets")
-        persist_delay_offsets = self.schedule_message_service.persist
+        persist_delay_offsets = self.schedule_message_service.persist_when_flushed
         every(config.flush_delay_offset_interval_ms, persist_delay_offsets, "persist delay offsets")
         every(SAMPLE_INTERVAL_MS, self.stats.sample, "sample groups")
         if config.enable_property_filter:
@@ -258,6 +259,8 @@ class Broker:
         self.consumer_offset_manager.forget_unknown_topics(self.topic_config_manager.topic_config_table)
         if not report.was_clean or report.shortened_queues:
             self.consumer_offset_manager.cut_offsets(self.store.max_offset)
+        self.schedule_message_service.skip_delivered(report)
+        self.transactional_message_service.load(report)
 
     @property
     def _persistent_tables(
@@ -317,6 +320,13 @@ class Broker:
             logger.error("a table could not be written: %s", fault)
 
     # ------------------------------------------------------------------------------ what happens
+
+    async def _settle_before_recovery_point(self) -> None:
+        """A start after a crash looks for what was committed and delivered from the recovery point on only: what was
+        before it has to be on record.
+        """
+        self.transactional_message_service.write_owed_ops()
+        await self.schedule_message_service.persist_when_flushed()
 
     def _messages_arrived(self, requests: Sequence[DispatchRequest]) -> None:
         """The dispatcher made messages visible."""

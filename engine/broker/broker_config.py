@@ -83,6 +83,9 @@ class BrokerConfig:
     transaction_check_max: int = 15
     #: Between two rounds of the check service.
     transaction_check_interval_ms: int = 60_000
+    #: A transaction commits one message, however often it is told to and whatever copies of its half message a crash
+    #: left. Ours; false is RocketMQ's way, which commits once per END_TRANSACTION and per copy.
+    commit_transaction_once: bool = True
 
     # --- rate limits (ours) -------------------------------------------------------------------------------------
     #: Messages a second that the whole broker takes from producers; beyond it a send is answered SYSTEM_BUSY. 0: no
@@ -130,6 +133,8 @@ class BrokerConfig:
     #: Producer groups plus consumer groups that are online.
     max_online_groups: int = 10_000
     max_subscriptions_per_group: int = 1_000
+    #: Transactions that nobody has decided; beyond it a half message is answered SYSTEM_BUSY. Some 200 bytes each.
+    max_undecided_transactions: int = 500_000
     max_tags_per_subscription: int = 1_000
     #: Of one subscription in memory: its texts, 500 bytes, and 100 for each tag.
     max_subscription_bytes: int = 262_144

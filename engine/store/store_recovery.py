@@ -203,11 +203,17 @@ class StoreRecovery:
         quiet_end = max(point.flushed_offset, point.dispatched_offset) if is_quiet and point is not None else None
         scanner = CommitLogScanner(log.files, self._config.delay_levels_ms, quiet_end)
         indexed_before = self._index.indexed_offset if self._index is not None else 0
+        in_doubt = not report.was_clean
+        report.in_doubt_offset = point.flushed_offset if point is not None else 0
         batch: list[DispatchRequest] = []
         times = _StoreTimes()
         for request in scanner.scan(self._first_file(point)):
             report.messages_checked += 1
             log.last_store_timestamp = request.store_timestamp
+            if in_doubt and request.commit_log_offset >= report.in_doubt_offset:
+                predecessor = scanner.predecessor(request)
+                if predecessor is not None:
+                    report.note_successor(predecessor, request.commit_log_offset)
             times.check(request)
             self._places.damaged_bytes = scanner.damaged_bytes
             if self._lacks_entry(request):
@@ -221,6 +227,8 @@ class StoreRecovery:
         report.lines += limited(times.lines, "messages")
         if self._index is not None:
             self._index.put(batch)
+        if report.was_clean:
+            report.in_doubt_offset = scanner.end_offset
         if not report.was_clean and point is not None:
             self._say_what_was_dispatched_again(indexed_before, scanner.end_offset)
         for start, end in scanner.damaged_ranges:
