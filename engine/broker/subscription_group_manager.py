@@ -45,7 +45,7 @@ class SubscriptionGroupManager:
         validate_group(group)
         config = SubscriptionGroupConfig(group)
         logger.info("group %s is created", group)
-        self._put(config)
+        self._put(config, counts_anyway=True)
         return config
 
     def update_subscription_group_config(self, config: SubscriptionGroupConfig) -> None:
@@ -78,12 +78,14 @@ class SubscriptionGroupManager:
                 f"retryMaxTimes {config.retry_max_times} of group {config.group_name} does not fit 32 bits"
             )
 
-    def _put(self, config: SubscriptionGroupConfig) -> None:
-        """Raises :class:`TooManyEntries`, and :class:`ConfigNotSaved`: then nothing has changed."""
+    def _put(self, config: SubscriptionGroupConfig, *, counts_anyway: bool = False) -> None:
+        """Raises :class:`TooManyEntries`, and, unless it ``counts_anyway``, :class:`ConfigNotSaved`: then nothing has
+        changed.
+        """
         table, name = self.subscription_group_table, config.group_name
         if name not in table and len(table) >= self._config.max_subscription_groups:
             raise TooManyEntries("consumer groups", self._config.max_subscription_groups)
-        with undone_unless_saved(table, name):
+        with undone_unless_saved(table, name, counts_anyway=counts_anyway):
             table[name] = config
             self.data_version.next(self._clock.now_ms())
             self.persist()

@@ -174,7 +174,7 @@ class TopicConfigManager:
         validate_topic(topic)
         config = TopicConfig(topic, queue_nums, queue_nums, perm, topic_sys_flag=topic_sys_flag)
         logger.info("topic %s is created with %d queues", topic, queue_nums)
-        self._put(config)
+        self._put(config, counts_anyway=True)
         return config
 
     def update_topic_config(self, config: TopicConfig) -> None:
@@ -229,12 +229,14 @@ class TopicConfigManager:
         if config.topic_filter_type not in ("SINGLE_TAG", "MULTI_TAG"):
             raise ConfigRefused(f"topicFilterType {config.topic_filter_type[:40]!r}; allowed: SINGLE_TAG, MULTI_TAG")
 
-    def _put(self, config: TopicConfig) -> None:
-        """Raises :class:`TooManyEntries`, and :class:`ConfigNotSaved`: then nothing has changed."""
+    def _put(self, config: TopicConfig, *, counts_anyway: bool = False) -> None:
+        """Raises :class:`TooManyEntries`, and, unless it ``counts_anyway``, :class:`ConfigNotSaved`: then nothing has
+        changed.
+        """
         table, name = self.topic_config_table, config.topic_name
         if name not in table and len(table) >= self._config.max_topics:
             raise TooManyEntries("topics", self._config.max_topics)
-        with undone_unless_saved(table, name):
+        with undone_unless_saved(table, name, counts_anyway=counts_anyway):
             table[name] = config
             self.data_version.next(self._clock.now_ms())
             self.persist()
