@@ -39,6 +39,7 @@ from engine.broker.subscription_group_manager import SubscriptionGroupManager
 from engine.broker.topic_config_manager import TopicConfigManager
 from engine.broker.traffic_samples import SAMPLE_INTERVAL_MS
 from engine.broker.transactional_message_service import TransactionalMessageService
+from engine.broker.unread_deletions import UnreadDeletions
 from engine.filter.bloom_filter import BloomFilter
 from engine.protocol.addresses import encode_host
 from engine.protocol.errors import ProtocolError
@@ -224,6 +225,9 @@ class Broker:
     def _begin_services(self) -> None:
         self.store.on_messages_arrived = self._messages_arrived
         self.store.before_recovery_point = self._settle_before_recovery_point
+        delay_offsets = self.schedule_message_service.offset_table
+        unread = UnreadDeletions(self.consumer_offset_manager, delay_offsets)
+        self.store.clean_service.on_deleted = unread.messages_deleted
         if self.config.enable_calc_filter_bit_map:
             bit_maps = FilterBitMap(self.consumer_filter_manager, self.store.commit_log.read_record)
             self.store.dispatcher.bit_map_of = bit_maps.bit_map_of

@@ -8,7 +8,8 @@ is none that a producer sends again (``retryResponseCodes``), and the applicatio
 
 A bucket holds as many tokens as a second brings, and a message takes one: an idle sender may send a second's worth at
 once. A batch is let in as a whole if anything is left; what it takes too much is missing afterwards. Retry and
-dead-letter topics have no limit: what consumers give back must not be lost.
+dead-letter topics have no limit: what consumers give back must not be lost. Replies to requests (324, 325) are sends to
+the cluster's reply topic; one that is refused is neither handed over nor stored.
 """
 
 from __future__ import annotations
