@@ -30,6 +30,7 @@ class Parked:
         self.world = world
         self.turns: list[list[str]] = []
         self.reply_bytes = 0
+        self._event = -1
         node = world.node("broker")
         self.service = PullRequestHoldService(
             node.clock, lambda topic, queue_id: 1, self._answer, lambda offset, size: None
@@ -37,7 +38,7 @@ class Parked:
 
     def _answer(self, pull: PullRequest) -> int:
         event = self.world.journal.entries[-1].number if self.world.journal.entries else 0
-        if not self.turns or self._event != event:
+        if self._event != event:
             self.turns.append([])
         self._event = event
         self.turns[-1].append(cast(Any, pull.channel).name)
