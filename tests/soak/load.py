@@ -56,8 +56,10 @@ class Load:
         self._begun = time.monotonic()
         self._page.start()
         try:
-            self._follow_the_plan()
-            self.history.loaded_s = self._now_s()
+            try:
+                self._follow_the_plan()
+            finally:
+                self.history.loaded_s = self._now_s()
             self._drain(streams)
         finally:
             self._page.stop()
