@@ -12,6 +12,7 @@ import click
 #: Command -> what ``glassmq --help`` says about it, and an example.
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("Run a name server, a broker and the live page.", "glassmq serve --data ./data --flush sync"),
+    "check": ("Say whether a stopped broker's folder is whole.", "glassmq check --data ./data"),
     "send": ("Send messages to a topic.", "glassmq send orders 'hello' --tag new --key order-1 --count 10"),
     "consume": ("Print a topic's messages as they come.", "glassmq consume orders --group audit --count 10"),
     "topics": ("List topics with their queues.", "glassmq topics"),

@@ -197,8 +197,19 @@ class BrokerMetrics:
         p99_s = last.deliver_p99_ms / 1_000
         add("deliver_seconds_p99", "Age of 99 of 100 replies' oldest messages, last second.", p99_s)
         add("connections", "Connections of clients to the broker.", len(broker.server.channels))
+        add("unsent_bytes", "Bytes that clients have not read yet, at most.", broker.server.unsent_bytes)
+        cut = broker.server.cut_connections
+        add("cut_connections_total", "Connections ended because clients did not read.", cut, "counter")
         add("held_pulls", "Pull requests that wait for messages.", len(broker.pull_request_hold_service))
         add("queue_locks", "Queues that are locked for a consumer.", len(broker.rebalance_lock_manager))
+        damaged, check = broker.store.damaged_records, broker.store.check_service
+        add("damaged_messages", "Damaged messages found since the start, which are not sent.", len(damaged))
+        add(
+            "commit_log_check_bytes",
+            "Old commit-log bytes that the current or last check has passed.",
+            check.checked_bytes,
+        )
+        add("commit_log_check_total_bytes", "Old commit-log bytes that it passes in all.", check.total_bytes)
         if broker.access_guard is not None and broker.permission_manager is not None:
             refused = broker.access_guard.refused_requests
             add("acl_refused_requests_total", "Requests that the rules refused.", refused, "counter")

@@ -16,7 +16,9 @@ be cut. The state::
                  assignment (topic -> queue id -> client id that pulled last), lag,
                  held_pulls ("topic@queue id" -> offset, since_ms, timeout_ms, client_id)
     commit_log   min_offset, max_offset, flushed_offset, dispatched_offset, file_count,
-                 files (the last ones: name, size, start), tail (records, newest last)
+                 files (the last ones: name, size, start), tail (records, newest last),
+                 damage (messages that are not sent: count, is_full, the last places; and check: the walk through
+                 old files)
     locks        by group: "topic@queue id" -> client_id, since_ms, age_ms, lease_ms
     transactions null, or half and op messages: see app.observation.transactions_view
     delay_levels null, or the levels that were used: see app.observation.delay_levels_view

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from app.json_types import JsonObject
 from app.observation.commit_log_tail import CommitLogTail
 from app.observation.connections_view import ConnectionsView
+from app.observation.damage_view import damage_view
 from app.observation.dead_letter_desk import DeadLetterDesk
 from app.observation.delay_levels_view import DelayLevelsView
 from app.observation.groups_view import GroupsView
@@ -109,5 +110,6 @@ class LiveState:
                 for file in store.commit_log.files.files[-20:]
             ],
             "file_count": len(store.commit_log.files.files),
+            "damage": damage_view(store),
             "tail": self._tail.look(),
         }

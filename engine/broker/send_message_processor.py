@@ -23,6 +23,7 @@ Simplified: no hooks, no message id made up for senders that give none.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
@@ -130,7 +131,7 @@ class SendMessageProcessor:
             delay_message(message)
         if message.is_prepared:
             turn_into_half_message(message)
-            result = self._broker.transactional_message_service.put(message)
+            result = self._broker.transactional_message_service.put_half(message)
         else:
             result = self._put_message(message)
         if result.status is not PutMessageStatus.PUT_OK:
@@ -210,6 +211,9 @@ class SendMessageProcessor:
             raise SendRefused(
                 ResponseCode.MESSAGE_ILLEGAL, "a transactional message needs PGROUP: whom to ask what became of it"
             )
+        busy = self._broker.transactional_message_service.refusal
+        if busy is not None:
+            raise SendRefused(ResponseCode.SYSTEM_BUSY, busy)
         return True
 
     def _handle_retry_and_dlq(
@@ -375,11 +379,15 @@ class SendMessageProcessor:
 
     async def _why_in_doubt(self, result: PutMessageResult, *, must_save: bool, must_flush: bool) -> str:
         """Why nobody knows whether the message survives; empty when it does."""
+        store, too_long = self._broker.store, "the disk took too long"
         try:
             if must_save:
-                await self._topic_table.saved()
+                async with asyncio.timeout(self._broker.store_config.sync_flush_timeout_ms / 1_000):
+                    await self._topic_table.saved()
         except ConfigNotSaved as failure:
             return str(failure)
-        if must_flush and not await self._broker.store.flushed(result.end_offset):
-            return self._broker.store.refusal or "the disk took too long"
+        except TimeoutError:
+            return too_long
+        if must_flush and not await store.flushed(result.end_offset):
+            return store.refusal or too_long
         return ""

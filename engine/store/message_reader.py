@@ -334,7 +334,7 @@ class _Collector:
                 wanted.append(entry)
                 wanted_offsets.append(first_offset + index)
             taken += 1
-            taken_bytes += size
+            taken_bytes += max(0, size)
         self._read(wanted, wanted_offsets)
         return done
 
@@ -342,8 +342,8 @@ class _Collector:
         """The same without a filter: the first messages that fit, but one at least."""
         sizes = list(map(_size_of, entries))
         has_fillers = FILLER_SIZE in sizes
-        if has_fillers:
-            sizes = [0 if size == FILLER_SIZE else size for size in sizes]
+        if has_fillers or min(sizes, default=0) < 0:  # below 0 an entry is damaged, and must not make room for others
+            sizes = [0 if size == FILLER_SIZE else max(0, size) for size in sizes]
         fit = bisect_right(list(accumulate(sizes)), max_bytes)
         # Fillers in front are no message: the one behind them comes whatever its size is.
         first = next((place for place, size in enumerate(sizes) if size), len(sizes) - 1)
@@ -463,13 +463,15 @@ class _Collector:
         """Put what can be found of the damaged ones into the places that were kept for them."""
         if self._damaged:
             self._let_go_of_views()
+        mended_sizes: dict[int, int] = {}
         for place, entry, queue_offset, damage in self._damaged:
             record = self._reader.damaged_record(self._queue, queue_offset, entry, damage, False)
             if record is not None:
                 self._parts[place] = record
-                self._count += 1
-                if not any(self._parts[place + 1 :]):
-                    self._last_size = len(record)
+                mended_sizes[place] = len(record)
+        self._count += len(mended_sizes)
+        last = max((place for place, part in enumerate(self._parts) if part), default=0)
+        self._last_size = mended_sizes.get(last, self._last_size)
 
     def _let_go_of_views(self) -> None:
         """To map another file this one may be unmapped, which must not be looked at any more."""

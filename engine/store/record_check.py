@@ -37,7 +37,7 @@ class Damage(Enum):
     )
     LENGTHS = "its lengths do not add up to its size"
     BODY = "its body does not have its CRC"
-    PROPERTIES = "its properties cannot be read"
+    PROPERTIES = "its topic or its properties cannot be read"
 
 
 def damage_of(
@@ -75,7 +75,10 @@ def damage_of(
     properties_at = topic_size + 2
     if len(rest) < properties_at or int.from_bytes(rest[topic_size:properties_at], "big") != len(rest) - properties_at:
         return Damage.LENGTHS
-    if queue is not None and not rest.startswith(queue.topic_block):
+    if queue is None:
+        if not rest[1:topic_size].isascii():
+            return Damage.PROPERTIES
+    elif not rest.startswith(queue.topic_block):
         return Damage.ANOTHER_MESSAGE
     if check_crc and zlib.crc32(view[body_at:topic_at]) & 0x7FFFFFFF != crc:
         return Damage.BODY

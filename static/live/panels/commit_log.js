@@ -53,6 +53,7 @@ export function CommitLogStrip() {
       ${isHeld && html`<span class="badge">${t("live.held")}</span>`}
       <${LogFigures} log=${log.value} />
     </header>
+    <${DamageNotice} damage=${log.value.damage} />
     <ol class="strip" ref=${strip} role="list" ...${handlers} onKeyDown=${moveFocus} aria-label=${t("live.commit_log.strip", { n: shown.length })}>
       ${shown.map((record, index) => html`<${Block} key=${record.offset} record=${record}
         isFlushed=${record.offset + record.size <= flushed} isLast=${index === shown.length - 1} />`)}
@@ -61,6 +62,28 @@ export function CommitLogStrip() {
     </ol>
     <${Dispatch} log=${log.value} />
   </section>`;
+}
+
+/** Messages that are not sent because they are damaged; nothing while there are none. */
+function DamageNotice({ damage }) {
+  if (!damage?.count) return null;
+  const where = (place) => (place.topic
+    ? t("live.damage.place", { topic: place.topic, id: place.queue_id, offset: place.queue_offset, position: count(place.offset) })
+    : t("live.damage.position", { position: count(place.offset) }));
+  return html`<div class="problem" role="alert" id="damage">
+    <strong>${t(damage.is_full ? "live.damage.many" : "live.damage.count", { n: count(damage.count) })}</strong> ${t("live.damage.rest")}
+    <details><summary>${t("live.damage.places")}</summary>
+      <ul>${damage.places.map((place) => html`<li key=${place.offset}>${where(place)}: ${t(`live.damage.kind.${place.kind}`)}</li>`)}</ul>
+      <p>${t("live.damage.next")} <code>glassmq check --data ${state.value.cluster.data_folder}</code></p>
+    </details>
+  </div>`;
+}
+
+/** How far the walk through old files is, while there is one. */
+function CheckFigure({ check }) {
+  if (!check?.is_walking) return null;
+  const share = Math.floor((100 * check.checked_bytes) / Math.max(1, check.total_bytes));
+  return html`<span class="figure" title=${t("live.damage.check_hint")}><span class="quiet">${t("live.damage.check")}</span> <span class="number">${share} %</span></span>`;
 }
 
 /** The step from the log to the queues below it, and how far it is behind. */
@@ -76,6 +99,7 @@ function LogFigures({ log }) {
   return html`<div class="commit-log-figures">
     ${figure("live.commit_log.end", count(log.max_offset), "live.commit_log.end_hint")}
     ${figure("live.commit_log.unflushed", bytes(unflushed), "live.commit_log.unflushed_hint", true)}
+    <${CheckFigure} check=${log.damage?.check} />
     ${figure("live.commit_log.files", count(log.file_count ?? log.files?.length ?? 0), "live.commit_log.files_hint")}
   </div>`;
 }

@@ -283,3 +283,16 @@ def test_queues_that_are_only_written_count_and_bytes_are_counted_by_direction()
         assert (page.value("glassmq_bytes_in_total"), page.value("glassmq_bytes_out_total")) == (stored_bytes, 0)
         assert len(client.messages("orders", 0)) == 1
         assert look(lab).value("glassmq_bytes_out_total") == stored_bytes / 2
+
+
+def test_damaged_messages_and_the_check_for_them_are_counted() -> None:
+    with broker_lab() as lab:
+        client = lab.client()
+        for _ in range(3):
+            client.send("orders", b"x" * 100)
+        assert look(lab).value("glassmq_damaged_messages") == 0
+        lab.broker.store.commit_log.files.files[0].file.write_at(100, b"?")
+        assert len(client.messages("orders")) == 2
+        page = look(lab)
+        assert page.value("glassmq_damaged_messages") == 1
+        assert page.value("glassmq_commit_log_check_bytes") == page.value("glassmq_commit_log_check_total_bytes") == 0

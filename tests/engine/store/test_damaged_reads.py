@@ -177,3 +177,27 @@ def test_without_the_crc_everything_else_is_still_checked():
     log.write_at(places[5] + _BODY_LENGTH_AT, b"\x10")
     result = world.store.get_message("G", "T", 0, 0, 32)
     assert (result.message_count, len(world.store.damaged_records)) == (9, 1)
+
+
+def test_a_size_below_nothing_makes_no_room_for_more_than_was_asked_for():
+    world = world_with(60, queues=1, body_bytes=900)
+    place, size, code = world.store.consume_queue_entries("T", 0, 1, 1)[0]
+    _change_entry(world, 1, place, size - (1 << 31), code)
+    found = world.store.get_message("G", "T", 0, 0, 4096, max_bytes=10_000)
+    assert len(found.data) <= 10_000
+    assert _numbers_at_size(world, 900) == [number for number in range(60) if number != 1]
+
+
+def test_an_entry_rebuilt_at_the_end_of_a_pull_tells_the_time_of_its_message():
+    world = world_with(12, queues=1)
+    place, size, code = right = world.store.consume_queue_entries("T", 0, 11, 1)[0]
+    _change_entry(world, 11, place, size + 1, code)
+    world.store._reader.rebuild_entry = lambda queue, offset, entry: right
+    found = world.store.get_message("G", "T", 0, 0, 32)
+    assert found.last_store_timestamp == decode_messages(found.data)[-1].store_timestamp
+
+
+def _numbers_at_size(world: StoreWorld, size: int) -> list[int]:
+    messages = world.messages()
+    assert all(message.body == body_of(message.queue_offset, size) for message in messages)
+    return [message.queue_offset for message in messages]
