@@ -49,13 +49,12 @@ class Judgement:
 
 
 def judge(history: History) -> list[Judgement]:
-    """All judgements, the gravest first."""
+    """All judgements, the gravest first. Of a run that broke off nobody knows what would have been found."""
     for ledger in history.ledgers:
         ledger.settle_the_order()
     return [
         Judgement("ran-through", _verdict(not history.broke), {"examples": [history.broke] if history.broke else []}),
-        _stored(history.ledgers),
-        _consumed(history.ledgers),
+        *([] if history.broke else [_stored(history.ledgers), _consumed(history.ledgers)]),
         _rolled_back(history.ledgers),
         _order(history.ledgers),
         _tracebacks(history),

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from engine.client.default_mq_pull_consumer import DefaultMQPullConsumer
 from engine.client.pull_result import PullStatus
 from engine.protocol.message_queue import MessageQueue
+from tests.interop.harness.process import ProcessFailed
 from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import create_topic
 from tests.soak.clients import SoakClients
@@ -55,8 +56,10 @@ class Load:
         self._begun = time.monotonic()
         self._page.start()
         try:
-            self._follow_the_plan()
-            self.history.loaded_s = self._now_s()
+            try:
+                self._follow_the_plan()
+            finally:
+                self.history.loaded_s = self._now_s()
             self._drain(streams)
         finally:
             self._page.stop()
@@ -100,10 +103,16 @@ class Load:
     # --- looking
 
     def _look(self, phase: str) -> None:
-        """One round of about a second: new events, one sample, now and then a line for who waits."""
+        """One round of about a second: new events, one sample, now and then a line for who waits.
+
+        Raises :class:`ProcessFailed` when the broker is not there though nobody killed it.
+        """
         begun = time.monotonic()
         self._take_events()
-        look = ProcessLook.of(self._broker.process, self._broker.disk.folder / "data")
+        process = self._broker.process
+        if not process.is_running:
+            raise ProcessFailed(f"the broker ended by itself ({process.exit_code})\n{process.output_end(500)}")
+        look = ProcessLook.of(process, self._broker.disk.folder / "data")
         self.history.samples.append(
             Sample(
                 self._now_s(),

@@ -217,7 +217,7 @@ def test_a_slow_page_is_found():
 
 
 def test_a_run_that_broke_off_is_no_good_run():
-    history = history_of()
+    history = history_of(ledger_of(ORDERLY, sent(0)))
     history.broke = "ProcessFailed: glassmq serve ended (1)"
     assert failed(history) == {"ran-through"}
     assert one(history, "ran-through").figures["examples"] == [history.broke]
