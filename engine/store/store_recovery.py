@@ -157,7 +157,9 @@ class StoreRecovery:
             extent = known.get(key)
             durable = extent.max_offset if extent is not None else 0
             self._lengths_before[key] = (self._length_before(queue, durable), self._first_offset_in_log(queue))
-            why = why_not_usable(queue, extent, self._commit_log) if extent is not None else None
+            why = None
+            if extent is not None:
+                why = why_not_usable(queue, extent, self._commit_log, self._dispatched_before)
             if why is not None:
                 lines.append(f"consume queue {_name(key)} {why}; it is built again from the commit log")
                 self._report.rebuilt_queues.append(key)
