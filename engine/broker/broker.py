@@ -297,9 +297,9 @@ class Broker:
         except ProtocolError as error:
             raise ConfigRefused(f"brokerIP1 must be an IP address: {error}") from error
 
-    async def _register_broker(self, name_server: str) -> bool:
+    async def _register_broker(self, name_server: str, in_full: bool) -> bool:
         topics = self.topic_config_manager.registration()
-        return await self.broker_outer_api.register_broker(name_server, self.address, topics)
+        return await self.broker_outer_api.register_broker(name_server, self.address, topics, in_full=in_full)
 
     async def shutdown(self) -> None:
         """Say goodbye, stop serving, write every table."""
