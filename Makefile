@@ -8,6 +8,7 @@ WORKERS ?= 3
 SERVE   ?=
 TESTS   ?=
 BENCH   ?=
+SOAK    ?=
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -61,6 +62,10 @@ interop: install $(DEVELOPMENT)  ## Run RocketMQ's Java clients and the real bro
 .PHONY: bench
 bench: install $(DEVELOPMENT)  ## Measure GlassMQ beside the real RocketMQ, and its Spark source (more: make bench BENCH=--help)
 	@$(BIN)/python -m tests.benchmarks.run $(BENCH)
+
+.PHONY: soak
+soak: install $(DEVELOPMENT)  ## Load, kill and judge a broker for an hour, with a report (shorter: make soak SOAK="--minutes 3")
+	@$(BIN)/python -m tests.soak.run $(SOAK)
 
 .PHONY: format
 format: $(DEVELOPMENT)  ## Format the Python files and sort their imports

@@ -1,14 +1,16 @@
 """Who may talk to the page server: a WSGI gate in front of Flask and Socket.IO alike.
 
 It refuses, in this order: a Host header that is not this server's (a web site that rebinds its DNS name to
-127.0.0.1 would otherwise read the broker through the visitor's browser), a cross-origin request, a request without
-the token where one is demanded, and one Socket.IO session too many. It never reads a request's body.
+127.0.0.1 would otherwise read the broker through the visitor's browser), a request that another web site makes, a
+request without the token where one is demanded, and one Socket.IO session or request too many. It never reads a
+request's body.
 """
 
 from __future__ import annotations
 
 import hmac
 import ipaddress
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
 
 #: Socket.IO sessions that may be open at once; each costs threads, even before it watches anything.
 SOCKET_SESSIONS_MAX = 64
+#: Requests of Socket.IO that may be served at once, WebSockets and waiting polls: the pages keep places of their own.
+SOCKET_REQUESTS_MAX = 160
+
+_SOCKET_PATH = "/socket.io"
 
 _TEXT = [("Content-Type", "text/plain; charset=utf-8"), ("X-Content-Type-Options", "nosniff")]
 
@@ -84,35 +90,39 @@ def is_loopback(host: str) -> bool:
 class AccessGate:
     """A WSGI application that lets requests through to ``inner`` or answers them itself."""
 
-    def __init__(self, inner: WSGIApplication, rules: AccessRules, open_socket_sessions: Callable[[], int]) -> None:
+    def __init__(self, inner: WSGIApplication, rules: AccessRules, has_room: Callable[[int], bool]) -> None:
+        """``has_room``: whether there are, or can be made, fewer Socket.IO sessions than so many."""
         self._inner = inner
         self._rules = rules
-        self._open_socket_sessions = open_socket_sessions
+        self._has_room = has_room
+        self._socket_requests = threading.BoundedSemaphore(SOCKET_REQUESTS_MAX)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         path = environ.get("PATH_INFO", "/")
         if not self._rules.host_is_allowed(environ.get("HTTP_HOST", "")):
             text = "421: this server does not answer to that Host; see glassmq serve --allowed-host\n"
             return _answer(start_response, "421 Misdirected Request", text)
-        if not self._origin_is_own(environ):
+        if _comes_from_another_site(environ):
             text = "403: requests from other web sites are refused\n"
             return _answer(start_response, "403 Forbidden", text)
         if self._rules.token is not None and path != "/healthz":
             refusal = self._check_token(environ, start_response)
             if refusal is not None:
                 return refusal
-        if path.startswith("/socket.io") and self._opens_one_session_too_many(environ):
-            text = "503: too many pages are connected\n"
-            return _answer(start_response, "503 Service Unavailable", text)
+        if path.startswith(_SOCKET_PATH):
+            return self._serve_socket(environ, start_response)
         return self._inner(environ, start_response)
 
-    @staticmethod
-    def _origin_is_own(environ: WSGIEnvironment) -> bool:
-        origin = environ.get("HTTP_ORIGIN")
-        if origin is None:  # not a browser, or a plain navigation
-            return True
-        scheme = environ.get("wsgi.url_scheme", "http")
-        return bool(origin == f"{scheme}://{environ.get('HTTP_HOST', '')}")
+    def _serve_socket(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        is_new = "sid" not in parse_qs(environ.get("QUERY_STRING", ""))
+        has_place = self._socket_requests.acquire(blocking=False)
+        try:
+            if has_place and (not is_new or self._has_room(SOCKET_SESSIONS_MAX)):
+                return self._inner(environ, start_response)
+        finally:
+            if has_place:
+                self._socket_requests.release()
+        return _answer(start_response, "503 Service Unavailable", "503: too many pages are connected\n")
 
     def _check_token(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes] | None:
         """None when the request carries the token; else the answer that was given instead."""
@@ -140,9 +150,22 @@ class AccessGate:
         headers = [("WWW-Authenticate", "Bearer")]
         return _answer(start_response, "401 Unauthorized", _TOKEN_WANTED, headers)
 
-    def _opens_one_session_too_many(self, environ: WSGIEnvironment) -> bool:
-        is_new = "sid" not in parse_qs(environ.get("QUERY_STRING", ""))
-        return is_new and self._open_socket_sessions() >= SOCKET_SESSIONS_MAX
+
+def _comes_from_another_site(environ: WSGIEnvironment) -> bool:
+    """Whether a page of another site makes this request; a link that leads here from it is fine.
+
+    Browsers name the origin with whatever may change something and with every WebSocket, but not when a page only
+    embeds an address. Then ``Sec-Fetch-Site`` tells (another port of this host is "same-site"), where the address is
+    loopback or https. Over plain HTTP browsers send neither: there the token's cookie, which is SameSite, is missing.
+    """
+    origin = environ.get("HTTP_ORIGIN")
+    if origin is not None:
+        return bool(origin != f"{environ.get('wsgi.url_scheme', 'http')}://{environ.get('HTTP_HOST', '')}")
+    if environ.get("HTTP_SEC_FETCH_SITE", "none") in ("same-origin", "none"):
+        return False
+    is_page = not environ.get("PATH_INFO", "/").startswith(("/api/", _SOCKET_PATH))
+    is_link = environ.get("HTTP_SEC_FETCH_MODE") == "navigate" and environ.get("HTTP_SEC_FETCH_DEST") == "document"
+    return not (environ["REQUEST_METHOD"] == "GET" and is_page and is_link)
 
 
 def _equal(given: str, expected: str) -> bool:

@@ -6,14 +6,10 @@ Every error is JSON too: ``{"error": ...}``, for bad parameters with ``parameter
 
 from __future__ import annotations
 
-import threading
-import time
-
 from flask import Blueprint, Response, request
 from werkzeug.exceptions import HTTPException
 
 from app.api_parameters import BadParameter, only_known, short_text, shown, whole_number
-from app.event_budget import EventBudget
 from app.json_text import dump_json
 from app.json_types import JsonObject, JsonValue
 from app.live_source import EngineUnavailable, LiveSource
@@ -24,9 +20,6 @@ from engine.protocol.message_id import decode_offset_message_id
 #: Messages that one search returns at most, and when the caller says nothing.
 SEARCH_LIMIT_MAX = 64
 SEARCH_LIMIT = 32
-#: Requests to the API, from all callers together, in the long run and in one burst.
-REQUESTS_PER_SECOND = 50
-REQUEST_BURST = 200
 #: Consume-queue entries that one request returns at most.
 ENTRIES_MAX = 200
 
@@ -39,28 +32,9 @@ def json_answer(value: object, status: int = 200) -> Response:
     return Response(dump_json(value), status=status, mimetype="application/json", headers={"Cache-Control": "no-store"})
 
 
-class _Throttle:
-    """Keeps the API's callers, all together, from taking the engine's time away from the broker's clients."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._budget = EventBudget(REQUESTS_PER_SECOND, REQUEST_BURST, time.monotonic())
-
-    def check(self) -> Response | None:
-        """None when one more request may be served, else the refusal."""
-        with self._lock:
-            if self._budget.take(time.monotonic()):
-                return None
-        text = f"more than {REQUESTS_PER_SECOND} requests per second; the page's stream costs less than polling"
-        refusal = json_answer({"error": text}, 429)
-        refusal.headers["Retry-After"] = "1"
-        return refusal
-
-
 def create_api(source: LiveSource) -> Blueprint:
     """The blueprint with all ``/api`` routes over ``source``."""
     api = Blueprint("api", __name__, url_prefix="/api")
-    api.before_request(_Throttle().check)
 
     @api.get("/live/state")
     def live_state() -> Response:

@@ -32,7 +32,7 @@ _NAME_MAX = 1024
 
 
 def add_dead_letter_routes(api: Blueprint, source: LiveSource) -> None:
-    """Add the routes to what :func:`app.api.create_api` made: they share its throttle and its errors."""
+    """Add the routes to what :func:`app.api.create_api` made: they share its errors."""
 
     @api.get("/live/dead-letters")
     def dead_letter_groups() -> Response:

@@ -45,7 +45,7 @@ def create_filter_page() -> Blueprint:
 
 
 def add_filter_routes(api: Blueprint) -> None:
-    """Add the routes to what :func:`app.api.create_api` made: they share its throttle and its errors."""
+    """Add the routes to what :func:`app.api.create_api` made: they share its errors."""
 
     @api.post("/filter/evaluate")
     def evaluate() -> Response:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,6 +12,7 @@ from engineio.async_drivers._websocket_wsgi import (  # type: ignore[import-unty
 )
 from flask import Flask
 from flask_socketio import Namespace, SocketIO
+from simple_websocket import ConnectionClosed
 from socketio.exceptions import (  # type: ignore[import-untyped]  # has no types
     ConnectionRefusedError as SocketConnectionRefused,
 )
@@ -33,6 +33,8 @@ _library_log.setLevel(logging.CRITICAL)
 NAMESPACE = "/live"
 #: The longest message that a browser may send; its acknowledgements have some 30 bytes.
 MESSAGE_MAX_BYTES = 4096
+PING_INTERVAL_S = 10
+PING_TIMEOUT_S = 15
 _FRAME_TYPES = "0123456"
 
 
@@ -53,8 +55,14 @@ class BoundedWebSocket(SimpleWebSocketWSGI):  # type: ignore[misc]  # the librar
         return answer
 
     def wait(self) -> str | None:
-        """The next frame; None for the end of the connection."""
-        frame = super().wait()
+        """The next frame; None for the end of the connection, and where not even pings are answered any more.
+
+        engineio itself watches sessions only: a WebSocket that never becomes one would stay for good.
+        """
+        try:
+            frame = self.ws.receive(timeout=PING_INTERVAL_S + PING_TIMEOUT_S)
+        except ConnectionClosed:
+            return None
         # A frame begins with the digit of its type; binary frames have no place in this protocol.
         return frame if isinstance(frame, str) and frame[:1] in _FRAME_TYPES and frame else None
 
@@ -78,8 +86,8 @@ def create_socketio(app: Flask) -> SocketIO:
         async_handlers=False,  # a browser's events are handled one after the other, in its own thread
         cors_allowed_origins=[],  # no CORS headers at all
         max_http_buffer_size=MESSAGE_MAX_BYTES,
-        ping_interval=10,
-        ping_timeout=15,
+        ping_interval=PING_INTERVAL_S,
+        ping_timeout=PING_TIMEOUT_S,
         json=SocketJson,
         serializer=TextPacket,  # type: ignore[call-arg]  # the stubs do not know it; python-socketio does
         manage_session=False,
@@ -109,15 +117,12 @@ class SocketTransport:
         _server(self._socketio).emit(event, payload, to=viewer_ids, namespace=self._namespace)
 
     def disconnect(self, viewer_id: str, reason: str) -> None:
-        """Say why, then close the connection. Closing waits for the browser to read: a thread of its own does it."""
+        """Say why, then close the connection. Nobody waits for a browser that may never read it."""
         self._socketio.emit("goodbye", {"reason": reason}, to=viewer_id, namespace=self._namespace)
-        threading.Thread(target=self._close, args=(viewer_id,), name="close-viewer", daemon=True).start()
-
-    def _close(self, viewer_id: str) -> None:
         server = _server(self._socketio)
-        engine_id = server.manager.eio_sid_from_sid(viewer_id, self._namespace)
-        if engine_id is not None:
-            server.eio.disconnect(engine_id)
+        session = server.eio.sockets.get(server.manager.eio_sid_from_sid(viewer_id, self._namespace))
+        if session is not None:
+            session.close(wait=False, reason=server.eio.reason.SERVER_DISCONNECT)
 
 
 class LiveNamespace(Namespace):
@@ -144,5 +149,26 @@ class LiveNamespace(Namespace):
 
 def open_socket_sessions(socketio: SocketIO) -> int:
     """How many Socket.IO sessions are open, watching or not."""
-    # Closed sessions stay in the table until engineio's next round; a copy, because other threads change it.
-    return sum(not session.closed for session in list(_server(socketio).eio.sockets.values()))
+    return len(_open_sessions(socketio))
+
+
+def has_room(socketio: SocketIO, limit: int) -> bool:
+    """Whether fewer than ``limit`` sessions are open; the oldest one that watches nothing makes room.
+
+    A browser's session joins a namespace at once. One that has not is a poll that nobody goes on with.
+    """
+    server = _server(socketio)
+    sessions = _open_sessions(socketio)
+    if len(sessions) < limit:
+        return True
+    for session in sessions:
+        if all(server.manager.sid_from_eio_sid(session.sid, name) is None for name in list(server.manager.rooms)):
+            session.close(wait=False, abort=True, reason=server.eio.reason.SERVER_DISCONNECT)
+            return True
+    return False
+
+
+def _open_sessions(socketio: SocketIO) -> list[Any]:
+    """The oldest first. Closed ones stay in engineio's table until its next round."""
+    # A copy, because other threads change it.
+    return [session for session in list(_server(socketio).eio.sockets.values()) if not session.closed]

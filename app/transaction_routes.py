@@ -25,7 +25,7 @@ _NAME_MAX = 1024
 
 
 def add_transaction_routes(api: Blueprint, source: LiveSource) -> None:
-    """Add the routes to what :func:`app.api.create_api` made: they share its throttle and its errors."""
+    """Add the routes to what :func:`app.api.create_api` made: they share its errors."""
 
     @api.post("/live/transactions/<deed>")
     def act_on_half_message(deed: str) -> Response:

@@ -37,9 +37,10 @@ from app.pipeline.host import PipelineHost, PipelineSettings
 from app.pipeline.routes import add_pipeline_routes, create_pipeline_page
 from app.pipeline.views import NAMESPACE as PIPELINE_NAMESPACE
 from app.pipeline.views import RunsSource, WithSparkOffsets
-from app.socket_namespace import LiveNamespace, SocketTransport, create_socketio, open_socket_sessions
+from app.socket_namespace import LiveNamespace, SocketTransport, create_socketio, has_room
 from app.start_page import create_start_page
 from app.stream import LiveStream, StreamSource
+from app.throttle import REQUESTS_PER_SECOND, Throttle
 from app.transaction_routes import add_transaction_routes
 from app.translator import LANGUAGES, choose_language, texts, translate
 
@@ -84,13 +85,15 @@ class PageServer:
 class WebSettings:
     """How the page server behaves; see :class:`app.access_gate.AccessRules` for who may use it.
 
-    ``lab_clock`` gives the lab monotonic seconds. Without ``lab_has_thread`` nobody runs the lab but whoever calls
-    ``lab.serve_once()``: tests. ``data_folder`` keeps the progress of lessons; None: it is kept in memory. ``metrics``
-    gives what ``/metrics`` shows; None: there is no such page. ``pipeline`` None: jobs cannot be started.
+    ``clock`` gives the throttle, ``lab_clock`` the lab monotonic seconds. Without ``lab_has_thread`` nobody runs the
+    lab but whoever calls ``lab.serve_once()``: tests. ``data_folder`` keeps the progress of lessons; None: it is kept
+    in memory. ``metrics`` gives what ``/metrics`` shows; None: there is no such page. ``pipeline`` None: jobs cannot
+    be started.
     """
 
     access: AccessRules = field(default_factory=AccessRules)
     folders: PageFolders = field(default_factory=PageFolders.find)
+    clock: Callable[[], float] = time.monotonic
     lab_clock: Callable[[], float] = time.monotonic
     lab_has_thread: bool = True
     data_folder: Path | None = None
@@ -117,6 +120,7 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     app.jinja_env.trim_blocks = True
     app.jinja_env.lstrip_blocks = True
     _add_language(app)
+    app.before_request(Throttle(settings.clock).check)
     _add_pages(app)
     _add_error_pages(app)
     api = create_api(source)
@@ -146,7 +150,7 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     app.register_blueprint(create_pipeline_page())
     progress = Progress(None if settings.data_folder is None else settings.data_folder / LESSONS_FILE)
     app.register_blueprint(create_lesson_routes(lab, progress))
-    gate = AccessGate(app.wsgi_app, settings.access, lambda: open_socket_sessions(socketio))
+    gate = AccessGate(app.wsgi_app, settings.access, lambda limit: has_room(socketio, limit))
     app.wsgi_app = gate  # type: ignore[method-assign]  # Flask's documented place for middleware
     return PageServer(app, socketio, stream, lab, explorations, audits, progress, pipeline, pipeline_stream)
 
@@ -233,8 +237,8 @@ def _add_error_pages(app: Flask) -> None:
             return http_error_answer(error)
         if isinstance(error.response, Response) or error.code in (301, 302, 307, 308):
             return error.get_response()
-        key = "error.not_found" if error.code == 404 else "error.other"
-        text = translate(g.get("language", "en"), key, code=error.code, path=request.path)
+        key = {404: "error.not_found", 429: "error.too_often"}.get(error.code or 500, "error.other")
+        text = translate(g.get("language", "en"), key, code=error.code, path=request.path, limit=REQUESTS_PER_SECOND)
         # A browser names HTML; a program that takes anything reads one line more easily than a page.
         if request.accept_mimetypes.best_match(["text/plain", "text/html"]) == "text/html" and "language" in g:
             return Response(render_template("error.html", code=error.code, text=text), status=error.code)

@@ -112,13 +112,14 @@ def crash_points(scenario_name: str, restart_after_ms: int, json_path: Path | No
 def load_scenario_argument(name: str) -> Scenario:
     """The scenario of a file or of a name."""
     from engine.lab.errors import LabError
+    from engine.lab.recording import check_scenario_name
     from engine.lab.scenario_files import load_scenario
     from engine.lab.scenario_text import parse_scenario
 
     path = Path(name)
     try:
         if path.suffix in (".yaml", ".yml") or path.exists():
-            return parse_scenario(path.read_text(encoding="utf-8"), path.stem)
+            return parse_scenario(path.read_text(encoding="utf-8"), check_scenario_name(path.stem))
         return load_scenario(name)
     except OSError as error:
         raise click.ClickException(f"{name} cannot be read: {error.strerror}") from None

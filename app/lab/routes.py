@@ -5,6 +5,7 @@ Errors of the API are JSON: ``{"error": {en, zh}, "reason": ...}``.
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import orjson
@@ -21,12 +22,14 @@ from app.lab.detail_routes import add_detail_routes
 from app.lab.host import LabHost
 from app.lab.html_export import self_contained
 from app.lab.label_texts import label_table
-from app.lab.refusal import LabRefused
+from app.lab.refusal import LabRefused, refusal_of
 from app.lab.scenario_shelves import on_shelves
 from app.lab.session import WorldSession
 from app.lab.setting_table import setting_table
 from app.lab.sources import source_file
 from engine.lab.command import COMMANDS
+from engine.lab.errors import RecordingRefused, ScenarioError
+from engine.lab.recording import parse_export
 from engine.lab.scenario import Scenario
 from engine.lab.scenario_files import load_scenario, preset_scenario_names, scenario_names
 
@@ -46,12 +49,14 @@ _STATUS = {
 def create_lab_routes(host: LabHost, static_folder: Path, audits: LabAudits) -> Blueprint:
     """The blueprint with ``/lab`` and ``/api/lab``."""
     lab = Blueprint("lab", __name__)
+    reading = threading.Lock()  # scenarios are kept once they are read: many who ask at once wait for the first
     add_detail_routes(lab, host)
     add_audit_routes(lab, host, audits)
 
     @lab.get("/lab")
     def scenario_list() -> ResponseReturnValue:
-        shelves = on_shelves(map(load_scenario, preset_scenario_names()))
+        with reading:
+            shelves = on_shelves(map(load_scenario, preset_scenario_names()))
         page = render_template(
             "lab_list.html",
             shelves={shelf: [_scenario_json(scenario) for scenario in members] for shelf, members in shelves.items()},
@@ -89,7 +94,11 @@ def create_lab_routes(host: LabHost, static_folder: Path, audits: LabAudits) -> 
         browser = browser_of_request()
         if browser is None:
             raise LabRefused("not_open")
-        world, scenario = host.ask(lambda worlds: _imported(worlds.import_run(data, browser)))
+        try:
+            recording = parse_export(data)  # here: other people's worlds shall not wait for it
+        except (RecordingRefused, ScenarioError) as error:
+            raise refusal_of(error, "import") from error
+        world, scenario = host.ask(lambda worlds: _imported(worlds.import_run(recording, browser)))
         return json_answer({"world": world, "scenario": scenario, "address": f"/lab/{scenario}?world={world}"}, 201)
 
     @lab.errorhandler(LabRefused)

@@ -22,7 +22,7 @@ from app.lab.refusal import LabRefused, refusal_of
 from app.lab.requests import Control, OpenRequest, read_command, read_control, read_open
 from app.lab.session import WorldSession
 from engine.lab.errors import LabError, RecordingRefused, ScenarioError, UnknownScenario
-from engine.lab.recording import Recording, parse_export, parse_link
+from engine.lab.recording import Recording, parse_link
 from engine.lab.run import LabRun
 from engine.lab.scenario_files import load_scenario, scenario_names
 
@@ -179,12 +179,8 @@ class LabWorlds:
                 return session
         return self._rebuild(recording, browser, link)
 
-    def import_run(self, data: object, browser: str) -> WorldSession:
+    def import_run(self, recording: Recording, browser: str) -> WorldSession:
         """The run of an exported file as a world of ``browser``. Raises :class:`LabRefused`."""
-        try:
-            recording = parse_export(data)
-        except (RecordingRefused, ScenarioError) as error:
-            raise refusal_of(error, "import") from error
         return self._rebuild(recording, browser)
 
     def _rebuild(self, recording: Recording, browser: str, link: str = "") -> WorldSession:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +19,9 @@ from engine.lab.errors import ScenarioError
 from engine.lab.scenario import LANGUAGES, Scenario
 from engine.lab.scenario_files import lesson_scenario_names, tutorials_folder
 from engine.lab.scenario_text import parse_scenario
+
+#: Many who ask at once wait for the one that reads.
+_READING = threading.Lock()
 
 
 def lesson_names() -> list[str]:
@@ -33,7 +37,9 @@ def load_lesson(name: str) -> Lesson:
     if name not in lesson_names():
         raise UnknownLesson(f"there is no lesson {name!r}; there are: {', '.join(lesson_names())}")
     folder = tutorials_folder() / name
-    return _read_once(folder, tuple(path.stat().st_mtime_ns for path in sorted(folder.iterdir())))
+    changed_at = tuple(path.stat().st_mtime_ns for path in sorted(folder.iterdir()))
+    with _READING:
+        return _read_once(folder, changed_at)
 
 
 @lru_cache(maxsize=32)

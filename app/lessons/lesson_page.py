@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from app.json_types import JsonObject
+from app.lessons.choice_order import choice_order
 from app.lessons.lesson import ClickPrediction, Lesson, NumberPrediction, Step
 from app.lessons.lesson_text import LessonText, StepText
 from app.lessons.progress import DoneStep
@@ -28,13 +29,14 @@ def lesson_entry(lesson: Lesson, done: Mapping[str, DoneStep]) -> JsonObject:
 def lesson_data(lesson: Lesson, rehearsal: Rehearsal, done: Mapping[str, DoneStep], names: list[str]) -> JsonObject:
     """Everything that the page of one lesson needs. ``names``: of all lessons, in order."""
     place = names.index(lesson.name)
+    order = choice_order(lesson.name, rehearsal.steps)
     return {
         "name": lesson.name,
         "scenario": lesson.scenario.name,
         "minutes": lesson.minutes,
         "title": lesson.title(),
         "intro_html": _in_each(lesson, lambda text: text.intro.html({})),
-        "steps": [_step(lesson, rehearsed, done) for rehearsed in rehearsal.steps],
+        "steps": [_step(lesson, rehearsed, done, order) for rehearsed in rehearsal.steps],
         "summary_html": _in_each(lesson, lambda text: text.summary.html(rehearsal.end)),
         **progress_json(done),
         "next": names[place + 1] if place + 1 < len(names) else None,
@@ -66,7 +68,9 @@ def body_html(lesson: Lesson, step: Step, view: JsonObject) -> JsonObject:
     return _of_step(lesson, step, lambda text: text.body.html(view))
 
 
-def _step(lesson: Lesson, rehearsed: RehearsedStep, done: Mapping[str, DoneStep]) -> JsonObject:
+def _step(
+    lesson: Lesson, rehearsed: RehearsedStep, done: Mapping[str, DoneStep], order: Mapping[str, list[str]]
+) -> JsonObject:
     step, view = rehearsed.step, rehearsed.before
     hints = len(next(iter(lesson.texts.values())).steps[step.identity].hints)
     return {
@@ -75,7 +79,7 @@ def _step(lesson: Lesson, rehearsed: RehearsedStep, done: Mapping[str, DoneStep]
         "html": body_html(lesson, step, view),
         "after_html": after_html(lesson, step, rehearsed.after) if step.identity in done else None,
         "point_at": [str(target) for target in step.point_at],
-        "predict": _predict(lesson, step, view),
+        "predict": _predict(lesson, step, view, order.get(step.identity, [])),
         "hints": [_of_step(lesson, step, _hint(number, view)) for number in range(hints)],
         "action": list(step.actions),
         "action_name": _of_step(lesson, step, lambda text: text.action) if step.actions else None,
@@ -87,7 +91,7 @@ def _hint(number: int, view: JsonObject) -> Callable[[StepText], str]:
     return lambda text: text.hints[number].html(view)
 
 
-def _predict(lesson: Lesson, step: Step, view: JsonObject) -> JsonObject | None:
+def _predict(lesson: Lesson, step: Step, view: JsonObject, choices: list[str]) -> JsonObject | None:
     prediction = step.prediction
     if prediction is None:
         return None
@@ -99,11 +103,11 @@ def _predict(lesson: Lesson, step: Step, view: JsonObject) -> JsonObject | None:
         return lambda text: text.choices[identity].html(view)
 
     unit = prediction.unit if isinstance(prediction, NumberPrediction) else None
-    kind = "click" if isinstance(prediction, ClickPrediction) else "number" if not step.choices() else "choice"
+    kind = "click" if isinstance(prediction, ClickPrediction) else "number" if not choices else "choice"
     return {
         "kind": kind,
         "question": _of_step(lesson, step, question),
-        "choices": [{"id": identity, "text": _of_step(lesson, step, choice(identity))} for identity in step.choices()],
+        "choices": [{"id": identity, "text": _of_step(lesson, step, choice(identity))} for identity in choices],
         "targets": [str(target) for target in prediction.targets] if isinstance(prediction, ClickPrediction) else [],
         "unit": None if unit is None else dict(unit),
     }

@@ -17,13 +17,14 @@ from engine.broker.access_guard import AccessGuard
 from engine.broker.broker_config import BrokerConfig
 from engine.broker.broker_configuration import BrokerConfiguration
 from engine.broker.broker_outer_api import BrokerOuterApi
+from engine.broker.broker_registration import BrokerRegistration
 from engine.broker.broker_stats_manager import BrokerStatsManager
 from engine.broker.broker_to_client import BrokerToClient
 from engine.broker.client_housekeeping_service import ClientHousekeepingService
 from engine.broker.consumer_filter_manager import ConsumerFilterManager
 from engine.broker.consumer_manager import ConsumerManager
 from engine.broker.consumer_offset_manager import ConsumerOffsetManager
-from engine.broker.errors import ConfigRefused
+from engine.broker.errors import ConfigNotSaved, ConfigRefused
 from engine.broker.filter_bit_map import FilterBitMap
 from engine.broker.filter_statistics import FilterStatistics
 from engine.broker.processor_table import register_processors
@@ -95,10 +96,11 @@ class Broker:
         self.address = ""
         self.store_host = b""
         self.recovery_report: RecoveryReport | None = None
-        self._must_register = asyncio.Event()
         #: Groups whose members must be told in this turn of the loop that the membership changed.
         self._changed_groups: dict[str, None] = {}
         self._tasks = BackgroundTasks(self.config.broker_name)
+        self.broker_outer_api = BrokerOuterApi(runtime, self.config)
+        self.registration = BrokerRegistration(self.config, self._register_broker)
         self._make_tables()
         self.configuration = BrokerConfiguration(self, self._config_file("brokerConfig.json"))
         self._make_services()
@@ -119,7 +121,7 @@ class Broker:
             self._config_file("topics.json"),
             clock,
             len(self.store_config.delay_levels_ms) - 1,
-            self._must_register.set,
+            self.registration.topics_changed,
         )
         self.subscription_group_manager = SubscriptionGroupManager(
             config, self._config_file("subscriptionGroup.json"), clock
@@ -172,7 +174,6 @@ class Broker:
         self.client_housekeeping_service = ClientHousekeepingService(
             clock, self.consumer_manager, self.producer_manager, config.channel_expired_timeout_ms
         )
-        self.broker_outer_api = BrokerOuterApi(self.runtime, config)
         self.broker_to_client = BrokerToClient(self)
 
     def _guard_requests(self) -> None:
@@ -207,7 +208,7 @@ class Broker:
         self.recovery_report = report = self.store.load()
         try:
             self._load_tables(report)
-            await self.server.start(self.config.host, self.config.port)
+            await self.server.start(self.config.host, self.config.port, self.config.max_unsent_bytes)
             self._take_address()
             self._begin_services()
         except BaseException:
@@ -215,8 +216,7 @@ class Broker:
             await self.server.shutdown()
             await self.store.shutdown()
             raise
-        await self._register_broker_all()
-        self._tasks.spawn(self._keep_registered(), "register")
+        await self.registration.start(self._tasks)
         return report
 
     def _begin_services(self) -> None:
@@ -253,6 +253,7 @@ class Broker:
         for topic, queue_id, _ in self.store.consume_queues():
             queue_counts[topic] = max(queue_counts.get(topic, 0), queue_id + 1)
         self.topic_config_manager.restore_topics(queue_counts)
+        self.consumer_offset_manager.forget_unknown_topics(self.topic_config_manager.topic_config_table)
         if not report.was_clean or report.shortened_queues:
             self.consumer_offset_manager.cut_offsets(self.store.max_offset)
 
@@ -287,6 +288,10 @@ class Broker:
         except ProtocolError as error:
             raise ConfigRefused(f"brokerIP1 must be an IP address: {error}") from error
 
+    async def _register_broker(self, name_server: str) -> bool:
+        topics = self.topic_config_manager.registration()
+        return await self.broker_outer_api.register_broker(name_server, self.address, topics)
+
     async def shutdown(self) -> None:
         """Say goodbye, stop serving, write every table."""
         await self._tasks.stop()
@@ -294,27 +299,20 @@ class Broker:
         await self.broker_outer_api.shutdown()
         await self.server.shutdown()
         await self.store.shutdown()
-        for table in self._persistent_tables:
+        for write in (
+            self.topic_config_manager.table.close,
+            self.subscription_group_manager.table.close,
+            self.consumer_offset_manager.persist,
+            self.consumer_filter_manager.persist,
+        ):
             try:
-                table.persist()
-            except DiskFault as fault:
+                await write()
+            except (DiskFault, ConfigNotSaved) as fault:
                 logger.error("a table could not be written: %s", fault)
-
-    # ------------------------------------------------------------------------------ name servers
-
-    async def _register_broker_all(self) -> None:
-        self._must_register.clear()
-        await self.broker_outer_api.register_broker_all(self.address, self.topic_config_manager.registration())
-
-    async def _keep_registered(self) -> None:
-        """Register every 30 s, and at once after a topic changed; changes of one moment go together."""
-        while True:
-            try:
-                async with asyncio.timeout(self.config.register_name_server_period_ms / 1_000):
-                    await self._must_register.wait()
-            except TimeoutError:
-                pass
-            await self._register_broker_all()
+        try:
+            self.schedule_message_service.persist()
+        except DiskFault as fault:
+            logger.error("a table could not be written: %s", fault)
 
     # ------------------------------------------------------------------------------ what happens
 

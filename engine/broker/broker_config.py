@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from enum import Enum
 
 from engine.protocol.permission import PERM_READ_WRITE
+from engine.runtime.connection_limits import UNSENT_ALL_LIMIT_BYTES
 
 
 @dataclass(slots=True)
@@ -108,7 +109,13 @@ class BrokerConfig:
     # --- services -----------------------------------------------------------------------------------------------
     register_name_server_period_ms: int = 30_000
     register_broker_timeout_mills: int = 6_000
+    #: How long the reply to whoever made a topic waits for name servers that say nothing. Ours; RocketMQ waits
+    #: ``registerBrokerTimeoutMills``, longer than its clients wait for the reply (3 s for a send or a heartbeat).
+    registration_wait_ms: int = 1_000
     flush_consumer_offset_interval_ms: int = 5_000
+    #: At most so often topics and groups that the broker made by itself are written; what a tool changes is written
+    #: before it is answered. RocketMQ writes at every change.
+    flush_config_interval_ms: int = 1_000
     flush_delay_offset_interval_ms: int = 10_000
     #: As ``BrokerController`` does it, without a setting there.
     flush_consumer_filter_interval_ms: int = 10_000
@@ -130,6 +137,9 @@ class BrokerConfig:
     max_consumer_filters: int = 10_000
     #: As ``pullThreadPoolQueueCapacity``; beyond it a pull is answered at once.
     max_held_pull_requests: int = 100_000
+    #: What clients have not read yet, all together; beyond it those that do not read are disconnected, the largest
+    #: first. Room for a thousand pulls of 256 KiB; a machine with 1 GiB bears it.
+    max_unsent_bytes: int = UNSENT_ALL_LIMIT_BYTES
 
     @property
     def is_master(self) -> bool:

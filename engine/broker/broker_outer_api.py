@@ -1,17 +1,12 @@
-"""What a broker tells the name servers (RocketMQ: ``BrokerOuterAPI``).
-
-Every broker registers with every name server: every 30 s, and at once when a topic changed. A name server that cannot
-be reached is tried again at the next turn; the others are not kept waiting.
+"""What a broker says to name servers (RocketMQ: ``BrokerOuterAPI``); when it does: ``broker_registration.py``.
 
 Simplified: always registers in full (RocketMQ's ``forceRegister``, on by default); no slaves, no filter servers.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import zlib
-from collections.abc import Sequence
 
 from engine.broker.broker_config import BrokerConfig
 from engine.protocol.bodies import RegisterBrokerBody, TopicConfigSerializeWrapper
@@ -38,13 +33,8 @@ class BrokerOuterApi:
         #: Name server -> why the last registration failed; absent when it did not.
         self.failures: dict[str, str] = {}
 
-    @property
-    def name_server_addresses(self) -> Sequence[str]:
-        """All name servers."""
-        return self._config.name_server_addresses
-
-    async def register_broker_all(self, broker_addr: str, topics: TopicConfigSerializeWrapper) -> int:
-        """Register with all name servers; how many took it."""
+    async def register_broker(self, address: str, broker_addr: str, topics: TopicConfigSerializeWrapper) -> bool:
+        """Register with the name server at ``address``; whether it took it."""
         body = RegisterBrokerBody(topics).to_json()
         header = RegisterBrokerRequestHeader(
             broker_name=self._config.broker_name,
@@ -54,12 +44,6 @@ class BrokerOuterApi:
             broker_id=self._config.broker_id,
             body_crc32=zlib.crc32(body) & 0x7FFF_FFFF,
         )
-        outcomes = await asyncio.gather(
-            *(self._register(address, header, body) for address in self.name_server_addresses)
-        )
-        return sum(outcomes)
-
-    async def _register(self, address: str, header: RegisterBrokerRequestHeader, body: bytes) -> bool:
         request = RemotingCommand.request(RequestCode.REGISTER_BROKER, header, body)
         try:
             reply = await self.client.call(address, request, self._config.register_broker_timeout_mills)
@@ -85,7 +69,7 @@ class BrokerOuterApi:
             self._config.broker_name, broker_addr, self._config.cluster_name, self._config.broker_id
         )
         connected = self.client.connected_addresses
-        for address in self.name_server_addresses:
+        for address in self._config.name_server_addresses:
             if address not in connected:
                 continue
             request = RemotingCommand.request(RequestCode.UNREGISTER_BROKER, header)

@@ -1,12 +1,13 @@
 """Heartbeats (RocketMQ: ``ClientManageProcessor``).
 
 A heartbeat names every producer and consumer group of the client on this connection. It creates what is missing: the
-group's configuration and its retry topic.
+group's configuration and its retry topic, which the name servers know when the reply comes.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
 from engine.broker.client_channel_info import ClientChannelInfo
@@ -42,7 +43,7 @@ class ClientManageProcessor:
         self._broker = broker
         self._clock = broker.runtime.clock
 
-    def heart_beat(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    def heart_beat(self, channel: Channel, request: RemotingCommand) -> RemotingCommand | Awaitable[RemotingCommand]:
         """Code 34. All names are checked before anything is changed."""
         if len(request.body) > _HEARTBEAT_MAX_BYTES:
             raise MalformedBody(f"a heartbeat of {len(request.body)} bytes; allowed: {_HEARTBEAT_MAX_BYTES}")
@@ -55,11 +56,14 @@ class ClientManageProcessor:
         client = ClientChannelInfo(
             channel, heartbeat.client_id, request.language, request.version, self._clock.now_ms()
         )
+        registration = self._broker.registration
+        changes_before = registration.changes
         for consumer in heartbeat.consumers:
             self._register_consumer(consumer, client)
         for group in heartbeat.producer_groups:
             self._broker.producer_manager.register_producer(group, client)
-        return request.reply(ResponseCode.SUCCESS)
+        reply = request.reply(ResponseCode.SUCCESS)
+        return reply if registration.changes == changes_before else registration.answered_when_told(reply)
 
     def _register_consumer(self, consumer: ConsumerData, client: ClientChannelInfo) -> None:
         broker = self._broker

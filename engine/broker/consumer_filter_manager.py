@@ -24,7 +24,7 @@ from engine.protocol.enums import ExpressionType
 from engine.protocol.errors import MalformedBody
 from engine.protocol.json_fields import as_object, get_object
 from engine.protocol.subscription_data import SubscriptionData
-from engine.runtime.port import Clock
+from engine.runtime.port import Clock, DiskFault
 from engine.store.config_file import ConfigFile
 
 logger = logging.getLogger("glassmq.broker")
@@ -186,12 +186,20 @@ class ConsumerFilterManager:
                 except (MalformedBody, FilterSyntaxError) as error:
                     logger.warning("consumerFilter.json: %s of group %s is left out: %s", topic, group, error)
 
-    def persist(self) -> None:
-        """Forget what is dead for too long, and write ``consumerFilter.json`` if anything changed."""
+    async def persist(self) -> None:
+        """Forget what is dead for too long, and write ``consumerFilter.json`` if anything changed.
+
+        Raises ``DiskFault``.
+        """
         self._clean()
         if self._is_changed:
-            self._config_file.save({"filterDataByTopic": self.to_dict()})
             self._is_changed = False
+            content = {"filterDataByTopic": self.to_dict()}
+            try:
+                await self._config_file.save_off_loop(lambda: content)
+            except DiskFault:
+                self._is_changed = True
+                raise
 
     def to_dict(self) -> dict[str, object]:
         """The table as in the file."""

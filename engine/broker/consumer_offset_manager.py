@@ -4,15 +4,18 @@ Table: ``"topic@group"`` -> queue id -> offset of the next message to consume. T
 than the stored one is taken too, with a warning, because a client may rewind on purpose.
 
 Clients report every 5 s and ``consumerOffset.json`` is written every 5 s, so after a crash a group may see up to about
-10 s of messages again: that is where "at least once" comes from.
+10 s of messages again: that is where "at least once" comes from. What a tool changes is written before it is answered.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
 
-from engine.broker.errors import TooManyEntries
+from engine.broker.errors import ConfigNotSaved, TooManyEntries
+from engine.runtime.port import DiskFault
 from engine.store.config_file import ConfigFile
 
 logger = logging.getLogger("glassmq.broker")
@@ -32,6 +35,9 @@ class ConsumerOffsetManager:
         self._config_file = config_file
         self._max_entries = max_entries
         self._is_changed = False
+        self._writing = asyncio.Lock()
+        #: How many deletions are not durable yet: until then the file keeps what it has.
+        self._unfinished_deletions = 0
 
     def commit_offset(self, remote_address: str, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Store that ``group`` goes on at ``offset``. Raises :class:`TooManyEntries`."""
@@ -90,6 +96,17 @@ class ConsumerOffsetManager:
             del self.offset_table[key]
             self._is_changed = True
 
+    @contextmanager
+    def kept_in_the_file(self) -> Iterator[None]:
+        """Inside, nothing is written. A topic and the offsets on it must come back together after a crash, or not at
+        all: with the topic but without them, its groups would skip messages.
+        """
+        self._unfinished_deletions += 1
+        try:
+            yield
+        finally:
+            self._unfinished_deletions -= 1
+
     def to_dict(self) -> dict[str, object]:
         """The content of ``consumerOffset.json``."""
         return {"offsetTable": self.offset_table}
@@ -132,6 +149,12 @@ class ConsumerOffsetManager:
                 offsets[queue_id] = max_offset
                 self._is_changed = True
 
+    def forget_unknown_topics(self, known: Container[str]) -> None:
+        """After a start: offsets on topics that are gone are what a crash in the middle of a deletion left."""
+        for topic in dict.fromkeys(topic for topic, _, _ in self.entries()):
+            if topic not in known:
+                self.remove_topic(topic)
+
     def load(self) -> None:
         """Read ``consumerOffset.json``; what is no offset in it is left out with a warning."""
         content = self._config_file.load()
@@ -143,8 +166,18 @@ class ConsumerOffsetManager:
                 else:
                     logger.warning("consumerOffset.json: %s queue %s is left out: %r", key, queue_id, offset)
 
-    def persist(self) -> None:
-        """Write ``consumerOffset.json`` if anything changed since the last time."""
-        if self._is_changed:
-            self._config_file.save(self.to_dict())
+    async def persist(self) -> None:
+        """Have everything in ``consumerOffset.json`` that was changed before. Raises :class:`ConfigNotSaved`.
+
+        Who comes while it is written shares the next write.
+        """
+        async with self._writing:
+            if not self._is_changed or self._unfinished_deletions:
+                return
             self._is_changed = False
+            table = {key: dict(offsets) for key, offsets in self.offset_table.items()}
+            try:
+                await self._config_file.save_off_loop(lambda: {"offsetTable": table})
+            except DiskFault as fault:
+                self._is_changed = True
+                raise ConfigNotSaved(f"offsets could not be saved: {fault}") from fault

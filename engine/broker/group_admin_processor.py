@@ -35,27 +35,29 @@ class GroupAdminProcessor:
 
     # ------------------------------------------------------------------------------ configuration
 
-    def update_and_create_subscription_group(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    async def update_and_create_subscription_group(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
         """Code 200."""
         config = SubscriptionGroupConfig.from_dict(loads_json_object(request.body, "a group configuration"))
-        self._broker.subscription_group_manager.update_subscription_group_config(config)
+        await self._broker.subscription_group_manager.update_subscription_group_config(config)
         return request.reply(ResponseCode.SUCCESS)
 
     def get_all_subscription_group(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
         """Code 201: all groups with the version of the table."""
-        return request.reply(ResponseCode.SUCCESS, body=dumps_json(self._broker.subscription_group_manager.to_dict()))
+        return request.reply(
+            ResponseCode.SUCCESS, body=dumps_json(self._broker.subscription_group_manager.table.to_dict())
+        )
 
-    def delete_subscription_group(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    async def delete_subscription_group(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
         """Code 207, on request with the stored offsets. A group that nobody knows counts as deleted, as in RocketMQ;
         one whose members are online is created again by their next heartbeat or pull, if that is allowed.
         """
         header = DeleteSubscriptionGroupRequestHeader.decode(request.ext_fields)
         group = header.group_name
         validate_group(group)
-        self._broker.subscription_group_manager.delete_subscription_group_config(group)
+        await self._broker.subscription_group_manager.delete_subscription_group_config(group)
         if header.remove_offset:
             self._broker.consumer_offset_manager.remove_group(group)
-            self._broker.consumer_offset_manager.persist()
+            await self._broker.consumer_offset_manager.persist()
         self._broker.stats.forget_group(group)
         return request.reply(ResponseCode.SUCCESS)
 

@@ -54,7 +54,7 @@ class OffsetAdminProcessor:
             return refusal.reply_to(request)
         return request.reply(ResponseCode.SUCCESS, body=ResetOffsetBody(offsets).to_json())
 
-    def clone_group_offset(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    async def clone_group_offset(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
         """Code 314: let one group stand where another stands.
 
         Without a topic: on all of the source's. RocketMQ then looks at all topics and clones none of them, because it
@@ -69,6 +69,7 @@ class OffsetAdminProcessor:
             is_known = topic in self._broker.topic_config_manager.topic_config_table
             if is_known and (not subscribed or topic in subscribed):
                 manager.clone_offset(source, header.dest_group, topic)
+        await manager.persist()
         return request.reply(ResponseCode.SUCCESS)
 
     def query_correction_offset(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:

@@ -22,6 +22,7 @@ Simplified: no slave to suggest, messages are always copied to the heap.
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import struct
 from typing import TYPE_CHECKING
@@ -91,10 +92,10 @@ class PullMessageProcessor:
         header = PullMessageRequestHeader.decode(request.ext_fields)
         return self._process(channel, request, header, allow_suspend=not request.flag & ONEWAY_FLAG)
 
-    def execute_request_when_wakeup(self, pull: PullRequest) -> None:
-        """Run a parked pull again and answer it now, whatever it finds."""
+    def execute_request_when_wakeup(self, pull: PullRequest) -> int:
+        """Run a parked pull again and answer it now, whatever it finds; the length of the reply's body."""
         if not pull.channel.is_open:
-            return
+            return 0
         try:
             reply = self._process(pull.channel, pull.request, pull.header, allow_suspend=False)
         except ProtocolError as error:
@@ -102,8 +103,9 @@ class PullMessageProcessor:
         except Exception as error:
             logger.exception("a parked pull of %s failed", pull.channel.remote_address)
             reply = pull.request.reply(ResponseCode.SYSTEM_ERROR, f"internal error: {type(error).__name__}: {error}")
-        if reply is not None:
-            pull.channel.reply(reply)
+        assert reply is not None, "it is not parked a second time"
+        pull.channel.reply(reply)
+        return len(reply.body)
 
     def _process(
         self, channel: Channel, request: RemotingCommand, header: PullMessageRequestHeader, *, allow_suspend: bool
@@ -288,8 +290,10 @@ class PullMessageProcessor:
     ) -> bool:
         config = self._config
         timeout_ms = header.suspend_timeout_millis if config.long_polling_enable else config.short_polling_time_mills
+        # What it says stands in the header, once.
+        asked = dataclasses.replace(request, ext_fields={}, body=b"")
         pull = PullRequest(
-            channel, request, header, message_filter, self._clock.now_ms(), timeout_ms, header.queue_offset
+            channel, asked, header, message_filter, self._clock.now_ms(), timeout_ms, header.queue_offset
         )
         return self._broker.pull_request_hold_service.suspend_pull_request(pull)
 

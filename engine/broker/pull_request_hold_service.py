@@ -8,12 +8,15 @@ again from the start, without being parked a second time.
 Simplified: the pull runs in the next turn of the event loop instead of on a thread pool. One turn dispatches all
 messages that came in together, so a pull wakes once for all of them.
 
-Added: the number of parked pulls is bounded; those of closed connections are dropped at the next look.
+Added: the number of parked pulls is bounded, and so is what they say; those of closed connections are dropped at the
+next look. One message may wake a hundred thousand: a turn answers some of each connection's and leaves the rest to the
+next ones; a connection that does not read gets no more until it has read.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -23,6 +26,17 @@ from engine.remoting.channel import Channel
 from engine.runtime.port import Clock
 from engine.store.dispatch_request import DispatchRequest, belongs_in_consume_queue
 from engine.store.message_filter import MessageFilter
+
+#: Woken pulls that one turn of the loop answers, about 2 ms of small ones ...
+_WOKEN_PER_TURN = 64
+#: ... of each connection so many before the next one's ...
+_WOKEN_PER_CONNECTION = 16
+#: ... and so many bytes of messages.
+_WOKEN_BYTES_PER_TURN = 1024 * 1024
+#: How often a connection with woken pulls that does not read is looked at.
+_NO_ROOM_CHECK_MS = 50
+#: Parked pulls may bring so many characters of subscriptions with them, all together; one may have up to a million.
+_HELD_TEXT_MAX = 16 * 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -47,7 +61,7 @@ class PullRequestHoldService:
 
     :param clock: for timeouts.
     :param max_offset: the offset that the next message of (topic, queue id) will get.
-    :param execute: runs a pull again and answers it.
+    :param execute: runs a pull again and answers it; how many bytes of messages that were.
     :param read_record: the stored message at (commit-log offset, size): some filters have to look into it.
     :param max_held: bound of parked pulls.
     """
@@ -56,7 +70,7 @@ class PullRequestHoldService:
         self,
         clock: Clock,
         max_offset: Callable[[str, int], int],
-        execute: Callable[[PullRequest], None],
+        execute: Callable[[PullRequest], int],
         read_record: Callable[[int, int], bytes | None],
         max_held: int = 100_000,
     ) -> None:
@@ -66,21 +80,27 @@ class PullRequestHoldService:
         self._read_record = read_record
         self._max_held = max_held
         self._table: dict[tuple[str, int], list[PullRequest]] = {}
-        self._woken: list[PullRequest] = []
+        #: Who comes next is in front.
+        self._woken: dict[Channel, deque[PullRequest]] = {}
+        #: The same of connections that must read first.
+        self._without_room: dict[Channel, deque[PullRequest]] = {}
         self._count = 0
+        self._text_length = 0
 
     def __len__(self) -> int:
         return self._count
 
     def held(self) -> Iterator[PullRequest]:
-        """All parked pulls."""
+        """All parked pulls that were not woken yet."""
         for requests in self._table.values():
             yield from requests
 
     def suspend_pull_request(self, pull: PullRequest) -> bool:
         """Park ``pull``; False when there is no room, so that it must be answered now."""
-        if self._count >= self._max_held:
+        text_length = len(pull.header.subscription or "")
+        if self._count >= self._max_held or self._text_length + text_length > _HELD_TEXT_MAX:
             return False
+        self._text_length += text_length
         self._table.setdefault((pull.header.topic, pull.header.queue_id), []).append(pull)
         self._count += 1
         return True
@@ -103,7 +123,6 @@ class PullRequestHoldService:
             return
         now_ms = self._clock.now_ms()
         remaining = [pull for pull in requests if not self._wake(pull, max_offset, arrival, now_ms)]
-        self._count -= len(requests) - len(remaining)
         if remaining:
             self._table[key] = remaining
         else:
@@ -112,9 +131,7 @@ class PullRequestHoldService:
     def wake_topic(self, topic: str) -> None:
         """Let every pull of ``topic`` run again and be answered: the topic was deleted."""
         for key in [key for key in self._table if key[0] == topic]:
-            requests = self._table.pop(key)
-            self._count -= len(requests)
-            for pull in requests:
+            for pull in self._table.pop(key):
                 self._run_soon(pull)
 
     def check_hold_request(self) -> None:
@@ -125,6 +142,7 @@ class PullRequestHoldService:
     def _wake(self, pull: PullRequest, max_offset: int, arrival: DispatchRequest | None, now_ms: int) -> bool:
         """True when ``pull`` need not stay; it is run soon unless its connection is gone."""
         if not pull.channel.is_open:
+            self._let_go(pull)
             return True
         has_news = max_offset > pull.pull_from_this_offset and (
             arrival is None or pull.message_filter is None or self._is_wanted(pull.message_filter, arrival)
@@ -143,11 +161,47 @@ class PullRequestHoldService:
         return record is None or message_filter.matches_commit_log(record)
 
     def _run_soon(self, pull: PullRequest) -> None:
+        waiting = self._without_room.get(pull.channel) or self._woken.get(pull.channel)
+        if waiting:
+            waiting.append(pull)
+        else:
+            self._answer_soon(pull.channel, deque((pull,)))
+
+    def _answer_soon(self, channel: Channel, pulls: deque[PullRequest]) -> None:
         if not self._woken:
             asyncio.get_running_loop().call_soon(self._execute_woken)
-        self._woken.append(pull)
+        self._woken[channel] = pulls
 
     def _execute_woken(self) -> None:
-        woken, self._woken = self._woken, []
-        for pull in woken:
-            self._execute(pull)
+        """Answer one turn's share of the woken pulls, connections in turn."""
+        woken, left, bytes_left = self._woken, _WOKEN_PER_TURN, _WOKEN_BYTES_PER_TURN
+        while woken and left > 0 and bytes_left > 0:
+            channel = next(iter(woken))
+            pulls = woken.pop(channel)
+            for _ in range(min(len(pulls), left, _WOKEN_PER_CONNECTION)):
+                if bytes_left <= 0 or not channel.has_room:
+                    break
+                pull = pulls.popleft()
+                self._let_go(pull)
+                left -= 1
+                bytes_left -= self._execute(pull)
+            if pulls and channel.has_room:
+                woken[channel] = pulls
+            elif pulls:
+                self._wait_for_room(channel, pulls)
+        if woken:
+            asyncio.get_running_loop().call_soon(self._execute_woken)
+
+    def _wait_for_room(self, channel: Channel, pulls: deque[PullRequest]) -> None:
+        if not self._without_room:
+            asyncio.get_running_loop().call_later(_NO_ROOM_CHECK_MS / 1_000, self._look_for_room)
+        self._without_room[channel] = pulls
+
+    def _look_for_room(self) -> None:
+        waiting, self._without_room = self._without_room, {}
+        for channel, pulls in waiting.items():
+            (self._answer_soon if channel.has_room else self._wait_for_room)(channel, pulls)
+
+    def _let_go(self, pull: PullRequest) -> None:
+        self._count -= 1
+        self._text_length -= len(pull.header.subscription or "")

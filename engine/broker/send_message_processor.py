@@ -13,7 +13,8 @@ dead-letter topic when it was retried often enough. A message with a delay level
 does such a dead letter, whose sender asks for a level: it arrives up to 2 h after its last try.
 
 This is the hot path: one synchronous function from header to reply, lookups by dict, no object per message besides the
-header, the property dict and the :class:`StoreMessage`. Only SYNC_FLUSH makes a sender wait.
+header, the property dict and the :class:`StoreMessage`. Only SYNC_FLUSH makes a sender wait; and a new topic, until the
+name servers know it.
 
 A message with TRAN_MSG=true becomes a half message: see ``half_message`` and ``transactional_message_service``.
 
@@ -22,10 +23,12 @@ Simplified: no hooks, no message id made up for senders that give none.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
 from engine.broker.batch_members import batch_members
+from engine.broker.errors import ConfigNotSaved
 from engine.broker.half_message import turn_into_half_message
 from engine.broker.put_message_reply import REPLY_CODES
 from engine.broker.schedule_message_service import delay_message, parse_delay_level
@@ -83,7 +86,8 @@ class SendMessageProcessor:
         self._put_message = broker.store.put_message
         self._put_batch = broker.store.put_batch
         self._record_put = broker.stats.record_put
-        self._topics = broker.topic_config_manager.topic_config_table
+        self._topic_table = broker.topic_config_manager.table
+        self._topics = self._topic_table.entries
         self._monotonic_us = clock.monotonic_us
         self._random = broker.runtime.random_for("send message")
         self._cluster_name = config.cluster_name
@@ -109,8 +113,9 @@ class SendMessageProcessor:
             header = SendMessageRequestHeader.decode_v2(request.ext_fields)
         if header.batch or request.code == RequestCode.SEND_BATCH_MESSAGE:
             return self._send_batch(channel, request, header, started_us)
+        config = self._topics.get(header.topic)
+        is_new_topic = config is None
         try:
-            config = self._topics.get(header.topic)
             is_allowed = is_writable(self._config.broker_permission) and header.topic not in NOT_ALLOWED_SEND_TOPICS
             if config is None or not is_allowed:
                 config = self._check_topic(channel, header)
@@ -137,8 +142,12 @@ class SendMessageProcessor:
         reply = self._reply(request, queue_id, result)
         if message.is_prepared:
             reply.ext_fields["transactionId"] = message.unique_key
-        if self._is_sync_flush and message.wait_store_ok:
-            return self._reply_when_flushed(reply, result)
+        must_save = bool(message.delay_level or message.is_prepared) and not self._topic_table.is_saved
+        must_flush = self._is_sync_flush and message.wait_store_ok
+        if must_flush or must_save or is_new_topic:
+            return self._reply_later(
+                reply, result, must_save=must_save, must_flush=must_flush, is_new_topic=is_new_topic
+            )
         return reply
 
     def _build_message(
@@ -231,6 +240,7 @@ class SendMessageProcessor:
         self, channel: Channel, request: RemotingCommand, header: SendMessageRequestHeader, started_us: int
     ) -> SendReply:
         """Code 320: every message of the body becomes an ordinary message, side by side in one queue."""
+        is_new_topic = header.topic not in self._topics
         try:
             config = self._check_topic(channel, header)
             queue_id = choose_queue(header, config, self._random)
@@ -246,8 +256,9 @@ class SendMessageProcessor:
         latency_us = self._monotonic_us() - started_us
         self._record_put(header.topic, len(batch.members), result.size_bytes, latency_us, result.store_timestamp)
         reply = self._reply(request, queue_id, result)
-        if self._is_sync_flush and batch.wait_store_ok:
-            return self._reply_when_flushed(reply, result)
+        must_flush = self._is_sync_flush and batch.wait_store_ok
+        if must_flush or is_new_topic:
+            return self._reply_later(reply, result, must_flush=must_flush, is_new_topic=is_new_topic)
         return reply
 
     def _build_batch(
@@ -340,13 +351,40 @@ class SendMessageProcessor:
         reply.ext_fields[PROPERTY_TRACE_ON] = self._trace_on
         return reply
 
-    async def _reply_when_flushed(self, reply: RemotingCommand, result: PutMessageResult) -> RemotingCommand:
+    async def _reply_later(
+        self,
+        reply: RemotingCommand,
+        result: PutMessageResult,
+        *,
+        must_flush: bool,
+        is_new_topic: bool,
+        must_save: bool = False,
+    ) -> RemotingCommand:
         """SYNC_FLUSH: the sender hears of success only when the message would survive a power cut.
 
-        10 means that it is stored but nobody knows for how long: the reply's fields still say where.
+        10 means that it is stored but nobody knows for how long: the reply's fields still say where. A new topic: who
+        hears of it from the sender finds it at the name servers. ``must_save``: a crash would take the topic, and no
+        queue of it tells the next start that it was there.
         """
-        if not await self._broker.store.flushed(result.end_offset):
+        why = await self._why_in_doubt(result, must_save=must_save, must_flush=must_flush)
+        if why:
             reply.code = ResponseCode.FLUSH_DISK_TIMEOUT
-            why = self._broker.store.refusal or "the disk took too long"
             reply.remark = f"the message is stored, but not known to be durable: {why}"
+        if is_new_topic:
+            await self._broker.registration.told()
         return reply
+
+    async def _why_in_doubt(self, result: PutMessageResult, *, must_save: bool, must_flush: bool) -> str:
+        """Why nobody knows whether the message survives; empty when it does."""
+        store, too_long = self._broker.store, "the disk took too long"
+        try:
+            if must_save:
+                async with asyncio.timeout(self._broker.store_config.sync_flush_timeout_ms / 1_000):
+                    await self._topic_table.saved()
+        except ConfigNotSaved as failure:
+            return str(failure)
+        except TimeoutError:
+            return too_long
+        if must_flush and not await store.flushed(result.end_offset):
+            return store.refusal or too_long
+        return ""

@@ -1,19 +1,18 @@
 """The consumer groups a broker has ever seen (RocketMQ: ``SubscriptionGroupManager``).
 
 A group's configuration says whether it may consume and how often a message is retried. An unknown group gets the
-defaults the first time it pulls, unless that is switched off. ``subscriptionGroup.json`` is written at every change.
+defaults the first time it pulls, unless that is switched off. :mod:`engine.broker.config_table` says when a change is
+in ``subscriptionGroup.json``.
 """
 
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 from engine.broker.broker_config import BrokerConfig
-from engine.broker.config_table import read_data_version, undone_unless_saved
-from engine.broker.errors import ConfigRefused, TooManyEntries
-from engine.protocol.data_version import DataVersion
-from engine.protocol.errors import ProtocolError
-from engine.protocol.json_fields import as_object
+from engine.broker.config_table import ConfigTable
+from engine.broker.errors import ConfigRefused
 from engine.protocol.names import SYSTEM_GROUPS, is_system_group, validate_group
 from engine.protocol.subscription_group_config import SubscriptionGroupConfig
 from engine.runtime.port import Clock
@@ -26,16 +25,23 @@ class SubscriptionGroupManager:
     """Group name -> :class:`SubscriptionGroupConfig`."""
 
     def __init__(self, config: BrokerConfig, config_file: ConfigFile, clock: Clock) -> None:
-        self.subscription_group_table = {name: SubscriptionGroupConfig(name) for name in SYSTEM_GROUPS}
-        self.data_version = DataVersion(clock.now_ms())
+        self.table = ConfigTable[SubscriptionGroupConfig](
+            config_file,
+            "subscriptionGroupTable",
+            "consumer groups",
+            clock,
+            config.max_subscription_groups,
+            config.flush_config_interval_ms,
+        )
+        self.subscription_group_table = self.table.entries
+        for name in SYSTEM_GROUPS:
+            self.subscription_group_table[name] = SubscriptionGroupConfig(name)
         self._config = config
-        self._config_file = config_file
-        self._clock = clock
 
     def find_subscription_group_config(self, group: str) -> SubscriptionGroupConfig | None:
         """The group's configuration, created with the defaults if that is allowed; else None.
 
-        Raises ``IllegalName`` for a name that cannot be a group.
+        Raises ``IllegalName`` for a name that cannot be a group, and :class:`TooManyEntries`.
         """
         known = self.subscription_group_table.get(group)
         if known is not None:
@@ -44,29 +50,26 @@ class SubscriptionGroupManager:
             return None
         validate_group(group)
         config = SubscriptionGroupConfig(group)
+        self.table.put(group, config)
         logger.info("group %s is created", group)
-        self._put(config)
         return config
 
-    def update_subscription_group_config(self, config: SubscriptionGroupConfig) -> None:
-        """A tool creates or changes a group. Raises ``IllegalName`` and :class:`ConfigRefused`."""
-        self._check(config)
+    async def update_subscription_group_config(self, config: SubscriptionGroupConfig) -> None:
+        """A tool creates or changes a group. Raises ``IllegalName``, :class:`ConfigRefused` and as the table does."""
+        self.check(config)
+        await self.table.change(config.group_name, config)
         logger.info("group %s is set: %s", config.group_name, config)
-        self._put(config)
 
-    def delete_subscription_group_config(self, group: str) -> bool:
-        """Forget ``group``; False when nobody knew it. Raises :class:`ConfigNotSaved`."""
-        table = self.subscription_group_table
-        if group not in table:
+    async def delete_subscription_group_config(self, group: str) -> bool:
+        """Forget ``group``; False when nobody knew it. Raises ``ConfigNotSaved``."""
+        if group not in self.subscription_group_table:
             return False
-        with undone_unless_saved(table, group):
-            del table[group]
-            self.data_version.next(self._clock.now_ms())
-            self.persist()
+        await self.table.change(group, None)
         logger.info("group %s is deleted", group)
         return True
 
-    def _check(self, config: SubscriptionGroupConfig) -> None:
+    def check(self, config: SubscriptionGroupConfig) -> None:
+        """Raises ``IllegalName`` and :class:`ConfigRefused` for what cannot be."""
         validate_group(config.group_name)
         limit = self._config.max_queue_nums_per_topic
         if not 0 <= config.retry_queue_nums <= limit:
@@ -78,41 +81,11 @@ class SubscriptionGroupManager:
                 f"retryMaxTimes {config.retry_max_times} of group {config.group_name} does not fit 32 bits"
             )
 
-    def _put(self, config: SubscriptionGroupConfig) -> None:
-        """Raises :class:`TooManyEntries`, and :class:`ConfigNotSaved`: then nothing has changed."""
-        table, name = self.subscription_group_table, config.group_name
-        if name not in table and len(table) >= self._config.max_subscription_groups:
-            raise TooManyEntries("consumer groups", self._config.max_subscription_groups)
-        with undone_unless_saved(table, name):
-            table[name] = config
-            self.data_version.next(self._clock.now_ms())
-            self.persist()
-
-    def to_dict(self) -> dict[str, object]:
-        """The content of ``subscriptionGroup.json``."""
-        return {
-            "dataVersion": self.data_version.to_dict(),
-            "subscriptionGroupTable": {
-                name: config.to_dict() for name, config in self.subscription_group_table.items()
-            },
-        }
-
     def load(self) -> None:
         """Read ``subscriptionGroup.json``; a group in it that cannot be read is left out with a warning."""
-        content = self._config_file.load()
-        if content is None:
-            return
-        self.data_version = read_data_version(content, self.data_version)
-        table = content.get("subscriptionGroupTable")
-        for name, fields in table.items() if isinstance(table, dict) else ():
-            try:
-                config = SubscriptionGroupConfig.from_dict(as_object(fields))
-                self._check(config)
-            except ProtocolError as error:
-                logger.warning("subscriptionGroup.json: group %s is left out: %s", name, error)
-                continue
-            self.subscription_group_table[config.group_name] = config
+        self.table.load(self._parse)
 
-    def persist(self) -> None:
-        """Write ``subscriptionGroup.json``."""
-        self._config_file.save(self.to_dict())
+    def _parse(self, fields: dict[str, Any]) -> tuple[str, SubscriptionGroupConfig]:
+        config = SubscriptionGroupConfig.from_dict(fields)
+        self.check(config)
+        return config.group_name, config

@@ -33,8 +33,8 @@ class TopicAdminProcessor:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
 
-    def update_and_create_topic(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
-        """Code 17."""
+    async def update_and_create_topic(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+        """Code 17. Once it is answered, the name servers have the route."""
         header = CreateTopicRequestHeader.decode(request.ext_fields)
         try:
             self._check_name(header.topic)
@@ -49,7 +49,8 @@ class TopicAdminProcessor:
             header.topic_sys_flag or 0,
             header.order,
         )
-        self._broker.topic_config_manager.update_topic_config(config)
+        await self._broker.topic_config_manager.update_topic_config(config)
+        await self._broker.registration.told()
         return request.reply(ResponseCode.SUCCESS)
 
     def _check_name(self, topic: str) -> None:

@@ -5,7 +5,7 @@ nobody knows. In the last case the producer names a template (TBW102 as a rule) 
 the template's permission has the inherit bit, the new topic gets the smaller of that number and the template's queues.
 Retry and dead-letter topics are made when a group first needs them.
 
-``topics.json`` is written at every change, and the name servers are told at once.
+:mod:`engine.broker.config_table` says when a change is in ``topics.json``; the name servers are told at once.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from engine.broker.broker_config import BrokerConfig
-from engine.broker.config_table import read_data_version, undone_unless_saved
-from engine.broker.errors import ConfigRefused, TooManyEntries
+from engine.broker.config_table import ConfigTable
+from engine.broker.errors import ConfigRefused
 from engine.protocol.bodies import TopicConfigSerializeWrapper
-from engine.protocol.data_version import DataVersion
-from engine.protocol.errors import ProtocolError
-from engine.protocol.json_fields import as_object
 from engine.protocol.names import (
     AUTO_CREATE_TOPIC_KEY_TOPIC,
     BENCHMARK_TOPIC,
@@ -65,11 +63,11 @@ class TopicConfigManager:
         schedule_queue_nums: int,
         on_change: Callable[[], None],
     ) -> None:
-        self.topic_config_table: dict[str, TopicConfig] = {}
-        self.data_version = DataVersion(clock.now_ms())
+        self.table = ConfigTable[TopicConfig](
+            config_file, "topicConfigTable", "topics", clock, config.max_topics, config.flush_config_interval_ms
+        )
+        self.topic_config_table = self.table.entries
         self._config = config
-        self._config_file = config_file
-        self._clock = clock
         self._on_change = on_change
         self._make_system_topics(schedule_queue_nums)
 
@@ -121,7 +119,7 @@ class TopicConfigManager:
 
     def to_wrapper(self) -> TopicConfigSerializeWrapper:
         """All topics with the table's version, as they are stored and as tools see them."""
-        return TopicConfigSerializeWrapper(dict(self.topic_config_table), self.data_version)
+        return TopicConfigSerializeWrapper(dict(self.topic_config_table), self.table.data_version)
 
     def registration(self) -> TopicConfigSerializeWrapper:
         """All topics as the name servers are told: a broker that may not be read or written says so for each."""
@@ -160,8 +158,8 @@ class TopicConfigManager:
             template.topic_filter_type,
             topic_sys_flag,
         )
+        self._make(config)
         logger.info("topic %s is created with %d queues: %s sends to it", topic, queue_nums, remote_address)
-        self._put(config)
         return config
 
     def create_topic_in_send_message_back(
@@ -173,45 +171,47 @@ class TopicConfigManager:
             return known
         validate_topic(topic)
         config = TopicConfig(topic, queue_nums, queue_nums, perm, topic_sys_flag=topic_sys_flag)
+        self._make(config)
         logger.info("topic %s is created with %d queues", topic, queue_nums)
-        self._put(config)
         return config
 
-    def update_topic_config(self, config: TopicConfig) -> None:
-        """A tool creates or changes a topic. Raises :class:`ConfigRefused` for impossible values."""
-        self._check(config)
+    def _make(self, config: TopicConfig) -> None:
+        """Raises ``TooManyEntries``."""
+        self.table.put(config.topic_name, config)
+        self._on_change()
+
+    async def update_topic_config(self, config: TopicConfig) -> None:
+        """A tool creates or changes a topic. Raises :class:`ConfigRefused` for impossible values, and as the table."""
+        self.check(config)
         verb = "changed" if config.topic_name in self.topic_config_table else "created"
+        await self.table.change(config.topic_name, config)
+        self._on_change()
         logger.info("topic %s is %s: %s", config.topic_name, verb, config)
-        self._put(config)
 
     def make_template_topic(self) -> None:
-        """Topics may be created on demand from now on. Raises as :meth:`update_topic_config`."""
+        """Topics may be created on demand from now on. Raises ``TooManyEntries``."""
         if AUTO_CREATE_TOPIC_KEY_TOPIC not in self.topic_config_table:
             queue_nums = self._config.default_topic_queue_nums
-            self._put(TopicConfig(AUTO_CREATE_TOPIC_KEY_TOPIC, queue_nums, queue_nums, PERM_READ_WRITE | PERM_INHERIT))
+            self._make(TopicConfig(AUTO_CREATE_TOPIC_KEY_TOPIC, queue_nums, queue_nums, PERM_READ_WRITE | PERM_INHERIT))
 
     def permission_changed(self) -> None:
         """The permission of the whole broker was changed: the name servers must hear of it."""
-        self.data_version.next(self._clock.now_ms())
+        self.table.touch()
         self._on_change()
 
-    def delete_topic_config(self, topic: str) -> TopicConfig | None:
-        """Forget ``topic``; what it was, None when there was none. Raises :class:`ConfigNotSaved`.
+    async def delete_topic_config(self, topic: str) -> None:
+        """Forget ``topic``, if it is known. Raises ``ConfigNotSaved``.
 
-        As in RocketMQ the name servers are not told: there the topic stays until DELETE_TOPIC_IN_NAMESRV.
+        At the name servers the topic stays until DELETE_TOPIC_IN_NAMESRV, as in RocketMQ. They are told all the same,
+        so that no registration from before comes after that.
         """
-        config = self.topic_config_table.get(topic)
-        if config is None:
-            return None
-        with undone_unless_saved(self.topic_config_table, topic):
-            del self.topic_config_table[topic]
-            self.data_version.next(self._clock.now_ms())
-            self.persist()
-        logger.info("topic %s is deleted", topic)
-        return config
+        if topic in self.topic_config_table:
+            await self.table.change(topic, None)
+            self._on_change()
+            logger.info("topic %s is deleted", topic)
 
-    def _check(self, config: TopicConfig) -> None:
-        """Raises :class:`ConfigRefused`, ``IllegalName``."""
+    def check(self, config: TopicConfig) -> None:
+        """Raises :class:`ConfigRefused` and ``IllegalName`` for what cannot be."""
         validate_topic(config.topic_name)
         limit = self._config.max_queue_nums_per_topic
         for name, queue_nums in (
@@ -227,34 +227,16 @@ class TopicConfigManager:
         if config.topic_filter_type not in ("SINGLE_TAG", "MULTI_TAG"):
             raise ConfigRefused(f"topicFilterType {config.topic_filter_type[:40]!r}; allowed: SINGLE_TAG, MULTI_TAG")
 
-    def _put(self, config: TopicConfig) -> None:
-        """Raises :class:`TooManyEntries`, and :class:`ConfigNotSaved`: then nothing has changed."""
-        table, name = self.topic_config_table, config.topic_name
-        if name not in table and len(table) >= self._config.max_topics:
-            raise TooManyEntries("topics", self._config.max_topics)
-        with undone_unless_saved(table, name):
-            table[name] = config
-            self.data_version.next(self._clock.now_ms())
-            self.persist()
-        self._on_change()
-
     # ------------------------------------------------------------------------------ file
 
     def load(self) -> None:
         """Read ``topics.json``; a topic in it that cannot be read is left out with a warning."""
-        content = self._config_file.load()
-        if content is None:
-            return
-        self.data_version = read_data_version(content, self.data_version)
-        table = content.get("topicConfigTable")
-        for name, fields in table.items() if isinstance(table, dict) else ():
-            try:
-                config = TopicConfig.from_dict(as_object(fields))
-                self._check(config)
-            except ProtocolError as error:
-                logger.warning("topics.json: topic %s is left out: %s", name, error)
-                continue
-            self.topic_config_table[config.topic_name] = config
+        self.table.load(self._parse)
+
+    def _parse(self, fields: dict[str, Any]) -> tuple[str, TopicConfig]:
+        config = TopicConfig.from_dict(fields)
+        self.check(config)
+        return config.topic_name, config
 
     def restore_topics(self, queue_counts: Mapping[str, int]) -> None:
         """Make the topics again that have messages but that nobody knows: ``topics.json`` was lost, or its backup is
@@ -262,8 +244,10 @@ class TopicConfigManager:
 
         :param queue_counts: topic -> how many queues its messages need.
         """
-        missing = [topic for topic in queue_counts if topic not in self.topic_config_table]
-        for topic in missing:
+        missing: dict[str, TopicConfig] = {}
+        for topic in queue_counts:
+            if topic in self.topic_config_table:
+                continue
             # A queue id that was damaged in the log must not make a topic of a billion queues.
             queue_nums = min(queue_counts[topic], self._config.max_queue_nums_per_topic)
             logger.warning(
@@ -271,11 +255,6 @@ class TopicConfigManager:
                 topic,
                 queue_nums,
             )
-            self.topic_config_table[topic] = TopicConfig(topic, queue_nums, queue_nums, PERM_READ_WRITE)
+            missing[topic] = TopicConfig(topic, queue_nums, queue_nums, PERM_READ_WRITE)
         if missing:
-            self.data_version.next(self._clock.now_ms())
-            self.persist()
-
-    def persist(self) -> None:
-        """Write ``topics.json``."""
-        self._config_file.save(self.to_wrapper().to_dict())
+            self.table.put_now(missing)

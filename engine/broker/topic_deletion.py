@@ -6,7 +6,9 @@ expire, and can still be found by offset id or key. More than RocketMQ does:
 * The offsets of all groups go too. RocketMQ keeps them: when the topic is made again its queues begin at 0, a group
   would go on at its old offset and never see the messages before it.
 * Pulls that wait are answered (TOPIC_NOT_EXIST) instead of waiting for messages that cannot come.
-* When the reply is sent, the deletion survives a crash: the queues do not come back from the commit log.
+* When the reply is sent, the deletion survives a crash: the queues do not come back from the commit log. And no
+  registration that still names the topic is on its way: a name server that deletes it next (216) has it no more.
+* A crash before it brings the topic back with the offsets of its groups, or neither.
 
 A producer that still sends makes the topic again where topics are created on demand, in RocketMQ and here.
 """
@@ -25,15 +27,16 @@ logger = logging.getLogger("glassmq.broker")
 async def delete_topic(broker: Broker, topic: str) -> None:
     """Delete ``topic``; one that nobody knows leaves nothing to do.
 
-    Raises ``ConfigNotSaved`` (nothing was deleted then) and ``DiskFault``.
+    Raises ``ConfigNotSaved`` (nothing was deleted then, or the offsets are forgotten but not yet on the disk) and
+    ``DiskFault``.
     """
-    broker.topic_config_manager.delete_topic_config(topic)
-    _forget(broker, topic)
-    await broker.store.make_deletions_last()
+    await broker.topic_config_manager.delete_topic_config(topic)
+    await _delete_queues(broker, [topic])
+    await broker.registration.told()
 
 
 async def clean_unused_topics(broker: Broker) -> list[str]:
-    """Delete the consume queues of topics that are not configured. Returns those topics. Raises ``DiskFault``."""
+    """Delete the consume queues of topics that are not configured; those topics. Raises as :func:`delete_topic`."""
     manager = broker.topic_config_manager
     unused = [
         topic
@@ -42,10 +45,18 @@ async def clean_unused_topics(broker: Broker) -> list[str]:
     ]
     for topic in unused:
         logger.info("topic %s is not configured: its consume queues are deleted", topic)
-        _forget(broker, topic)
     if unused:
-        await broker.store.make_deletions_last()
+        await _delete_queues(broker, unused)
     return unused
+
+
+async def _delete_queues(broker: Broker, topics: list[str]) -> None:
+    """The recovery point decides: before it the topics come back, after it the next start drops their offsets."""
+    with broker.consumer_offset_manager.kept_in_the_file():
+        for topic in topics:
+            _forget(broker, topic)
+        await broker.store.make_deletions_last()
+    await broker.consumer_offset_manager.persist()
 
 
 def _forget(broker: Broker, topic: str) -> None:
@@ -57,5 +68,3 @@ def _forget(broker: Broker, topic: str) -> None:
         for queue in [queue for queue in group.last_pulled_by if queue[0] == topic]:
             del group.last_pulled_by[queue]
     broker.pull_request_hold_service.wake_topic(topic)
-    # Last: a disk that fails here must not leave half of it done.
-    broker.consumer_offset_manager.persist()

@@ -39,19 +39,24 @@ class BrokerRole(LabDiskNodeRole):
     def _create_topics_and_groups(self, broker: Broker) -> None:
         """An administrator made them before this story begins."""
         scenario = self.world.scenario
-        for topic in scenario.topics:
-            broker.topic_config_manager.update_topic_config(TopicConfig(topic.name, topic.queues, topic.queues))
-        for group in scenario.groups:
-            broker.subscription_group_manager.update_subscription_group_config(
-                SubscriptionGroupConfig(
-                    group.name, retry_queue_nums=group.retry_queues, retry_max_times=group.retry_max_times
-                )
+        topics = [TopicConfig(topic.name, topic.queues, topic.queues) for topic in scenario.topics]
+        for config in topics:
+            broker.topic_config_manager.check(config)
+        broker.topic_config_manager.table.put_now({config.topic_name: config for config in topics})
+        groups = [
+            SubscriptionGroupConfig(
+                group.name, retry_queue_nums=group.retry_queues, retry_max_times=group.retry_max_times
             )
+            for group in scenario.groups
+        ]
+        for group_config in groups:
+            broker.subscription_group_manager.check(group_config)
+        broker.subscription_group_manager.table.put_now({group.group_name: group for group in groups})
 
     async def change_queue_count(self, topic: str, queues: int) -> None:
         """What an administrator's UPDATE_AND_CREATE_TOPIC does."""
         if self.broker is not None:
-            self.broker.topic_config_manager.update_topic_config(TopicConfig(topic, queues, queues))
+            await self.broker.topic_config_manager.update_topic_config(TopicConfig(topic, queues, queues))
 
     async def _stop(self) -> None:
         if self.broker is not None:

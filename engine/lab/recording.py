@@ -10,6 +10,7 @@ import base64
 import binascii
 import hashlib
 import json
+import re
 import sys
 import zlib
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ from engine.lab.errors import CommandRefused, RecordingRefused, UnknownScenario
 from engine.lab.scenario import Scenario
 from engine.lab.scenario_files import load_scenario, scenario_text
 from engine.lab.scenario_text import DURATION_MAX_MS, SEED_MAX, parse_scenario
+from engine.lab.scenario_yaml import TEXT_MAX_CHARACTERS
 
 if TYPE_CHECKING:
     from engine.lab.run import LabRun
@@ -39,6 +41,8 @@ LINK_MAX_CHARACTERS = 60_000
 LINK_UNPACKED_MAX_BYTES = 500_000
 
 NAME_MAX_LENGTH = 60
+#: Letters of any language: a file's name becomes a scenario's.
+_SCENARIO_NAME = re.compile(rf"[^\W_][\w-]{{0,{NAME_MAX_LENGTH - 1}}}")
 
 
 class TimedCommand(NamedTuple):
@@ -100,7 +104,7 @@ def parse_export(data: object) -> Recording:
     fields = _object(data, texts.AN_EXPORT)
     if fields.get("format") != FORMAT or fields.get("version") != VERSION:
         raise RecordingRefused(texts.NO_EXPORT, format=FORMAT, version=VERSION)
-    name = _text(fields, "scenario", NAME_MAX_LENGTH)
+    name = check_scenario_name(_text(fields, "scenario", NAME_MAX_LENGTH))
     commands = fields.get("commands")
     if not isinstance(commands, list):
         raise RecordingRefused(texts.NO_COMMAND_LIST)
@@ -109,7 +113,7 @@ def parse_export(data: object) -> Recording:
         part = _object(entry, texts.A_COMMAND_ENTRY)
         timed.append((part.get("event"), part.get("time_us"), part.get("command")))
     return Recording(
-        scenario=parse_scenario(_text(fields, "text", 200_000), name),
+        scenario=parse_scenario(_text(fields, "text", TEXT_MAX_CHARACTERS), name),
         seed=_integer(fields.get("seed"), "seed", SEED_MAX),
         commands=_timed_commands(timed),
         event=_integer(fields.get("event"), "event", EVENTS_MAX),
@@ -142,9 +146,9 @@ def link_of(run: LabRun, *, later: Sequence[TimedCommand] = ()) -> str:
 def parse_link(fragment: str) -> Recording:
     """Raises :class:`RecordingRefused`, ``UnknownScenario``, ``ScenarioError``."""
     fields = _object(_unpack(fragment), texts.LINK_CONTENT)
-    name = _text(fields, "s", NAME_MAX_LENGTH)
+    name = check_scenario_name(_text(fields, "s", NAME_MAX_LENGTH))
     if "x" in fields:
-        scenario, is_changed = parse_scenario(_text(fields, "x", 200_000), name), False
+        scenario, is_changed = parse_scenario(_text(fields, "x", TEXT_MAX_CHARACTERS), name), False
     else:
         scenario = load_scenario(name)
         is_changed = fields.get("d") != _digest(scenario.text)
@@ -233,6 +237,13 @@ def _text(fields: Mapping[str, Any], name: str, max_length: int) -> str:
     if not isinstance(value, str) or len(value) > max_length:
         raise RecordingRefused(texts.NO_TEXT, name=name, limit=max_length, value=value)
     return value
+
+
+def check_scenario_name(name: str) -> str:
+    """``name``, which becomes a part of addresses and of files' names. Raises :class:`RecordingRefused`."""
+    if not _SCENARIO_NAME.fullmatch(name):
+        raise RecordingRefused(texts.BAD_NAME, name=name, limit=NAME_MAX_LENGTH)
+    return name
 
 
 def _integer(value: object, name: str | texts.Words, high: int) -> int:

@@ -261,6 +261,10 @@ NO_OBJECT = RefusalText(
 AN_EXPORT: Words = {"en": "an exported run", "zh": "导出的运行文件"}
 A_COMMAND_ENTRY: Words = {"en": "an entry of commands", "zh": " commands 的每一项"}
 LINK_CONTENT: Words = {"en": "the content of a link", "zh": "链接的内容"}
+BAD_NAME = RefusalText(
+    "{name!r:.60} is no name for a scenario; allowed: up to {limit} letters, digits, - and _; first no sign",
+    "{name!r:.60} 不能作为场景名；只允许字母、数字、- 和 _，以字母或数字开头，最多 {limit} 个字符",
+)
 NO_TEXT = RefusalText(
     "{name} must be a text of at most {limit} characters, got {value!r:.60}",
     "{name} 必须是不超过 {limit} 个字符的文本，收到的是 {value!r:.60}",

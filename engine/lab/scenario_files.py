@@ -1,6 +1,6 @@
 """The scenarios that come with GlassMQ: ``tutorials/scenarios/*.yaml``, and those of the lessons.
 
-The one file of the lab that reads files, and only these: a name must be one of :func:`scenario_names`. A lesson's
+The one file of the lab that reads files, and only these: a name is a word that cannot lead elsewhere. A lesson's
 scenario is ``tutorials/01-first-message/scenario.yaml``, and is called by the name of its folder.
 """
 
@@ -16,8 +16,9 @@ from engine.lab.scenario import Scenario
 from engine.lab.scenario_text import parse_scenario
 
 _PROJECT = Path(__file__).resolve().parent.parent.parent
+_PRESET = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 #: ``01-first-message``: the number says in which order lessons are read.
-_LESSON_FOLDER = re.compile(r"\d\d-[a-z0-9]+(-[a-z0-9]+)*")
+_LESSON_FOLDER = re.compile(rf"\d\d-{_PRESET.pattern}")
 
 
 def tutorials_folder() -> Path:
@@ -45,10 +46,13 @@ def scenario_names() -> list[str]:
 
 def scenario_text(name: str) -> str:
     """The text of one. Raises :class:`UnknownScenario` with the names there are."""
-    if name in lesson_scenario_names():
-        return (tutorials_folder() / name / "scenario.yaml").read_text(encoding="utf-8")
-    if name in preset_scenario_names():
-        return (tutorials_folder() / "scenarios" / f"{name}.yaml").read_text(encoding="utf-8")
+    try:
+        if _LESSON_FOLDER.fullmatch(name):
+            return (tutorials_folder() / name / "scenario.yaml").read_text(encoding="utf-8")
+        if _PRESET.fullmatch(name):
+            return (tutorials_folder() / "scenarios" / f"{name}.yaml").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        pass
     raise UnknownScenario(NO_SCENARIO, name=name, known=", ".join(scenario_names()))
 
 

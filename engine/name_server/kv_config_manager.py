@@ -3,18 +3,18 @@
 A text has a namespace and a key. RocketMQ itself uses one namespace: ORDER_TOPIC_CONFIG, topic -> how many queues which
 broker has ("broker-a:4;broker-b:4"), for topics whose order must survive a broker that is down.
 
-Every change is written to ``config/kvConfig.json`` before it is answered. Name servers do not tell each other: mqadmin
-puts a text to each of them. A name server without a data folder keeps the texts in memory.
+Every change is in ``config/kvConfig.json`` before it counts and is answered, one after the other. Name servers do not
+tell each other: mqadmin puts a text to each of them. A name server without a data folder keeps the texts in memory.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 from engine.name_server.errors import KVConfigRefused
-from engine.protocol.errors import ProtocolError
-from engine.protocol.json_text import dumps_pretty_json, loads_json
 from engine.runtime.port import Disk, DiskFault
+from engine.store.config_file import ConfigFile
 
 logger = logging.getLogger("glassmq.name_server")
 
@@ -34,34 +34,38 @@ class KVConfigManager:
     """
 
     def __init__(self, disk: Disk, max_entries: int = 10_000) -> None:
-        self._disk = disk
+        self._file = ConfigFile(disk, PATH)
         self._max_entries = max_entries
         self._table: dict[str, dict[str, str]] = {}
         self._is_persistent = True
+        self._changing = asyncio.Lock()
 
-    def put(self, namespace: str, key: str, value: str) -> None:
+    async def put(self, namespace: str, key: str, value: str) -> None:
         """Raises :class:`KVConfigRefused`; nothing has changed then."""
         for what, text in (("namespace", namespace), ("key", key)):
             if not text.strip() or len(text) > _NAME_MAX_LENGTH:
                 raise KVConfigRefused(f"the {what} must have 1 to {_NAME_MAX_LENGTH} characters, got {len(text)}")
         if len(value) > _VALUE_MAX_LENGTH:
             raise KVConfigRefused(f"the value has {len(value)} characters; allowed: {_VALUE_MAX_LENGTH}")
-        entries = self._table.get(namespace, {})
-        if key not in entries and self._size() + 1 + (namespace not in self._table) > self._max_entries:
-            raise KVConfigRefused(f"this name server keeps {self._max_entries} entries and namespaces")
-        self._replace(namespace, entries | {key: value})
+        async with self._changing:
+            entries = self._table.get(namespace, {})
+            if key not in entries and self._size() + 1 + (namespace not in self._table) > self._max_entries:
+                raise KVConfigRefused(f"this name server keeps {self._max_entries} entries and namespaces")
+            await self._replace(namespace, entries | {key: value})
         logger.info("key-value configuration: %s of %s is %s", key, namespace, value)
 
     def get(self, namespace: str, key: str) -> str | None:
         """The text, None when there is none."""
         return self._table.get(namespace, {}).get(key)
 
-    def delete(self, namespace: str, key: str) -> None:
+    async def delete(self, namespace: str, key: str) -> None:
         """Forget the text, if there is one. The namespace stays. Raises :class:`KVConfigRefused`."""
-        entries = self._table.get(namespace)
-        if entries is not None and key in entries:
-            self._replace(namespace, {known: value for known, value in entries.items() if known != key})
-            logger.info("key-value configuration: %s of %s is deleted", key, namespace)
+        async with self._changing:
+            entries = self._table.get(namespace)
+            if entries is None or key not in entries:
+                return
+            await self._replace(namespace, {known: value for known, value in entries.items() if known != key})
+        logger.info("key-value configuration: %s of %s is deleted", key, namespace)
 
     def namespace(self, namespace: str) -> dict[str, str] | None:
         """All texts of ``namespace``; None when nothing was ever put there."""
@@ -71,27 +75,24 @@ class KVConfigManager:
     def _size(self) -> int:
         return len(self._table) + sum(len(entries) for entries in self._table.values())
 
-    def _replace(self, namespace: str, entries: dict[str, str]) -> None:
+    async def _replace(self, namespace: str, entries: dict[str, str]) -> None:
         table = self._table | {namespace: entries}
         if self._is_persistent:
             try:
-                self._disk.write_whole(PATH, dumps_pretty_json({"configTable": table}))
+                await self._file.save_off_loop(lambda: {"configTable": table})
             except DiskFault as fault:
                 raise KVConfigRefused(f"the configuration could not be saved: {fault}") from fault
         self._table = table
 
     def load(self) -> None:
-        """Read ``kvConfig.json``; what is no text in it is left out with a warning."""
+        """Read ``kvConfig.json`` or its backup; what is no text in it is left out with a warning."""
         try:
-            content = loads_json(self._disk.read_whole(PATH)) if self._disk.exists(PATH) else {}
+            content = self._file.load()
         except DiskFault as fault:
             self._is_persistent = False
             logger.info("key-value configuration is kept in memory only: %s", fault)
             return
-        except ProtocolError as error:
-            logger.warning("%s is left aside, the configuration starts empty: %s", PATH, error)
-            return
-        table = content.get("configTable") if isinstance(content, dict) else None
+        table = content.get("configTable") if content is not None else None
         for namespace, entries in table.items() if isinstance(table, dict) else ():
             known = self._table.setdefault(namespace, {})
             for key, value in entries.items() if isinstance(entries, dict) else ():

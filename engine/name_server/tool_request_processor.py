@@ -61,10 +61,10 @@ class ToolRequestProcessor:
 
     # ------------------------------------------------------------------------------ key-value configuration
 
-    def put_kv_config(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    async def put_kv_config(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
         """Code 100."""
         header = PutKVConfigRequestHeader.decode(request.ext_fields)
-        self._kv.put(header.namespace, header.key, header.value)
+        await self._kv.put(header.namespace, header.key, header.value)
         return request.reply(ResponseCode.SUCCESS)
 
     def get_kv_config(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
@@ -76,10 +76,10 @@ class ToolRequestProcessor:
             return request.reply(ResponseCode.QUERY_NOT_FOUND, remark)
         return request.reply(ResponseCode.SUCCESS, header=GetKVConfigResponseHeader(value))
 
-    def delete_kv_config(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    async def delete_kv_config(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
         """Code 102. What is not there counts as deleted."""
         header = KVConfigRequestHeader.decode(request.ext_fields)
-        self._kv.delete(header.namespace, header.key)
+        await self._kv.delete(header.namespace, header.key)
         return request.reply(ResponseCode.SUCCESS)
 
     def get_kv_list_by_namespace(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:

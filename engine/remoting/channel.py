@@ -11,6 +11,7 @@ requests that could be rejected with SYSTEM_BUSY; back-pressure comes from the c
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
@@ -118,7 +119,9 @@ class Channel:
             busy = f"[OVERLOAD]{MAX_WAITING_REQUESTS} requests of this connection wait already"
             self.reply_to(request, request.reply(ResponseCode.SYSTEM_BUSY, busy))
             return
-        task = asyncio.get_running_loop().create_task(self._wait_and_answer(request, result))
+        # Its body may be large, and is stored already or with whoever still needs it.
+        asked = dataclasses.replace(request, ext_fields={}, body=b"")
+        task = asyncio.get_running_loop().create_task(self._wait_and_answer(asked, result))
         self._waiting[task] = None
         task.add_done_callback(self._forget_waiting)
 
@@ -155,6 +158,12 @@ class Channel:
     def unsent_bytes(self) -> int:
         """Bytes that wait for the other end to read."""
         return 0 if self._connection is None else self._connection.unsent_bytes
+
+    @property
+    def has_room(self) -> bool:
+        """False while the other end has not read its share: what it did not just ask for waits."""
+        connection = self._connection
+        return connection is None or connection.is_closing or connection.has_room
 
     def send_command(self, command: RemotingCommand) -> None:
         """Send ``command`` as it is: a response, or a request whose opaque is set. Lost when the connection is."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from engine.remoting.channel import Channel
 from engine.remoting.processor import Processor, ProcessorTable
+from engine.runtime.connection_limits import UNSENT_ALL_LIMIT_BYTES
 
 if TYPE_CHECKING:
     from engine.runtime.port import Listener, Runtime
@@ -42,9 +43,9 @@ class RemotingServer:
         """Have ``callback`` called with every channel that was closed, by whichever side."""
         self._closed_callbacks.append(callback)
 
-    async def start(self, host: str, port: int) -> None:
-        """Listen at ``host:port`` (0: any free port). Raises ``AddressInUse``."""
-        self._listener = await self._runtime.network.listen(host, port, self._new_channel)
+    async def start(self, host: str, port: int, unsent_limit_bytes: int = UNSENT_ALL_LIMIT_BYTES) -> None:
+        """Listen at ``host:port`` (0: any free port); see the port for the limit. Raises ``AddressInUse``."""
+        self._listener = await self._runtime.network.listen(host, port, self._new_channel, unsent_limit_bytes)
         logger.info("%s listens on %s", self._name, self._listener.address)
 
     @property
@@ -52,6 +53,16 @@ class RemotingServer:
         """``"ip:port"`` that is really bound."""
         assert self._listener is not None, "the server was not started"
         return self._listener.address
+
+    @property
+    def unsent_bytes(self) -> int:
+        """What clients have not read yet."""
+        return 0 if self._listener is None else self._listener.unsent_bytes
+
+    @property
+    def cut_connections(self) -> int:
+        """How many connections were ended because clients did not read."""
+        return 0 if self._listener is None else self._listener.cut_connections
 
     @property
     def channels(self) -> tuple[Channel, ...]:

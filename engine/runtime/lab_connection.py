@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from engine.runtime.connection_limits import IDLE_TIMEOUT_MS, UNSENT_LIMIT_BYTES
+from engine.runtime.connection_limits import IDLE_TIMEOUT_MS, UNSENT_LIMIT_BYTES, UNSENT_UNCOUNTED_BYTES
 from engine.runtime.frame_splitter import FrameSplitter
 from engine.runtime.lab_actor import LabNode
 from engine.runtime.lab_link_fault import ParcelKind
 from engine.runtime.port import FrameHandler
+from engine.runtime.unsent_budget import UnsentBudget
 
 if TYPE_CHECKING:
     from engine.runtime.lab_network import LabNetwork
@@ -37,7 +39,9 @@ class LabConnection:
         local_address: str,
         remote_address: str,
         link_name: str,
+        budget: UnsentBudget | None = None,
     ) -> None:
+        """``budget`` is what it shares with all that its listener has accepted; None for the end that has connected."""
         self.node = node
         self.local_address = local_address
         self.remote_address = remote_address
@@ -49,6 +53,9 @@ class LabConnection:
         self._make_handler = make_handler
         self._splitter = FrameSplitter()
         self._unsent_bytes = 0
+        self._budget = budget
+        #: Frames that wait for the other end to read: to that end they are unsent.
+        self._waiting: deque[bytes] = deque()
         self._is_made = False
         self._is_closing = False
         self._is_lost = False
@@ -64,6 +71,15 @@ class LabConnection:
         """Bytes sent that the other end's handler has not been given yet: they fill buffers on the way."""
         return self._unsent_bytes
 
+    @property
+    def has_room(self) -> bool:
+        """See the port."""
+        return (
+            self._budget is None
+            or self._unsent_bytes <= UNSENT_UNCOUNTED_BYTES
+            or self._unsent_bytes <= self._budget.share_bytes
+        )
+
     def send_frame(self, frame: bytes) -> None:
         """See the port."""
         if self._is_closing:
@@ -74,10 +90,15 @@ class LabConnection:
         self._last_activity_us = self._network.loop.now_us
         copies = self._network.carry(self, ParcelKind.FRAME, frame, "frame arrives", self.peer.frame_arrives, frame)
         self._unsent_bytes += copies * len(frame)
+        self._count_unsent()
 
     def close(self) -> None:
         """See the port."""
         self._close("closed by this end")
+
+    def abort(self, reason: str) -> None:
+        """Close; in the lab what is unsent is under way already, and cannot be called back."""
+        self._close(reason)
 
     def _close(self, reason: str) -> None:
         if self._is_closing:
@@ -95,6 +116,12 @@ class LabConnection:
 
     def frame_arrives(self, data: bytes) -> None:
         """Bytes from the other end."""
+        if self._waiting or not self.has_room:
+            self._waiting.append(data)
+            return
+        self._take(data)
+
+    def _take(self, data: bytes) -> None:
         self.peer.arrived(len(data))
         if self._is_lost:
             reason = "connection reset: the other end closed it"
@@ -111,6 +138,21 @@ class LabConnection:
     def arrived(self, length: int) -> None:
         """The other end has taken ``length`` bytes that this end sent."""
         self._unsent_bytes -= length
+        self._count_unsent()
+        if self._waiting and self._unsent_bytes <= UNSENT_UNCOUNTED_BYTES:
+            self._network.loop.post(self.actor, self.context, "reads on", 0, self._take_waiting)
+
+    def _take_waiting(self) -> None:
+        while self._waiting and self.has_room:
+            self._take(self._waiting.popleft())
+
+    def _count_unsent(self) -> None:
+        if self._budget is None or self._is_closing:
+            return
+        if self._unsent_bytes > UNSENT_UNCOUNTED_BYTES:
+            self._budget.count(self)
+        else:
+            self._budget.forget(self)
 
     def close_arrives(self, reason: str = "closed by the other end") -> None:
         """The other end closed, or its process ended."""
@@ -122,6 +164,7 @@ class LabConnection:
         if self._is_lost:
             return
         self._is_closing = self._is_lost = True
+        self._waiting.clear()
         self._network.forget(self)
         if self._is_made:
             self._guarded(self._handler.connection_lost, reason)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import TypeVar
 
 from engine.runtime.disk_path import checked_path
 from engine.runtime.lab_actor import LabNode
 from engine.runtime.lab_clock import LabClock
 from engine.runtime.lab_storage import LabFileContent, LabStorage
 from engine.runtime.port import DiskFault, FolderLocked
+
+_T = TypeVar("_T")
 
 
 class LabDiskFile:
@@ -49,6 +53,10 @@ class LabDiskFile:
     def view_at(self, position: int, length: int) -> memoryview:
         """See the port."""
         return memoryview(self.read_at(position, length))
+
+    def written_end(self) -> int:
+        """See the port."""
+        return min(self._size_bytes, self._content.written_end())
 
     async def flush(self, start: int, end: int) -> None:
         """See the port. What is durable afterwards is what was written before the call."""
@@ -156,6 +164,11 @@ class LabDisk:
         content.write(0, memoryview(data))
         content.end_flush(content.begin_flush(0, len(data)))
         self.storage.add(path, content)
+
+    async def off_loop(self, work: Callable[[], _T]) -> _T:
+        """See the port. It takes as long as a flush, and what it does is done at the end of that, in one event."""
+        await asyncio.sleep(self.storage.flush_us / 1_000_000)
+        return work()
 
     def modified_ms(self, path: str) -> int:
         """See the port."""

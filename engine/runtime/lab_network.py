@@ -13,13 +13,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from engine.runtime.connection_limits import CONNECTIONS_LIMIT
+from engine.runtime.connection_limits import CONNECTIONS_LIMIT, UNSENT_ALL_LIMIT_BYTES
 from engine.runtime.lab_actor import LabActor, LabNode
 from engine.runtime.lab_bandwidth import LabBandwidth
 from engine.runtime.lab_connection import LabConnection
 from engine.runtime.lab_link_fault import LinkFault, OutOfOrder, Parcel, ParcelKind, Partition
 from engine.runtime.lab_loop import LabLoop
 from engine.runtime.port import AddressInUse, ConnectFailed, Connection, FrameHandler
+from engine.runtime.unsent_budget import UnsentBudget
 
 #: One way; about what a small data centre has.
 DEFAULT_LATENCY_US = 500
@@ -51,10 +52,13 @@ class _Host:
 class LabListener:
     """A listening port of a lab node."""
 
-    def __init__(self, host: _Host, port: int, handler_factory: Callable[[], FrameHandler]) -> None:
+    def __init__(
+        self, host: _Host, port: int, handler_factory: Callable[[], FrameHandler], unsent_limit_bytes: int
+    ) -> None:
         self._host = host
         self._port = port
         self.handler_factory = handler_factory
+        self.budget = UnsentBudget(unsent_limit_bytes)
         #: Connections accepted here and still open.
         self.accepted: dict[LabConnection, None] = {}
 
@@ -62,6 +66,16 @@ class LabListener:
     def address(self) -> str:
         """See the port."""
         return f"{self._host.ip}:{self._port}"
+
+    @property
+    def unsent_bytes(self) -> int:
+        """See the port."""
+        return self.budget.total_bytes
+
+    @property
+    def cut_connections(self) -> int:
+        """See the port."""
+        return self.budget.cut_connections
 
     async def close(self) -> None:
         """See the port."""
@@ -204,7 +218,9 @@ class LabNetwork:
 
     # ------------------------------------------------------------------------------ listening and connecting
 
-    def listen(self, node: LabNode, port: int, handler_factory: Callable[[], FrameHandler]) -> LabListener:
+    def listen(
+        self, node: LabNode, port: int, handler_factory: Callable[[], FrameHandler], unsent_limit_bytes: int
+    ) -> LabListener:
         """Accept connections at ``port`` of ``node``; 0 = a free one. Raises :class:`AddressInUse`."""
         host = self._hosts[node.name]
         if port == 0:
@@ -213,7 +229,7 @@ class LabNetwork:
                 port += 1
         if port in host.listeners:
             raise AddressInUse(f"{host.ip}:{port} is in use already")
-        listener = host.listeners[port] = LabListener(host, port, handler_factory)
+        listener = host.listeners[port] = LabListener(host, port, handler_factory, unsent_limit_bytes)
         return listener
 
     def begin_connect(
@@ -275,7 +291,9 @@ class LabNetwork:
         number = f"#{count}" if count > 1 else ""
         to_server = f"{client.name}->{host.node.name}{number}"
         to_client = f"{host.node.name}->{client.name}{number}"
-        server_end = LabConnection(self, host.node, listener.handler_factory, server_address, client_address, to_server)
+        server_end = LabConnection(
+            self, host.node, listener.handler_factory, server_address, client_address, to_server, listener.budget
+        )
         client_end = LabConnection(self, client, lambda: handler, client_address, server_address, to_client)
         server_end.peer, client_end.peer = client_end, server_end
         host.connections[server_end] = None
@@ -301,6 +319,7 @@ class LabNetwork:
         host.connections.pop(connection, None)
         for listener in host.listeners.values():
             listener.accepted.pop(connection, None)
+            listener.budget.forget(connection)
 
 
 def _fail(outcome: asyncio.Future[Connection], failure: ConnectFailed) -> None:
@@ -315,9 +334,15 @@ class LabNodeNetwork:
         self._network = network
         self._node = node
 
-    async def listen(self, host: str, port: int, handler_factory: Callable[[], FrameHandler]) -> LabListener:
+    async def listen(
+        self,
+        host: str,
+        port: int,
+        handler_factory: Callable[[], FrameHandler],
+        unsent_limit_bytes: int = UNSENT_ALL_LIMIT_BYTES,
+    ) -> LabListener:
         """See the port; ``host`` is not looked at, a lab node has one address."""
-        return self._network.listen(self._node, port, handler_factory)
+        return self._network.listen(self._node, port, handler_factory, unsent_limit_bytes)
 
     async def connect(self, address: str, handler: FrameHandler, timeout_ms: int) -> Connection:
         """See the port."""

@@ -116,6 +116,10 @@ class LabFileContent:
         """How many pages the file occupies."""
         return len(self.clean) + sum(page not in self.clean for page in self.dirty)
 
+    def written_end(self) -> int:
+        """End of the last page that was ever written."""
+        return (max((*self.clean, *self.dirty), default=-1) + 1) * PAGE_BYTES
+
     def _page(self, page: int) -> bytes | bytearray:
         dirty = self.dirty.get(page)
         return dirty if dirty is not None else self.clean.get(page, _ZERO_PAGE)

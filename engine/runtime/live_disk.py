@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import fcntl
 import os
 import shutil
 import stat
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 from engine.runtime.disk_path import checked_path
 from engine.runtime.live_disk_file import LiveDiskFile, sync_folder
 from engine.runtime.port import DiskFault, DiskFull, FolderLocked
+
+_T = TypeVar("_T")
 
 #: Flushes of different files may overlap; the disk orders them anyway.
 _FLUSH_THREADS = 4
@@ -39,6 +44,8 @@ class LiveDisk:
         self._node_name = node_name
         self._folder = folder.absolute() if folder is not None else None
         self._flusher = ThreadPoolExecutor(_FLUSH_THREADS, thread_name_prefix=f"{node_name}-flush")
+        # Of its own: nobody's message shall wait for a table to be written.
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"{node_name}-write")
         if self._folder is not None:
             _make_folder(self._folder)
             if not os.access(self._folder, os.W_OK | os.X_OK):
@@ -47,7 +54,8 @@ class LiveDisk:
     def open_file(self, path: str, size_bytes: int) -> LiveDiskFile:
         """See the port."""
         full_path = self._full(path)
-        _make_folder(full_path.parent)
+        if not full_path.exists():
+            _make_folder(full_path.parent)
         return LiveDiskFile(path, full_path, size_bytes, self._flusher)
 
     def exists(self, path: str) -> bool:
@@ -119,6 +127,15 @@ class LiveDisk:
             kind = DiskFull if failure.errno in (errno.ENOSPC, errno.EDQUOT) else DiskFault
             raise kind(f"cannot write {full_path}: {failure.strerror}") from failure
 
+    async def off_loop(self, work: Callable[[], _T]) -> _T:
+        """See the port."""
+        running = asyncio.get_running_loop().run_in_executor(self._writer, work)
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            await asyncio.gather(running, return_exceptions=True)
+            raise
+
     def modified_ms(self, path: str) -> int:
         """See the port."""
         return self._status(path).st_mtime_ns // 1_000_000
@@ -148,8 +165,9 @@ class LiveDisk:
         return LiveFolderLock(descriptor)
 
     def close(self) -> None:
-        """End the flush threads once what they flush is flushed."""
+        """End the threads once what they flush and write is on the disk."""
         self._flusher.shutdown(wait=False)
+        self._writer.shutdown(wait=False)
 
     def _root(self) -> Path:
         if self._folder is None:

@@ -1,9 +1,11 @@
 """A file of fixed size, mapped into memory (RocketMQ: ``MappedFile``).
 
 A write to a mapped file has no return code: where the disk is full, the kernel kills the process with
-SIGBUS. Room is therefore reserved on the disk, a mebibyte ahead, before the first write into it; that does
-report a full disk. What was not reserved stays a hole, so that a large file costs what is in it. Reads of
-what was not reserved go through the file's descriptor: through the mapping, a bad sector would kill too.
+SIGBUS. Room is therefore reserved on the disk before the first write into it; that does report a full disk.
+As much is reserved ahead as the file has behind it, a mebibyte at most: a file with one entry costs a page,
+a log one call per mebibyte. What was not reserved stays a hole, so that a large file costs what is in it.
+Reads of what was not reserved go through the file's descriptor: through the mapping, a bad sector would kill
+too.
 
 ``fdatasync`` also writes what was changed through a mapping. It runs in a thread and without the
 interpreter's lock; ``mmap.flush`` would hold that lock and stop the whole node while the disk works.
@@ -20,8 +22,10 @@ from pathlib import Path
 
 from engine.runtime.port import DiskFault, DiskFull
 
-#: How much room is reserved at once.
-_RESERVED_BYTES_SHIFT = 20
+#: Room is reserved in pages ...
+_PAGE_SHIFT = 12
+#: ... and at most so many of them ahead of a write.
+_AHEAD_MAX_PAGES = 256
 
 
 class LiveDiskFile:
@@ -34,7 +38,7 @@ class LiveDiskFile:
         self._full_path = full_path
         self._size_bytes = size_bytes
         self._flusher = flusher
-        self._reserved = bytearray(((size_bytes - 1) >> _RESERVED_BYTES_SHIFT) + 1)
+        self._reserved = bytearray(((size_bytes - 1) >> _PAGE_SHIFT) + 1)
         #: How many writes there were, and how many of them are durable. It starts at 1: what an earlier process (or an
         #: earlier opening) wrote may still be in memory only, so the first flush is always a real one.
         self._write_count = 1
@@ -74,7 +78,7 @@ class LiveDiskFile:
             f"bytes {position}..{end} are outside of {self._path} ({self._size_bytes} bytes)"
         )
         if end > position:
-            first, last = position >> _RESERVED_BYTES_SHIFT, (end - 1) >> _RESERVED_BYTES_SHIFT
+            first, last = position >> _PAGE_SHIFT, (end - 1) >> _PAGE_SHIFT
             if not self._is_reserved(first, last):
                 self._reserve(first, last)
             self._map[position:end] = data
@@ -99,7 +103,7 @@ class LiveDiskFile:
         assert 0 <= position <= end <= self._size_bytes, (
             f"bytes {position}..{end} are outside of {self._path} ({self._size_bytes} bytes)"
         )
-        return bool(length) and self._is_reserved(position >> _RESERVED_BYTES_SHIFT, (end - 1) >> _RESERVED_BYTES_SHIFT)
+        return bool(length) and self._is_reserved(position >> _PAGE_SHIFT, (end - 1) >> _PAGE_SHIFT)
 
     def _is_reserved(self, first: int, last: int) -> bool:
         return self._reserved.find(0, first, last + 1) < 0
@@ -115,6 +119,15 @@ class LiveDiskFile:
         if len(data) < length:
             raise DiskFault(f"cannot read {self._full_path}: it ends at {position + len(data)}, not {self._size_bytes}")
         return data
+
+    def written_end(self) -> int:
+        """See the port. A file system that knows no holes calls the whole file written."""
+        end = 0
+        try:
+            while True:
+                end = os.lseek(self._descriptor, os.lseek(self._descriptor, end, os.SEEK_DATA), os.SEEK_HOLE)
+        except OSError as failure:
+            return min(end, self._size_bytes) if failure.errno == errno.ENXIO else self._size_bytes
 
     async def flush(self, start: int, end: int) -> None:
         """See the port. Callers that come while a flush runs share the next one; a clean file costs nothing."""
@@ -171,18 +184,15 @@ class LiveDiskFile:
             raise DiskFault(self._failure)
 
     def _reserve(self, first: int, last: int) -> None:
-        """Reserve the mebibytes ``first`` to ``last`` on the disk. Raises :class:`DiskFull`."""
-        for chunk in range(first, last + 1):
-            if self._reserved[chunk]:
-                continue
-            start = chunk << _RESERVED_BYTES_SHIFT
-            length = min(1 << _RESERVED_BYTES_SHIFT, self._size_bytes - start)
-            try:
-                os.posix_fallocate(self._descriptor, start, length)
-            except OSError as failure:
-                kind = DiskFull if failure.errno in (errno.ENOSPC, errno.EDQUOT) else DiskFault
-                raise kind(f"cannot write {self._full_path}: {failure.strerror}") from failure
-            self._reserved[chunk] = 1
+        """Reserve the pages ``first`` to ``last``, and some ahead. Raises :class:`DiskFull`."""
+        stop = min(last + 1 + min(first, _AHEAD_MAX_PAGES), len(self._reserved))
+        start = first << _PAGE_SHIFT
+        try:
+            os.posix_fallocate(self._descriptor, start, min(stop << _PAGE_SHIFT, self._size_bytes) - start)
+        except OSError as failure:
+            kind = DiskFull if failure.errno in (errno.ENOSPC, errno.EDQUOT) else DiskFault
+            raise kind(f"cannot write {self._full_path}: {failure.strerror}") from failure
+        self._reserved[first:stop] = b"\1" * (stop - first)
 
 
 def sync_folder(folder: Path) -> None:

@@ -10,99 +10,25 @@ import socket
 import ssl
 from collections.abc import Callable
 
-from engine.runtime.connection_limits import CONNECTIONS_LIMIT, IDLE_TIMEOUT_MS, UNFINISHED_LIMIT_BYTES
+from engine.runtime.connection_limits import CONNECTIONS_LIMIT, IDLE_TIMEOUT_MS, UNSENT_ALL_LIMIT_BYTES
 from engine.runtime.live_connection import LiveConnection, format_address
 from engine.runtime.live_tls import ClientTls, ServerTls
 from engine.runtime.live_tls_listener import TlsAcceptor
+from engine.runtime.open_connections import OpenConnections
 from engine.runtime.port import AddressInUse, ConnectFailed, Connection, FrameHandler, RuntimeFault
 
 _log = logging.getLogger("glassmq.network")
 
-#: A connection is looked at so many times per idle timeout: a clock reading per frame would cost more, and
-#: an idle connection may as well live a quarter of the timeout longer.
-_SWEEPS_PER_TIMEOUT = 4
-#: How long ``close`` waits for peers to take what is unsent.
-_CLOSE_GRACE_MS = 1_000
 #: File descriptors left for files and everything else.
 _RESERVED_DESCRIPTORS = 128
 #: Connections that the kernel holds for a listener that has not taken them yet.
 _BACKLOG = 1_024
 
 
-class _OpenConnections:
-    """The open connections of one listener, or of all that a node has connected itself; closes the idle ones."""
-
-    def __init__(self, limit: int, idle_timeout_ms: int) -> None:
-        self._connections: dict[LiveConnection, None] = {}
-        self._limit = limit
-        self._idle_timeout_ms = idle_timeout_ms
-        self._sweep_timer: asyncio.TimerHandle | None = None
-        self._emptied: asyncio.Future[None] | None = None
-        self._unfinished_bytes = 0
-
-    def __len__(self) -> int:
-        return len(self._connections)
-
-    def opened(self, connection: LiveConnection) -> str | None:
-        """Count a new connection; a text when there are too many."""
-        if len(self._connections) >= self._limit:
-            return f"{self._limit} connections are open, no more are allowed"
-        self._connections[connection] = None
-        if self._sweep_timer is None:
-            self._schedule_sweep()
-        return None
-
-    def lost(self, connection: LiveConnection) -> None:
-        """Forget a connection."""
-        self._connections.pop(connection, None)
-        if self._emptied is not None and not self._connections and not self._emptied.done():
-            self._emptied.set_result(None)
-
-    def unfinished(self, change: int) -> str | None:
-        """Count the parts of unfinished frames; a text for whoever goes beyond what all may hold together."""
-        self._unfinished_bytes += change
-        if change > 0 and self._unfinished_bytes > UNFINISHED_LIMIT_BYTES:
-            return f"{self._unfinished_bytes} bytes of unfinished frames are held; allowed: {UNFINISHED_LIMIT_BYTES}"
-        return None
-
-    def _schedule_sweep(self) -> None:
-        delay_s = self._idle_timeout_ms / _SWEEPS_PER_TIMEOUT / 1_000
-        self._sweep_timer = asyncio.get_running_loop().call_later(delay_s, self._sweep)
-
-    def _sweep(self) -> None:
-        for connection in list(self._connections):
-            if connection.was_active:
-                connection.was_active = False
-                connection.idle_sweeps = 0
-                continue
-            connection.idle_sweeps += 1
-            if connection.idle_sweeps >= _SWEEPS_PER_TIMEOUT:
-                # Nothing was taken for so long: waiting for unsent bytes to leave would be waiting for ever.
-                connection.abort(f"idle for {self._idle_timeout_ms // 1_000} s")
-        self._sweep_timer = None
-        if self._connections:
-            self._schedule_sweep()
-
-    async def close(self) -> None:
-        """Close all; those whose peers do not take the rest in time are aborted."""
-        if self._sweep_timer is not None:
-            self._sweep_timer.cancel()
-            self._sweep_timer = None
-        if not self._connections:
-            return
-        self._emptied = asyncio.get_running_loop().create_future()
-        for connection in list(self._connections):
-            connection.close()
-        await asyncio.wait([self._emptied], timeout=_CLOSE_GRACE_MS / 1_000)
-        for connection in list(self._connections):
-            connection.abort("closed by this end")
-        await self._emptied
-
-
 class LiveListener:
     """A listening socket."""
 
-    def __init__(self, server: asyncio.Server, connections: _OpenConnections) -> None:
+    def __init__(self, server: asyncio.Server, connections: OpenConnections) -> None:
         self._server = server
         self._connections = connections
         self._address = format_address(server.sockets[0].getsockname())
@@ -111,6 +37,16 @@ class LiveListener:
     def address(self) -> str:
         """See the port."""
         return self._address
+
+    @property
+    def unsent_bytes(self) -> int:
+        """See the port."""
+        return self._connections.budget.total_bytes
+
+    @property
+    def cut_connections(self) -> int:
+        """See the port."""
+        return self._connections.budget.cut_connections
 
     async def close(self) -> None:
         """See the port."""
@@ -122,7 +58,7 @@ class LiveListener:
 class LiveTlsListener:
     """A listening address at which connections may or must be encrypted."""
 
-    def __init__(self, acceptor: TlsAcceptor, connections: _OpenConnections) -> None:
+    def __init__(self, acceptor: TlsAcceptor, connections: OpenConnections) -> None:
         self._acceptor = acceptor
         self._connections = connections
         self._address = format_address(acceptor.socket_address)
@@ -131,6 +67,16 @@ class LiveTlsListener:
     def address(self) -> str:
         """See the port."""
         return self._address
+
+    @property
+    def unsent_bytes(self) -> int:
+        """See the port."""
+        return self._connections.budget.total_bytes
+
+    @property
+    def cut_connections(self) -> int:
+        """See the port."""
+        return self._connections.budget.cut_connections
 
     async def close(self) -> None:
         """See the port."""
@@ -153,20 +99,26 @@ class LiveNetwork:
     ) -> None:
         self._idle_timeout_ms = idle_timeout_ms
         self._limit = min(CONNECTIONS_LIMIT, _descriptor_limit() - _RESERVED_DESCRIPTORS)
-        self._connected = _OpenConnections(self._limit, idle_timeout_ms)
+        self._connected = OpenConnections(self._limit, idle_timeout_ms, waits_for_readers=False)
         self._listeners: list[LiveListener | LiveTlsListener] = []
         self._server_tls = server_tls or ServerTls()
         self._server_context = self._server_tls.context()
         self._client_context = None if client_tls is None else client_tls.context()
 
     async def listen(
-        self, host: str, port: int, handler_factory: Callable[[], FrameHandler]
+        self,
+        host: str,
+        port: int,
+        handler_factory: Callable[[], FrameHandler],
+        unsent_limit_bytes: int = UNSENT_ALL_LIMIT_BYTES,
     ) -> LiveListener | LiveTlsListener:
         """See the port. Raises :class:`RuntimeFault` for addresses that this machine does not have."""
-        connections = _OpenConnections(self._limit, self._idle_timeout_ms)
+        connections = OpenConnections(
+            self._limit, self._idle_timeout_ms, unsent_limit_bytes=unsent_limit_bytes, waits_for_readers=True
+        )
 
         def make_connection() -> LiveConnection:
-            return LiveConnection(handler_factory(), connections.opened, connections.lost, connections.unfinished)
+            return LiveConnection(handler_factory(), connections)
 
         try:
             if self._server_context is None:
@@ -190,7 +142,7 @@ class LiveNetwork:
         host: str,
         port: int,
         make_connection: Callable[[], LiveConnection],
-        connections: _OpenConnections,
+        connections: OpenConnections,
     ) -> TlsAcceptor:
         found = await asyncio.get_running_loop().getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -210,9 +162,7 @@ class LiveNetwork:
         try:
             async with asyncio.timeout(timeout_ms / 1_000):
                 _, connection = await asyncio.get_running_loop().create_connection(
-                    lambda: LiveConnection(
-                        handler, self._connected.opened, self._connected.lost, self._connected.unfinished
-                    ),
+                    lambda: LiveConnection(handler, self._connected),
                     host.strip("[]"),
                     int(port_text),
                     ssl=self._client_context,

@@ -15,7 +15,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+
+from engine.runtime.connection_limits import UNSENT_ALL_LIMIT_BYTES
+
+_T = TypeVar("_T")
 
 #: The longest frame that either side accepts, in bytes, without its 4-byte length prefix
 #: (RocketMQ: ``com.rocketmq.remoting.frameMaxLength``).
@@ -81,6 +85,14 @@ class Connection(Protocol):
         """Bytes accepted by ``send_frame`` that have not left this node yet."""
         ...
 
+    @property
+    def has_room(self) -> bool:
+        """False while the other end has not read its share of what was sent: what can wait should.
+
+        Of an accepted connection no frames are handed to the handler meanwhile.
+        """
+        ...
+
     def send_frame(self, frame: bytes) -> None:
         """Queue one complete frame, its 4-byte length prefix included. Never blocks, never raises.
 
@@ -119,6 +131,16 @@ class Listener(Protocol):
         """``"ip:port"`` really bound (port 0 is resolved)."""
         ...
 
+    @property
+    def unsent_bytes(self) -> int:
+        """What all connections accepted here have not sent yet, together; at most a little more than it is now."""
+        ...
+
+    @property
+    def cut_connections(self) -> int:
+        """How many connections accepted here were ended because all together had too much unsent."""
+        ...
+
     async def close(self) -> None:
         """Stop listening and close every accepted connection."""
         ...
@@ -127,8 +149,17 @@ class Listener(Protocol):
 class Network(Protocol):
     """Frames in, frames out."""
 
-    async def listen(self, host: str, port: int, handler_factory: Callable[[], FrameHandler]) -> Listener:
-        """Accept connections at ``host:port`` (0 = any free port). Raises :class:`AddressInUse`."""
+    async def listen(
+        self,
+        host: str,
+        port: int,
+        handler_factory: Callable[[], FrameHandler],
+        unsent_limit_bytes: int = UNSENT_ALL_LIMIT_BYTES,
+    ) -> Listener:
+        """Accept connections at ``host:port`` (0 = any free port). Raises :class:`AddressInUse`.
+
+        When all of them together have more than ``unsent_limit_bytes`` unsent, those that do not read are ended.
+        """
         ...
 
     async def connect(self, address: str, handler: FrameHandler, timeout_ms: int) -> Connection:
@@ -159,6 +190,10 @@ class DiskFile(Protocol):
         """The same bytes, not copied where that can be avoided. It may change with the next write, and keeps the file
         from being closed: use it up before anything else runs.
         """
+        ...
+
+    def written_end(self) -> int:
+        """Behind it the file is a hole: all zeros. It may be too large, up to the file's size, but never too small."""
         ...
 
     async def flush(self, start: int, end: int) -> None:
@@ -216,6 +251,14 @@ class Disk(Protocol):
 
     def write_whole(self, path: str, data: bytes) -> None:
         """Replace a small file atomically and durably: write ``path + ".tmp"``, sync, rename."""
+        ...
+
+    async def off_loop(self, work: Callable[[], _T]) -> _T:
+        """What ``work`` returns or raises; it may take long over whole files, and others are served meanwhile.
+
+        It runs beside the node's code (live: in a thread), so it must touch nothing but files and what it was given.
+        A caller that is cancelled still waits for its end: what went on alone could overwrite what comes next.
+        """
         ...
 
     def modified_ms(self, path: str) -> int:

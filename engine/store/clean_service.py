@@ -123,6 +123,5 @@ class CleanService:
         self._commit_log.damaged_records.forget_before(min_offset)
         for queue in tuple(self._consume_queues):
             queue.remove_expired_files(min_offset)
-            queue.correct_min_offset(min_offset)
         if self._index is not None:
             self._index.remove_expired_files(min_offset)

@@ -11,7 +11,8 @@ import struct
 import zlib
 
 from engine.protocol.addresses import encode_host
-from engine.protocol.message_codec import BLANK_MAGIC, BLANK_MIN_SIZE_BYTES, MESSAGE_MAGIC
+from engine.protocol.errors import MalformedMessage
+from engine.protocol.message_codec import BLANK_MAGIC, BLANK_MIN_SIZE_BYTES, MESSAGE_MAGIC, decode_stored_message
 from engine.protocol.message_properties import PROPERTIES_MAX_BYTES
 from engine.protocol.names import SCHEDULE_TOPIC, TOPIC_MAX_LENGTH
 from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6
@@ -28,7 +29,7 @@ from engine.store.record_check import Damage, damage_of
 from engine.store.store_batch import StoreBatch
 from engine.store.store_config import MessageStoreConfig
 from engine.store.store_message import StoreMessage
-from engine.store.stored_record import deliver_timestamp
+from engine.store.stored_record import QUEUE_ID_POSITION, QUEUE_OFFSET_POSITION, deliver_timestamp
 
 FOLDER = "commitlog"
 
@@ -268,8 +269,18 @@ class CommitLog:
         if damage is None:
             return data
         if damage is not Damage.NO_MESSAGE:  # else the asker may have named a place where none ever lay
-            self.damaged_records.note(DamagedRecord(offset, damage))
+            self.note_damaged(offset, damage, data)
         return None
+
+    def note_damaged(self, offset: int, damage: Damage, data: bytes) -> None:
+        """Note the message at ``offset``, with its queue where ``data``, its bytes, can still be read."""
+        try:
+            message = decode_stored_message(data, check_crc=False)
+        except MalformedMessage:
+            self.damaged_records.note(DamagedRecord(offset, damage))
+        else:
+            place = message.topic, message.queue_id, message.queue_offset
+            self.damaged_records.note(DamagedRecord(offset, damage, *place))
 
     def read_bytes(self, offset: int, size: int) -> bytes:
         """The ``size`` bytes at ``offset``; none where the log has not so many in one file."""
@@ -285,6 +296,11 @@ class CommitLog:
             return None
         size, magic = _BLANK.unpack(file.file.read_at(offset - file.start_offset, _BLANK.size))
         return self.read_record(offset, size) if magic == MESSAGE_MAGIC and size > 0 else None
+
+    def put_place_right(self, offset: int, queue_id: int, queue_offset: int) -> None:
+        """Let the message at ``offset`` say where in its topic it belongs. Raises ``DiskFault``."""
+        self.files.write(offset + QUEUE_ID_POSITION, queue_id.to_bytes(4, "big"))
+        self.files.write(offset + QUEUE_OFFSET_POSITION, queue_offset.to_bytes(8, "big"))
 
     # --- flushing ----------------------------------------------------------------------------------------------------
 

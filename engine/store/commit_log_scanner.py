@@ -32,6 +32,7 @@ class CommitLogScanner:
 
     :ivar end_offset: behind the last whole message.
     :ivar damaged_ranges: ``(start, end)`` that hold no message but lie before one.
+    :ivar damaged_bytes: how long these are together. Both grow while the walk goes on.
     """
 
     def __init__(self, files: MappedFileQueue, delay_levels_ms: tuple[int, ...], quiet_end: int | None) -> None:
@@ -47,6 +48,7 @@ class CommitLogScanner:
         self._continues_at = 0
         self.end_offset = 0
         self.damaged_ranges: list[tuple[int, int]] = []
+        self.damaged_bytes = 0
 
     def scan(self, start_file: int) -> Iterator[DispatchRequest]:
         """All whole messages from the file with number ``start_file`` on, in order."""
@@ -54,12 +56,21 @@ class CommitLogScanner:
         if files:
             self.end_offset = self._continues_at = files[0].start_offset
         for file in files:
-            yield from self._scan_file(file)
+            yield from self._scan_file(file, file.start_offset)
             file.close()  # unmap: what was only read for the check need not stay in memory
         self._block = b""
 
-    def _scan_file(self, file: MappedFile) -> Iterator[DispatchRequest]:
-        offset = file.start_offset
+    def scan_between(self, start: int, end: int) -> Iterator[DispatchRequest]:
+        """All whole messages from position ``start``, where one begins, to ``end``, in order. Who waits in between must
+        not go on when the oldest file has been deleted meanwhile.
+        """
+        for file, position, _ in self._files.parts(start, end):
+            for request in self._scan_file(file, file.start_offset + position):
+                if request.commit_log_offset >= end:
+                    return
+                yield request
+
+    def _scan_file(self, file: MappedFile, offset: int) -> Iterator[DispatchRequest]:
         while offset + BLANK_MIN_SIZE_BYTES <= file.end_offset:
             at = self._cover(file, offset, _SIZE_AND_MAGIC.size)
             size, magic = _SIZE_AND_MAGIC.unpack_from(self._block, at)
@@ -86,6 +97,7 @@ class CommitLogScanner:
         """Something whole begins at ``offset``: what lies between the place where it had to begin and it is damaged."""
         if offset > self._continues_at:
             self.damaged_ranges.append((self._continues_at, offset))
+            self.damaged_bytes += offset - self._continues_at
 
     def _parse(self, file: MappedFile, offset: int, size: int) -> DispatchRequest | None:
         if size < FIXED_SIZE_BYTES or offset + size > file.found_end_offset:

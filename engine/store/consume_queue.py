@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from engine.runtime.port import Disk
 from engine.store.consume_queue_entry import CONSUME_QUEUE_ENTRY, ENTRY_SIZE_BYTES, FILLER_ENTRY, FILLER_SIZE
 from engine.store.consume_queue_ext import ConsumeQueueExt, is_ext_address
-from engine.store.mapped_file import MappedFile
 from engine.store.mapped_file_queue import MappedFileQueue
 from engine.store.mapping_pool import MappingPool
 
@@ -22,6 +21,12 @@ from engine.store.mapping_pool import MappingPool
 Entry = tuple[int, int, int]
 
 _ENTRIES_PER_BLOCK = 4096
+_ENTRIES_LOOKED_AT = 64
+
+
+def is_valid(entry: Entry) -> bool:
+    """Whether ``entry`` can stand for a message: it is no filler, and not damaged so that it shows."""
+    return entry[0] >= 0 and 0 < entry[1] != FILLER_SIZE
 
 
 class ConsumeQueue:
@@ -161,26 +166,39 @@ class ConsumeQueue:
         return remarks
 
     def correct_min_offset(self, commit_log_min_offset: int) -> None:
-        """Find the first entry whose message still exists, by bisection: entries lie in the order of the log."""
-        low, high = self.first_entry_offset, self.max_offset
+        """Find the first entry whose message still exists: entries lie in the order of the log."""
+        found = end = self.max_offset
+        while True:
+            found = self._first_from(commit_log_min_offset, end)
+            start = max(self.first_entry_offset, found - _ENTRIES_LOOKED_AT)
+            before = enumerate(self.entries(start, found - start), start)
+            # A damaged entry may have led past messages that exist.
+            end = next((place for place, entry in before if entry[0] >= commit_log_min_offset and is_valid(entry)), -1)
+            if end < 0:
+                break
+        while found < self.max_offset and self._is_filler(found):
+            found += 1
+        self.min_offset = found
+
+    def _first_from(self, commit_log_offset: int, end: int) -> int:
+        """The first of the entries before ``end`` whose message begins there or behind, by bisection; else ``end``."""
+        low, high = self.first_entry_offset, end
         while low < high:
             middle = (low + high) // 2
             at, entry = self._entry_or_next(middle, high)
-            if entry is None or entry[0] >= commit_log_min_offset:
+            if entry is None or entry[0] >= commit_log_offset:
                 high = middle
             else:
                 low = at + 1
-        while low < self.max_offset and self._is_filler(low):
-            low += 1
-        self.min_offset = low
+        return low
 
     def _entry_or_next(self, queue_offset: int, end: int) -> tuple[int, Entry | None]:
         """The first entry at or after ``queue_offset`` that stands for a message."""
         while queue_offset < end:
-            for index, entry in enumerate(self.entries(queue_offset, min(64, end - queue_offset))):
-                if entry[1] != FILLER_SIZE:
+            for index, entry in enumerate(self.entries(queue_offset, min(_ENTRIES_LOOKED_AT, end - queue_offset))):
+                if is_valid(entry):
                     return queue_offset + index, entry
-            queue_offset += 64
+            queue_offset += _ENTRIES_LOOKED_AT
         return end, None
 
     def _is_filler(self, queue_offset: int) -> bool:
@@ -211,11 +229,9 @@ class ConsumeQueue:
 
     def remove_expired_files(self, commit_log_min_offset: int) -> int:
         """Delete files all of whose messages are gone, but never the last one. Returns how many were deleted."""
-        count = 0
-        for file in self.files.files[:-1]:
-            if not self._is_expired(file, commit_log_min_offset):
-                break
-            count += 1
+        self.correct_min_offset(commit_log_min_offset)
+        end = self.min_offset * ENTRY_SIZE_BYTES
+        count = sum(file.end_offset <= end for file in self.files.files[:-1])
         self.files.remove_first(count)
         if self.ext is not None and count:
             for _, _, tags_code in self.entries(self.first_entry_offset, _ENTRIES_PER_BLOCK):
@@ -235,12 +251,3 @@ class ConsumeQueue:
         self.files.close()
         if self.ext is not None:
             self.ext.files.close()
-
-    def _is_expired(self, file: MappedFile, commit_log_min_offset: int) -> bool:
-        end = file.end_offset // ENTRY_SIZE_BYTES
-        for queue_offset, (commit_log_offset, size, _) in self.entries_backward(end):
-            if queue_offset * ENTRY_SIZE_BYTES < file.start_offset:
-                return True
-            if size != FILLER_SIZE:
-                return commit_log_offset < commit_log_min_offset
-        return True

@@ -40,8 +40,8 @@ class DamagedRecords:
     def __len__(self) -> int:
         return len(self._by_place)
 
-    def __contains__(self, commit_log_offset: int) -> bool:
-        return commit_log_offset in self._by_place
+    def __contains__(self, record: DamagedRecord) -> bool:
+        return self._by_place.get(record.commit_log_offset) == record
 
     @property
     def is_full(self) -> bool:
@@ -54,7 +54,12 @@ class DamagedRecords:
 
     def note(self, record: DamagedRecord) -> None:
         """Count ``record`` and say it in the log, unless that was done."""
-        if record.commit_log_offset in self._by_place or self.is_full:
+        known = self._by_place.get(record.commit_log_offset)
+        if known is not None:
+            if not known.topic:  # who walks through the log does not know whose place it is, a reader does
+                self._by_place[record.commit_log_offset] = record
+            return
+        if self.is_full:
             return
         self._by_place[record.commit_log_offset] = record
         self.found += 1

@@ -132,7 +132,7 @@ class MappedFileQueue:
 
     def used_end(self, file: MappedFile) -> int:
         """Offset behind the last byte of ``file`` that is not zero; its start when all are."""
-        position = file.size_bytes
+        position = file.file.written_end()
         while position > 0:
             start = max(0, position - BLOCK_SIZE_BYTES)
             rest = file.file.read_at(start, position - start).rstrip(b"\0")

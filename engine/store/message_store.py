@@ -77,7 +77,7 @@ class MessageStore:
         self.clean_service = CleanService(
             disk, clock, config, self.commit_log, self._table, self._index, self.dispatcher, self._flags
         )
-        self.check_service = CommitLogCheckService(config, clock, self.commit_log)
+        self.check_service = CommitLogCheckService(config, clock, self.commit_log, self._table)
         self.clean_service.after_round = self.check_service.walk_if_due
         self._reader = MessageReader(config, self.commit_log, self._table, self._index)
         self._recovery_point_file = ConfigFile(disk, RECOVERY_POINT_PATH)
@@ -296,6 +296,11 @@ class MessageStore:
     def damaged_records(self) -> DamagedRecords:
         """What reads and checks since the start could not vouch for."""
         return self.commit_log.damaged_records
+
+    @property
+    def entries_rebuilt(self) -> int:
+        """How many consume-queue entries did not fit the log when they were read, and were made again."""
+        return self._reader.entries.repair.entries_rebuilt
 
     # --- looking in --------------------------------------------------------------------------------------------------
 

@@ -18,6 +18,8 @@ class RecoveryReport:
     :ivar messages_dispatched: of these, the ones whose consume-queue entries had to be written.
     :ivar bytes_cut: bytes at the end of the log that were no whole message and were removed.
     :ivar damaged_ranges: ``(start, end)`` in the log with whole messages behind them; they are left out.
+    :ivar messages_put_right: messages that said another place in a queue than theirs, which is known.
+    :ivar messages_left_out: messages that are whole, but say a place which cannot be theirs.
     :ivar entries_beyond_log: consume-queue entries whose messages are not in the log: messages accepted, but lost.
     :ivar shortened_queues: (topic, queue id) -> new max offset of the queues that had such entries. Consumer offsets
         beyond it must be set back to it, or the consumer would skip the messages that come next.
@@ -32,6 +34,8 @@ class RecoveryReport:
     messages_dispatched: int = 0
     bytes_cut: int = 0
     damaged_ranges: list[tuple[int, int]] = field(default_factory=list)
+    messages_put_right: int = 0
+    messages_left_out: int = 0
     entries_beyond_log: int = 0
     shortened_queues: dict[tuple[str, int], int] = field(default_factory=dict)
     rebuilt_queues: list[tuple[str, int]] = field(default_factory=list)

@@ -24,7 +24,8 @@ checkpoint missing, damaged, or from the future   RocketMQ trusts its times and 
 damage in the middle of the log                   RocketMQ cuts the log there. Here only what is damaged is left out,
                                                   and its logical offsets get filler entries.
 a topic deleted and made again before the crash   Its old messages come back and hide the new ones, which have the same
-                                                  offsets. Here of two messages of one place the later one counts.
+                                                  offsets. Here the new ones count, where more than one of them says
+                                                  that the queue began anew (:mod:`engine.store.recovered_places`).
 a queue all of whose messages have expired        A rebuild would start it at offset 0 again and consumers would skip
                                                   its next messages; its old max offset is kept.
 commit-log file of another size                   RocketMQ refuses to start. Here every file has its own size.
@@ -41,9 +42,10 @@ from engine.store.consume_queue import ConsumeQueue
 from engine.store.consume_queue_check import why_not_usable
 from engine.store.consume_queue_entry import FILLER_ENTRY, FILLER_SIZE
 from engine.store.consume_queue_table import ConsumeQueueTable
-from engine.store.dispatch_request import DispatchRequest, belongs_in_consume_queue
+from engine.store.dispatch_request import DispatchRequest
 from engine.store.index_service import IndexService
 from engine.store.message_dispatcher import MessageDispatcher
+from engine.store.recovered_places import RecoveredPlaces
 from engine.store.recovery_point import RecoveryPoint, load_recovery_point
 from engine.store.recovery_report import RecoveryReport, counted, limited
 from engine.store.store_checkpoint import StoreCheckpoint
@@ -51,7 +53,7 @@ from engine.store.store_config import MessageStoreConfig
 
 ABORT_PATH = "abort"
 
-#: Messages that are dispatched together while the log is read.
+#: Messages whose keys are put into the index together while the log is read.
 _BATCH_SIZE = 1_000
 #: How much may have come into the log since the recovery point: an entry that points further is garbage.
 _PLAUSIBLE_LOG_BYTES = 1 << 40
@@ -84,6 +86,7 @@ class StoreRecovery:
         self._checkpoint = checkpoint
         self._recovery_point_file = recovery_point_file
         self._report = RecoveryReport()
+        self._places = RecoveredPlaces(commit_log, consume_queues, dispatcher, self._report, self._is_begun_at_zero)
         self._max_record_size = config.max_message_size + ENVELOPE_MAX_BYTES
         #: What queues held before this recovery changed them: (max offset, first offset still in the log).
         self._lengths_before: dict[_QueueKey, tuple[int, int]] = {}
@@ -155,6 +158,7 @@ class StoreRecovery:
                 self._damaged_queues[key] = None
                 # What the queue says about its own length cannot be believed either.
                 self._lengths_before[key] = (durable, 0)
+            self._places.remember(queue, 0 if why is not None else durable)
             if why is not None or durable == 0:
                 self._rebuilt[key] = None
                 queue.files.remove_all()
@@ -194,14 +198,23 @@ class StoreRecovery:
         scanner = CommitLogScanner(log.files, self._config.delay_levels_ms, quiet_end)
         indexed_before = self._index.indexed_offset if self._index is not None else 0
         batch: list[DispatchRequest] = []
+        times = _StoreTimes()
         for request in scanner.scan(self._first_file(point)):
             report.messages_checked += 1
             log.last_store_timestamp = request.store_timestamp
-            batch.append(request)
-            if len(batch) >= _BATCH_SIZE:
-                self._dispatch(batch)
-                batch.clear()
-        self._dispatch(batch)
+            times.check(request)
+            self._places.damaged_bytes = scanner.damaged_bytes
+            if self._lacks_entry(request):
+                self._places.add(request)
+            if self._index is not None:
+                batch.append(request)
+                if len(batch) >= _BATCH_SIZE:
+                    self._index.put(batch)
+                    batch.clear()
+        self._places.finish()
+        report.lines += limited(times.lines, "messages")
+        if self._index is not None:
+            self._index.put(batch)
         if not report.was_clean and point is not None:
             self._say_what_was_dispatched_again(indexed_before, scanner.end_offset)
         for start, end in scanner.damaged_ranges:
@@ -240,49 +253,17 @@ class StoreRecovery:
             number -= 1
         return number
 
-    def _dispatch(self, batch: list[DispatchRequest]) -> None:
-        missing: list[DispatchRequest] = []
-        newest: dict[_QueueKey, int] = {}
-        for request in batch:
-            key = (request.topic, request.queue_id)
-            if request.queue_offset <= newest.get(key, -1):
-                # What is known of the queue must be in it before the two messages of one place are compared.
-                self._put_entries(missing)
-                missing.clear()
-                newest.clear()
-            if self._lacks_entry(request):
-                missing.append(request)
-                newest[key] = request.queue_offset
-        self._put_entries(missing)
-        if self._index is not None:
-            self._index.put(batch)
-
-    def _put_entries(self, missing: list[DispatchRequest]) -> None:
-        self._report.messages_dispatched += len(missing)
-        if missing:
-            self._dispatcher.put_consume_queue_entries(missing)
-
     def _lacks_entry(self, request: DispatchRequest) -> bool:
-        if not belongs_in_consume_queue(request.sys_flag):
-            return False
-        key = (request.topic, request.queue_id)
-        if request.commit_log_offset < self._dispatched_before and key not in self._damaged_queues:
-            # Its entry is known to be durable; or its topic was deleted, and then it must not come back.
-            return False
-        queue = self._consume_queues.get_or_create(*key)
-        if request.queue_offset < queue.max_offset and self._began_anew(queue, request):
-            queue.files.remove_all()
-            queue.clear_from(0)
-            self._lengths_before[key] = (0, 0)
-            self._rebuilt.pop(key, None)
-        return request.queue_offset >= queue.max_offset
-
-    def _began_anew(self, queue: ConsumeQueue, request: DispatchRequest) -> bool:
-        """Whether the place of ``request`` is taken by an older message: its topic was deleted and made again, and a
-        crash came before the recovery point that says so. All that ``queue`` holds is of the deleted topic then.
+        """Whether its entry is not known to be durable. A message that was dispatched, but whose queue is not known, is
+        of a deleted topic: it must not come back.
         """
-        entry = queue.entry(request.queue_offset)
-        return entry is not None and entry[1] != FILLER_SIZE and entry[0] < request.commit_log_offset
+        key = (request.topic, request.queue_id)
+        return request.commit_log_offset >= self._dispatched_before or key in self._damaged_queues
+
+    def _is_begun_at_zero(self, key: _QueueKey) -> bool:
+        """Whether the log holds the first message that the queue ever had, if none of its entries is known."""
+        begins_at = 0 if key in self._damaged_queues else self._dispatched_before
+        return self._commit_log.min_offset <= begins_at
 
     def _leave_out(self, start: int, end: int) -> None:
         """Put fillers where entries point into a damaged range of the log."""
@@ -303,7 +284,8 @@ class StoreRecovery:
         report.bytes_cut = log.files.clear_from(end_offset)
         # What a killed process wrote is readable, but perhaps not on disk yet.
         flushed = end_offset if report.was_clean else (point.flushed_offset if point is not None else log.min_offset)
-        log.continue_at(end_offset, min(flushed, end_offset))
+        changed = self._places.first_change
+        log.continue_at(end_offset, min(flushed, end_offset, flushed if changed is None else changed))
         if report.bytes_cut:
             report.say(
                 f"commit log: {counted(report.bytes_cut, 'byte', 'bytes')} behind its last whole message made up no "
@@ -323,8 +305,9 @@ class StoreRecovery:
         for queue in self._consume_queues:
             key = (queue.topic, queue.queue_id)
             self._cut_behind(queue, end_offset)
-            before, expired = self._lengths_before.get(key, (0, 0))
-            if key in self._rebuilt:
+            is_made_again = key in self._places.made_again
+            before, expired = (0, 0) if is_made_again else self._lengths_before.get(key, (0, 0))
+            if key in self._rebuilt and not is_made_again:
                 extent = point.queues.get(key) if point is not None and is_log_whole else None
                 queue.skip_to(max(expired, extent.max_offset if extent is not None else 0))
             lost = before - queue.max_offset
@@ -386,6 +369,29 @@ class StoreRecovery:
         self._checkpoint.consume_queue_timestamp = self._commit_log.last_store_timestamp
         if self._index is not None:
             self._checkpoint.index_timestamp = self._index.last_store_timestamp
+
+
+class _StoreTimes:
+    """Says which messages lie between two others in the log, but not in time. A clock set back moves all behind it."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._before_ms: int | None = None
+        self._last: DispatchRequest | None = None
+
+    def check(self, request: DispatchRequest) -> None:
+        """The next message."""
+        last, before_ms, after_ms = self._last, self._before_ms, request.store_timestamp
+        if last is not None:
+            if before_ms is not None and before_ms <= after_ms and not before_ms <= last.store_timestamp <= after_ms:
+                self.lines.append(
+                    f"commit log: the message at {last.commit_log_offset} says that it was stored at "
+                    f"{last.store_timestamp} ms, those before and behind it at {before_ms} and {after_ms}: it is "
+                    "served, but not found by its time"
+                )
+            else:
+                self._before_ms = last.store_timestamp
+        self._last = request
 
 
 def _name(key: _QueueKey) -> str:

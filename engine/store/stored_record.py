@@ -32,6 +32,10 @@ MESSAGE_MAGIC_BYTES = struct.pack(">i", MESSAGE_MAGIC)
 #: total size, magic, (12 bytes of CRC, queue id, flag), (queue offset), physical offset: enough to recognise a message.
 RECORD_PEEK = struct.Struct(">ii20xq")
 
+#: Where in a record its queue id (int32) and its logical offset (int64) lie.
+QUEUE_ID_POSITION = 12
+QUEUE_OFFSET_POSITION = 20
+
 #: total size, magic, CRC, queue id, flag, queue offset, physical offset, system flag, born timestamp.
 _HEAD = struct.Struct(">iiIiiqqiq")
 _LONG = struct.Struct(">q")

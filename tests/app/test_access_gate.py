@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.access_gate import SOCKET_SESSIONS_MAX, AccessGate, AccessRules, host_name, is_loopback
+from app.access_gate import SOCKET_REQUESTS_MAX, AccessGate, AccessRules, host_name, is_loopback
 from app.web import WebSettings, create_app
 from tests.support.fixture_server import FixtureSource
 
@@ -62,6 +62,32 @@ def test_a_request_from_the_own_origin_is_answered():
     assert status(client_for(), "/socket.io/?EIO=4&transport=polling", Origin="http://127.0.0.1:8000") == 200
 
 
+def fetched(site, mode="no-cors", dest="image"):
+    """What browsers say about a request without an Origin."""
+    return {"Sec_Fetch_Site": site, "Sec_Fetch_Mode": mode, "Sec_Fetch_Dest": dest}
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+@pytest.mark.parametrize(
+    "path", ["/api/live/state", "/socket.io/?EIO=4&transport=polling", "/tutorials", "/static/x.js"]
+)
+def test_what_another_site_embeds_is_refused(site, path):
+    assert status(client_for(), path, **fetched(site)) == 403
+    assert status(client_for(), path, **fetched(site, "navigate", "iframe")) == 403
+
+
+def test_a_link_of_another_site_leads_to_a_page_and_to_nothing_else():
+    link = fetched("cross-site", "navigate", "document")
+    assert status(client_for(), "/live", **link) == 200
+    assert status(client_for(), "/api/live/state", **link) == 403
+    assert status(client_for(), "/socket.io/?EIO=4&transport=polling", **link) == 403
+
+
+@pytest.mark.parametrize("site", ["same-origin", "none"])
+def test_the_own_page_and_a_typed_address_are_answered(site):
+    assert status(client_for(), "/socket.io/?EIO=4&transport=polling", **fetched(site, "cors", "empty")) == 200
+
+
 @pytest.mark.parametrize(
     "path", ["/", "/live", "/static/x.js", "/api/live/state", "/socket.io/?EIO=4&transport=polling", "/nowhere"]
 )
@@ -108,7 +134,7 @@ def test_the_token_in_the_address_moves_into_a_cookie_and_out_of_the_address():
 )
 def test_the_redirect_never_leaves_this_server(path, location):
     seen: dict[str, str] = {}
-    gate = AccessGate(lambda *_: [], AccessRules(port=8000, token=TOKEN), lambda: 0)
+    gate = AccessGate(lambda *_: [], AccessRules(port=8000, token=TOKEN), lambda _limit: True)
     raw_path, _, query = path.partition("?")
     environ = {
         "REQUEST_METHOD": "GET",
@@ -121,13 +147,32 @@ def test_the_redirect_never_leaves_this_server(path, location):
     assert seen["Location"] == location
 
 
+SOCKET_REQUEST = {"PATH_INFO": "/socket.io/", "HTTP_HOST": "127.0.0.1", "QUERY_STRING": "EIO=4&transport=polling"}
+
+
 def test_a_further_socket_session_is_refused_when_too_many_are_open():
     seen: dict[str, str] = {}
-    gate = AccessGate(lambda *_: [b"through"], AccessRules(), lambda: SOCKET_SESSIONS_MAX)
-    environ = {"PATH_INFO": "/socket.io/", "HTTP_HOST": "127.0.0.1", "QUERY_STRING": "EIO=4&transport=polling"}
-    gate(environ, recorder(seen))
+    gate = AccessGate(lambda *_: [b"through"], AccessRules(), lambda _limit: False)
+    gate(SOCKET_REQUEST, recorder(seen))
     assert seen["status"] == "503 Service Unavailable"
-    assert gate({**environ, "QUERY_STRING": "EIO=4&transport=polling&sid=x"}, recorder({})) == [b"through"]
+    assert gate({**SOCKET_REQUEST, "QUERY_STRING": "EIO=4&transport=polling&sid=x"}, recorder({})) == [b"through"]
+
+
+def test_requests_of_sockets_leave_room_for_the_pages():
+    """Each of them asks for one more, as a browser does whose polls all wait."""
+    seen: dict[str, str] = {}
+    served: list[str] = []
+
+    def inner(environ, _start_response):
+        served.append(environ["PATH_INFO"])
+        return gate(SOCKET_REQUEST, recorder(seen)) if environ["PATH_INFO"].startswith("/socket.io") else [b"page"]
+
+    gate = AccessGate(inner, AccessRules(), lambda _limit: True)
+    gate(SOCKET_REQUEST, recorder({}))
+    assert (len(served), seen["status"]) == (SOCKET_REQUESTS_MAX, "503 Service Unavailable")
+    assert gate({**SOCKET_REQUEST, "PATH_INFO": "/live"}, recorder({})) == [b"page"]
+    gate(SOCKET_REQUEST, recorder({}))
+    assert len(served) == 2 * SOCKET_REQUESTS_MAX + 1
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def test_a_topic_that_is_gone_is_not_made_anew(live):
     bury(live, "lost", "short-lived", "l-1")
     broker = live.host._broker
     thread, _ = live.host._engine()
-    thread.call(lambda: broker.topic_config_manager.delete_topic_config("short-lived"))
+    thread.call(lambda: broker.topic_config_manager.topic_config_table.pop("short-lived"))
     (failed,) = resend(live, "lost", {"messages": "all", "to": "topic"})[1]["failed"]
     assert failed["reason"] == "by_broker"
     assert "short-lived does not exist" in failed["error"]

@@ -1,14 +1,17 @@
 """The live stream over real sockets: the product's server, a client that can misbehave."""
 
 import contextlib
+import json
 import threading
+import urllib.error
 import urllib.request
 
 import pytest
 
+from app.access_gate import SOCKET_SESSIONS_MAX
 from app.patch import apply_patch
 from app.socket_namespace import MESSAGE_MAX_BYTES, open_socket_sessions
-from app.viewer import EVENT_BURST, WINDOW
+from app.viewer import BAD_EVENTS_MAX, EVENT_BURST, WINDOW
 from tests.support.fixture_server import create_fixture_server
 from tests.support.socket_browser import Refused, SocketBrowser
 
@@ -27,6 +30,10 @@ class Page:
     def get(self, path):
         with urllib.request.urlopen(f"http://{self.address}{path}", timeout=60) as answer:
             return answer.status, answer.read()
+
+    def post(self, path, body):
+        with urllib.request.urlopen(f"http://{self.address}{path}", body, timeout=60) as answer:
+            return answer.status
 
     def close(self):
         self._open.close()
@@ -114,6 +121,33 @@ def test_a_namespace_that_does_not_exist_is_refused(page):
     browser.send_raw("40/admin,")
     answer = browser.receive_text()
     assert answer.startswith("44/admin,")
+
+
+def test_sessions_that_watch_nothing_make_room_and_watching_ones_stay(page):
+    watching = page.browser()
+    watching.receive()
+    for _ in range(2 * SOCKET_SESSIONS_MAX):
+        assert page.get("/socket.io/?EIO=4&transport=polling")[0] == 200
+    assert page.browser().receive()[0] == "snapshot"
+    assert page.server.stream.viewer_count == 2
+    assert open_socket_sessions(page.server.socketio) <= SOCKET_SESSIONS_MAX
+
+
+def test_a_browser_that_is_sent_away_and_never_reads_keeps_no_thread(page):
+    sid = json.loads(page.get("/socket.io/?EIO=4&transport=polling")[1][1:])["sid"]
+    address = f"/socket.io/?EIO=4&transport=polling&sid={sid}"
+    page.post(address, b"40/live,")
+    before = threading.active_count()
+    for _ in range(BAD_EVENTS_MAX):
+        with contextlib.suppress(urllib.error.HTTPError):  # the session is gone already
+            page.post(address, b'42/live,["nonsense"]')
+    assert page.server.stream.viewer_count == 0
+    gone = threading.Event()
+    for _ in range(1200):
+        if threading.active_count() <= before:
+            return
+        gone.wait(0.05)
+    pytest.fail(f"threads are left: {threading.enumerate()}")
 
 
 def test_a_browser_from_another_site_cannot_connect(page):

@@ -1,6 +1,7 @@
 """The HTTP server under the page: whatever arrives, it answers or closes, and goes on without a word on stderr."""
 
 import contextlib
+import json
 import random
 import select
 import socket
@@ -10,8 +11,11 @@ import urllib.request
 
 import pytest
 
+from app.half_open import HALF_OPEN_PER_ADDRESS_MAX
 from app.page_listener import CONNECTIONS_MAX
 from tests.support.glass_process import GlassProcess
+
+SOCKET = "/socket.io/?EIO=4&transport=polling"
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +101,64 @@ def test_random_bytes_and_broken_connections_leave_the_server_as_it_was(server):
         with contextlib.suppress(OSError), connect(server) as connection:
             connection.sendall(randomness.randbytes(randomness.randrange(1, 300)))
     assert is_healthy(server)
+
+
+def open_session(server):
+    """The address of a Socket.IO session that polls."""
+    with urllib.request.urlopen(f"http://{page_address(server)}{SOCKET}", timeout=60) as answer:
+        return f"{SOCKET}&sid={json.loads(answer.read()[1:])['sid']}"
+
+
+def half_open(server, data=b""):
+    connection = connect(server)
+    connection.sendall(data)
+    return connection
+
+
+@pytest.mark.parametrize("data", [b"", b"GET /live HTTP/1.1\r\nHost: ", b"POST /api/lab/import HTTP/1.1\r\nX"])
+def test_half_open_connections_keep_nobody_out(server, data):
+    with contextlib.ExitStack() as still_open:
+        for _ in range(2 * CONNECTIONS_MAX):
+            still_open.enter_context(half_open(server, data))
+        assert is_healthy(server)
+
+
+def test_a_slow_body_makes_room_as_a_slow_head_does(server):
+    head = f"POST /api/lab/import HTTP/1.1\r\nHost: {page_address(server)}\r\nContent-Length: 50000\r\n\r\n".encode()
+    with contextlib.ExitStack() as still_open:
+        slow = still_open.enter_context(half_open(server, head + b'{"format"'))
+        for _ in range(2 * HALF_OPEN_PER_ADDRESS_MAX):
+            still_open.enter_context(half_open(server))
+        answer = slow.recv(4096)
+        assert not answer or b" 400 " in answer.split(b"\r\n")[0]
+        assert is_healthy(server)
+
+
+def test_a_connection_that_is_served_outlives_a_flood_of_half_open_ones(server):
+    session = open_session(server)
+    with contextlib.ExitStack() as still_open:
+        waiting = still_open.enter_context(half_open(server))
+        waiting.sendall(f"GET {session} HTTP/1.1\r\nHost: {page_address(server)}\r\n\r\n".encode())
+        for _ in range(2 * CONNECTIONS_MAX):
+            still_open.enter_context(half_open(server))
+        urllib.request.urlopen(f"http://{page_address(server)}{session}", b"40/live,", timeout=60).close()
+        assert waiting.recv(12) == b"HTTP/1.1 200"
+
+
+def test_an_endless_body_is_not_read_to_its_end(server):
+    """The rest of what was refused is thrown away for a while, so that the client sees the answer."""
+    head = f"POST /api/lab/import HTTP/1.1\r\nHost: {page_address(server)}\r\nContent-Length: 999999999\r\n\r\n"
+    with half_open(server, head.encode()) as endless, contextlib.ExitStack() as still_open:
+        assert endless.recv(4096).split()[1] in (b"400", b"413")
+        for _ in range(2 * HALF_OPEN_PER_ADDRESS_MAX):
+            still_open.enter_context(half_open(server))
+        with pytest.raises(ConnectionError):
+            send_until_cut(endless)
+
+
+def send_until_cut(connection):
+    for _ in range(10_000):
+        connection.sendall(bytes(100_000))
 
 
 def test_connections_beyond_the_bound_are_closed_and_room_comes_back(server):

@@ -5,9 +5,10 @@ import re
 
 import pytest
 
-from app.api import ENTRIES_MAX, REQUEST_BURST, SEARCH_LIMIT_MAX
+from app.api import ENTRIES_MAX, SEARCH_LIMIT_MAX
 from app.live_source import EngineUnavailable
-from app.web import LANGUAGE_COOKIE, create_app
+from app.throttle import REQUEST_BURST
+from app.web import LANGUAGE_COOKIE, WebSettings, create_app
 from tests.support.fixture_server import FixtureSource
 
 
@@ -110,13 +111,18 @@ def test_a_bad_parameter_is_refused_by_name_with_what_is_allowed(client, address
     assert answer["allowed"]
 
 
-def test_a_flood_of_requests_is_held_back_and_told_when_to_come_again(client):
-    statuses = {client.get("/api/messages/at/7").status_code for _ in range(REQUEST_BURST)}
-    assert statuses == {404}
-    refusals = [r for r in (client.get("/api/messages/at/7") for _ in range(REQUEST_BURST)) if r.status_code == 429]
-    assert refusals
-    assert refusals[0].headers["Retry-After"] == "1"
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [("/api/messages/at/7", 404), ("/lab/nothing", 404), ("/tutorials/nothing", 404), ("/api/lab/source", 404)],
+)
+def test_a_flood_of_requests_is_held_back_and_told_when_to_come_again(source, address, status):
+    client = create_app(source, WebSettings(clock=lambda: 0.0)).app.test_client()
+    assert {client.get(address).status_code for _ in range(REQUEST_BURST)} == {status}
+    refusal = client.get(address, headers={"Accept-Language": "zh"})
+    assert refusal.status_code == 429
+    assert "每秒" in refusal.text if "/api/" not in address else refusal.headers["Retry-After"] == "1"
     assert client.get("/healthz").status_code == 200
+    assert client.get("/static/favicon.svg").status_code == 200
 
 
 def test_an_engine_that_does_not_answer_is_a_503(client, source):

@@ -15,7 +15,7 @@ ALLOWED_IMPORTS: dict[str, frozenset[str] | None] = {
     "filter": frozenset({"protocol"}),
     "remoting": frozenset({"protocol", "runtime"}),
     "store": frozenset({"protocol", "runtime"}),
-    "name_server": frozenset({"protocol", "runtime", "remoting"}),
+    "name_server": frozenset({"protocol", "runtime", "remoting", "store"}),  # for files with a backup
     "acl": frozenset({"protocol", "runtime"}),
     "broker": frozenset({"filter", "protocol", "runtime", "remoting", "store", "acl"}),
     "client": frozenset({"protocol", "runtime", "remoting", "acl"}),

@@ -11,6 +11,12 @@ from enum import StrEnum
 
 Texts = Mapping[str, str]
 
+#: Bounds of parameters: of durations; of what one micro-batch holds in memory; of all other counts, exact in JSON.
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+BATCH_MAX_MESSAGES = 10_000_000
+NUMBER_MAX = (1 << 53) - 1
+
 
 class ParameterKind(StrEnum):
     """How a parameter is typed in, checked and offered."""
@@ -34,7 +40,7 @@ class JobParameter:
 
     :ivar name: snake_case, units last; ``--name-with-dashes`` on the command line.
     :ivar default: None: must be given if ``required``, else "not said".
-    :ivar minimum: of an integer or a duration.
+    :ivar minimum, maximum: of an integer or a duration; every one has both.
     :ivar choices: what a CHOICE may be.
     """
 
@@ -180,4 +186,5 @@ def trigger_ms(default: int) -> JobParameter:
         {"en": "With follow: how often to look.", "zh": "与 follow 合用：每隔多久处理一次。"},
         default=default,
         minimum=100,
+        maximum=HOUR_MS,
     )

@@ -103,6 +103,17 @@ def test_an_imported_run_s_scenario_is_checked_and_never_taken_for_a_path(lab, b
     assert len(lab.host.worlds.sessions) == 1
 
 
+@pytest.mark.parametrize("name", ["../../x", "a/b", "..", "", "a b", "-x", "x.yaml", "<b>", "x" * 61, "a\x00b", 7])
+def test_an_imported_run_s_name_that_leads_elsewhere_is_refused(lab, browser, name):
+    run = browser.http.get(f"/api/lab/{browser.world}/export.json").get_json()
+    answer = browser.http.post("/api/lab/import", json={**run, "scenario": name})
+    assert answer.status_code == 400
+    texts = answer.get_json()["error"]
+    assert "allowed" in texts["en"] or "at most 60" in texts["en"]
+    assert texts["zh"]
+    assert len(lab.host.worlds.sessions) == 1
+
+
 @pytest.mark.parametrize(
     "file",
     ["", "engine", "engine/../app/web.py", "/etc/passwd", "app/web.py", "engine/lab/run.pyc", "engine//lab/run.py",

@@ -1,6 +1,7 @@
 """Every step of every lesson is carried out, and all that its texts say comes from the engine."""
 
 import dataclasses
+from collections import Counter
 
 import pytest
 
@@ -8,6 +9,7 @@ from app.lab.world_view import WorldView
 from app.lessons.judge import Answer, judge, right_answers
 from app.lessons.lesson import ChoicePrediction, ClickPrediction
 from app.lessons.lesson_files import lesson_names, load_lesson
+from app.lessons.lesson_page import lesson_data
 from app.lessons.lesson_view import lesson_view
 from app.lessons.rehearsal import perform, rehearse, rehearse_once
 from engine.broker.broker_config import BrokerConfig
@@ -38,6 +40,34 @@ def test_the_first_two_lessons_are_there():
 @every_lesson
 def test_every_step_is_undone_before_its_action_and_done_after_it_with_one_right_answer(name):
     assert rehearsal_of(name).problems() == []
+
+
+def places_of_right_answers(name):
+    """(number of answers, place of the right one) of every choice of a lesson, as a page shows them."""
+    rehearsal = rehearsal_of(name)
+    data = lesson_data(load_lesson(name), rehearsal, {}, lesson_names())
+    for rehearsed, shown in zip(rehearsal.steps, data["steps"], strict=True):
+        if rehearsed.step.choices():
+            identities = [choice["id"] for choice in shown["predict"]["choices"]]
+            assert sorted(identities) == sorted(rehearsed.step.choices())
+            (right,) = right_answers(rehearsed.step.prediction, rehearsed.after)
+            yield len(identities), identities.index(right)
+
+
+def test_no_place_among_the_answers_is_worth_a_guess():
+    everywhere = Counter(place for name in lesson_names() for place in places_of_right_answers(name))
+    assert sum(everywhere.values()) >= 72
+    for (count, _), times in everywhere.items():
+        of_all = sum(one for (like, _), one in everywhere.items() if like == count)
+        assert abs(times - of_all / count) <= max(1, 0.2 * of_all / count)
+
+
+@every_lesson
+def test_in_one_lesson_the_right_answers_stand_in_every_place_equally_often(name):
+    places = Counter(places_of_right_answers(name))
+    for count in {count for count, _ in places}:
+        times = [places[count, place] for place in range(count)]
+        assert max(times) - min(times) <= 1, times
 
 
 @every_lesson

@@ -9,11 +9,12 @@ from engine.broker.broker import Broker
 from engine.broker.broker_config import BrokerConfig
 from engine.broker.errors import ConfigRefused
 from engine.protocol.headers import UpdateConsumerOffsetRequestHeader
+from engine.protocol.names import retry_topic
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.protocol.topic_route_data import TopicRouteData
 from engine.runtime.lab_runtime import LabWorld
-from engine.runtime.port import AddressInUse, DiskFull, FolderLocked
+from engine.runtime.port import AddressInUse, FolderLocked
 from tests.engine.broker.lab_broker import BrokerLab, LabClient, broker_lab
 
 
@@ -228,7 +229,7 @@ def test_offsets_behind_a_queue_that_a_crash_has_shortened_are_set_back():
         for _ in range(5):
             client.send(body=b"not yet")
         commit(client, 6)
-        lab.broker.consumer_offset_manager.persist()
+        lab.world.run(lab.broker.consumer_offset_manager.persist(), node="broker-a")
         lab.restart_broker(keep_page_cache=False)
         max_offset = lab.broker.store.max_offset("T", 0)
         assert max_offset < 6
@@ -276,21 +277,42 @@ def test_a_topic_that_is_made_again_has_no_more_queues_than_allowed():
         assert lab.broker.topic_config_manager.topic_config_table["Wild"].read_queue_nums == limit
 
 
-def test_a_topic_that_cannot_be_saved_is_not_created():
+def test_what_a_tool_wants_and_cannot_be_saved_has_not_happened():
     with broker_lab() as lab:
         client = lab.client()
-        lab.broker.topic_config_manager._config_file.save = full_disk
-        lab.broker.subscription_group_manager._config_file.save = full_disk
-        for reply in (client.create_topic("T"), client.send("T"), client.heartbeat("g")):
+        client.create_topic("Before")
+        lab.run_for(100)
+        disk = lab.world.node("broker-a").disk
+        disk.storage.occupied_bytes = disk.storage.capacity_bytes
+        group = json.dumps({"groupName": "g"}).encode()
+        for reply in (
+            client.create_topic("T"),
+            client.create_topic("Before", perm=4),
+            client.call(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=group),
+        ):
             assert reply.code == ResponseCode.SYSTEM_ERROR
-            assert "no room" in (reply.remark or "")
-            assert "internal error" not in (reply.remark or "")
-        assert "T" not in lab.broker.topic_config_manager.topic_config_table
+            assert "could not be saved" in (reply.remark or "")
+            assert "the disk is full" in (reply.remark or "")
+        topics = lab.broker.topic_config_manager.topic_config_table
+        assert "T" not in topics
+        assert topics["Before"].perm == 6
         assert "g" not in lab.broker.subscription_group_manager.subscription_group_table
 
 
-def full_disk(content: object) -> None:
-    raise DiskFull("no room")
+def test_a_group_connects_while_the_disk_is_full_and_is_written_when_there_is_room(caplog):
+    with broker_lab() as lab:
+        client = lab.client()
+        client.create_topic("T")
+        disk = lab.world.node("broker-a").disk
+        disk.storage.occupied_bytes = disk.storage.capacity_bytes
+        assert client.heartbeat("g").code == ResponseCode.SUCCESS
+        assert client.pull(group="g").code == ResponseCode.PULL_NOT_FOUND
+        lab.run_for(3_000)
+        assert "it is tried again" in caplog.text
+        disk.storage.occupied_bytes = 0
+        lab.run_for(1_100)
+        assert "g" in config_file(lab, "subscriptionGroup.json")["subscriptionGroupTable"]
+        assert retry_topic("g") in config_file(lab, "topics.json")["topicConfigTable"]
 
 
 # --- start and stop --------------------------------------------------------------------------------------------------

@@ -61,7 +61,10 @@ def test_the_permission_of_the_broker_is_told_to_the_name_server():
     with broker_lab() as lab:
         client = lab.client()
         for topic, order in (("T", False), ("Ordered", True)):
-            lab.broker.topic_config_manager.update_topic_config(TopicConfig(topic, 1, 1, order=order))
+            lab.world.run(
+                lab.broker.topic_config_manager.update_topic_config(TopicConfig(topic, 1, 1, order=order)),
+                node="broker-a",
+            )
             assert client.send(topic).code == ResponseCode.SUCCESS
         update(client, "brokerPermission=4")
         assert client.send("Ordered").code == ResponseCode.NO_PERMISSION

@@ -161,7 +161,7 @@ def test_an_older_subscription_does_not_replace_a_newer_one():
 def test_a_group_can_be_kept_from_being_notified():
     with broker_lab() as lab:
         config = SubscriptionGroupConfig("consumers", notify_consumer_ids_changed_enable=False)
-        lab.broker.subscription_group_manager.update_subscription_group_config(config)
+        lab.world.run(lab.broker.subscription_group_manager.update_subscription_group_config(config), node="broker-a")
         client = lab.client()
         client.heartbeat()
         lab.run_for(10)

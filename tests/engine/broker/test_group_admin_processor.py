@@ -127,7 +127,7 @@ def test_all_groups_are_counted_on_the_queues_one_writes_to_and_one_group_on_tho
         client = lab.client()
         client.create_topic("T", 3)
         commit(client, 0)
-        lab.broker.subscription_group_manager.find_subscription_group_config("consumers")
+        client.pull(suspend_ms=0)  # which makes the group
         header = CreateTopicRequestHeader("T", "TBW102", read, write, 6, "SINGLE_TAG", 0, False)
         assert client.call(RequestCode.UPDATE_AND_CREATE_TOPIC, header).code == ResponseCode.SUCCESS
         every = loads_json(client.call(RequestCode.GET_BROKER_CONSUME_STATS, GetConsumeStatsInBrokerHeader(False)).body)

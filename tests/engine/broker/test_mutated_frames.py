@@ -44,6 +44,7 @@ class Wire:
     remote_address = "192.0.2.1:5000"
     local_address = "192.0.2.2:10911"
     unsent_bytes = 0
+    has_room = True
 
     def __init__(self) -> None:
         self.is_closing = False

@@ -17,7 +17,7 @@ OFFSET_FIELDS = {"suggestWhichBrokerId", "nextBeginOffset", "minOffset", "maxOff
 
 def set_group(lab: BrokerLab, **fields) -> None:
     config = SubscriptionGroupConfig("consumers", **fields)
-    lab.broker.subscription_group_manager.update_subscription_group_config(config)
+    lab.world.run(lab.broker.subscription_group_manager.update_subscription_group_config(config), node="broker-a")
 
 
 def offsets(reply: RemotingCommand) -> tuple[int, int, int]:

@@ -80,7 +80,7 @@ def test_a_message_that_claims_fewer_than_no_retries_comes_again_at_once(reconsu
 def test_a_message_whose_retries_are_used_up_becomes_a_dead_letter(delay_level, max_reconsume_times, group_retries):
     with broker_lab() as lab:
         config = SubscriptionGroupConfig("consumers", retry_max_times=group_retries)
-        lab.broker.subscription_group_manager.update_subscription_group_config(config)
+        lab.world.run(lab.broker.subscription_group_manager.update_subscription_group_config(config), node="broker-a")
         client = lab.client()
         client.send()
         reply = client.send_back(client.messages()[0], delay_level=delay_level, max_reconsume_times=max_reconsume_times)
@@ -108,7 +108,7 @@ def test_after_16_retries_comes_the_dead_letter_topic():
 def test_a_group_without_retry_queues_is_done_with_the_message():
     with broker_lab() as lab:
         config = SubscriptionGroupConfig("consumers", retry_queue_nums=0)
-        lab.broker.subscription_group_manager.update_subscription_group_config(config)
+        lab.world.run(lab.broker.subscription_group_manager.update_subscription_group_config(config), node="broker-a")
         client = lab.client()
         client.send()
         assert client.send_back(client.messages()[0]).code == ResponseCode.SUCCESS
@@ -299,7 +299,7 @@ def _send_back_20(client):
 def test_a_group_with_several_retry_queues_spreads_its_retries():
     with broker_lab() as lab:
         config = SubscriptionGroupConfig("consumers", retry_queue_nums=3)
-        lab.broker.subscription_group_manager.update_subscription_group_config(config)
+        lab.world.run(lab.broker.subscription_group_manager.update_subscription_group_config(config), node="broker-a")
         _send_back_20(lab.client())
         lab.run_for(2_000)
         counts = [lab.broker.store.max_offset(RETRY, queue_id) for queue_id in range(4)]
@@ -312,9 +312,9 @@ def test_retry_queues_that_a_group_got_later_are_used_only_once_its_retry_topic_
     """RocketMQ stores retries in queues that no route names: nobody would ever consume them."""
     with broker_lab() as lab:
         client = lab.client()
-        lab.broker.topic_config_manager.create_topic_in_send_message_back(RETRY, 1)
+        assert client.create_topic(RETRY, 1).code == ResponseCode.SUCCESS
         config = SubscriptionGroupConfig("consumers", retry_queue_nums=3)
-        lab.broker.subscription_group_manager.update_subscription_group_config(config)
+        lab.world.run(lab.broker.subscription_group_manager.update_subscription_group_config(config), node="broker-a")
         _send_back_20(client)
         lab.run_for(2_000)
         assert lab.broker.store.max_offset(RETRY, 0) == 20
@@ -324,7 +324,7 @@ def test_retry_queues_that_a_group_got_later_are_used_only_once_its_retry_topic_
 def test_the_maximum_that_comes_with_the_message_counts_before_the_group_s(of_client, of_group, dead):
     with broker_lab() as lab:
         config = SubscriptionGroupConfig("consumers", retry_max_times=of_group)
-        lab.broker.subscription_group_manager.update_subscription_group_config(config)
+        lab.world.run(lab.broker.subscription_group_manager.update_subscription_group_config(config), node="broker-a")
         client = lab.client()
         client.send()
         client.send_back(client.messages()[0], max_reconsume_times=of_client)

@@ -260,7 +260,7 @@ def test_all_topics_are_told_with_the_version_of_the_table():
         client.create_topic("T", 3)
         body = json.loads(client.call(RequestCode.GET_ALL_TOPIC_CONFIG).body)
         assert body["topicConfigTable"]["T"]["readQueueNums"] == 3
-        assert body["dataVersion"]["counter"] == lab.broker.topic_config_manager.data_version.counter
+        assert body["dataVersion"]["counter"] == lab.broker.topic_config_manager.table.data_version.counter
         assert "TBW102" in body["topicConfigTable"]
 
 
@@ -293,7 +293,7 @@ def test_cleaned_queues_do_not_come_back_after_a_crash():
         client = lab.client()
         client.create_topic("Orphan", 1)
         client.send("Orphan")
-        lab.broker.topic_config_manager.delete_topic_config("Orphan")
+        del lab.broker.topic_config_manager.topic_config_table["Orphan"]
         assert client.call(RequestCode.CLEAN_UNUSED_TOPIC).code == ResponseCode.SUCCESS
         lab.restart_broker()
         assert queue_folders(lab) == []

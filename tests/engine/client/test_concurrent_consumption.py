@@ -154,7 +154,9 @@ def test_a_dead_letter_can_be_consumed_by_whoever_subscribes_to_its_topic(cluste
 @pytest.mark.parametrize(("of_client", "of_group", "retries"), [(2, 16, 2), (2, 0, 2), (-1, 1, 3), (0, 16, 0)])
 def test_the_client_s_maximum_counts_and_not_the_group_s(cluster, producer, of_client, of_group, retries):
     config = SubscriptionGroupConfig("g", retry_max_times=of_group)
-    cluster.broker.subscription_group_manager.update_subscription_group_config(config)
+    cluster.world.run(
+        cluster.broker.subscription_group_manager.update_subscription_group_config(config), node="broker-a"
+    )
     heard = Heard(cluster, lambda message: LATER)
     consumer_of(cluster, heard, max_reconsume_times=of_client)
     send(cluster, producer, "hopeless")

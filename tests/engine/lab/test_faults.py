@@ -325,7 +325,7 @@ def test_a_held_task_waits_while_the_rest_goes_on(started):
 def test_the_number_of_queues_is_changed_on_every_broker(started):
     run = started(("  B1:\n", "  B2: {role: broker}\n  B1:\n"))
     apply(run, "queue-count", "T", n=6)
-    run.run_events(5)
+    run_to_ms(run, 1_010)
     for role in run.world.brokers():
         assert role.broker.topic_config_manager.topic_config_table["T"].write_queue_nums == 6
 

@@ -287,6 +287,15 @@ def test_an_export_with_a_broken_scenario_or_an_impossible_command_is_refused():
         LabRun.load(exported_small(commands=[crash]))
 
 
+@pytest.mark.parametrize("name", ["../../x", "/etc/passwd", "a b", "", "x" * 60 + "y"])
+def test_a_name_that_could_lead_elsewhere_is_refused_in_a_file_and_in_a_link(name):
+    with pytest.raises(RecordingRefused, match=r"no name for a scenario|at most 60"):
+        parse_export(exported_small(scenario=name))
+    content = json.dumps({"s": name, "x": "nodes: {}", "n": 1, "e": 0, "t": 0, "c": []})
+    with pytest.raises(RecordingRefused, match=r"no name for a scenario|at most 60"):
+        parse_link(base64.urlsafe_b64encode(zlib.compress(content.encode())).decode().rstrip("="))
+
+
 @pytest.mark.parametrize("fragment", ["", "%%%", "AAAA", "x" * 60_001, "ä"])
 def test_a_damaged_link_is_refused(fragment):
     with pytest.raises(RecordingRefused):

@@ -1,5 +1,6 @@
 """What only tools ask a name server."""
 
+import asyncio
 import json
 
 import pytest
@@ -102,6 +103,37 @@ def test_a_damaged_file_is_left_aside(lab):
     lab.world.node("name-server").disk.write_whole("config/kvConfig.json", b"nonsense")
     restart(lab)
     assert namespace(lab, "N") is None
+
+
+@pytest.mark.parametrize("damage", [b"nonsense", b"", b'{"configTable":{"N":{"k"'])
+def test_a_damaged_file_is_replaced_by_its_backup_and_kept_beside_it(lab, damage):
+    for value in ("old", "new"):
+        put(lab, "N", "k", value)
+    disk = lab.world.node("name-server").disk
+    disk.write_whole("config/kvConfig.json", damage)
+    restart(lab)
+    assert namespace(lab, "N") == {"k": "old"}
+    put(lab, "N", "k", "newest")
+    assert disk.read_whole("config/kvConfig.json.damaged") == damage
+    restart(lab)
+    assert namespace(lab, "N") == {"k": "newest"}
+
+
+def test_a_text_is_on_the_disk_before_it_is_answered_and_does_not_count_before(lab):
+    node = lab.world.node("name-server")
+    manager = KVConfigManager(node.disk)
+
+    async def look() -> None:
+        waiting = asyncio.ensure_future(manager.put("N", "k", "v"))
+        await asyncio.sleep(0.001)
+        assert manager.get("N", "k") is None
+        await waiting
+
+    node.run(look())
+    assert manager.get("N", "k") == "v"
+    again = KVConfigManager(node.disk)
+    again.load()
+    assert again.get("N", "k") == "v"
 
 
 def test_brokers_hear_of_ordered_topics_when_they_register(lab):
@@ -234,7 +266,7 @@ def test_wiping_twice_wipes_and_adding_makes_a_read_only_broker_writable_and_rea
     assert perm(lab, "T") == 6, "as RocketMQ: whatever it was"
 
 
-def test_a_name_server_whose_file_cannot_be_read_keeps_texts_in_memory_and_leaves_the_file(lab, monkeypatch):
+def test_a_name_server_without_files_keeps_texts_in_memory(lab, monkeypatch):
     put(lab, "N", "k", "v")
     disk = lab.world.node("name-server").disk
     before = disk.read_whole("config/kvConfig.json")
@@ -244,8 +276,8 @@ def test_a_name_server_whose_file_cannot_be_read_keeps_texts_in_memory_and_leave
 
     manager = KVConfigManager(disk)
     with monkeypatch.context() as patched:
-        patched.setattr(disk, "read_whole", unreadable)
+        patched.setattr(disk, "exists", unreadable)
         manager.load()
-    manager.put("N", "k", "w")
+    lab.world.run(manager.put("N", "k", "w"), node="name-server")
     assert manager.get("N", "k") == "w"
     assert disk.read_whole("config/kvConfig.json") == before

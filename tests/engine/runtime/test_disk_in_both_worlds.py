@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from engine.runtime.port import DiskFault, FolderLocked
@@ -35,6 +37,26 @@ def test_a_new_file_is_zero_filled_and_keeps_what_is_written(run):
         assert again.read_at(0, 6) == b"start\0"
         assert disk.file_size_bytes("commitlog/00000000000000000000") == 1_000_000
         again.flush_now()
+        again.close()
+
+    run(scenario)
+
+
+def test_behind_the_end_of_what_was_written_there_are_only_zeros(run):
+    async def scenario(disk):
+        file = disk.open_file("queue", 1_000_000)
+        assert file.written_end() <= 1_000_000
+        for position in (0, 5_000, 300_000):
+            file.write_at(position, b"x")
+            assert file.written_end() > position
+            assert not file.read_at(file.written_end(), 1_000_000 - file.written_end()).strip(b"\0")
+        await file.flush(0, 1_000_000)
+        assert file.written_end() > 300_000
+        file.write_at(999_999, b"x")
+        assert file.written_end() == 1_000_000
+        file.close()
+        again = disk.open_file("queue", 1_000_000)
+        assert again.written_end() == 1_000_000
         again.close()
 
     run(scenario)
@@ -192,5 +214,31 @@ def test_a_write_changes_when_a_file_was_modified_and_how_full_the_disk_is_stays
         assert disk.modified_ms("a") >= before_ms
         assert 0.0 <= disk.used_ratio() <= 1.0
         file.close()
+
+    run(scenario)
+
+
+def test_work_off_the_loop_gives_its_result_or_its_error_and_others_run_meanwhile(run):
+    async def scenario(disk):
+        ran = []
+
+        async def other() -> None:
+            ran.append("other")
+
+        def write() -> int:
+            disk.write_whole("a", b"x")
+            ran.append("write")
+            return 7
+
+        def fail() -> None:
+            raise DiskFault("broken")
+
+        running = asyncio.ensure_future(disk.off_loop(write))
+        await other()
+        assert ran[0] == "other"
+        assert await running == 7
+        assert disk.read_whole("a") == b"x"
+        with pytest.raises(DiskFault, match="broken"):
+            await disk.off_loop(fail)
 
     run(scenario)

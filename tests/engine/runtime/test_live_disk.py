@@ -144,15 +144,41 @@ def test_a_full_disk_is_an_error_before_the_write_and_not_a_signal(disk, monkeyp
     file.close()
 
 
-def test_every_mebibyte_that_a_write_touches_is_reserved_once(disk, monkeypatch):
-    reserved = []
-    monkeypatch.setattr(os, "posix_fallocate", lambda _, start, length: reserved.append((start >> 20, length)))
-    file = disk.open_file("log", (4 << 20) + 100)
-    file.write_at((1 << 20) - 1, bytes((2 << 20) + 2))
-    file.write_at(2 << 20, b"again")
-    file.write_at((4 << 20) + 50, b"tail")
+def test_every_page_that_a_write_touches_is_reserved_once_and_as_much_ahead_as_lies_before(disk, monkeypatch):
+    page, reserved = 4_096, []
+    monkeypatch.setattr(os, "posix_fallocate", lambda _, start, length: reserved.append((start // page, length)))
+    file = disk.open_file("log", (8 << 20) + 100)
+    file.write_at(page - 1, bytes(2))
+    file.write_at(2 * page, b"one page ahead")
+    file.write_at(3 * page, b"that was room for this")
+    file.write_at(4 << 20, bytes(10))
+    file.write_at((5 << 20) - 1, b"a mebibyte ahead")
+    file.write_at((8 << 20) + 50, b"tail")
     file.write_at(10, b"")
-    assert reserved == [(0, 1 << 20), (1, 1 << 20), (2, 1 << 20), (3, 1 << 20), (4, 100)]
+    assert reserved == [(0, 2 * page), (2, 3 * page), (1_024, page + (1 << 20)), (2_048, 100)]
+    file.close()
+
+
+def test_a_file_with_one_entry_costs_a_page_and_a_log_costs_little_more_than_is_in_it(disk):
+    small, log = disk.open_file("small", 400_000), disk.open_file("log", 16 << 20)
+    small.write_at(0, bytes(range(1, 21)))
+    for start in range(0, 3 << 20, 1_000):
+        log.write_at(start, b"x" * 1_000)
+    used = {name: 512 * os.stat(disk._full(name)).st_blocks for name in ("small", "log")}
+    assert used["small"] <= 16_384
+    assert used["log"] <= (3 << 20) + (1 << 20) + 65_536
+    small.close()
+    log.close()
+
+
+def test_a_file_system_that_knows_no_holes_calls_the_whole_file_written(disk, monkeypatch):
+    file = disk.open_file("log", 100_000)
+
+    def no_holes(*_):
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+    monkeypatch.setattr(os, "lseek", no_holes)
+    assert file.written_end() == 100_000
     file.close()
 
 
@@ -319,3 +345,27 @@ def test_a_file_that_is_replaced_stays_as_secret_as_it_was(disk, tmp_path):
     path.chmod(0o600)
     disk.write_whole("config/plain_acl.yml", b"accounts: [{}]")
     assert path.stat().st_mode & 0o777 == 0o600 and path.read_bytes() == b"accounts: [{}]"
+
+
+def test_who_is_cancelled_while_it_writes_off_the_loop_waits_for_the_end(tmp_path):
+    disk = LiveDisk("node", tmp_path)
+    goes_on = threading.Event()
+    done = []
+
+    def slow() -> None:
+        goes_on.wait(10)
+        done.append("first")
+
+    async def scenario() -> None:
+        first = asyncio.ensure_future(disk.off_loop(slow))
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.sleep(0)
+        assert not first.done()
+        goes_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        assert done == ["first"]
+
+    asyncio.run(scenario())
+    disk.close()

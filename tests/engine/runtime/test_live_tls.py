@@ -15,7 +15,7 @@ import uvloop
 from cryptography.hazmat.primitives import serialization
 
 from engine.runtime import live_tls_listener
-from engine.runtime.connection_limits import UNSENT_HIGH_WATER_BYTES
+from engine.runtime.connection_limits import UNSENT_SHARE_MAX_BYTES
 from engine.runtime.live_network import LiveNetwork
 from engine.runtime.live_tls import ClientTls, ServerTls, TlsMode, TlsUnusable, own_client_tls
 from engine.runtime.port import AddressInUse, ConnectFailed
@@ -153,7 +153,7 @@ def test_a_server_process_believes_itself_and_needs_tls_only_where_it_is_enforce
 
 
 def test_large_frames_and_back_pressure_work_as_without_tls(run, certificates: Certificates) -> None:
-    frame = bytes(range(256)) * (UNSENT_HIGH_WATER_BYTES // 256 + 1)
+    frame = bytes(range(256)) * (UNSENT_SHARE_MAX_BYTES // 256 + 1)
     (answer,) = run(echo(server_tls(certificates, TlsMode.PERMISSIVE), ClientTls(ca=certificates.ca), frame=frame))
     assert answer == frame
 

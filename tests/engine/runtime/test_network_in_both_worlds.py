@@ -183,7 +183,6 @@ def test_an_exception_in_a_handler_ends_its_connection_and_no_other(run, caplog,
 def test_an_end_that_never_reads_is_disconnected_at_the_bound(run, monkeypatch):
     for module in ("lab_connection", "live_connection"):
         monkeypatch.setattr(f"engine.runtime.{module}.UNSENT_LIMIT_BYTES", 3_000_000)
-    monkeypatch.setattr("engine.runtime.live_connection.UNSENT_HIGH_WATER_BYTES", 1_000_000)
 
     async def scenario(server, client):
         _, accepted, _handler = await open_pair(server, client)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
+
 import pytest
 
 from engine.runtime.lab_runtime import LabWorld
@@ -81,6 +84,31 @@ def test_a_damaged_file_never_becomes_the_backup(disk, file):
     again.save({"a": 3})
     assert ConfigFile(disk, PATH + ".bak").load() == {"a": 1}
     assert reload(disk) == ({"a": 3}, [])
+
+
+def test_a_damaged_file_is_kept_for_whoever_can_still_read_it(disk, file):
+    disk.write_whole(PATH, b"garbage")
+    again = ConfigFile(disk, PATH)
+    again.load()
+    again.save({"a": 3})
+    assert disk.read_whole(PATH + ".damaged") == b"garbage"
+    again.save({"a": 4})
+    assert disk.read_whole(PATH + ".damaged") == b"garbage"
+
+
+def test_saving_off_the_loop_lets_others_go_on_and_keeps_the_order_of_the_saves():
+    with LabWorld() as world:
+        node = world.node("broker-a")
+        file = ConfigFile(node.disk, PATH)
+
+        async def three() -> None:
+            saves = [asyncio.ensure_future(file.save_off_loop(partial(dict, a=n))) for n in range(3)]
+            await asyncio.sleep(0)
+            assert not any(save.done() for save in saves)
+            await asyncio.gather(*saves)
+
+        node.run(three())
+        assert reload(node.disk)[0] == {"a": 2}
 
 
 def test_a_save_that_fails_in_the_middle_leaves_the_old_content(disk, file):

@@ -10,7 +10,7 @@ from engine.protocol.message_codec import decode_messages, decode_stored_message
 from engine.protocol.message_id import encode_offset_message_id
 from engine.runtime.port import FolderLocked
 from engine.store.get_message_result import GetMessageStatus
-from engine.store.message_reader import FILTER_EFFORT_MAX
+from engine.store.message_collector import FILTER_EFFORT_MAX
 from engine.store.message_store import MessageStore
 from engine.store.put_message_result import PutMessageStatus
 from engine.store.store_batch import StoreBatch

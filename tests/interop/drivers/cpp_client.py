@@ -12,6 +12,7 @@ import threading
 import time
 
 from rocketmq.client import Message, Producer, PullConsumer, PushConsumer
+from rocketmq.exceptions import RocketMQException
 from rocketmq.ffi import MessageModel
 
 #: A sender that goes on for minutes is there so that something is always under way, not to fill the disk.
@@ -42,7 +43,7 @@ def message_of(number, arguments):
 
 
 def send(arguments):
-    producer = Producer(arguments.group, timeout=_SEND_TIMEOUT_MS)
+    producer = Producer(arguments.group, timeout=arguments.timeout_ms)
     producer.set_namesrv_addr(arguments.name_server)
     producer.start()
     report(event="ready")
@@ -54,7 +55,12 @@ def send(arguments):
     else:
         number = 0
         while signal.sigtimedwait({signal.SIGTERM}, _PACE_S) is None:
-            send_one(producer, number, arguments)
+            try:
+                send_one(producer, number, arguments)
+            except RocketMQException as error:
+                if not arguments.enduring:
+                    raise
+                report(event="failed", number=number, error=type(error).__name__)
             number += 1
     report(event="done")
     producer.shutdown()
@@ -66,11 +72,14 @@ def send_one(producer, number, arguments):
         producer.send_oneway(message)
         report(event="sent", number=number)
         return
+    began_ns = time.monotonic_ns()
     if arguments.mode == "selected":
         result = producer.send_orderly(message, number)
     else:
         result = producer.send_sync(message)
-    report(event="sent", number=number, status=int(result.status), id=result.msg_id, offset=result.offset)
+    passed_ms = (time.monotonic_ns() - began_ns) / 1e6
+    place = {"id": result.msg_id, "offset": result.offset}
+    report(event="sent", number=number, status=int(result.status), ms=round(passed_ms, 2), **place)
 
 
 def send_async(producer, arguments):
@@ -153,6 +162,8 @@ def main():
     parser.add_argument("--instance", default="DEFAULT")
     parser.add_argument("--broadcast", action="store_true")
     parser.add_argument("--orderly", action="store_true")
+    parser.add_argument("--enduring", action="store_true", help="go on after a send that failed")
+    parser.add_argument("--timeout-ms", type=int, default=_SEND_TIMEOUT_MS)
     parser.add_argument("--listener-ms", type=float, default=0)
     arguments = parser.parse_args()
     # Blocked before the native library starts its threads, so that sigwait alone takes the signal.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.pipeline.jobs.description import (
+    BATCH_MAX_MESSAGES,
+    DAY_MS,
     FOLLOW,
     STARTING_OFFSETS,
     TOPICS,
@@ -62,6 +64,7 @@ DESCRIPTION = JobDescription(
             },
             default=0,
             minimum=0,
+            maximum=30 * DAY_MS,
         ),
         replace(
             STARTING_OFFSETS,
@@ -87,6 +90,7 @@ DESCRIPTION = JobDescription(
             },
             default=500_000,
             minimum=1,
+            maximum=BATCH_MAX_MESSAGES,
         ),
         JobParameter(
             "max_messages_per_file",
@@ -97,6 +101,7 @@ DESCRIPTION = JobDescription(
             },
             default=500_000,
             minimum=1,
+            maximum=BATCH_MAX_MESSAGES,
         ),
         JobParameter(
             "checkpoint_folder",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from engine.pipeline.jobs.description import (
+    BATCH_MAX_MESSAGES,
+    NUMBER_MAX,
     ColumnKind,
     JobDescription,
     JobParameter,
@@ -24,6 +26,7 @@ _MOVE_PARAMETERS = (
         },
         default=10_000,
         minimum=0,
+        maximum=NUMBER_MAX,
     ),
     JobParameter(
         "until_below",
@@ -34,6 +37,7 @@ _MOVE_PARAMETERS = (
         },
         default=1_000,
         minimum=0,
+        maximum=NUMBER_MAX,
     ),
     JobParameter(
         "left_to_group",
@@ -46,6 +50,7 @@ _MOVE_PARAMETERS = (
         },
         default=1_000,
         minimum=0,
+        maximum=NUMBER_MAX,
     ),
     JobParameter(
         "max_messages_per_batch",
@@ -56,6 +61,7 @@ _MOVE_PARAMETERS = (
         },
         default=500_000,
         minimum=1,
+        maximum=BATCH_MAX_MESSAGES,
     ),
 )
 _SEND_PARAMETERS = (
@@ -78,6 +84,7 @@ _SEND_PARAMETERS = (
         },
         default=0,
         minimum=0,
+        maximum=1_000_000,
     ),
     JobParameter(
         "max_message_bytes",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.pipeline.jobs.description import (
+    BATCH_MAX_MESSAGES,
     CHECKPOINT_FOLDER,
+    DAY_MS,
     FOLLOW,
     STARTING_END,
     ColumnKind,
@@ -105,6 +107,7 @@ _PARAMETERS = (
         },
         default=1_000,
         minimum=0,
+        maximum=DAY_MS,
     ),
     JobParameter(
         "grace_ms",
@@ -115,6 +118,7 @@ _PARAMETERS = (
         },
         default=5_000,
         minimum=0,
+        maximum=DAY_MS,
     ),
     STARTING_END,
     FOLLOW,
@@ -128,6 +132,7 @@ _PARAMETERS = (
         },
         default=1_000_000,
         minimum=1,
+        maximum=BATCH_MAX_MESSAGES,
     ),
     CHECKPOINT_FOLDER,
     JobParameter(

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from engine.lab.errors import LabError
-from engine.lab.recording import python_version
+from engine.lab.recording import check_scenario_name, python_version
 from engine.lab.scenario import Scenario
 from engine.lab.scenario_files import load_scenario
 from engine.lab.scenario_text import parse_scenario
@@ -97,7 +97,7 @@ def _scenario(name: str) -> Scenario:
     try:
         if name.endswith((".yaml", ".yml")):
             path = Path(name)
-            return parse_scenario(path.read_text(encoding="utf-8"), path.stem)
+            return parse_scenario(path.read_text(encoding="utf-8"), check_scenario_name(path.stem))
         return load_scenario(name)
     except (OSError, UnicodeDecodeError) as error:
         raise JobFailed(f"scenario: {name} cannot be read: {error}", f"scenario：无法读取 {name}：{error}") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.pipeline.jobs.description import (
     CHECKPOINT_FOLDER,
+    DAY_MS,
     FOLLOW,
     STARTING_OFFSETS,
     TOPICS,
@@ -55,6 +56,7 @@ DESCRIPTION = JobDescription(
             {"en": "Length of a window.", "zh": "窗口长度。"},
             default=10_000,
             minimum=100,
+            maximum=DAY_MS,
         ),
         JobParameter(
             "event_time",
@@ -75,6 +77,7 @@ DESCRIPTION = JobDescription(
             },
             default=10_000,
             minimum=0,
+            maximum=DAY_MS,
         ),
         JobParameter(
             "top",

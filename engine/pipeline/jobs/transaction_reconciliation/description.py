@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from engine.pipeline.jobs.description import (
     CHECKPOINT_FOLDER,
+    DAY_MS,
     FOLLOW,
+    NUMBER_MAX,
     STARTING_END,
     ColumnKind,
     JobDescription,
@@ -103,6 +105,7 @@ DESCRIPTION = JobDescription(
                 "zh": "第一笔转账之前两家银行合计的金额（如果知道）：账本推算的结果与此不同就算一个问题。",
             },
             minimum=0,
+            maximum=NUMBER_MAX,
         ),
         FOLLOW,
         trigger_ms(2_000),
@@ -116,6 +119,7 @@ DESCRIPTION = JobDescription(
             },
             default=600_000,
             minimum=1_000,
+            maximum=30 * DAY_MS,
         ),
     ),
     tables=(

@@ -69,8 +69,9 @@ def test_an_offset_behind_the_end_of_its_queue_is_found():
 def test_a_broker_that_starts_with_an_offset_behind_its_queue_must_cut_it(cuts, monkeypatch):
     with checked_run() as run:
         run_to(run, 1_000)
-        broker_of(run).consumer_offset_manager.commit_offset("a test", "shop", "Orders", 3, 77)
-        broker_of(run).consumer_offset_manager.persist()
+        offsets = broker_of(run).consumer_offset_manager
+        offsets.commit_offset("a test", "shop", "Orders", 3, 77)
+        offsets._config_file.save(offsets.to_dict())
         do(run, "crash", "B1")
         if not cuts:
             monkeypatch.setattr(ConsumerOffsetManager, "cut_offsets", lambda self, max_offset_of: None)

@@ -128,3 +128,13 @@ def test_the_defaults_of_every_job_are_what_its_parameters_allow(name):
     assert len({one.name for one in description.parameters}) == len(description.parameters)
     for table in description.tables:
         assert table.bad_column is None or table.bad_column in [column.name for column in table.columns]
+
+
+@pytest.mark.parametrize("name", JOB_NAMES)
+def test_every_number_and_every_duration_of_a_job_has_a_range(name):
+    for one in describe(name).parameters:
+        if one.kind in (ParameterKind.INTEGER, ParameterKind.DURATION):
+            assert one.minimum is not None and one.maximum is not None, one.name
+            for value in (one.minimum - 1, one.maximum + 1, f"{one.maximum + 1}"):
+                with pytest.raises(ArgumentRefused, match=f"{one.minimum} to {one.maximum}"):
+                    read_arguments(job(one), {one.name: value})
