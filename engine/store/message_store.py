@@ -239,7 +239,7 @@ class MessageStore:
     ) -> GetMessageResult:
         """Messages of one queue from logical ``offset`` on: at most ``max_messages``, 256 KiB, but one at least.
 
-        ``max_bytes`` takes the place of the configured limits, those in messages too; see ``message_reader``.
+        ``max_bytes`` takes the place of the configured limits, those in messages too; see ``message_collector``.
 
         ``group`` is for who watches; it does not change the result. ``next_begin_offset`` is behind the last entry
         looked at, ``min_offset`` when ``offset`` is too small, ``max_offset`` when it is too large.

@@ -281,9 +281,9 @@ def test_a_bulk_read_has_limits_of_its_own(monkeypatch):
 
     one = len(world.store.get_message("G", "T", 0, 0, 1).data)
     assert (bulk(100 * one), bulk(100 * one, count=40), bulk(3 * one + 1)) == (60, 40, 3)
-    monkeypatch.setattr("engine.store.message_reader.BULK_MAX_BYTES", 5 * one)
+    monkeypatch.setattr("engine.store.message_collector.BULK_MAX_BYTES", 5 * one)
     assert bulk(100 * one) == 5
-    monkeypatch.setattr("engine.store.message_reader.BULK_MAX_MESSAGES", 4)
+    monkeypatch.setattr("engine.store.message_collector.BULK_MAX_MESSAGES", 4)
     assert bulk(100 * one) == 4
 
 
