@@ -11,11 +11,14 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import threading
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, quote, urlencode
+
+from app.event_budget import EventBudget
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 SOCKET_SESSIONS_MAX = 64
 #: Requests of Socket.IO that may be served at once, WebSockets and waiting polls: the pages keep places of their own.
 SOCKET_REQUESTS_MAX = 160
+#: New sessions, in the long run and in one burst: engineio keeps a thread for 10 s for each, even if it ends at once.
+SOCKET_SESSIONS_PER_SECOND = 10
+SOCKET_SESSION_BURST = 2 * SOCKET_SESSIONS_MAX
 
 _SOCKET_PATH = "/socket.io"
 
@@ -90,11 +96,20 @@ def is_loopback(host: str) -> bool:
 class AccessGate:
     """A WSGI application that lets requests through to ``inner`` or answers them itself."""
 
-    def __init__(self, inner: WSGIApplication, rules: AccessRules, has_room: Callable[[int], bool]) -> None:
+    def __init__(
+        self,
+        inner: WSGIApplication,
+        rules: AccessRules,
+        has_room: Callable[[int], bool],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """``has_room``: whether there are, or can be made, fewer Socket.IO sessions than so many."""
         self._inner = inner
         self._rules = rules
         self._has_room = has_room
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._new_sessions = EventBudget(SOCKET_SESSIONS_PER_SECOND, SOCKET_SESSION_BURST, clock())
         self._socket_requests = threading.BoundedSemaphore(SOCKET_REQUESTS_MAX)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -117,12 +132,16 @@ class AccessGate:
         is_new = "sid" not in parse_qs(environ.get("QUERY_STRING", ""))
         has_place = self._socket_requests.acquire(blocking=False)
         try:
-            if has_place and (not is_new or self._has_room(SOCKET_SESSIONS_MAX)):
+            if has_place and (not is_new or self._may_begin_session()):
                 return self._inner(environ, start_response)
         finally:
             if has_place:
                 self._socket_requests.release()
         return _answer(start_response, "503 Service Unavailable", "503: too many pages are connected\n")
+
+    def _may_begin_session(self) -> bool:
+        with self._lock:
+            return self._new_sessions.take(self._clock()) and self._has_room(SOCKET_SESSIONS_MAX)
 
     def _check_token(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes] | None:
         """None when the request carries the token; else the answer that was given instead."""

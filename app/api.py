@@ -79,10 +79,6 @@ def create_api(source: LiveSource) -> Blueprint:
             return json_answer({"error": f"topic {shown(topic)} has no queue {number} here"}, 404)
         return json_answer({"start": start, "entries": [queue_entry_view(entry) for entry in entries]})
 
-    @api.errorhandler(BadParameter)
-    def bad_parameter(error: BadParameter) -> Response:
-        return json_answer(error.as_json(), 400)
-
     @api.errorhandler(EngineUnavailable)
     def engine_unavailable(error: EngineUnavailable) -> Response:
         return json_answer({"error": str(error)}, 503)

@@ -1,8 +1,8 @@
 """Dead letters over HTTP: what the live page lists, and what its buttons send.
 
     GET  /api/live/dead-letters                   {"groups": [...]}
-    GET  /api/live/dead-letters/<group>           {"group": {...}, "messages": [...]}; ?start=&count=: queue offsets, as
-                                                  many as the newest ones by default, oldest first
+    GET  /api/live/dead-letters/<group>           {"group": {...}, "messages": [...]}; ?start=&count=: from which
+                                                  number on (by default the newest ones), oldest first
     POST /api/live/dead-letters/<group>/resend    {"messages": [ids] | "all", "to": "topic" | "group", "anyway": false}
 
 The shapes: app/observation/dead_letters_view.py. ``to`` says who gets them: every group that subscribes to the first
@@ -68,7 +68,7 @@ def _read_wish() -> ResendWish:
     if not isinstance(anyway, bool):
         raise BadParameter("anyway", f"{shown(str(anyway))} is none", "true or false")
     if not isinstance(start, int) or isinstance(start, bool) or not 0 <= start < 2**63:
-        raise BadParameter("start", f"{shown(str(start))} is none", 'a queue offset, with messages "all"')
+        raise BadParameter("start", f"{shown(str(start))} is none", 'a number, with messages "all"')
     messages = body.get("messages")
     if messages == "all":
         if anyway:

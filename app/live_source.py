@@ -21,7 +21,7 @@ class EngineUnavailable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ResendWish:
-    """Which dead letters of a group to resend. ``names``: ids or keys; None: all from queue offset ``start`` on that
+    """Which dead letters of a group to resend. ``names``: ids or keys; None: all from number ``start`` on that
     were not resent yet, so many at a time. ``anyway``: also named ones that were resent before.
     """
 
@@ -74,7 +74,7 @@ class LiveSource(Protocol):
         ...
 
     def dead_letters(self, group: str, start: int | None, count: int) -> JsonObject | None:
-        """``group`` and ``messages`` from queue offset ``start`` on (None: the newest ones); None: no such group."""
+        """``group`` and ``messages`` from number ``start`` on (None: the newest ones); None: no such group."""
         ...
 
     def resend_dead_letters(self, group: str, wish: ResendWish) -> JsonObject | None:

@@ -91,11 +91,6 @@ class RemoteBroker:
             first = found[-1].queue_offset + 1
         return messages
 
-    async def first_offset(self, topic: str, queue_id: int) -> int:
-        """Of the oldest message that is kept; 0 where the broker has no such topic."""
-        header = QueueRequestHeader(topic, queue_id)
-        return offset_in(await self.ask(RequestCode.GET_MIN_OFFSET, header, f"ask for the begin of {topic}"))
-
     async def end_offset(self, topic: str, queue_id: int) -> int:
         """Of the next message to come; 0 where the broker has no such topic."""
         header = QueueRequestHeader(topic, queue_id)

@@ -7,11 +7,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from app.cluster_reader import ClusterReader
+from app.cluster_reader import ClusterReader, QueueEnds
 from app.remote_broker import RemoteBroker
 from engine.broker.dead_letter import (
     COPIES_MAX,
-    DEAD_LETTER_QUEUE_ID,
     DeadLetterRefusal,
     DeadLetterRefused,
     ResendTo,
@@ -49,28 +48,33 @@ class ResentPlace:
 
 
 class RemoteDeadLetters:
-    """Those of the broker at ``address``. Every method raises an ``MQClientError`` when it does not answer, and
-    :class:`~engine.broker.dead_letter.DeadLetterRefused` when it cannot be: then nothing has happened.
+    """Those of the broker called ``broker_name`` at ``address``. Every method raises an ``MQClientError`` when it does
+    not answer, and :class:`~engine.broker.dead_letter.DeadLetterRefused` when it cannot be: then nothing has happened.
     """
 
-    def __init__(self, reader: ClusterReader, address: str) -> None:
+    def __init__(self, reader: ClusterReader, broker_name: str, address: str) -> None:
         self._reader = reader
+        self._broker_name = broker_name
         self._broker = RemoteBroker(reader, address)
 
-    async def ends(self, group: str) -> tuple[int, int]:
-        """Queue offsets of the oldest dead letter that is kept, and of the next one to come."""
-        topic = dlq_topic(group)
-        end = await self._broker.end_offset(topic, DEAD_LETTER_QUEUE_ID)
-        return (await self._broker.first_offset(topic, DEAD_LETTER_QUEUE_ID) if end else 0), end
+    async def queues(self, group: str) -> list[QueueEnds]:
+        """The queues that dead letters of the group lie in."""
+        return [
+            ends
+            for ends in await self._reader.topic_queues(dlq_topic(group))
+            if ends.queue.broker_name == self._broker_name and ends.max_offset > ends.min_offset
+        ]
 
     async def newest(self, group: str, limit: int) -> list[MessageExt]:
-        """At most ``limit`` dead letters, the newest ones, oldest first."""
-        begin, end = await self.ends(group)
-        return await self.read(group, max(begin, end - limit), end)
+        """At most ``limit`` dead letters, the newest ones of all queues, oldest first."""
+        found: list[MessageExt] = []
+        for ends in await self.queues(group):
+            found += await self.read(ends, max(ends.min_offset, ends.max_offset - limit), ends.max_offset)
+        return sorted(found, key=lambda dead: dead.commit_log_offset)[-limit:]
 
-    async def read(self, group: str, first: int, end: int) -> list[MessageExt]:
-        """Dead letters from queue offset ``first`` up to ``end``."""
-        return await self._broker.read(dlq_topic(group), DEAD_LETTER_QUEUE_ID, first, end)
+    async def read(self, ends: QueueEnds, first: int, end: int) -> list[MessageExt]:
+        """Dead letters of one queue from offset ``first`` up to ``end``."""
+        return await self._broker.read(ends.queue.topic, ends.queue.queue_id, first, end)
 
     async def find(self, group: str, name: str) -> MessageExt:
         """The dead letter with that offset message id, unique id or key; of several copies the newest one."""

@@ -17,7 +17,7 @@ from socketio.exceptions import (  # type: ignore[import-untyped]  # has no type
     ConnectionRefusedError as SocketConnectionRefused,
 )
 from socketio.packet import Packet  # type: ignore[import-untyped]  # has no types
-from wsproto.utilities import RemoteProtocolError
+from wsproto.utilities import LocalProtocolError, RemoteProtocolError
 
 from app.json_text import SocketJson
 from app.json_types import JsonObject
@@ -67,9 +67,10 @@ class BoundedWebSocket(SimpleWebSocketWSGI):  # type: ignore[misc]  # the librar
         return frame if isinstance(frame, str) and frame[:1] in _FRAME_TYPES and frame else None
 
     def close(self) -> None:
-        """Say goodbye if anybody still listens."""
-        with contextlib.suppress(OSError):
+        """Say goodbye if anybody still listens, and wake who waits for a frame: it is not waited for any more."""
+        with contextlib.suppress(OSError, LocalProtocolError):  # gone, or it has said goodbye already
             super().close()
+        self.ws.event.set()
 
 
 class TextPacket(Packet):  # type: ignore[misc]  # the library has no types

@@ -18,6 +18,7 @@ from werkzeug.exceptions import HTTPException
 
 from app.access_gate import AccessGate, AccessRules
 from app.api import create_api, http_error_answer, json_answer
+from app.api_parameters import BadParameter
 from app.dead_letter_routes import add_dead_letter_routes
 from app.filter_bench import add_filter_routes, create_filter_page
 from app.lab.audits import LabAudits
@@ -231,6 +232,10 @@ def _add_pages(app: Flask) -> None:
 
 
 def _add_error_pages(app: Flask) -> None:
+    @app.errorhandler(BadParameter)
+    def bad_parameter(error: BadParameter) -> Response:
+        return json_answer(error.as_json(), 400)
+
     @app.errorhandler(HTTPException)
     def http_error(error: HTTPException) -> ResponseReturnValue:
         if request.path.startswith("/api/"):

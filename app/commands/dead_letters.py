@@ -10,7 +10,7 @@ import click
 from app.commands.tool import body_text, local_time, name_server_option, print_table, run_tool
 
 if TYPE_CHECKING:
-    from app.cluster_reader import ClusterReader
+    from app.cluster_reader import ClusterReader, QueueEnds
     from app.remote_dead_letters import RemoteDeadLetters
     from engine.broker.dead_letter import ResendTo
     from engine.protocol.message import MessageExt
@@ -125,7 +125,12 @@ def resend(
 async def _brokers(reader: ClusterReader) -> dict[str, RemoteDeadLetters]:
     from app.remote_dead_letters import RemoteDeadLetters
 
-    return {name: RemoteDeadLetters(reader, address) for name, address in (await reader.broker_addresses()).items()}
+    addresses = await reader.broker_addresses()
+    return {name: RemoteDeadLetters(reader, name, address) for name, address in addresses.items()}
+
+
+def _count(queues: list[QueueEnds]) -> int:
+    return sum(ends.max_offset - ends.min_offset for ends in queues)
 
 
 async def _list_groups(name_servers: tuple[str, ...]) -> None:
@@ -138,9 +143,9 @@ async def _list_groups(name_servers: tuple[str, ...]) -> None:
         topics = [topic for topic in await reader.topics() if topic.startswith(DLQ_GROUP_TOPIC_PREFIX)]
         for group in [topic.removeprefix(DLQ_GROUP_TOPIC_PREFIX) for topic in topics]:
             for broker, dead_letters in brokers.items():
-                begin, end = await dead_letters.ends(group)
-                if end:
-                    rows.append((group, broker, end - begin))
+                count = _count(await dead_letters.queues(group))
+                if count:
+                    rows.append((group, broker, count))
     if not rows:
         click.echo("no group has dead letters")
         return
@@ -154,15 +159,16 @@ async def _list(name_servers: tuple[str, ...], group: str, limit: int) -> None:
     older = 0
     async with open_cluster_reader(name_servers) as reader:
         for broker, dead_letters in (await _brokers(reader)).items():
-            begin, end = await dead_letters.ends(group)
+            older += max(0, _count(await dead_letters.queues(group)) - limit)
             for dead in await dead_letters.newest(group, limit):
-                again = await dead_letters.resent_as(group, dead)
-                rows.append((broker, dead.queue_offset, *_row(dead), "-" if again is None else _place(again)))
-            older += max(0, end - begin - limit)
+                again = "-" if (copy := await dead_letters.resent_as(group, dead)) is None else _place(copy)
+                rows.append((broker, dead.queue_id, dead.queue_offset, *_row(dead), again))
     if not rows:
         click.echo(f"group {group} has no dead letters")
         return
-    print_table(("broker", "offset", "dead since", "retries", "first topic", "key", "message id", "resent as"), rows)
+    print_table(
+        ("broker", "queue", "offset", "dead since", "retries", "first topic", "key", "message id", "resent as"), rows
+    )
     if older:
         click.echo(f"{older} older ones are not listed; see --limit")
 
@@ -269,17 +275,18 @@ async def _resend_all(name_servers: tuple[str, ...], group: str, to_name: str, y
     failures: list[str] = []
     async with open_cluster_reader(name_servers) as reader:
         brokers = await _brokers(reader)
-        ends = {name: await dead_letters.ends(group) for name, dead_letters in brokers.items()}
-        total = sum(end - begin for begin, end in ends.values())
+        queues = [
+            (dead_letters, ends) for dead_letters in brokers.values() for ends in await dead_letters.queues(group)
+        ]
+        total = _count([ends for _, ends in queues])
         if total == 0:
             raise click.ClickException(f"group {group} has no dead letters")
         if not yes:
             consequence = _CONSEQUENCES[to].format(topic="their first topics", group=group)
             click.confirm(f"{consequence} Resend those of {total} that were not resent yet?", abort=True)
-        for name, dead_letters in brokers.items():
-            begin, end = ends[name]
-            for first in range(begin, end, PER_PULL):
-                for dead in await dead_letters.read(group, first, min(end, first + PER_PULL)):
+        for dead_letters, ends in queues:
+            for first in range(ends.min_offset, ends.max_offset, PER_PULL):
+                for dead in await dead_letters.read(ends, first, min(ends.max_offset, first + PER_PULL)):
                     try:
                         await dead_letters.check(group, dead, to, anyway=False)
                         await dead_letters.resend(group, dead, to)

@@ -2,9 +2,9 @@
 
 count      how many there are
 messages   the newest ones, oldest first: key, id (by which it is resent), unique_id, topic (its first one), offset (in
-           the commit log), queue_offset, retry (how many times it was given back), dead_us, why (how the last call of
-           a listener with it ended, as in app.lab.life_view; null: nobody saw it), resent: null, or topic, queue_id,
-           queue_offset, at_us of the message that it was resent as
+           the commit log), queue_id, queue_offset, retry (how many times it was given back), dead_us, why (how the last
+           call of a listener with it ended, as in app.lab.life_view; null: nobody saw it), resent: null, or topic,
+           queue_id, queue_offset, at_us of the message that it was resent as
 
 A dead letter lies in a log that nobody rewrites: it stays here when it is resent.
 """
@@ -45,6 +45,7 @@ def _dead_letter(copy: StoredCopy, copies: BrokerCopies, lives: LifeView) -> Jso
         "unique_id": copy.message_id,
         "topic": copy.first_topic,
         "offset": copy.offset,
+        "queue_id": copy.queue_id,
         "queue_offset": copy.queue_offset,
         "retry": copy.reconsume_times,
         "dead_us": copy.stored_us,

@@ -197,6 +197,9 @@ class BrokerMetrics:
         p99_s = last.deliver_p99_ms / 1_000
         add("deliver_seconds_p99", "Age of 99 of 100 replies' oldest messages, last second.", p99_s)
         add("connections", "Connections of clients to the broker.", len(broker.server.channels))
+        add("unsent_bytes", "Bytes that clients have not read yet, at most.", broker.server.unsent_bytes)
+        cut = broker.server.cut_connections
+        add("cut_connections_total", "Connections ended because clients did not read.", cut, "counter")
         add("held_pulls", "Pull requests that wait for messages.", len(broker.pull_request_hold_service))
         add("queue_locks", "Queues that are locked for a consumer.", len(broker.rebalance_lock_manager))
         damaged, check = broker.store.damaged_records, broker.store.check_service

@@ -29,7 +29,7 @@ class DeadLetterDesk:
         found = next((one for one in self._administrator.groups() if one.group == group), None)
         if found is None:
             return None
-        first = max(found.min_offset, found.max_offset - count) if start is None else max(found.min_offset, start)
+        first = max(found.min_number, found.max_number - count) if start is None else max(found.min_number, start)
         dead = self._administrator.page(group, first, count)
         messages: list[JsonValue] = [dead_letter_view(self._administrator, group, one) for one in dead]
         return {"group": group_view(found), "start": first, "messages": messages}

@@ -1,14 +1,15 @@
 """Dead letters as JSON, for the page and for scripts::
 
-group       group, count (how many are kept), min, max (queue offsets of the oldest one and of the next one to come),
-            newest_ms
-message     queue_offset, offset (in the commit log), id (offset message id: by it a dead letter is resent), unique_id,
-            keys, tags, topic (its first one; null where it does not say), retries (how often it was delivered again),
-            cause (see engine.broker.dead_letter.DeathCause), born_ms, born_host, dead_ms, body_preview, body_bytes,
-            properties (name -> value), resent: null, or topic, queue_id, queue_offset, offset, at_ms of the message
-            that it was resent as; resent_known: false where there is no index to find that with
+group       group, count (how many are kept), min, max (numbers of the oldest one and of the next one to come: how many
+            the group had before; with one queue that is the queue offset), newest_ms
+message     queue_id, queue_offset, offset (in the commit log), id (offset message id: by it a dead letter is resent),
+            unique_id, keys, tags, topic (its first one; null where it does not say), retries (how often it was
+            delivered again), cause (see engine.broker.dead_letter.DeathCause), born_ms, born_host, dead_ms,
+            body_preview, body_bytes, properties (name -> value), resent: null, or topic, queue_id, queue_offset,
+            offset, at_ms of the message that it was resent as; resent_known: false where there is no index to find
+            that with
 report      resent (list of id, topic, queue_id, queue_offset), already (how many were resent before and left alone),
-            failed (list of id, error, text {en, zh}), failed_omitted, next (queue offset to go on from; null: done)
+            failed (list of id, error, text {en, zh}), failed_omitted, next (number to go on from; null: done)
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def group_view(group: DeadLetterGroup) -> JsonObject:
     return {
         "group": group.group,
         "count": group.count,
-        "min": group.min_offset,
-        "max": group.max_offset,
+        "min": group.min_number,
+        "max": group.max_number,
         "newest_ms": group.newest_ms or None,
     }
 
@@ -49,6 +50,7 @@ def dead_letter_view(administrator: DeadLetterAdministrator, group: str, dead: M
     except DeadLetterRefused:  # there is no index
         again, is_known = None, False
     return {
+        "queue_id": dead.queue_id,
         "queue_offset": dead.queue_offset,
         "offset": dead.commit_log_offset,
         "id": dead.offset_message_id,
@@ -104,5 +106,5 @@ def report_view(report: ResendReport) -> JsonObject:
         "already": report.already,
         "failed": failed,
         "failed_omitted": max(0, len(report.failed) - FAILED_MAX),
-        "next": report.next_offset,
+        "next": report.next_number,
     }

@@ -25,6 +25,7 @@ from engine.broker.consumer_filter_manager import ConsumerFilterManager
 from engine.broker.consumer_manager import ConsumerManager
 from engine.broker.consumer_offset_manager import ConsumerOffsetManager
 from engine.broker.errors import ConfigNotSaved, ConfigRefused
+from engine.broker.expression_compiler import ExpressionCompiler
 from engine.broker.filter_bit_map import FilterBitMap
 from engine.broker.filter_statistics import FilterStatistics
 from engine.broker.processor_table import register_processors
@@ -38,6 +39,7 @@ from engine.broker.subscription_group_manager import SubscriptionGroupManager
 from engine.broker.topic_config_manager import TopicConfigManager
 from engine.broker.traffic_samples import SAMPLE_INTERVAL_MS
 from engine.broker.transactional_message_service import TransactionalMessageService
+from engine.broker.unread_deletions import UnreadDeletions
 from engine.filter.bloom_filter import BloomFilter
 from engine.protocol.addresses import encode_host
 from engine.protocol.errors import ProtocolError
@@ -131,12 +133,9 @@ class Broker:
         )
         self._make_filters()
         self.consumer_manager = ConsumerManager(
-            self._notify_consumer_ids_changed,
-            config.max_online_groups,
-            config.max_subscriptions_per_group,
-            self.consumer_filter_manager.unregister,
+            self._notify_consumer_ids_changed, config, self.consumer_filter_manager.unregister
         )
-        self.producer_manager = ProducerManager(config.max_online_groups)
+        self.producer_manager = ProducerManager(config.max_online_groups, config.max_group_members)
         self.rebalance_lock_manager = RebalanceLockManager(
             clock, config.rebalance_lock_max_live_time_ms, config.max_rebalance_locks
         )
@@ -147,6 +146,8 @@ class Broker:
             bloom_filter = BloomFilter(config.max_error_rate_of_bloom_filter, config.expect_consumer_num_use_filter)
         except ValueError as error:
             raise ConfigRefused(f"maxErrorRateOfBloomFilter, expectConsumerNumUseFilter: {error}") from error
+        monotonic_us = self.runtime.clock.monotonic_us
+        self.expression_compiler = ExpressionCompiler(config.max_filter_words_per_second, monotonic_us)
         self.consumer_filter_manager = ConsumerFilterManager(
             self.runtime.clock,
             self._config_file("consumerFilter.json"),
@@ -154,6 +155,8 @@ class Broker:
             lambda: commit_log.last_store_timestamp,
             config.filter_data_clean_time_span_ms,
             config.max_consumer_filters,
+            config.max_consumer_filter_words,
+            self.expression_compiler,
         )
         self.filter_statistics = FilterStatistics(config.max_consumer_offset_entries)
 
@@ -221,6 +224,10 @@ class Broker:
 
     def _begin_services(self) -> None:
         self.store.on_messages_arrived = self._messages_arrived
+        self.store.before_recovery_point = self._settle_before_recovery_point
+        delay_offsets = self.schedule_message_service.offset_table
+        unread = UnreadDeletions(self.consumer_offset_manager, delay_offsets)
+        self.store.clean_service.on_deleted = unread.messages_deleted
         if self.config.enable_calc_filter_bit_map:
             bit_maps = FilterBitMap(self.consumer_filter_manager, self.store.commit_log.read_record)
             self.store.dispatcher.bit_map_of = bit_maps.bit_map_of
@@ -232,7 +239,7 @@ class Broker:
         scan = self.client_housekeeping_service.scan_exception_channel
         every(config.channel_scan_interval_ms, scan, "scan channels")
         every(config.flush_consumer_offset_interval_ms, self.consumer_offset_manager.persist, "persist offsets")
-        persist_delay_offsets = self.schedule_message_service.persist
+        persist_delay_offsets = self.schedule_message_service.persist_when_flushed
         every(config.flush_delay_offset_interval_ms, persist_delay_offsets, "persist delay offsets")
         every(SAMPLE_INTERVAL_MS, self.stats.sample, "sample groups")
         if config.enable_property_filter:
@@ -256,6 +263,8 @@ class Broker:
         self.consumer_offset_manager.forget_unknown_topics(self.topic_config_manager.topic_config_table)
         if not report.was_clean or report.shortened_queues:
             self.consumer_offset_manager.cut_offsets(self.store.max_offset)
+        self.schedule_message_service.skip_delivered(report)
+        self.transactional_message_service.load(report)
 
     @property
     def _persistent_tables(
@@ -288,9 +297,9 @@ class Broker:
         except ProtocolError as error:
             raise ConfigRefused(f"brokerIP1 must be an IP address: {error}") from error
 
-    async def _register_broker(self, name_server: str) -> bool:
+    async def _register_broker(self, name_server: str, in_full: bool) -> bool:
         topics = self.topic_config_manager.registration()
-        return await self.broker_outer_api.register_broker(name_server, self.address, topics)
+        return await self.broker_outer_api.register_broker(name_server, self.address, topics, in_full=in_full)
 
     async def shutdown(self) -> None:
         """Say goodbye, stop serving, write every table."""
@@ -315,6 +324,13 @@ class Broker:
             logger.error("a table could not be written: %s", fault)
 
     # ------------------------------------------------------------------------------ what happens
+
+    async def _settle_before_recovery_point(self) -> None:
+        """A start after a crash looks for what was committed and delivered from the recovery point on only: what was
+        before it has to be on record.
+        """
+        self.transactional_message_service.write_owed_ops()
+        await self.schedule_message_service.persist_when_flushed()
 
     def _messages_arrived(self, requests: Sequence[DispatchRequest]) -> None:
         """The dispatcher made messages visible."""

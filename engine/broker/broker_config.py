@@ -83,6 +83,9 @@ class BrokerConfig:
     transaction_check_max: int = 15
     #: Between two rounds of the check service.
     transaction_check_interval_ms: int = 60_000
+    #: A transaction commits one message, however often it is told to and whatever copies of its half message a crash
+    #: left. Ours; false is RocketMQ's way, which commits once per END_TRANSACTION and per copy.
+    commit_transaction_once: bool = True
 
     # --- rate limits (ours) -------------------------------------------------------------------------------------
     #: Messages a second that the whole broker takes from producers; beyond it a send is answered SYSTEM_BUSY. 0: no
@@ -130,11 +133,24 @@ class BrokerConfig:
     #: Producer groups plus consumer groups that are online.
     max_online_groups: int = 10_000
     max_subscriptions_per_group: int = 1_000
+    #: Transactions that nobody has decided; beyond it a half message is answered SYSTEM_BUSY. Some 200 bytes each.
+    max_undecided_transactions: int = 500_000
+    max_tags_per_subscription: int = 1_000
+    #: Of one subscription in memory: its texts, 500 bytes, and 100 for each tag.
+    max_subscription_bytes: int = 262_144
+    #: Of the subscriptions of all groups that are online.
+    max_subscription_bytes_in_all: int = 67_108_864
+    #: Pairs of client and group that are online, of consumers and of producers each.
+    max_group_members: int = 100_000
     #: Pairs of topic and group with a stored offset.
     max_consumer_offset_entries: int = 100_000
     max_rebalance_locks: int = 100_000
     #: Pairs of topic and group that filter by an expression.
     max_consumer_filters: int = 10_000
+    #: Names, texts, numbers, signs and brackets of all these expressions: about 50 MB.
+    max_consumer_filter_words: int = 200_000
+    #: New expressions are compiled at most so fast: about 50 ms of a second.
+    max_filter_words_per_second: int = 5_000
     #: As ``pullThreadPoolQueueCapacity``; beyond it a pull is answered at once.
     max_held_pull_requests: int = 100_000
     #: What clients have not read yet, all together; beyond it those that do not read are disconnected, the largest

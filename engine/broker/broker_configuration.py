@@ -98,6 +98,7 @@ CHANGEABLE: Mapping[str, Changeable] = {
     "shortPollingTimeMills": Changeable("short_polling_time_mills", _integer(1, _DAY_MS)),
     "transactionCheckMax": Changeable("transaction_check_max", _integer(0)),
     "transactionTimeOut": Changeable("transaction_time_out_ms", _integer(0, 30 * _DAY_MS)),
+    "cleanFileForciblyMinAge": _store("clean_file_forcibly_min_age_hours", _integer(0)),
     "deleteWhen": _store("delete_when", _hours_of_day),
     "diskMaxUsedSpaceRatio": _store("disk_max_used_space_ratio", _percent),
     "fileReservedTime": _store("file_reserved_time_hours", _integer(0)),
@@ -140,7 +141,8 @@ class BrokerConfiguration:
         # RocketMQ counts or calls these otherwise than this store does.
         settings["mappedFileSizeConsumeQueue"] = str(store_config.mapped_file_size_consume_queue)
         settings["maxMsgsNumBatch"] = settings.pop("maxMessagesNumBatch")
-        settings["fileReservedTime"] = settings.pop("fileReservedTimeHours")
+        for name in ("fileReservedTime", "cleanFileForciblyMinAge"):
+            settings[name] = settings.pop(f"{name}Hours")
         settings["diskMaxUsedSpaceRatio"] = str(round(store_config.disk_max_used_space_ratio * 100))
         settings |= broker.config.to_properties()
         ip, _, port = broker.address.rpartition(":")

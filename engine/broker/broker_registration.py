@@ -2,7 +2,7 @@
 
 Each name server has a task of its own, which registers every 30 s, and at once when a topic changed: one that is slow
 or silent keeps no other waiting. Changes that come while a registration is under way go together in the next one, so a
-thousand new topics cost two.
+thousand new topics cost two, which carry what is new; every 30 s all is told again.
 
 Whoever makes a topic, by a tool, by a first send or by the first heartbeat of a group, is answered when every name
 server has had its registration (:meth:`BrokerRegistration.told`): then the route is there for all who hear of the
@@ -51,11 +51,12 @@ class BrokerRegistration:
     """See the module.
 
     :param config: the name servers, the period, how long is waited.
-    :param register: registers with the name server at an address; returns when that has ended, well or not.
+    :param register: registers with the name server at an address, in full or not; returns when that has ended, well
+        or not.
     :ivar changes: how often topics changed so far; the start counts as the first time.
     """
 
-    def __init__(self, config: BrokerConfig, register: Callable[[str], Awaitable[object]]) -> None:
+    def __init__(self, config: BrokerConfig, register: Callable[[str, bool], Awaitable[object]]) -> None:
         self.changes = 1
         self._config = config
         self._register = register
@@ -102,13 +103,15 @@ class BrokerRegistration:
                 )
 
     async def _keep_registered(self, name_server: _NameServer) -> None:
+        in_full = True
         while True:
             name_server.is_due.clear()
             changes = self.changes
-            await self._register(name_server.address)
+            await self._register(name_server.address, in_full)
             name_server.registration_ended(changes)
+            in_full = False
             try:
                 async with asyncio.timeout(self._config.register_name_server_period_ms / 1_000):
                     await name_server.is_due.wait()
             except TimeoutError:
-                pass
+                in_full = True

@@ -11,9 +11,9 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
 from engine.broker.client_channel_info import ClientChannelInfo
+from engine.broker.expression_compiler import CompilerBusy
 from engine.broker.expression_message_filter import why_not_filtered_by
 from engine.broker.topic_config_manager import TOPIC_SYS_FLAG_UNIT
-from engine.filter.compiler import compile_expression
 from engine.filter.errors import FilterSyntaxError
 from engine.protocol.bodies import CheckClientRequestBody
 from engine.protocol.enums import ExpressionType
@@ -44,7 +44,7 @@ class ClientManageProcessor:
         self._clock = broker.runtime.clock
 
     def heart_beat(self, channel: Channel, request: RemotingCommand) -> RemotingCommand | Awaitable[RemotingCommand]:
-        """Code 34. All names are checked before anything is changed."""
+        """Code 34. All names and bounds are checked before anything is changed: code 1 says which one it was."""
         if len(request.body) > _HEARTBEAT_MAX_BYTES:
             raise MalformedBody(f"a heartbeat of {len(request.body)} bytes; allowed: {_HEARTBEAT_MAX_BYTES}")
         heartbeat = HeartbeatData.from_json(request.body)
@@ -56,6 +56,8 @@ class ClientManageProcessor:
         client = ClientChannelInfo(
             channel, heartbeat.client_id, request.language, request.version, self._clock.now_ms()
         )
+        self._broker.consumer_manager.check_room(heartbeat.consumers, channel)
+        self._broker.producer_manager.check_room(heartbeat.producer_groups, channel)
         registration = self._broker.registration
         changes_before = registration.changes
         for consumer in heartbeat.consumers:
@@ -99,16 +101,19 @@ class ClientManageProcessor:
 
     def check_client_config(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
         """Code 46: clients ask before they subscribe by anything but tags."""
-        subscription = CheckClientRequestBody.from_json(request.body).subscription_data
+        body = CheckClientRequestBody.from_json(request.body)
+        subscription = body.subscription_data
         if subscription.expression_type == ExpressionType.TAG:
             return request.reply(ResponseCode.SUCCESS)
         refusal = why_not_filtered_by(self._broker.config, subscription.expression_type)
         if refusal is not None:
             return request.reply(*refusal)
         try:
-            compile_expression(subscription.sub_string)
+            self._broker.consumer_filter_manager.build(body.group, subscription)
         except FilterSyntaxError as error:
             return request.reply(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error))
+        except CompilerBusy as busy:
+            return request.reply(ResponseCode.SYSTEM_BUSY, str(busy))
         return request.reply(ResponseCode.SUCCESS)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from engine.filter.bloom_filter import BloomFilterData
-from engine.filter.compiler import compile_expression
+from engine.filter.compiler import compile_expression, word_count
 from engine.filter.expression import Expression
 from engine.protocol.enums import ExpressionType
 from engine.protocol.json_fields import get_integer, get_object, get_text
@@ -22,6 +22,7 @@ class ConsumerFilterData:
     :ivar dead_time: when the group went away (ms); 0 while it is online.
     :ivar client_version: version of the subscription that brought the expression (ms).
     :ivar bloom: the group's bits; None for an expression that came with a single pull.
+    :ivar words: how long the expression is.
     """
 
     consumer_group: str
@@ -33,6 +34,10 @@ class ConsumerFilterData:
     dead_time: int = 0
     expression_type: str = ExpressionType.SQL92
     bloom: BloomFilterData | None = None
+    words: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.words = word_count(self.expression)
 
     @property
     def is_dead(self) -> bool:

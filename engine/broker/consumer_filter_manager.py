@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from engine.broker.consumer_filter_data import ConsumerFilterData
+from engine.broker.expression_compiler import CompilerBusy, ExpressionCompiler
 from engine.filter.bloom_filter import BloomFilter
-from engine.filter.compiler import compile_expression
+from engine.filter.compiler import word_count
 from engine.filter.errors import FilterSyntaxError
 from engine.protocol.enums import ExpressionType
 from engine.protocol.errors import MalformedBody
@@ -41,6 +42,7 @@ class ConsumerFilterManager:
     :param newest_store_time: of the store's newest message, ms.
     :param clean_after_ms: how long the expression of a group that is gone is kept.
     :param max_entries: bound of the table.
+    :param max_words: bound of all its expressions together.
     """
 
     def __init__(
@@ -51,6 +53,8 @@ class ConsumerFilterManager:
         newest_store_time: Callable[[], int],
         clean_after_ms: int,
         max_entries: int,
+        max_words: int,
+        compiler: ExpressionCompiler,
     ) -> None:
         self.bloom_filter = bloom_filter
         self._clock = clock
@@ -58,6 +62,8 @@ class ConsumerFilterManager:
         self._newest_store_time = newest_store_time
         self._clean_after_ms = clean_after_ms
         self._max_entries = max_entries
+        self._max_words = max_words
+        self._compiler = compiler
         self._table: dict[str, dict[str, ConsumerFilterData]] = {}
         self._is_changed = False
 
@@ -121,33 +127,55 @@ class ConsumerFilterManager:
 
     def _replace(self, group: str, subscription: SubscriptionData, known: ConsumerFilterData | None) -> None:
         topic = subscription.topic
-        groups = self._table.setdefault(topic, {})
-        groups.pop(group, None)
-        self._is_changed = True
         try:
-            if len(self) >= self._max_entries:
-                raise MalformedBody(f"the broker keeps {self._max_entries} expressions already, no more are allowed")
-            data = self.build(group, subscription)
+            data = self._checked(group, subscription, known)
+        except CompilerBusy as busy:
+            # What the group filtered by stays, until its next heartbeat.
+            logger.warning("group %s on %s: the expression is not taken yet: %s", group, topic, busy)
+            return
         except (FilterSyntaxError, MalformedBody) as error:
             logger.warning("group %s on %s: the expression is not taken: %s", group, topic, error)
-            if not groups:
-                del self._table[topic]
+            if known is not None:
+                self._remove(known)
             return
         data.bloom = self.bloom_filter.generate(f"{group}#{topic}")
-        groups[group] = data
+        self._table.setdefault(topic, {})[group] = data
+        self._is_changed = True
         before = f", before {known.expression!r}" if known is not None else ""
         logger.info("group %s filters %s by %r%s", group, topic, data.expression, before)
 
+    def _checked(
+        self, group: str, subscription: SubscriptionData, known: ConsumerFilterData | None
+    ) -> ConsumerFilterData:
+        """Raises as :meth:`build`, and :class:`MalformedBody` when there is no room."""
+        others = [data for data in self if data is not known]
+        if len(others) >= self._max_entries:
+            raise MalformedBody(f"the broker keeps {self._max_entries} expressions already, no more are allowed")
+        words = sum(data.words for data in others) + word_count(subscription.sub_string)
+        if words > self._max_words:
+            raise MalformedBody(f"all expressions together would have {words} words; allowed: {self._max_words}")
+        return self.build(group, subscription)
+
     def build(self, group: str, subscription: SubscriptionData) -> ConsumerFilterData:
-        """An entry for ``subscription`` that is not in the table. Raises :class:`FilterSyntaxError`."""
+        """An entry for ``subscription`` that is not in the table. Raises :class:`FilterSyntaxError`,
+        :class:`CompilerBusy`.
+        """
+        known, text = self.get(subscription.topic, group), subscription.sub_string
         return ConsumerFilterData(
             consumer_group=group,
             topic=subscription.topic,
-            expression=subscription.sub_string,
-            compiled=compile_expression(subscription.sub_string),
+            expression=text,
+            compiled=known.compiled if known and known.expression == text else self._compiler.compile(text),
             born_time=max(self._clock.now_ms(), self._newest_store_time()),
             client_version=subscription.sub_version,
         )
+
+    def _remove(self, data: ConsumerFilterData) -> None:
+        groups = self._table[data.topic]
+        del groups[data.consumer_group]
+        if not groups:
+            del self._table[data.topic]
+        self._is_changed = True
 
     def _bury(self, data: ConsumerFilterData) -> None:
         data.dead_time = max(self._clock.now_ms(), data.born_time)
@@ -212,7 +240,4 @@ class ConsumerFilterManager:
         now_ms = self._clock.now_ms()
         for data in [data for data in self if data.is_dead and now_ms - data.dead_time >= self._clean_after_ms]:
             logger.info("the expression of group %s on %s is forgotten", data.consumer_group, data.topic)
-            del self._table[data.topic][data.consumer_group]
-            if not self._table[data.topic]:
-                del self._table[data.topic]
-            self._is_changed = True
+            self._remove(data)

@@ -7,7 +7,8 @@ one group which subscribe to different topics break each other.
 When a member comes or goes, or the set of topics changes, every member is told (NOTIFY_CONSUMER_IDS_CHANGED) and
 rebalances at once instead of within 20 s.
 
-Added: the number of groups and of subscriptions per group is bounded.
+Added: bounds. What a heartbeat says is kept as long as the client is connected, so groups, members, subscriptions and
+their texts are counted before anything is taken over, and a heartbeat beyond a bound is refused as a whole.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 
+from engine.broker.broker_config import BrokerConfig
 from engine.broker.client_channel_info import ClientChannelInfo
 from engine.broker.errors import TooManyEntries
 from engine.protocol.enums import ConsumeFromWhere, ConsumeType, MessageModel
@@ -26,6 +28,17 @@ logger = logging.getLogger("glassmq.broker")
 
 #: Called with a group whose members must hear of a change.
 ConsumerIdsChangeListener = Callable[[str], None]
+
+
+#: What the objects of one subscription, and of one tag in it, take in memory beside their texts.
+_SUBSCRIPTION_BYTES = 500
+_TAG_BYTES = 100
+
+
+def size_of(subscription: SubscriptionData) -> int:
+    """About how many bytes of memory ``subscription`` takes."""
+    texts = len(subscription.topic) + len(subscription.sub_string) + sum(map(len, subscription.tags_set))
+    return _SUBSCRIPTION_BYTES + _TAG_BYTES * len(subscription.tags_set) + texts
 
 
 class ConsumerGroupInfo:
@@ -49,6 +62,8 @@ class ConsumerGroupInfo:
         #: is what it can see of it.
         self.last_pulled_by: dict[tuple[str, int], Channel] = {}
         self.last_update_ms = 0
+        #: What ``subscription_table`` takes.
+        self.bytes = 0
 
     @property
     def client_ids(self) -> list[str]:
@@ -82,6 +97,14 @@ class ConsumerGroupInfo:
         self.channel_info_table[client.channel] = client
         return known is None
 
+    def bytes_with(self, subscriptions: Iterable[SubscriptionData]) -> int:
+        """What the table will take with ``subscriptions``, at most."""
+        total = 0
+        for subscription in subscriptions:
+            known = self.subscription_table.get(subscription.topic)
+            total += max(size_of(subscription), size_of(known) if known is not None else 0)
+        return total
+
     def update_subscriptions(self, subscriptions: Iterable[SubscriptionData]) -> bool:
         """Replace the subscriptions; True when the set of topics changed.
 
@@ -102,6 +125,7 @@ class ConsumerGroupInfo:
             logger.warning("group %s no longer subscribes to %s", self.group_name, topic)
             del self.subscription_table[topic]
             changed = True
+        self.bytes = sum(map(size_of, self.subscription_table.values()))
         return changed
 
 
@@ -109,23 +133,20 @@ class ConsumerManager:
     """All consumer groups that are online.
 
     :param notify: tells the members of a group that its membership changed.
-    :param max_groups: bound of the table.
-    :param max_subscriptions_per_group: bound of one group's subscriptions.
+    :param config: bounds.
     :param group_gone: told of a group that has lost its last member.
     """
 
     def __init__(
-        self,
-        notify: ConsumerIdsChangeListener,
-        max_groups: int = 10_000,
-        max_subscriptions_per_group: int = 1_000,
-        group_gone: Callable[[str], None] | None = None,
+        self, notify: ConsumerIdsChangeListener, config: BrokerConfig, group_gone: Callable[[str], None]
     ) -> None:
         self._notify = notify
         self._group_gone = group_gone
-        self._max_groups = max_groups
-        self._max_subscriptions_per_group = max_subscriptions_per_group
+        self._config = config
         self._table: dict[str, ConsumerGroupInfo] = {}
+        #: Members of all groups together, and bytes of all their subscriptions.
+        self._members = 0
+        self._bytes = 0
 
     def __len__(self) -> int:
         return len(self._table)
@@ -146,25 +167,47 @@ class ConsumerManager:
         """The online groups that subscribe to ``topic``."""
         return [info.group_name for info in self._table.values() if topic in info.subscription_table]
 
+    def check_room(self, consumers: Iterable[ConsumerData], channel: Channel) -> None:
+        """Whether a heartbeat with ``consumers`` may be taken over. Raises :class:`TooManyEntries` naming the bound."""
+        config = self._config
+        groups, members, total = len(self._table), self._members, self._bytes
+        for consumer in consumers:
+            name, subscriptions = consumer.group_name, consumer.subscriptions
+            if len(subscriptions) > config.max_subscriptions_per_group:
+                raise TooManyEntries(f"subscriptions of group {name}", config.max_subscriptions_per_group)
+            for subscription in subscriptions:
+                what = f"of group {name} to {subscription.topic[:127]}"
+                if len(subscription.tags_set) > config.max_tags_per_subscription:
+                    raise TooManyEntries(f"tags in the subscription {what}", config.max_tags_per_subscription)
+                if size_of(subscription) > config.max_subscription_bytes:
+                    raise TooManyEntries(f"bytes in the subscription {what}", config.max_subscription_bytes)
+            info = self._table.get(name)
+            groups += info is None
+            members += info is None or channel not in info.channel_info_table
+            total += sum(map(size_of, subscriptions)) if info is None else info.bytes_with(subscriptions) - info.bytes
+        for what, count, known, limit in (
+            ("consumer groups online", groups, len(self._table), config.max_online_groups),
+            ("members of consumer groups", members, self._members, config.max_group_members),
+            ("bytes in all subscriptions", total, self._bytes, config.max_subscription_bytes_in_all),
+        ):
+            if count > max(limit, known):
+                raise TooManyEntries(what, limit)
+
     def register_consumer(
         self, consumer: ConsumerData, client: ClientChannelInfo, *, notify_members: bool = True
     ) -> bool:
-        """Take over one group of a heartbeat; True when membership or topics changed.
-
-        Raises :class:`TooManyEntries` when a bound is reached.
-        """
-        if len(consumer.subscriptions) > self._max_subscriptions_per_group:
-            raise TooManyEntries(f"subscriptions of group {consumer.group_name}", self._max_subscriptions_per_group)
+        """Take over one group of a heartbeat, after :meth:`check_room`; True when membership or topics changed."""
         info = self._table.get(consumer.group_name)
         if info is None:
-            if len(self._table) >= self._max_groups:
-                raise TooManyEntries("consumer groups online", self._max_groups)
             info = ConsumerGroupInfo(
                 consumer.group_name, consumer.consume_type, consumer.message_model, consumer.consume_from_where
             )
             self._table[consumer.group_name] = info
         is_new = info.update_channel(client, consumer)
+        self._members += is_new
+        self._bytes -= info.bytes
         changed = info.update_subscriptions(consumer.subscriptions) or is_new
+        self._bytes += info.bytes
         if is_new:
             logger.info("%s joins group %s", client.client_id, consumer.group_name)
         if changed and notify_members:
@@ -200,11 +243,12 @@ class ConsumerManager:
         ]
 
     def _after_leaving(self, info: ConsumerGroupInfo, channel: Channel, notify_members: bool) -> None:
+        self._members -= 1
         if not info.channel_info_table:
             del self._table[info.group_name]
+            self._bytes -= info.bytes
             logger.info("group %s has no member any more", info.group_name)
-            if self._group_gone is not None:
-                self._group_gone(info.group_name)
+            self._group_gone(info.group_name)
             return
         for queue in [queue for queue, puller in info.last_pulled_by.items() if puller is channel]:
             del info.last_pulled_by[queue]

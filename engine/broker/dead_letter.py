@@ -50,8 +50,6 @@ from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
 from engine.protocol.system_flags import clear_transaction_type
 
-#: Brokers put all dead letters of a group into this one queue.
-DEAD_LETTER_QUEUE_ID = 0
 #: On a resent message: the offset message id of the dead letter.
 PROPERTY_RESENT_DEAD_LETTER = "RESENT_DEAD_LETTER"
 #: The producer group that a resent message names.

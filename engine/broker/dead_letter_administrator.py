@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from engine.broker.dead_letter import (
     COPIES_MAX,
-    DEAD_LETTER_QUEUE_ID,
     DeadLetterRefusal,
     DeadLetterRefused,
     DeathCause,
@@ -27,6 +26,7 @@ from engine.broker.dead_letter import (
     resend_request,
     resent_as,
 )
+from engine.broker.dead_letter_queues import DeadLetterQueues
 from engine.protocol.errors import ProtocolError
 from engine.protocol.headers import SendMessageResponseHeader
 from engine.protocol.message import MessageExt
@@ -53,17 +53,17 @@ _END_OF_TIME_MS = 2**62
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterGroup:
-    """A group that has, or had, dead letters: offsets of the oldest one that is kept and of the next one to come."""
+    """A group that has, or had, dead letters: numbers of the oldest one that is kept and of the next one to come."""
 
     group: str
-    min_offset: int
-    max_offset: int
+    min_number: int
+    max_number: int
     newest_ms: int
 
     @property
     def count(self) -> int:
         """How many are there."""
-        return max(0, self.max_offset - self.min_offset)
+        return max(0, self.max_number - self.min_number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +82,13 @@ class ResendReport:
 
     :ivar already: how many were resent before and therefore left alone.
     :ivar failed: message id and why, of each that could not be resent.
-    :ivar next_offset: where to go on; None: there are no more.
+    :ivar next_number: where to go on; None: there are no more.
     """
 
     resent: list[Resent] = field(default_factory=list)
     already: int = 0
     failed: list[tuple[str, DeadLetterRefused]] = field(default_factory=list)
-    next_offset: int | None = None
+    next_number: int | None = None
 
 
 class DeadLetterAdministrator:
@@ -107,27 +107,22 @@ class DeadLetterAdministrator:
 
     def groups(self) -> list[DeadLetterGroup]:
         """All groups with a dead-letter topic, by name."""
-        store = self._store
         prefix = DLQ_GROUP_TOPIC_PREFIX
-        topics = sorted(
-            name for name in self._broker.topic_config_manager.topic_config_table if name.startswith(prefix)
-        )
-        return [
-            DeadLetterGroup(
-                topic.removeprefix(prefix),
-                max(0, store.min_offset(topic, DEAD_LETTER_QUEUE_ID)),
-                store.max_offset(topic, DEAD_LETTER_QUEUE_ID),
-                store.last_store_timestamp(topic, DEAD_LETTER_QUEUE_ID),
-            )
-            for topic in topics
-        ]
+        topics = self._broker.topic_config_manager.topic_config_table
+        groups = sorted(name.removeprefix(prefix) for name in topics if name.startswith(prefix))
+        return [self._group(group) for group in groups]
+
+    def _group(self, group: str) -> DeadLetterGroup:
+        queues = self._queues(group)
+        return DeadLetterGroup(group, queues.min_number, queues.max_number, queues.newest_ms)
+
+    def _queues(self, group: str) -> DeadLetterQueues:
+        config = self._broker.topic_config_manager.select_topic_config(dlq_topic(group))
+        return DeadLetterQueues(self._store, group, config)
 
     def page(self, group: str, start: int, count: int) -> list[MessageExt]:
-        """At most ``count`` dead letters from queue offset ``start`` on, oldest first; bodies as they are stored."""
-        topic = dlq_topic(group)
-        end = min(start + count, self._store.max_offset(topic, DEAD_LETTER_QUEUE_ID))
-        found = [self._store.message_in_queue(topic, DEAD_LETTER_QUEUE_ID, offset) for offset in range(start, end)]
-        return [message for message in found if message is not None]
+        """At most ``count`` dead letters from number ``start`` on, oldest first; bodies as they are stored."""
+        return self._queues(group).messages(start, count)
 
     def find(self, group: str, name: str) -> MessageExt:
         """The dead letter of that name."""
@@ -175,16 +170,15 @@ class DeadLetterAdministrator:
         return report
 
     async def resend_from(self, group: str, start: int, to: ResendTo) -> ResendReport:
-        """Send those again that were not yet, from queue offset ``start`` on, :data:`RESEND_MAX` at a time."""
+        """Send those again that were not yet, from number ``start`` on, :data:`RESEND_MAX` at a time."""
         await self._let_the_dispatcher_finish()
         report = ResendReport()
-        topic = dlq_topic(group)
-        first = max(start, self._store.min_offset(topic, DEAD_LETTER_QUEUE_ID))
-        end = self._store.max_offset(topic, DEAD_LETTER_QUEUE_ID)
+        known = self._group(group)
+        first, end = max(start, known.min_number), known.max_number
         for dead in self.page(group, first, min(RESEND_MAX, max(0, end - first))):
             await self._add(report, group, dead, to, anyway=False)
         if first + RESEND_MAX < end:
-            report.next_offset = first + RESEND_MAX
+            report.next_number = first + RESEND_MAX
         return report
 
     async def _add(self, report: ResendReport, group: str, dead: MessageExt, to: ResendTo, *, anyway: bool) -> None:

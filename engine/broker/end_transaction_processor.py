@@ -2,9 +2,12 @@
 ``AdminBrokerProcessor`` there).
 
 Commit: the half message is stored once more, in its real topic, where consumers see it, and an op message says that the
-half message is done with. Rollback: the op message only. The op queue is not asked whether the message was decided
-before: a second commit delivers it a second time, a commit after a rollback delivers it after all. A crash between the
-two writes leaves a committed message without its op message, and a later check commits it again. All as in RocketMQ.
+half message is done with. Rollback: the op message only. The first decision counts, whichever copy of the half message
+it names; a later one is refused.
+
+With ``commit_transaction_once`` off it is RocketMQ's way, where nobody asks whether the message was decided before: a
+second commit delivers it a second time, a commit after a rollback delivers it after all. A crash between the two writes
+leaves a committed message without its op message, and a later check commits it again.
 """
 
 from __future__ import annotations
@@ -55,11 +58,21 @@ class EndTransactionProcessor:
         if problem is not None or half is None:
             logger.warning("%s ends a transaction that is none: %s", channel.remote_address, problem)
             return request.reply(ResponseCode.SYSTEM_ERROR, problem)
+        service = self._broker.transactional_message_service
+        if not service.is_decidable(half):
+            logger.info("%s ends transaction %s once more", channel.remote_address, half.message_id)
+            return request.reply(
+                ResponseCode.SYSTEM_ERROR,
+                f"transaction {half.message_id} is decided already, or was given up and must be resumed first; "
+                "nothing is changed (a broker with commitTransactionOnce=false would carry it out again)",
+            )
+        committed_place = None
         if decision == TRANSACTION_COMMIT_TYPE:
-            refusal = self._commit(request, half)
-            if refusal is not None:
-                return refusal
-        result = self._broker.transactional_message_service.mark_decided(half)
+            committed = self._commit(request, half)
+            if isinstance(committed, RemotingCommand):
+                return committed
+            committed_place = committed
+        result = service.mark_decided(half, committed_place)
         if result.status is not PutMessageStatus.PUT_OK:
             logger.error("half message %s is decided but not marked so: %s", half.message_id, result.remark)
         return request.reply(ResponseCode.SUCCESS)
@@ -78,15 +91,15 @@ class EndTransactionProcessor:
             )
         return None
 
-    def _commit(self, request: RemotingCommand, half: MessageExt) -> RemotingCommand | None:
-        """Make ``half`` visible; the reply when that cannot be."""
+    def _commit(self, request: RemotingCommand, half: MessageExt) -> RemotingCommand | int:
+        """Make ``half`` visible. Returns where in the log it lies now, or the reply when that cannot be."""
         try:
             message = committed_message(half, self._broker.store_host)
         except ProtocolError as error:
             return request.reply(ResponseCode.SYSTEM_ERROR, str(error))
         result = self._broker.store.put_message(message)
         if result.status is PutMessageStatus.PUT_OK:
-            return None
+            return result.offset
         logger.error("half message %s cannot be committed: %s", half.message_id, result.remark)
         return request.reply(REPLY_CODES[result.status], result.remark)
 
@@ -101,7 +114,9 @@ class EndTransactionProcessor:
                 f"there is no message of {TRANSACTION_CHECK_MAX_TIME_TOPIC} with offset id {header.msg_id[:40]}",
             )
         service = self._broker.transactional_message_service
-        result = service.put(resumed_message(discarded, self._broker.store_host))
+        if service.is_being_checked(discarded):
+            return request.reply(ResponseCode.SYSTEM_ERROR, f"{discarded.message_id} is being checked again already")
+        result = service.put_copy(discarded, resumed_message(discarded, self._broker.store_host))
         if result.status is not PutMessageStatus.PUT_OK:
             return request.reply(REPLY_CODES[result.status], result.remark)
         logger.info("%s has message %s checked again", channel.remote_address, header.msg_id)

@@ -6,7 +6,8 @@
     half      RMQ_SYS_TRANS_HALF_TOPIC queue 0; REAL_TOPIC and REAL_QID say where it is to go; no transaction bits, so
               that its queue gets an entry for it. Nobody subscribes to that topic: consumers do not see it.
     op        RMQ_SYS_TRANS_OP_HALF_TOPIC queue 0, tags "d"; the body is the logical offset of a half message, in
-              decimal: that one is decided, whichever way.
+              decimal: that one is decided, whichever way. Ours also names the committed message's place in the log
+              (GLASSMQ_COMMITTED_AT), so that a start can tell a commit that a power cut has torn.
     committed the real topic and queue; transaction bits "commit"; ``prepared_transaction_offset`` is the half
               message's place in the log. The properties stay those of the half message.
     discarded TRANS_CHECK_MAX_TIME_TOPIC queue 0: nobody could say what became of it.
@@ -43,12 +44,15 @@ from engine.store.store_message import StoreMessage
 HALF_QUEUE_ID = 0
 #: ``TransactionalMessageUtil.REMOVETAG``: the tags of an op message.
 REMOVE_TAG = "d"
+#: Ours, in op messages only; RocketMQ reads their tags and body.
+PROPERTY_COMMITTED_AT = "GLASSMQ_COMMITTED_AT"
 
 
 def turn_into_half_message(message: StoreMessage) -> None:
     """Turn ``message`` towards the half topic (``parseHalfMessageInner``)."""
     text = message.properties_string
     properties = decode_properties(text if isinstance(text, str) else text.decode())
+    properties.pop(PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET, None)  # it would name another transaction
     properties[PROPERTY_REAL_TOPIC] = message.topic
     properties[PROPERTY_REAL_QUEUE_ID] = str(message.queue_id)
     message.properties_string = encode_properties(properties)
@@ -75,13 +79,21 @@ def committed_message(half: MessageExt, store_host: bytes) -> StoreMessage:
     return message
 
 
-def op_message(half_queue_offset: int, store_host: bytes, now_ms: int) -> StoreMessage:
-    """The mark that the half message at ``half_queue_offset`` is decided."""
+def op_message(
+    half_queue_offset: int, store_host: bytes, now_ms: int, committed_place: int | None = None
+) -> StoreMessage:
+    """The mark that the half message at ``half_queue_offset`` is decided.
+
+    :param committed_place: where in the log the message lies that consumers get.
+    """
+    properties = {PROPERTY_TAGS: REMOVE_TAG}
+    if committed_place is not None:
+        properties[PROPERTY_COMMITTED_AT] = str(committed_place)
     return StoreMessage(
         topic=TRANSACTION_OP_HALF_TOPIC,
         queue_id=HALF_QUEUE_ID,
         body=str(half_queue_offset).encode(),
-        properties_string=encode_properties({PROPERTY_TAGS: REMOVE_TAG}),
+        properties_string=encode_properties(properties),
         born_timestamp=now_ms,
         born_host=store_host,
         store_host=store_host,
@@ -96,6 +108,27 @@ def decided_offset(op: MessageExt) -> int | None:
     if op.tags != REMOVE_TAG or not (text.isdigit() and len(text) <= 19):
         return None
     return int(text)
+
+
+def committed_at(op: MessageExt) -> int | None:
+    """Place in the log of the message that ``op`` was written for; None: of none, or an op message not of our own."""
+    return whole_number(op, PROPERTY_COMMITTED_AT)
+
+
+def first_copy_if_told(message: MessageExt) -> int | None:
+    """Logical offset of the first copy of a half message, as later copies tell it; None where none is told."""
+    return whole_number(message, PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET)
+
+
+def first_copy(half: MessageExt) -> int:
+    """Logical offset of the first copy of ``half``, which may be itself: by it a transaction goes."""
+    told = first_copy_if_told(half)
+    return half.queue_offset if told is None else told
+
+
+def tell_first_copy(half: MessageExt) -> None:
+    """Let what is stored of ``half`` from now on say which transaction it belongs to."""
+    half.properties[PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET] = str(first_copy(half))
 
 
 def check_times(half: MessageExt) -> int:
@@ -114,7 +147,7 @@ def put_off(half: MessageExt, store_host: bytes) -> StoreMessage:
 
     An answer of the sender names the first place that the message had, which is therefore noted with it.
     """
-    half.properties.setdefault(PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET, str(half.queue_offset))
+    tell_first_copy(half)
     return message_again(half, TRANSACTION_HALF_TOPIC, HALF_QUEUE_ID, store_host)
 
 

@@ -2,8 +2,8 @@
 
 END_TRANSACTION names a half message by its place, and each check-back gives it a new one. People name it by what stays:
 its unique id, or one of its keys. Both are in the index, for every copy that there is. The newest copy is the one to
-act on; an op message that names any of them says that the message is decided. A broker does not look there when
-END_TRANSACTION comes, so whoever acts by hand has to.
+act on; an op message that names any of them says that the message is decided. RocketMQ's broker does not look there
+when END_TRANSACTION comes, so whoever acts by hand has to.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Refusal(StrEnum):
     NO_SUCH = "no half message has the unique id or key {name!r:.80}"
     AMBIGUOUS = "{count} half messages have the key {name!r:.80}; name one by its unique id: {ids}"
     DECIDED = (
-        "{name!r:.80} is decided already: op message {op} says so; a broker would do it all the same, "
+        "{name!r:.80} is decided already: op message {op} says so; RocketMQ would do it all the same, "
         "and after a commit consumers get the message once more"
     )
     GIVEN_UP = "{name!r:.80} was given up after {checks} checks; have it checked again (resume) first"

@@ -28,10 +28,10 @@ import struct
 from typing import TYPE_CHECKING
 
 from engine.broker.consumer_filter_data import ConsumerFilterData
+from engine.broker.expression_compiler import CompilerBusy
 from engine.broker.expression_message_filter import message_filter_for, why_not_filtered_by
 from engine.broker.offset_moved_event import offset_moved_event
 from engine.broker.pull_request_hold_service import PullRequest
-from engine.filter.compiler import compile_expression
 from engine.filter.errors import FilterSyntaxError
 from engine.protocol.enums import ExpressionType, MessageModel
 from engine.protocol.errors import MalformedBody, ProtocolError
@@ -197,6 +197,8 @@ class PullMessageProcessor:
                 return self._broker.consumer_filter_manager.build(header.consumer_group, subscription)
             except FilterSyntaxError as error:
                 raise PullRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error)) from error
+            except CompilerBusy as busy:
+                raise PullRefused(ResponseCode.SYSTEM_BUSY, str(busy)) from busy
         data = self._filter_data_of_group(header, subscription)
         self._check_filtered_by(subscription)
         return data
@@ -207,10 +209,10 @@ class PullMessageProcessor:
         group, topic = header.consumer_group, header.topic
         data = self._broker.consumer_filter_manager.get(topic, group)
         if data is None:
-            why = "the broker has no room for more expressions (maxConsumerFilters)"
+            why = "the broker has no room for more expressions (maxConsumerFilters, maxConsumerFilterWords)"
             try:
-                compile_expression(subscription.sub_string)
-            except FilterSyntaxError as error:
+                self._broker.expression_compiler.compile(subscription.sub_string)
+            except (FilterSyntaxError, CompilerBusy) as error:
                 why = str(error)
             raise PullRefused(
                 ResponseCode.FILTER_DATA_NOT_EXIST, f"the expression of group {group} on {topic} is not in use: {why}"

@@ -80,10 +80,11 @@ class PullRequestHoldService:
         self._read_record = read_record
         self._max_held = max_held
         self._table: dict[tuple[str, int], list[PullRequest]] = {}
-        #: Who comes next is in front.
-        self._woken: dict[Channel, deque[PullRequest]] = {}
-        #: The same of connections that must read first.
-        self._without_room: dict[Channel, deque[PullRequest]] = {}
+        #: In the order in which they woke.
+        self._woken: list[PullRequest] = []
+        #: Those that did not fit into one turn, or whose connection must read first; who comes next is in front.
+        self._backlog: dict[Channel, deque[PullRequest]] = {}
+        self._is_catching_up = False
         self._count = 0
         self._text_length = 0
 
@@ -161,46 +162,48 @@ class PullRequestHoldService:
         return record is None or message_filter.matches_commit_log(record)
 
     def _run_soon(self, pull: PullRequest) -> None:
-        waiting = self._without_room.get(pull.channel) or self._woken.get(pull.channel)
-        if waiting:
-            waiting.append(pull)
-        else:
-            self._answer_soon(pull.channel, deque((pull,)))
-
-    def _answer_soon(self, channel: Channel, pulls: deque[PullRequest]) -> None:
         if not self._woken:
             asyncio.get_running_loop().call_soon(self._execute_woken)
-        self._woken[channel] = pulls
+        self._woken.append(pull)
 
     def _execute_woken(self) -> None:
-        """Answer one turn's share of the woken pulls, connections in turn."""
-        woken, left, bytes_left = self._woken, _WOKEN_PER_TURN, _WOKEN_BYTES_PER_TURN
-        while woken and left > 0 and bytes_left > 0:
-            channel = next(iter(woken))
-            pulls = woken.pop(channel)
-            for _ in range(min(len(pulls), left, _WOKEN_PER_CONNECTION)):
-                if bytes_left <= 0 or not channel.has_room:
-                    break
-                pull = pulls.popleft()
-                self._let_go(pull)
-                left -= 1
-                bytes_left -= self._execute(pull)
-            if pulls and channel.has_room:
-                woken[channel] = pulls
-            elif pulls:
-                self._wait_for_room(channel, pulls)
-        if woken:
-            asyncio.get_running_loop().call_soon(self._execute_woken)
+        """Answer what has woken in the last turn, in order; what is too much joins the backlog."""
+        woken, self._woken = self._woken, []
+        are_few, bytes_left = len(woken) <= _WOKEN_PER_TURN, _WOKEN_BYTES_PER_TURN
+        for pull in woken:
+            if are_few and bytes_left > 0 and pull.channel not in self._backlog and pull.channel.has_room:
+                bytes_left -= self._answer(pull)
+            else:
+                self._backlog.setdefault(pull.channel, deque()).append(pull)
+        if self._backlog and not self._is_catching_up:
+            self._is_catching_up = True
+            asyncio.get_running_loop().call_soon(self._answer_backlog)
 
-    def _wait_for_room(self, channel: Channel, pulls: deque[PullRequest]) -> None:
-        if not self._without_room:
-            asyncio.get_running_loop().call_later(_NO_ROOM_CHECK_MS / 1_000, self._look_for_room)
-        self._without_room[channel] = pulls
+    def _answer_backlog(self) -> None:
+        """Answer one turn's share, connections in turn."""
+        backlog, left, bytes_left = self._backlog, _WOKEN_PER_TURN, _WOKEN_BYTES_PER_TURN
+        for _ in range(len(backlog)):
+            channel = next(iter(backlog))
+            pulls = backlog.pop(channel)
+            share = min(len(pulls), left, _WOKEN_PER_CONNECTION)
+            while share and bytes_left > 0 and channel.has_room:
+                share, left = share - 1, left - 1
+                bytes_left -= self._answer(pulls.popleft())
+            if pulls:
+                backlog[channel] = pulls
+            if not left or bytes_left <= 0:
+                break
+        loop = asyncio.get_running_loop()
+        if not backlog:
+            self._is_catching_up = False
+        elif left < _WOKEN_PER_TURN:
+            loop.call_soon(self._answer_backlog)
+        else:
+            loop.call_later(_NO_ROOM_CHECK_MS / 1_000, self._answer_backlog)
 
-    def _look_for_room(self) -> None:
-        waiting, self._without_room = self._without_room, {}
-        for channel, pulls in waiting.items():
-            (self._answer_soon if channel.has_room else self._wait_for_room)(channel, pulls)
+    def _answer(self, pull: PullRequest) -> int:
+        self._let_go(pull)
+        return self._execute(pull)
 
     def _let_go(self, pull: PullRequest) -> None:
         self._count -= 1

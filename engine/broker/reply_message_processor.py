@@ -3,9 +3,9 @@
     requester ── 310 request ──> broker ── 11 pull ──> responder     an ordinary message, in an ordinary topic
     requester <── 326 reply ──── broker <── 325 reply ── responder   found by REPLY_TO_CLIENT, the requester's client id
 
-The checks are those of any send. The reply to 324 and 325 comes after the requester has confirmed 326, so the responder
-learns whether the requester is still there. What can go wrong, all code 1: the reply names no client; the client sends
-this broker no heartbeats, as a producer, any more; it does not confirm within ten seconds.
+The checks and the rate limits are those of any send. The reply to 324 and 325 comes after the requester has confirmed
+326, so the responder learns whether the requester is still there. What can go wrong, all code 1: the reply names no
+client; the client sends this broker no heartbeats, as a producer, any more; it does not confirm within ten seconds.
 
 With ``storeReplyMessageEnable`` the reply also goes into topic ``<cluster>_REPLY_TOPIC``, pushed or not. Nobody reads
 it from there: it is a record. Different from RocketMQ: the stored reply keeps its system flag, without which a
@@ -78,6 +78,8 @@ class ReplyMessageProcessor:
                 is_broker_writable=is_writable(config.broker_permission),
             )
             queue_id = choose_queue(header, topic_config, self._random)
+            if self._broker.send_rate_limit is not None:
+                self._broker.send_rate_limit.admit(header.topic, 1)
         except SendRefused as refusal:
             return self._with_region(request.reply(refusal.code, refusal.remark))
         return self._push_and_store(channel, request, header, queue_id)

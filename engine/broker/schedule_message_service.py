@@ -5,8 +5,10 @@ REAL_TOPIC and REAL_QID; the tags code of its consume-queue entry is the time it
 the same delay, so each queue is sorted by due time, and one task per level need only look at the head. A due message is
 appended again, to its real topic; it keeps DELAY, REAL_TOPIC and REAL_QID in its properties and gets a new store time.
 
-The offset of the next message per level is written to ``delayOffset.json`` every 10 s: after a crash, up to 10 s of
-deliveries happen twice.
+The offset of the next message per level is written to ``delayOffset.json`` every 10 s, and before each recovery point
+of the store, but not before what it goes past is on the disk. A delivered message names the place of the delayed one
+(its ``prepared_transaction_offset``); so a start after a crash finds in the log what was delivered since the recovery
+point, and goes past it. RocketMQ delivers up to 10 s of messages twice.
 
 A message that the store refuses is tried again every 100 ms, and holds up those behind it. The queue of a level that is
 not configured any more is left alone: its messages wait until the level is back.
@@ -19,6 +21,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from engine.broker.message_again import message_again
@@ -37,6 +40,7 @@ from engine.runtime.port import Clock
 from engine.store.config_file import ConfigFile
 from engine.store.consume_queue_entry import FILLER_SIZE
 from engine.store.put_message_result import PutMessageStatus
+from engine.store.recovery_report import RecoveryReport
 from engine.store.store_message import StoreMessage
 
 if TYPE_CHECKING:
@@ -100,6 +104,8 @@ class ScheduleMessageService:
         #: Level -> why the store refuses at present: said once, not ten times a second.
         self._refusals: dict[int, str] = {}
         self._is_changed = False
+        #: Places of delayed messages that were delivered before the start, although their level's offset says no.
+        self._delivered_before: dict[int, None] = {}
 
     @property
     def max_delay_level(self) -> int:
@@ -158,13 +164,13 @@ class ScheduleMessageService:
         """Deliver what is due, at most a batch. Returns how long to sleep (ms); None: until a message arrives."""
         offset = self._first_offset(level)
         entries = self._store.consume_queue_entries(SCHEDULE_TOPIC, level - 1, offset, _BATCH)
-        for _, size, due_ms in entries:
+        for commit_log_offset, size, due_ms in entries:
             now_ms = self._clock.now_ms()
             # No message can be due later than its delay from now: a clock that was set back would hold it for ever.
             wait_ms = due_ms - now_ms if due_ms <= now_ms + self._delay_levels_ms[level] else 0
             if size != FILLER_SIZE and wait_ms > 0:
                 return min(wait_ms, _LONGEST_SLEEP_MS)
-            if size != FILLER_SIZE and not self._deliver(level, offset):
+            if size != FILLER_SIZE and not self._deliver(level, offset, commit_log_offset):
                 return DELAY_AFTER_FAILURE_MS
             offset += 1
             self.offset_table[level] = offset
@@ -187,8 +193,10 @@ class ScheduleMessageService:
             self._is_changed = True
         return moved
 
-    def _deliver(self, level: int, offset: int) -> bool:
+    def _deliver(self, level: int, offset: int, commit_log_offset: int) -> bool:
         """Append the message to its real topic; False when the store refuses now and may not later."""
+        if self._delivered_before and self._delivered_before.pop(commit_log_offset, 0) is None:
+            return True
         message = self._store.message_in_queue(SCHEDULE_TOPIC, level - 1, offset)
         if message is None:
             logger.warning("level %d: the delayed message %d is gone", level, offset)
@@ -198,9 +206,9 @@ class ScheduleMessageService:
         if not (real_topic and real_queue_id.isascii() and real_queue_id.isdigit()):
             logger.error("level %d: the delayed message %d has no destination", level, offset)
             return True
-        result = self._store.put_message(
-            message_again(message, real_topic, int(real_queue_id), encode_host(message.store_host))
-        )
+        again = message_again(message, real_topic, int(real_queue_id), encode_host(message.store_host))
+        again.prepared_transaction_offset = ~commit_log_offset  # see predecessor_of
+        result = self._store.put_message(again)
         if result.status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):
             logger.error("level %d: the message %d is given up: %s", level, offset, result.remark)
             return True
@@ -226,6 +234,41 @@ class ScheduleMessageService:
                 self.offset_table[int(level)] = offset
             else:
                 logger.warning("delayOffset.json: level %s is left out: %r", level, offset)
+
+    def skip_delivered(self, report: RecoveryReport) -> None:
+        """After a crash: go past what the log has the deliveries of. Raises ``DiskFault``."""
+        for level in range(1, self.max_delay_level + 1) if report.successors else ():
+            self._skip_delivered(level, report.successors)
+        self.persist()
+
+    def _skip_delivered(self, level: int, successors: Mapping[int, int]) -> None:
+        offset = self._first_offset(level)
+        is_gapless = True
+        while entries := self._store.consume_queue_entries(SCHEDULE_TOPIC, level - 1, offset, _BATCH):
+            for place, _, due_ms in entries:
+                if due_ms > self._clock.now_ms():
+                    return
+                offset += 1
+                if place not in successors:
+                    is_gapless = False  # a power cut took its delivery and left later ones
+                elif is_gapless:
+                    self.offset_table[level] = offset
+                    self._is_changed = True
+                else:
+                    self._delivered_before[place] = None
+
+    async def persist_when_flushed(self) -> None:
+        """As :meth:`persist`, once the deliveries that the offsets go past are on the disk; if they never are, not at
+        all. Raises ``DiskFault``.
+        """
+        if not self._is_changed:
+            return
+        table = dict(self.offset_table)
+        self._is_changed = False
+        if await self._store.flushed(self._store.commit_log_max_offset):
+            self._config_file.save({"offsetTable": table})
+        else:
+            self._is_changed = True
 
     def persist(self) -> None:
         """Write ``delayOffset.json`` if anything changed since the last time."""

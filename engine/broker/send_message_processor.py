@@ -131,7 +131,7 @@ class SendMessageProcessor:
             delay_message(message)
         if message.is_prepared:
             turn_into_half_message(message)
-            result = self._broker.transactional_message_service.put(message)
+            result = self._broker.transactional_message_service.put_half(message)
         else:
             result = self._put_message(message)
         if result.status is not PutMessageStatus.PUT_OK:
@@ -211,6 +211,9 @@ class SendMessageProcessor:
             raise SendRefused(
                 ResponseCode.MESSAGE_ILLEGAL, "a transactional message needs PGROUP: whom to ask what became of it"
             )
+        busy = self._broker.transactional_message_service.refusal
+        if busy is not None:
+            raise SendRefused(ResponseCode.SYSTEM_BUSY, busy)
         return True
 
     def _handle_retry_and_dlq(

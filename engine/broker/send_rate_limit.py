@@ -8,7 +8,8 @@ is none that a producer sends again (``retryResponseCodes``), and the applicatio
 
 A bucket holds as many tokens as a second brings, and a message takes one: an idle sender may send a second's worth at
 once. A batch is let in as a whole if anything is left; what it takes too much is missing afterwards. Retry and
-dead-letter topics have no limit: what consumers give back must not be lost.
+dead-letter topics have no limit: what consumers give back must not be lost. Replies to requests (324, 325) are sends to
+the cluster's reply topic; one that is refused is neither handed over nor stored.
 """
 
 from __future__ import annotations
@@ -17,29 +18,9 @@ from collections.abc import Callable
 
 from engine.broker.broker_config import BrokerConfig
 from engine.broker.send_message_checks import SendRefused
+from engine.broker.token_bucket import TokenBucket
 from engine.protocol.names import is_dlq_topic, is_retry_topic
 from engine.protocol.response_code import ResponseCode
-
-_SECOND_US = 1_000_000
-
-
-class _Bucket:
-    """In millionths of a token, so that a microsecond of a limit of one message a second still counts."""
-
-    def __init__(self, per_second: int, now_us: int) -> None:
-        self.per_second = per_second
-        self._tokens = per_second * _SECOND_US
-        self._filled_us = now_us
-
-    def has_any(self, now_us: int) -> bool:
-        """Whether a message may pass now."""
-        self._tokens = min(self.per_second * _SECOND_US, self._tokens + (now_us - self._filled_us) * self.per_second)
-        self._filled_us = now_us
-        return self._tokens >= _SECOND_US
-
-    def take(self, count: int) -> None:
-        """So many have passed."""
-        self._tokens -= count * _SECOND_US
 
 
 class SendRateLimit:
@@ -51,9 +32,9 @@ class SendRateLimit:
     def __init__(self, config: BrokerConfig, monotonic_us: Callable[[], int]) -> None:
         self._monotonic_us = monotonic_us
         self._per_topic = config.send_rate_limit_per_topic
-        self._of_broker = _Bucket(config.send_rate_limit, monotonic_us()) if config.send_rate_limit else None
+        self._of_broker = TokenBucket(config.send_rate_limit, monotonic_us()) if config.send_rate_limit else None
         #: By topic; only topics that exist get one.
-        self._of_topics: dict[str, _Bucket] = {}
+        self._of_topics: dict[str, TokenBucket] = {}
         self.refused: dict[str, int] = {}
 
     def admit(self, topic: str, count: int) -> None:
@@ -71,12 +52,12 @@ class SendRateLimit:
         if of_topic is not None:
             of_topic.take(count)
 
-    def _bucket_of(self, topic: str, now_us: int) -> _Bucket | None:
+    def _bucket_of(self, topic: str, now_us: int) -> TokenBucket | None:
         if not self._per_topic:
             return None
         bucket = self._of_topics.get(topic)
         if bucket is None:
-            bucket = self._of_topics[topic] = _Bucket(self._per_topic, now_us)
+            bucket = self._of_topics[topic] = TokenBucket(self._per_topic, now_us)
         return bucket
 
     def _refuse(self, topic: str, count: int, limit: str, setting: str) -> None:

@@ -13,12 +13,14 @@ from the offset where the last round ended, and beside it along the op queue::
     op messages are left                        read 32 of them and look again
     else                                        store it again, counter + 1; ask a producer of its group; go on
 
-A half message that is asked about is therefore a new one each time, with a new place; the answer names that place. A
-late END_TRANSACTION names the old place. The broker does not notice that both mean one message, and commits twice:
-consumers of transactional messages must expect duplicates, in RocketMQ as here.
+A half message that is asked about is therefore a new one each time, with a new place; the answer names that place, a
+late END_TRANSACTION the old one. With ``commit_transaction_once`` the broker knows both for one transaction
+(:mod:`engine.broker.undecided_transactions`) and carries out the first decision only: a round goes past copies that
+are not the newest, and an op message names the newest. Without it, as in RocketMQ, the two are committed both.
 
-The two offsets are stored as those of consumer group CID_RMQ_SYS_TRANS. Simplified: one round handles one queue, as
-there is only one; op messages of messages that were put off are recognized in later rounds too; to be put off is not
+The two offsets are stored as those of consumer group CID_RMQ_SYS_TRANS, and not before what they go past is on the
+disk: otherwise a power cut could take the newer copy and leave nobody to ask. Simplified: one round handles one queue,
+as there is only one; op messages of messages that were put off are recognized in later rounds too; to be put off is not
 counted as a check (RocketMQ counts it, and gives up a message that wants more than 15 rounds without ever asking).
 """
 
@@ -35,19 +37,22 @@ from engine.broker.half_message import (
     checked_once_more,
     decided_offset,
     discarded_message,
+    first_copy,
+    first_copy_if_told,
     op_message,
     producer_group,
     put_off,
     real_place,
+    tell_first_copy,
     whole_number,
 )
+from engine.broker.undecided_transactions import UndecidedInLog, UndecidedTransactions
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.headers import CheckTransactionStateRequestHeader
 from engine.protocol.message import MessageExt
 from engine.protocol.message_codec import encode_stored_message
 from engine.protocol.message_properties import (
     PROPERTY_CHECK_IMMUNITY_TIME_IN_SECONDS,
-    PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET,
 )
 from engine.protocol.names import (
     TRANSACTION_CHECK_GROUP,
@@ -59,6 +64,7 @@ from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.store.put_message_result import PutMessageResult, PutMessageStatus
+from engine.store.recovery_report import RecoveryReport
 from engine.store.store_message import StoreMessage
 
 if TYPE_CHECKING:
@@ -107,15 +113,34 @@ class TransactionalMessageService:
         self._clock = broker.runtime.clock
         self._store = broker.store
         self._offsets = broker.consumer_offset_manager
+        #: None: RocketMQ's way (``commit_transaction_once``).
+        self._undecided = UndecidedTransactions() if broker.config.commit_transaction_once else None
+        #: Half messages whose op message could not be written yet -> where the committed message lies.
+        self._owed: dict[int, int | None] = {}
         self._turn = 0
         self.checks_sent = 0
         self.discarded_messages = 0
         self.next_round_ms = 0
 
+    def load(self, report: RecoveryReport) -> None:
+        """Find out which transactions are undecided; the store and the offsets are loaded."""
+        if self._undecided is None:
+            return
+        topics = (TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC, TRANSACTION_CHECK_MAX_TIME_TOPIC)
+        in_log = UndecidedInLog(self._store, report, {topic: self._offset(topic) for topic in topics})
+        self._undecided, self._owed = in_log.found, in_log.owed
+        if in_log.owed:
+            logger.warning("%d transactions were committed and not marked so; they are marked now", len(in_log.owed))
+
     def start(self, tasks: BackgroundTasks) -> None:
         """Check at every interval from now on."""
+        if self._owed:
+            tasks.spawn(self._mark_committed(), "mark committed transactions")
         tasks.every(self._broker.config.transaction_check_interval_ms, self._check_and_wait, "transaction check")
         self._note_next_round()
+
+    async def _mark_committed(self) -> None:
+        self.write_owed_ops()
 
     async def _check_and_wait(self) -> None:
         try:
@@ -128,14 +153,66 @@ class TransactionalMessageService:
 
     # ------------------------------------------------------------------------------ putting
 
-    def put(self, message: StoreMessage) -> PutMessageResult:
-        """Store a half message or any other form of :mod:`engine.broker.half_message`; its topic is made if need be."""
+    @property
+    def refusal(self) -> str | None:
+        """Why no further transaction may begin; None: it may."""
+        limit = self._broker.config.max_undecided_transactions
+        if self._undecided is None or len(self._undecided) < limit:
+            return None
+        return f"{limit} transactions are undecided already (maxUndecidedTransactions); nothing is stored"
+
+    def put_half(self, message: StoreMessage) -> PutMessageResult:
+        """Store a half message that a sender has sent: a transaction begins."""
+        result = self._put(message)
+        if self._undecided is not None and result.status is PutMessageStatus.PUT_OK:
+            self._undecided.put(result.queue_offset, result.queue_offset)
+        return result
+
+    def put_copy(self, half: MessageExt, message: StoreMessage) -> PutMessageResult:
+        """Store ``half``, whose transaction goes on, in the form ``message``."""
+        result = self._put(message)
+        if self._undecided is not None and result.status is PutMessageStatus.PUT_OK:
+            first = first_copy_if_told(half)
+            self._undecided.put(result.queue_offset if first is None else first, result.queue_offset)
+        return result
+
+    def is_decidable(self, half: MessageExt) -> bool:
+        """Whether the transaction of ``half``, whichever copy of it that is, may be decided."""
+        return self._undecided is None or self._undecided.decidable(first_copy(half)) is not None
+
+    def is_being_checked(self, discarded: MessageExt) -> bool:
+        """Whether ``discarded``, which was given up, lies in the half queue again."""
+        first = first_copy_if_told(discarded)
+        return self._undecided is not None and first is not None and self._undecided.newest(first) is not None
+
+    def mark_decided(self, half: MessageExt, committed_place: int | None) -> PutMessageResult:
+        """Note that ``half`` was committed or rolled back (``deletePrepareMessage``).
+
+        :param committed_place: where in the log the committed message lies; None: rolled back.
+        """
+        if self._undecided is None:
+            return self._put(op_message(half.queue_offset, self._broker.store_host, self._clock.now_ms()))
+        newest = self._undecided.decidable(first_copy(half))
+        assert newest is not None, "only an undecided transaction is decided"
+        self._undecided.remove(first_copy(half))
+        self._owed[newest] = committed_place
+        return self.write_owed_ops()
+
+    def write_owed_ops(self) -> PutMessageResult:
+        """Write the op messages that are due; those that the store refuses stay due. Returns the last outcome."""
+        result = PutMessageResult(PutMessageStatus.PUT_OK)
+        for offset, committed_place in list(self._owed.items()):
+            op = op_message(offset, self._broker.store_host, self._clock.now_ms(), committed_place)
+            result = self._put(op)
+            if result.status is not PutMessageStatus.PUT_OK:
+                break
+            del self._owed[offset]
+        return result
+
+    def _put(self, message: StoreMessage) -> PutMessageResult:
+        """Store any form of :mod:`engine.broker.half_message`; its topic is made if need be."""
         self._broker.topic_config_manager.create_topic_in_send_message_back(message.topic, 1)
         return self._store.put_message(message)
-
-    def mark_decided(self, half: MessageExt) -> PutMessageResult:
-        """Note that ``half`` was committed or rolled back (``deletePrepareMessage``)."""
-        return self.put(op_message(half.queue_offset, self._broker.store_host, self._clock.now_ms()))
 
     # ------------------------------------------------------------------------------ where things stand
 
@@ -174,10 +251,16 @@ class TransactionalMessageService:
         if walk.half_offset >= end:
             # The round has seen every half message that a late answer could have meant.
             walk.done_ops |= dict.fromkeys(walk.late.values())
-        self._commit(TRANSACTION_HALF_TOPIC, walk.half_offset)
         while first_op in walk.done_ops:
             first_op += 1
+        discarded = self._store.max_offset(TRANSACTION_CHECK_MAX_TIME_TOPIC, 0)
+        if self._undecided is not None and not await self._store.flushed(self._store.commit_log_max_offset):
+            logger.warning("the transaction check begins where it did before: what it wrote is not on the disk yet")
+            return
+        self._commit(TRANSACTION_HALF_TOPIC, walk.half_offset)
         self._commit(TRANSACTION_OP_HALF_TOPIC, first_op)
+        if self._undecided is not None:
+            self._commit(TRANSACTION_CHECK_MAX_TIME_TOPIC, discarded)
 
     def _commit(self, topic: str, offset: int) -> None:
         if offset != self._offset(topic):
@@ -188,8 +271,10 @@ class TransactionalMessageService:
         op = walk.decided.pop(walk.half_offset, None)
         if op is not None:
             walk.done_ops[op] = None
-            walk.half_offset += 1
-            return True
+            # An op message whose commit a power cut has taken decides nothing.
+            if self._undecided is None or walk.half_offset not in self._undecided:
+                walk.half_offset += 1
+                return True
         found = self._messages(TRANSACTION_HALF_TOPIC, walk.half_offset, 1)
         if not found:
             return False
@@ -202,7 +287,7 @@ class TransactionalMessageService:
     def _look_at(self, walk: _Round, half: MessageExt) -> bool:
         now_ms = self._clock.now_ms()
         age_ms = now_ms - half.born_timestamp
-        if self._is_given_up(half, age_ms):
+        if self._is_given_up(half, age_ms) and not self._is_done_with(walk, half):
             return self._went_on(walk, self._discard(half))
         if half.store_timestamp >= walk.started_ms:
             return False
@@ -211,12 +296,18 @@ class TransactionalMessageService:
             return False
         if self._read_ops(walk):
             return True
-        if whole_number(half, PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET) in walk.late:
+        if self._is_done_with(walk, half):
             walk.half_offset += 1
             return True
         if immunity_ms is not None and age_ms < immunity_ms:
-            return self._went_on(walk, self.put(put_off(half, self._broker.store_host)))
+            return self._went_on(walk, self.put_copy(half, put_off(half, self._broker.store_host)))
         return self._went_on(walk, self._check(half))
+
+    def _is_done_with(self, walk: _Round, half: MessageExt) -> bool:
+        """No op message names ``half``, but its transaction is decided, given up, or has a newer copy."""
+        if self._undecided is not None:
+            return half.queue_offset not in self._undecided
+        return first_copy_if_told(half) in walk.late
 
     def _went_on(self, walk: _Round, result: PutMessageResult) -> bool:
         """Whether the half message could be stored elsewhere; else it is looked at again in the next round."""
@@ -248,8 +339,12 @@ class TransactionalMessageService:
     # ------------------------------------------------------------------------------ what becomes of a half message
 
     def _discard(self, half: MessageExt) -> PutMessageResult:
-        result = self.put(discarded_message(half, self._broker.store_host))
+        if self._undecided is not None:
+            tell_first_copy(half)
+        result = self._put(discarded_message(half, self._broker.store_host))
         if result.status is PutMessageStatus.PUT_OK:
+            if self._undecided is not None:
+                self._undecided.give_up(first_copy(half))
             self.discarded_messages += 1
             logger.error(
                 "half message %s of group %s is given up after %d checks: it lies in %s now",
@@ -262,7 +357,9 @@ class TransactionalMessageService:
 
     def _check(self, half: MessageExt) -> PutMessageResult:
         """Count the check, by storing the message again, and ask."""
-        result = self.put(checked_once_more(half, self._broker.store_host))
+        if self._undecided is not None:
+            tell_first_copy(half)
+        result = self.put_copy(half, checked_once_more(half, self._broker.store_host))
         if result.status is PutMessageStatus.PUT_OK:
             half.queue_offset, half.commit_log_offset = result.queue_offset, result.offset
             self._ask_producer(half)

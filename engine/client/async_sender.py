@@ -9,7 +9,7 @@ waiting for a permit              its time runs: may end here, with nothing sent
 in flight: choose a queue, send, try again after silence
     │ give the permit back
     ▼
-callback(result, error)           once, whatever happened
+callback(result, error)           once, whatever happened; a shutdown that waits no longer is an error too
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from engine.client.async_send_permits import AsyncSendPermits
-from engine.client.errors import RequestFailed
+from engine.client.errors import ClientNotRunning, RequestFailed
 from engine.client.send_result import SendResult
 from engine.runtime.port import Runtime
 
@@ -40,6 +40,9 @@ class AsyncSender:
         self._runtime = runtime
         #: Sends that have not ended -> what ``begin`` returned.
         self._tasks: dict[asyncio.Task[None], asyncio.Future[None]] = {}
+        #: Those of them that wait for their callback only.
+        self._calling_back: dict[asyncio.Task[None], None] = {}
+        self._gives_up = False
 
     def begin(self, send: SendWithin, callback: SendCallback, size: int, timeout_ms: int) -> asyncio.Future[None]:
         """Begin to send ``size`` bytes within ``timeout_ms``, waiting included.
@@ -54,9 +57,26 @@ class AsyncSender:
         task.add_done_callback(self._forget)
         return accepted
 
-    async def finish(self) -> None:
-        """Wait until all sends have ended, callbacks too."""
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+    async def finish(self, timeout_ms: int) -> None:
+        """Wait until all sends have ended, callbacks too. What is still waiting or under way after ``timeout_ms`` is
+        given up, and its callback told so; callbacks get as long again to end.
+        """
+        if not await self._ended_within(timeout_ms):
+            self._gives_up = True
+            given_up = [task for task in self._tasks if task not in self._calling_back]
+            _log.warning("%d asynchronous sends did not end in %d ms and are given up", len(given_up), timeout_ms)
+            for task in given_up:
+                task.cancel()
+            if not await self._ended_within(timeout_ms):
+                _log.error("callbacks of %d asynchronous sends do not return", len(self._tasks))
+
+    async def _ended_within(self, timeout_ms: int) -> bool:
+        try:
+            async with asyncio.timeout(timeout_ms / 1_000):
+                await asyncio.shield(asyncio.gather(*self._tasks, return_exceptions=True))
+        except TimeoutError:
+            return False
+        return True
 
     async def _run(
         self,
@@ -70,24 +90,37 @@ class AsyncSender:
         result: SendResult | None = None
         failure: Exception | None = None
         started_us = self._runtime.clock.monotonic_us()
-        has_permit = await self._wait_for(permit, size, timeout_ms)
-        _settle(accepted)
-        if has_permit:
-            try:
-                result = await send(timeout_ms - (self._runtime.clock.monotonic_us() - started_us) // 1_000)
-            except Exception as error:  # a selector of the user may raise anything
-                failure = error
-            finally:
-                self.permits.release(size)
-        else:
-            failure = RequestFailed(
-                f"the asynchronous send waited {timeout_ms} ms for {self.permits.in_flight} others and was not begun",
-                outcome_is_known=True,
-            )
+        is_begun = False
+        try:
+            is_begun = await self._wait_for(permit, size, timeout_ms)
+            _settle(accepted)
+            if is_begun:
+                result = await self._send(send, size, started_us, timeout_ms)
+            else:
+                others = self.permits.in_flight
+                text = f"the asynchronous send waited {timeout_ms} ms for {others} others and was not begun"
+                failure = RequestFailed(text, outcome_is_known=True)
+        except asyncio.CancelledError:
+            if not self._gives_up:
+                raise
+            advice = "it may be stored all the same" if is_begun else "it was not begun"
+            text = f"the producer was shut down before the asynchronous send ended; {advice}"
+            failure = ClientNotRunning(text, outcome_is_known=not is_begun)
+        except Exception as error:  # a selector of the user may raise anything
+            failure = error
+        task = asyncio.current_task()
+        assert task is not None, "begin() makes one"
+        self._calling_back[task] = None
         try:
             await self._runtime.call_listener(callback, result, failure)
         except Exception:
             _log.exception("the callback of an asynchronous send failed")
+
+    async def _send(self, send: SendWithin, size: int, started_us: int, timeout_ms: int) -> SendResult:
+        try:
+            return await send(timeout_ms - (self._runtime.clock.monotonic_us() - started_us) // 1_000)
+        finally:
+            self.permits.release(size)
 
     async def _wait_for(self, permit: asyncio.Future[None], size: int, timeout_ms: int) -> bool:
         if permit.done():
@@ -98,10 +131,14 @@ class AsyncSender:
         except TimeoutError:
             self.permits.give_up(permit, size)
             return False
+        except asyncio.CancelledError:
+            self.permits.give_up(permit, size)
+            raise
         return True
 
     def _forget(self, task: asyncio.Task[None]) -> None:
         # A shutdown may have given it up while it waited for a permit: nobody must wait for that.
+        self._calling_back.pop(task, None)
         _settle(self._tasks.pop(task))
 
 

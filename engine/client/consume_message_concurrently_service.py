@@ -193,7 +193,7 @@ class ConsumeMessageConcurrentlyService:
             self._drop(request.message_queue, failed)
         else:
             for message in failed:
-                if not await self._give_back(message, context.delay_level_when_next_consume):
+                if not await self._give_back(request.process_queue, message, context.delay_level_when_next_consume):
                     message.reconsume_times += 1
                     kept.append(message)
         if kept:
@@ -202,6 +202,8 @@ class ConsumeMessageConcurrentlyService:
         finished = [message for message in request.messages if message not in kept]
         await step("removes consumed messages")
         offset = request.process_queue.remove_messages(finished)
+        for message in finished:
+            request.process_queue.given_back.pop(message.queue_offset, None)
         await step("updates the offset")
         if offset >= 0 and not request.process_queue.dropped:
             self._offset_store.update_offset(request.message_queue, offset, increase_only=True)
@@ -213,9 +215,18 @@ class ConsumeMessageConcurrentlyService:
             self._stats.of_topic(queue.topic).dropped_messages += 1
             self._hooks.dropped(queue, message)
 
-    async def _give_back(self, message: MessageExt, delay_level: int) -> bool:
+    async def _give_back(self, process_queue: ProcessQueue, message: MessageExt, delay_level: int) -> bool:
+        """Whether the broker has it again. Once: both a late answer of the listener and the cleaner may want it; in
+        RocketMQ the broker then gets it twice.
+        """
+        known = process_queue.given_back.get(message.queue_offset)
+        if known is not None and await asyncio.shield(known):
+            return True
+        outcome: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        process_queue.given_back[message.queue_offset] = outcome
         try:
             await self._send_back(message, delay_level)
+            outcome.set_result(True)
         except MQClientError as error:
             _log.warning(
                 "group %s: message %s could not be given back and is consumed again here in %d ms: %s",
@@ -225,6 +236,10 @@ class ConsumeMessageConcurrentlyService:
                 error,
             )
             return False
+        finally:
+            if not outcome.done():
+                outcome.set_result(False)
+                del process_queue.given_back[message.queue_offset]
         return True
 
     # --- listeners that take too long ------------------------------------------------------------------------------
@@ -240,7 +255,7 @@ class ConsumeMessageConcurrentlyService:
             for _ in range(EXPIRED_MESSAGES_PER_ROUND):
                 await step("looks for expired messages")
                 message = process_queue.first_expired_message(self._config.consume_timeout_ms)
-                if message is None or not await self._give_back(message, FIRST_RETRY_DELAY_LEVEL):
+                if message is None or not await self._give_back(process_queue, message, FIRST_RETRY_DELAY_LEVEL):
                     break
                 await step("removes an expired message")
                 process_queue.remove_if_first(message)

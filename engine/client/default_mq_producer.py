@@ -97,6 +97,7 @@ class DefaultMQProducer(ServiceContext):
             self.config.async_sends_in_flight_max,
             self.config.async_sends_waiting_max,
             self.config.async_sends_in_flight_max_bytes,
+            self.config.async_sends_waiting_max_bytes,
         )
         self._async_sender = AsyncSender(runtime, self.permits)
         self.requester = Requester(self.instance, self._impl.publish_info, self.config.requests_waiting_max)
@@ -126,18 +127,20 @@ class DefaultMQProducer(ServiceContext):
     async def shutdown(self) -> None:
         """Let asynchronous sends end (at most ``send_msg_timeout_ms``), leave the group, close connections.
 
-        Requests that wait for their replies fail with :class:`~engine.client.errors.ClientNotRunning`.
+        The callback of a send that has not ended then gets :class:`~engine.client.errors.ClientNotRunning`, and so do
+        requests that wait for their replies.
         """
         if self._life.state is ServiceState.SHUTDOWN_ALREADY:
             return
         self._life.enter(ServiceState.SHUTDOWN_ALREADY)
         self.requester.fail_all()
+        timeout_ms = self.config.send_msg_timeout_ms
+        await self._async_sender.finish(timeout_ms)
         try:
-            async with asyncio.timeout(self.config.send_msg_timeout_ms / 1000):
-                await self._async_sender.finish()
+            async with asyncio.timeout(timeout_ms / 1_000):
                 await self.requester.finish()
         except TimeoutError:
-            _log.warning("producer group %s: asynchronous sends did not end in time and were given up", self.group)
+            _log.warning("producer group %s: requests did not end in time and were given up", self.group)
         await self._send_ledgers()
         await self.instance.shutdown()
         if self.trace_dispatcher is not None:
@@ -197,8 +200,8 @@ class DefaultMQProducer(ServiceContext):
         selector_argument: object = None,
         timeout_ms: int | None = None,
     ) -> Awaitable[None]:
-        """Begin to send; ``callback(result, error)`` is called once with how it ended (one of the two is None), and
-        never for a send that a shutdown gives up. A coroutine function runs in the event loop; a plain one in a thread,
+        """Begin to send; ``callback(result, error)`` is called once with how it ended (one of the two is None), also
+        for a send that a shutdown gives up. A coroutine function runs in the event loop; a plain one in a thread,
         several calls at once.
 
         Await what is returned to be slowed down while ``async_sends_in_flight_max`` sends are under way; it does not

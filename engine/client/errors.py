@@ -18,7 +18,11 @@ class MQClientError(Exception):
 
 
 class ClientNotRunning(MQClientError):
-    """The client was not started yet, or is shut down already."""
+    """The client was not started yet, or is shut down already. What was under way then may have happened."""
+
+    def __init__(self, text: str, *, outcome_is_known: bool = True) -> None:
+        super().__init__(text)
+        self.outcome_is_known = outcome_is_known
 
 
 class IllegalClientArgument(MQClientError, ValueError):

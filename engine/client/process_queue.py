@@ -10,6 +10,7 @@ its lines. What RocketMQ leaves open between two of them, callers leave open too
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
 from engine.client.red_black_tree import RedBlackTree
@@ -39,6 +40,7 @@ class ProcessQueue:
         "dropped",
         "flow_control",
         "flow_control_times",
+        "given_back",
         "last_consume_timestamp",
         "last_lock_timestamp",
         "last_pull_timestamp",
@@ -80,6 +82,9 @@ class ProcessQueue:
         self.flow_control: str | None = None
         #: How often each of these held a pull back.
         self.flow_control_times: dict[str, int] = {}
+        #: Queue offsets of messages in a concurrent listener's hands that are being given back to the broker, or were
+        #: -> whether that succeeded.
+        self.given_back: dict[int, asyncio.Future[bool]] = {}
         #: The queue was given up: nothing may be consumed, committed or pulled through this object any more.
         self.dropped = False
         #: A chain of orderly consume requests is under way; ``put_messages`` need not start another.

@@ -39,6 +39,8 @@ class ProducerConfig:
     :param async_sends_in_flight_max_bytes: how many bytes of bodies those hold together. RocketMQ 5's
         ``backPressureForAsyncSendSize``.
     :param async_sends_waiting_max: how many may wait for that; further ones are refused. RocketMQ queues 50,000.
+    :param async_sends_waiting_max_bytes: how many bytes of bodies those hold together; one alone may hold more. Ours:
+        as much again as may be under way.
     :param requests_waiting_max: how many requests may wait for their replies; further ones are refused. RocketMQ has no
         bound.
     :param send_latency_fault_enable: avoid brokers that were slow or failed, for as long as the next two say.
@@ -62,6 +64,7 @@ class ProducerConfig:
     async_sends_in_flight_max: int = 10_000
     async_sends_in_flight_max_bytes: int = 100 * 1_048_576
     async_sends_waiting_max: int = 50_000
+    async_sends_waiting_max_bytes: int = 100 * 1_048_576
     requests_waiting_max: int = 10_000
     send_latency_fault_enable: bool = False
     latency_max_ms: tuple[int, ...] = LATENCY_MAX_MS
@@ -78,6 +81,7 @@ class ProducerConfig:
             "default_topic_queue_nums",
             "async_sends_in_flight_max",
             "async_sends_in_flight_max_bytes",
+            "async_sends_waiting_max_bytes",
             "requests_waiting_max",
         ):
             if getattr(self, name) <= 0:

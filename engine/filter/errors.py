@@ -19,6 +19,7 @@ class FilterProblem(StrEnum):
 
     EMPTY = "empty"
     TOO_LONG = "too_long"
+    TOO_MANY_WORDS = "too_many_words"
     TOO_DEEP = "too_deep"
     TOO_MANY_VALUES = "too_many_values"
     UNEXPECTED_CHARACTER = "unexpected_character"
@@ -40,6 +41,7 @@ _TEXTS: Mapping[FilterProblem, str] = MappingProxyType(
     {
         FilterProblem.EMPTY: "the expression is empty; allowed: a condition such as age > 5",
         FilterProblem.TOO_LONG: "the expression has {length} characters; allowed: {limit}",
+        FilterProblem.TOO_MANY_WORDS: "the expression has {count} words, signs and brackets; allowed: {limit}",
         FilterProblem.TOO_DEEP: "the expression is nested deeper than {limit} levels",
         FilterProblem.TOO_MANY_VALUES: "IN lists {count} values; allowed: {limit}",
         FilterProblem.UNEXPECTED_CHARACTER: "{found} belongs to no word of this language; allowed here: {allowed}",

@@ -132,7 +132,7 @@ HALF_MESSAGE_REFUSED: Mapping[Refusal, RefusalText] = {
     ),
     Refusal.DECIDED: RefusalText(
         "{problem}",
-        "{name!r:.80} 已有结论：op 消息 {op} 标记了它；Broker 本身仍会照办，再提交一次消费者就会再收到一次",
+        "{name!r:.80} 已有结论：op 消息 {op} 标记了它；RocketMQ 仍会照办，再提交一次消费者就会再收到一次",
     ),
     Refusal.GIVEN_UP: RefusalText("{problem}", "{name!r:.80} 在回查 {checks} 次之后已被放弃；请先让它重新接受回查"),
     Refusal.NOT_GIVEN_UP: RefusalText("{problem}", "没有唯一 ID 或 key 为 {name!r:.80} 的已放弃消息"),

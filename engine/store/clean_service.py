@@ -5,15 +5,19 @@ Every 10 s. Commit-log files are deleted whole, oldest first, never the one bein
 on disk and dispatched:
 
 * at hour ``delete_when``, or when the disk is fuller than 75 %: those last written more than 72 h ago;
-* when it is fuller than 85 %: the oldest ones, expired or not.
+* when it is fuller than 85 %: those last written more than 24 h ago. Here RocketMQ deletes whatever is oldest, also
+  messages of the last minute, whoever has filled the disk.
 
-Above 90 % messages are refused. Consume-queue and index files go when all their messages have gone.
+Above 90 % messages are refused: a sender that is refused knows it, a reader whose messages are gone does not. What was
+deleted is said, in files and ages here, in messages by who is told of it (``on_deleted``). Consume-queue and index
+files go when all their messages have gone.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import Clock, Disk
@@ -29,8 +33,20 @@ _log = logging.getLogger("glassmq.store")
 _MS_PER_HOUR = 3_600_000
 
 
+class DeletedMessages(NamedTuple):
+    """What a queue lost in one round: the messages from offset ``start`` to before ``end``."""
+
+    topic: str
+    queue_id: int
+    start: int
+    end: int
+
+
 class CleanService:
-    """See the module. ``clean`` is one round."""
+    """See the module. ``clean`` is one round.
+
+    :ivar on_deleted: called with what all queues have lost after each round that deleted anything.
+    """
 
     def __init__(
         self,
@@ -55,6 +71,8 @@ class CleanService:
         self.is_delete_demanded = False
         #: Called every round, for what else is due by the hour.
         self.after_round: Callable[[], None] | None = None
+        self.on_deleted: Callable[[Sequence[DeletedMessages]], None] | None = None
+        self._is_out_of_old_files = False
 
     def start(self, tasks: BackgroundTasks) -> None:
         """Begin. The first look at the disk is at once: a full one must not take messages for 10 s."""
@@ -72,47 +90,82 @@ class CleanService:
                 )
         elif self._flags.clear(Refusal.DISK_SPACE):
             _log.warning("the disk has room again (%.1f %% used): messages are accepted", used * 100)
-        if self._flags.applies(Refusal.DISK_FULL) and self._dispatcher.pending_count == 0:
+        if self._dispatcher.pending_count == 0 and self._flags.clear(Refusal.DISK_FULL) and not self._flags.refusal:
             # Whether there is room now only the next message can tell.
-            self._flags.clear(Refusal.DISK_FULL)
+            _log.warning("the disk was full and is %.1f %% used now: messages are accepted", used * 100)
         return used
 
     def clean(self) -> int:
         """One round. Returns how many commit-log files were deleted."""
         used = self.check_disk_space()
         config = self._config
-        is_forced = used > config.disk_space_clean_forcibly_ratio
         is_time = self._is_hour_to_delete() or used > config.disk_max_used_space_ratio or self.is_delete_demanded
         self.is_delete_demanded = False
-        count = self._count_deletable(is_forced) if is_time or is_forced else 0
+        is_forced = used > config.disk_space_clean_forcibly_ratio
+        count = self._count_older_than(config.file_reserved_time_hours) if is_time else 0
+        if is_forced and count < config.delete_files_batch_max:
+            count = max(count, self._count_older_than(config.clean_file_forcibly_min_age_hours))
         if count:
-            files = self._commit_log.files
-            _log.info(
-                "%d commit-log files up to %s are deleted (%s; the disk is %.1f %% full)",
-                count,
-                files.files[count - 1].path,
-                "to make room" if is_forced else "expired",
-                used * 100,
-            )
-            files.remove_first(count)
-            self.follow_commit_log()
+            self._delete(count, used)
+        self._note_out_of_old_files(used, is_out=is_forced and not count)
         if self.after_round is not None:
             self.after_round()
         return count
+
+    def _delete(self, count: int, used: float) -> None:
+        files = self._commit_log.files
+        going, now_ms = files.files[:count], self._clock.now_ms()
+        ages_h = [(now_ms - self._disk.modified_ms(file.path)) / _MS_PER_HOUR for file in going]
+        is_early = min(ages_h) < self._config.file_reserved_time_hours
+        _log.log(
+            logging.WARNING if is_early else logging.INFO,
+            "%d commit-log files (%s to %s, %d bytes, last written %.1f to %.1f h ago) are deleted: %s; the disk is "
+            "%.1f %% full",
+            count,
+            going[0].path,
+            going[-1].path,
+            going[-1].end_offset - going[0].start_offset,
+            max(ages_h),
+            min(ages_h),
+            "before their time, to make room" if is_early else "expired",
+            used * 100,
+        )
+        starts = [(queue, queue.min_offset) for queue in self._consume_queues]
+        files.remove_first(count)
+        self.follow_commit_log()
+        deleted = [
+            DeletedMessages(queue.topic, queue.queue_id, start, queue.min_offset)
+            for queue, start in starts
+            if queue.min_offset > start
+        ]
+        if self.on_deleted is not None:
+            self.on_deleted(deleted)
+
+    def _note_out_of_old_files(self, used: float, *, is_out: bool) -> None:
+        """Once each time that a full disk leaves nothing to delete."""
+        if is_out and not self._is_out_of_old_files:
+            _log.warning(
+                "the disk is %.1f %% full, and no commit-log file is older than %d h (cleanFileForciblyMinAge): "
+                "none is deleted; above %.0f %% messages are refused",
+                used * 100,
+                self._config.clean_file_forcibly_min_age_hours,
+                self._config.disk_space_warning_level_ratio * 100,
+            )
+        self._is_out_of_old_files = is_out
 
     def _is_hour_to_delete(self) -> bool:
         local_ms = self._clock.now_ms() + self._config.time_zone_offset_minutes * 60_000
         return local_ms // _MS_PER_HOUR % 24 in self._config.delete_hours
 
-    def _count_deletable(self, is_forced: bool) -> int:
-        """How many of the oldest files may go in this round."""
-        oldest_kept_ms = self._clock.now_ms() - self._config.file_reserved_time_hours * _MS_PER_HOUR
+    def _count_older_than(self, age_hours: int) -> int:
+        """How many of the oldest files may go in this round because they were last written before that."""
+        oldest_kept_ms = self._clock.now_ms() - age_hours * _MS_PER_HOUR
         safe_end = min(self._commit_log.flushed_offset, self._dispatcher.dispatched_offset)
         count = 0
         for file in self._commit_log.files.files[:-1]:
             if count >= self._config.delete_files_batch_max or file.end_offset > safe_end:
                 break
-            if not is_forced and self._disk.modified_ms(file.path) > oldest_kept_ms:
+            if self._disk.modified_ms(file.path) > oldest_kept_ms:
                 break
             count += 1
         return count

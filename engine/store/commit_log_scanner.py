@@ -21,7 +21,7 @@ from engine.protocol.message_codec import (
 from engine.store.dispatch_request import DispatchRequest
 from engine.store.mapped_file import MappedFile
 from engine.store.mapped_file_queue import BLOCK_SIZE_BYTES, MappedFileQueue
-from engine.store.stored_record import MESSAGE_MAGIC_BYTES, parse_record
+from engine.store.stored_record import MESSAGE_MAGIC_BYTES, parse_record, predecessor_of
 
 _SIZE_AND_MAGIC = struct.Struct(">ii")
 _SIZE = struct.Struct(">i")
@@ -59,6 +59,10 @@ class CommitLogScanner:
             yield from self._scan_file(file, file.start_offset)
             file.close()  # unmap: what was only read for the check need not stay in memory
         self._block = b""
+
+    def predecessor(self, request: DispatchRequest) -> int | None:
+        """See :func:`~engine.store.stored_record.predecessor_of`; ``request`` is the one found last."""
+        return predecessor_of(self._block, request.commit_log_offset - self._block_offset)
 
     def scan_between(self, start: int, end: int) -> Iterator[DispatchRequest]:
         """All whole messages from position ``start``, where one begins, to ``end``, in order. Who waits in between must

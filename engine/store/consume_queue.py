@@ -151,6 +151,11 @@ class ConsumeQueue:
     def load(self) -> list[str]:
         """Find the files and take whatever is written in them as entries. Returns remarks for people."""
         remarks = self.files.load()
+        for file in self.files.files:
+            if file.start_offset % ENTRY_SIZE_BYTES or file.size_bytes % ENTRY_SIZE_BYTES:
+                remarks.append(f"{file.path} is no file of a consume queue; all files of the queue are deleted")
+                self.files.remove_all()
+                break
         self.max_offset = 0
         if self.files.files:
             used_end = self.files.used_end(self.files.files[-1])

@@ -16,8 +16,12 @@ from engine.store.stored_record import is_record_at
 _ENTRIES_CHECKED = 64
 
 
-def why_not_usable(queue: ConsumeQueue, extent: QueueExtent, commit_log: CommitLog) -> str | None:
-    """What is wrong with ``queue``, which is known to have had ``extent`` on disk; None when nothing is."""
+def why_not_usable(
+    queue: ConsumeQueue, extent: QueueExtent, commit_log: CommitLog, dispatched_offset: int
+) -> str | None:
+    """What is wrong with ``queue``, which is known to have had ``extent`` on disk when the log was dispatched up to
+    ``dispatched_offset``; None when nothing is.
+    """
     durable = extent.max_offset
     if queue.max_offset == 0:
         return "is missing"
@@ -27,10 +31,12 @@ def why_not_usable(queue: ConsumeQueue, extent: QueueExtent, commit_log: CommitL
         return f"ends at offset {queue.max_offset} instead of {durable}"
     if not queue.files.is_contiguous:
         return "lacks a file in the middle"
-    return _why_entries_are_wrong(queue, durable, commit_log)
+    return _why_entries_are_wrong(queue, durable, commit_log, dispatched_offset)
 
 
-def _why_entries_are_wrong(queue: ConsumeQueue, durable: int, commit_log: CommitLog) -> str | None:
+def _why_entries_are_wrong(
+    queue: ConsumeQueue, durable: int, commit_log: CommitLog, dispatched_offset: int
+) -> str | None:
     """Looks for a hole in the last file, and at its last entries one by one."""
     files = queue.files
     start = max(files.files[-1].start_offset, 0)
@@ -45,7 +51,7 @@ def _why_entries_are_wrong(queue: ConsumeQueue, durable: int, commit_log: Commit
             break
         if size == FILLER_SIZE:
             continue
-        if size <= 0 or commit_log_offset < 0:
+        if size <= 0 or not 0 <= commit_log_offset <= dispatched_offset - size:
             return f"has no valid entry at offset {queue_offset}"
         if following is not None and commit_log_offset + size > following:
             return f"has entries out of order at offset {queue_offset}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import Clock, DiskFault, DiskFull
@@ -40,6 +40,7 @@ class FlushConsumeQueueService:
         checkpoint: StoreCheckpoint,
         recovery_point_file: ConfigFile,
         on_fault: Callable[[DiskFault], None],
+        before_recording: Callable[[], Awaitable[None]],
     ) -> None:
         self._config = config
         self._clock = clock
@@ -51,6 +52,7 @@ class FlushConsumeQueueService:
         self._checkpoint = checkpoint
         self._recovery_point_file = recovery_point_file
         self._on_fault = on_fault
+        self._before_recording = before_recording
         self._last_thorough_ms = 0
         self._has_failed = False
         #: Of two flushes of everything the later one must write its recovery point later.
@@ -124,6 +126,7 @@ class FlushConsumeQueueService:
         # A topic deleted meanwhile must not come back as "missing" at the next start.
         point.queues = {key: end for key, end in point.queues.items() if self._consume_queues.get(*key) is not None}
         try:
+            await self._before_recording()
             save_recovery_point(self._recovery_point_file, point)
         except DiskFull as fault:
             return fault  # the file is replaced as a whole or not at all
@@ -141,6 +144,7 @@ class FlushConsumeQueueService:
                 if queue.max_offset
             },
             {file.name: file.index_count for file in index_files if is_clean or file.is_full},
+            self._commit_log.min_offset,
         )
 
     def flush_now(self, *, is_clean: bool) -> None:

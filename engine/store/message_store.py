@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message import MessageExt
@@ -83,6 +83,8 @@ class MessageStore:
         self._recovery_point_file = ConfigFile(disk, RECOVERY_POINT_PATH)
         self._checkpoint: StoreCheckpoint | None = None
         self._queue_flush_service: FlushConsumeQueueService | None = None
+        #: Awaited before a recovery point is written, while the broker runs.
+        self.before_recovery_point: Callable[[], Awaitable[None]] | None = None
 
     # --- life --------------------------------------------------------------------------------------------------------
 
@@ -111,6 +113,7 @@ class MessageStore:
             self._checkpoint,
             self._recovery_point_file,
             self._flush_failed,
+            self._before_recovery_point,
         )
         report = StoreRecovery(
             self._disk,
@@ -138,6 +141,10 @@ class MessageStore:
         )
         self._is_loaded = True
         return report
+
+    async def _before_recovery_point(self) -> None:
+        if self.before_recovery_point is not None:
+            await self.before_recovery_point()
 
     def start(self) -> None:
         """Take messages from now on, and run the services on the current event loop."""

@@ -14,9 +14,11 @@ Without the file (a folder that RocketMQ wrote, or a deleted file) consume queue
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from engine.protocol.json_text import dumps_pretty_json
 from engine.store.config_file import ConfigFile
 
 PATH = "config/recoveryPoint.json"
@@ -35,6 +37,7 @@ class RecoveryPoint:
 
     :ivar dispatched_offset: commit-log position up to which the consume queues are complete.
     :ivar flushed_offset: commit-log position up to which the log is.
+    :ivar log_min_offset: where the log began; None in a point of an earlier version.
     :ivar is_clean: True when it was written by a normal shutdown.
     :ivar queues: what each consume queue holds, by (topic, queue id).
     :ivar index_files: entry count per index file name.
@@ -45,12 +48,21 @@ class RecoveryPoint:
     is_clean: bool = False
     queues: dict[tuple[str, int], QueueExtent] = field(default_factory=dict)
     index_files: dict[str, int] = field(default_factory=dict)
+    log_min_offset: int | None = None
+
+
+def _checksum(content: dict[str, Any]) -> int:
+    return zlib.crc32(dumps_pretty_json(content))
 
 
 def load_recovery_point(file: ConfigFile) -> RecoveryPoint | None:
     """The point, or None when there is none or when it makes no sense."""
     data = file.load()
     if data is None:
+        return None
+    # A changed digit would be believed and hide messages. A point of an earlier version has no checksum.
+    checksum = data.pop("crc", None)
+    if checksum is not None and checksum != _checksum(data):
         return None
     try:
         queues = {
@@ -64,6 +76,7 @@ def load_recovery_point(file: ConfigFile) -> RecoveryPoint | None:
             bool(data["clean"]),
             queues,
             {str(name): int(count) for name, count in data["indexFiles"].items()},
+            int(data["logMinOffset"]) if "logMinOffset" in data else None,
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
@@ -77,12 +90,12 @@ def save_recovery_point(file: ConfigFile, point: RecoveryPoint) -> None:
     by_topic: dict[str, dict[str, list[int]]] = {}
     for (topic, queue_id), extent in point.queues.items():
         by_topic.setdefault(topic, {})[str(queue_id)] = list(extent)
-    file.save(
-        {
-            "dispatchedOffset": point.dispatched_offset,
-            "flushedOffset": point.flushed_offset,
-            "clean": point.is_clean,
-            "consumeQueues": by_topic,
-            "indexFiles": point.index_files,
-        }
-    )
+    content = {
+        "logMinOffset": point.log_min_offset,
+        "dispatchedOffset": point.dispatched_offset,
+        "flushedOffset": point.flushed_offset,
+        "clean": point.is_clean,
+        "consumeQueues": by_topic,
+        "indexFiles": point.index_files,
+    }
+    file.save({**content, "crc": _checksum(content)})

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 #: Lines about things of one kind; a broken disk should not fill the log.
 MAX_LINES_OF_A_KIND = 20
+#: Far more than come between two recovery points (10 s); without one the whole log is in doubt.
+MAX_SUCCESSORS = 1_000_000
 
 
 @dataclass(slots=True)
@@ -24,6 +26,10 @@ class RecoveryReport:
     :ivar shortened_queues: (topic, queue id) -> new max offset of the queues that had such entries. Consumer offsets
         beyond it must be set back to it, or the consumer would skip the messages that come next.
     :ivar rebuilt_queues: (topic, queue id) of consume queues built again from the log.
+    :ivar in_doubt_offset: where in the log begins what a crash may have torn; its end after a normal exit.
+    :ivar successors: place of a message -> place of a message from there on that was made of it: the half message that
+        was committed, the delayed one that was delivered (``prepared_transaction_offset``). At most
+        :data:`MAX_SUCCESSORS`, the newest.
     :ivar lines: all that was not as expected, in sentences.
     """
 
@@ -39,7 +45,15 @@ class RecoveryReport:
     entries_beyond_log: int = 0
     shortened_queues: dict[tuple[str, int], int] = field(default_factory=dict)
     rebuilt_queues: list[tuple[str, int]] = field(default_factory=list)
+    in_doubt_offset: int = 0
+    successors: dict[int, int] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
+
+    def note_successor(self, predecessor: int, successor: int) -> None:
+        """The message at ``successor`` was made of the one at ``predecessor``."""
+        self.successors[predecessor] = successor
+        if len(self.successors) > MAX_SUCCESSORS:
+            del self.successors[next(iter(self.successors))]
 
     def say(self, line: str) -> None:
         """Add a sentence."""

@@ -138,6 +138,12 @@ class StoreRecovery:
                 f"{self._recovery_point_file.path} is missing or unusable: all consume queues and the index are built "
                 "again from the commit log"
             )
+        min_offset = self._commit_log.min_offset
+        if point is not None and point.log_min_offset is not None and min_offset > point.log_min_offset and has_log:
+            report.say(
+                f"commit log: it began at {point.log_min_offset} and begins at {min_offset} now: the files before it "
+                + ("were taken away from outside" if report.was_clean else "expired just before, or were taken away")
+            )
         return point
 
     def _forget_what_is_not_durable(self, point: RecoveryPoint | None) -> None:
@@ -151,7 +157,9 @@ class StoreRecovery:
             extent = known.get(key)
             durable = extent.max_offset if extent is not None else 0
             self._lengths_before[key] = (self._length_before(queue, durable), self._first_offset_in_log(queue))
-            why = why_not_usable(queue, extent, self._commit_log) if extent is not None else None
+            why = None
+            if extent is not None:
+                why = why_not_usable(queue, extent, self._commit_log, self._dispatched_before)
             if why is not None:
                 lines.append(f"consume queue {_name(key)} {why}; it is built again from the commit log")
                 self._report.rebuilt_queues.append(key)
@@ -197,11 +205,17 @@ class StoreRecovery:
         quiet_end = max(point.flushed_offset, point.dispatched_offset) if is_quiet and point is not None else None
         scanner = CommitLogScanner(log.files, self._config.delay_levels_ms, quiet_end)
         indexed_before = self._index.indexed_offset if self._index is not None else 0
+        in_doubt = not report.was_clean
+        report.in_doubt_offset = point.flushed_offset if point is not None else 0
         batch: list[DispatchRequest] = []
         times = _StoreTimes()
         for request in scanner.scan(self._first_file(point)):
             report.messages_checked += 1
             log.last_store_timestamp = request.store_timestamp
+            if in_doubt and request.commit_log_offset >= report.in_doubt_offset:
+                predecessor = scanner.predecessor(request)
+                if predecessor is not None:
+                    report.note_successor(predecessor, request.commit_log_offset)
             times.check(request)
             self._places.damaged_bytes = scanner.damaged_bytes
             if self._lacks_entry(request):
@@ -215,6 +229,8 @@ class StoreRecovery:
         report.lines += limited(times.lines, "messages")
         if self._index is not None:
             self._index.put(batch)
+        if report.was_clean:
+            report.in_doubt_offset = scanner.end_offset
         if not report.was_clean and point is not None:
             self._say_what_was_dispatched_again(indexed_before, scanner.end_offset)
         for start, end in scanner.damaged_ranges:

@@ -23,7 +23,12 @@ from engine.protocol.message_properties import (
     decode_properties,
 )
 from engine.protocol.names import SCHEDULE_TOPIC, validate_topic
-from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6
+from engine.protocol.system_flags import (
+    BORN_HOST_V6,
+    STORE_HOST_V6,
+    TRANSACTION_COMMIT_TYPE,
+    TRANSACTION_MASK,
+)
 from engine.store.dispatch_request import DispatchRequest
 
 #: The magic as bytes, to search for.
@@ -59,6 +64,20 @@ def store_timestamp_of(record: bytes, position: int = 0) -> int:
     (sys_flag,) = _LENGTH.unpack_from(record, position + 36)
     at = position + (56 + _IPV6_EXTRA_BYTES if sys_flag & BORN_HOST_V6 else 56)
     return int(_LONG.unpack_from(record, at)[0])
+
+
+def predecessor_of(record: bytes, position: int) -> int | None:
+    """Where in the log the message lies that the one at ``position`` was made of; None: it came from a sender.
+
+    The field is that of committed messages (prepared transaction offset). A delivered message has the complement of the
+    place there, because 0 means nothing in it and is a place too.
+    """
+    (sys_flag,) = _LENGTH.unpack_from(record, position + 36)
+    extra_bytes = bool(sys_flag & BORN_HOST_V6) + bool(sys_flag & STORE_HOST_V6)
+    (place,) = _LONG.unpack_from(record, position + 76 + extra_bytes * _IPV6_EXTRA_BYTES)
+    if sys_flag & TRANSACTION_MASK == TRANSACTION_COMMIT_TYPE:
+        return int(place)
+    return ~int(place) if place < 0 else None
 
 
 def parse_record(

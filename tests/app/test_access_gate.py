@@ -2,7 +2,15 @@
 
 import pytest
 
-from app.access_gate import SOCKET_REQUESTS_MAX, AccessGate, AccessRules, host_name, is_loopback
+from app.access_gate import (
+    SOCKET_REQUESTS_MAX,
+    SOCKET_SESSION_BURST,
+    SOCKET_SESSIONS_PER_SECOND,
+    AccessGate,
+    AccessRules,
+    host_name,
+    is_loopback,
+)
 from app.web import WebSettings, create_app
 from tests.support.fixture_server import FixtureSource
 
@@ -158,20 +166,34 @@ def test_a_further_socket_session_is_refused_when_too_many_are_open():
     assert gate({**SOCKET_REQUEST, "QUERY_STRING": "EIO=4&transport=polling&sid=x"}, recorder({})) == [b"through"]
 
 
+def test_a_storm_of_new_sessions_is_held_back_and_sessions_that_are_there_go_on():
+    now = [0.0]
+    gate = AccessGate(lambda *_: [b"through"], AccessRules(), lambda _limit: True, lambda: now[0])
+
+    def begun(attempts):
+        return sum(gate(SOCKET_REQUEST, recorder({})) == [b"through"] for _ in range(attempts))
+
+    assert begun(2 * SOCKET_SESSION_BURST) == SOCKET_SESSION_BURST
+    assert gate({**SOCKET_REQUEST, "QUERY_STRING": "sid=x"}, recorder({})) == [b"through"]
+    now[0] = 1.0
+    assert begun(2 * SOCKET_SESSION_BURST) == SOCKET_SESSIONS_PER_SECOND
+
+
 def test_requests_of_sockets_leave_room_for_the_pages():
     """Each of them asks for one more, as a browser does whose polls all wait."""
     seen: dict[str, str] = {}
     served: list[str] = []
+    waiting = {**SOCKET_REQUEST, "QUERY_STRING": "EIO=4&transport=polling&sid=x"}
 
     def inner(environ, _start_response):
         served.append(environ["PATH_INFO"])
-        return gate(SOCKET_REQUEST, recorder(seen)) if environ["PATH_INFO"].startswith("/socket.io") else [b"page"]
+        return gate(waiting, recorder(seen)) if environ["PATH_INFO"].startswith("/socket.io") else [b"page"]
 
     gate = AccessGate(inner, AccessRules(), lambda _limit: True)
-    gate(SOCKET_REQUEST, recorder({}))
+    gate(waiting, recorder({}))
     assert (len(served), seen["status"]) == (SOCKET_REQUESTS_MAX, "503 Service Unavailable")
-    assert gate({**SOCKET_REQUEST, "PATH_INFO": "/live"}, recorder({})) == [b"page"]
-    gate(SOCKET_REQUEST, recorder({}))
+    assert gate({**waiting, "PATH_INFO": "/live"}, recorder({})) == [b"page"]
+    gate(waiting, recorder({}))
     assert len(served) == 2 * SOCKET_REQUESTS_MAX + 1
 
 

@@ -13,8 +13,11 @@ from click.testing import CliRunner
 from app.command_line import main
 from engine.broker.broker_config import BrokerConfig
 from engine.client.consume_concurrently import ConsumeConcurrentlyStatus
+from engine.client.default_mq_producer import DefaultMQProducer
 from engine.client.default_mq_push_consumer import DefaultMQPushConsumer
 from engine.protocol.enums import ConsumeFromWhere
+from engine.protocol.message_queue import MessageQueue
+from engine.protocol.topic_config import TopicConfig
 from engine.store.store_config import MessageStoreConfig
 from tests.support.live_server import LiveServer, message
 
@@ -94,6 +97,14 @@ def bury(live, group, topic, *keys, retries=0):
     )
 
 
+def send_to(live, queue, message):
+    async def work():
+        async with DefaultMQProducer(None, "test_producer", live.name_servers) as producer:
+            await producer.send(message, queue=queue)
+
+    asyncio.run(work())
+
+
 def trails(live, name):
     return live.get(f"/api/messages/trail?name={name}")[1]["messages"]
 
@@ -139,6 +150,24 @@ def test_all_dead_letters_are_resent_in_portions_and_the_pages_are_bounded(live,
         sent, start = sent + len(report["resent"]), report["next"]
     assert sent == 5
     assert all(dead["resent"] for dead in page(live, "bulk"))
+
+
+def test_every_queue_of_a_dead_letter_topic_is_listed_shown_and_resent(live):
+    bury(live, "wide", "roads", "w-0")
+    thread, _ = live.host._engine()
+    config = TopicConfig("%DLQ%wide", 3, 3)
+    thread.call(lambda: live.host._broker.topic_config_manager.update_topic_config(config))
+    send_to(live, MessageQueue("%DLQ%wide", "broker-a", 2), message("%DLQ%wide", "elsewhere", keys="w-1"))
+    assert groups(live)["wide"]["count"] == 2
+    assert [(dead["queue_id"], dead["keys"]) for dead in page(live, "wide")] == [(0, ["w-0"]), (2, ["w-1"])]
+    listed = tool(live, "dead-letters", "list").output
+    assert [line.split()[-1] for line in listed.splitlines() if line.startswith("wide")] == ["2"]
+    listed = tool(live, "dead-letters", "list", "wide").output
+    assert ("w-0" in listed, "w-1" in listed) == (True, True)
+    assert "w-0" not in tool(live, "dead-letters", "list", "wide", "--limit", "1").output
+    assert "queue, offset      2, 0" in tool(live, "dead-letters", "show", "wide", "w-1").output
+    done = tool(live, "dead-letters", "resend", "wide", "--all", "--to", "group", "--yes")
+    assert done.output.strip() == "2 resent, 0 were resent before, 0 could not be"
 
 
 def test_one_that_cannot_be_resent_does_not_keep_back_the_others(live):

@@ -41,6 +41,19 @@ class Page:
         self.listener.shutdown()
 
 
+def wait_until(condition, limit_s=60):
+    pause = threading.Event()
+    for _ in range(20 * limit_s):
+        if condition():
+            return
+        pause.wait(0.05)
+    pytest.fail(f"it never came true; threads: {threading.enumerate()}")
+
+
+def requests_served():
+    return sum("process_request_thread" in thread.name for thread in threading.enumerate())
+
+
 @pytest.fixture
 def page():
     page = Page(messages_per_second=200)
@@ -126,11 +139,20 @@ def test_a_namespace_that_does_not_exist_is_refused(page):
 def test_sessions_that_watch_nothing_make_room_and_watching_ones_stay(page):
     watching = page.browser()
     watching.receive()
-    for _ in range(2 * SOCKET_SESSIONS_MAX):
+    for _ in range(SOCKET_SESSIONS_MAX + 10):
         assert page.get("/socket.io/?EIO=4&transport=polling")[0] == 200
     assert page.browser().receive()[0] == "snapshot"
     assert page.server.stream.viewer_count == 2
     assert open_socket_sessions(page.server.socketio) <= SOCKET_SESSIONS_MAX
+
+
+def test_web_sockets_that_watch_nothing_are_closed_for_those_that_do(page):
+    before = requests_served()  # those of other tests may still be ending
+    for _ in range(SOCKET_SESSIONS_MAX):
+        page.browser(join=False)
+    assert page.browser().receive()[0] == "snapshot"
+    # Half as long as a silent one may stay.
+    wait_until(lambda: requests_served() <= before + SOCKET_SESSIONS_MAX, limit_s=12)
 
 
 def test_a_browser_that_is_sent_away_and_never_reads_keeps_no_thread(page):
@@ -142,12 +164,7 @@ def test_a_browser_that_is_sent_away_and_never_reads_keeps_no_thread(page):
         with contextlib.suppress(urllib.error.HTTPError):  # the session is gone already
             page.post(address, b'42/live,["nonsense"]')
     assert page.server.stream.viewer_count == 0
-    gone = threading.Event()
-    for _ in range(1200):
-        if threading.active_count() <= before:
-            return
-        gone.wait(0.05)
-    pytest.fail(f"threads are left: {threading.enumerate()}")
+    wait_until(lambda: threading.active_count() <= before)
 
 
 def test_a_browser_from_another_site_cannot_connect(page):
@@ -173,9 +190,4 @@ def test_a_browser_that_left_is_forgotten(page):
     browser.receive()
     assert page.server.stream.viewer_count == 1
     browser.close()
-    gone = threading.Event()
-    for _ in range(1200):
-        if page.server.stream.viewer_count == 0 and open_socket_sessions(page.server.socketio) == 0:
-            return
-        gone.wait(0.05)
-    pytest.fail("the browser is still counted")
+    wait_until(lambda: page.server.stream.viewer_count == 0 and open_socket_sessions(page.server.socketio) == 0)

@@ -92,7 +92,7 @@ class SoakClients:
         self.senders += self._of_language(streams, "send")
         self.senders.append(self._python("flood", "tests.soak.flood", self._broker, flood_messages, flood_every_s))
         self.slow_reader = self._python(
-            "slow-reader", "tests.soak.slow_reader", self._broker, slow_readers, 1.5 * flood_every_s
+            "slow-reader", "tests.soak.slow_reader", self._name_server, self._broker, slow_readers
         )
 
     def ended_early(self) -> list[str]:

@@ -26,7 +26,7 @@ from engine.client.send_result import SendStatus
 from engine.client.transaction_listener import LocalTransactionState
 from engine.client.transaction_mq_producer import TransactionMQProducer
 from engine.protocol.enums import ConsumeFromWhere
-from engine.protocol.message import Message
+from engine.protocol.message import Message, MessageExt
 from tests.soak.reporting import report
 from tests.soak.streams import FLOOD, STREAMS, Stream
 
@@ -61,7 +61,7 @@ class LocalTransactions:
         self._executed.add(number)
         return LocalTransactionState.UNKNOW if number % 5 == 1 else LocalTransactionState.COMMIT_MESSAGE
 
-    def check_local_transaction(self, message: Message) -> LocalTransactionState:
+    def check_local_transaction(self, message: MessageExt) -> LocalTransactionState:
         """Whose half message was stored, but not acknowledged, was not begun."""
         executed = int(message.properties["number"]) in self._executed
         return LocalTransactionState.COMMIT_MESSAGE if executed else LocalTransactionState.ROLLBACK_MESSAGE
@@ -76,13 +76,13 @@ class Senders:
 
     async def run(self, stream: Stream) -> None:
         """All of one stream."""
-        settings = {"group": f"{stream.group}_sender", "name_server_addresses": self._name_server}
+        where = (None, f"{stream.group}_sender", self._name_server)
         numbers = count()
         if stream.kind == "transactions":
-            async with TransactionMQProducer(transaction_listener=LocalTransactions(), **settings) as producer:
+            async with TransactionMQProducer(*where, transaction_listener=LocalTransactions()) as producer:
                 await self._repeat(stream, lambda: self._send_half(producer, stream, next(numbers)))
                 await asyncio.Event().wait()  # the broker's questions are answered to the end
-        async with DefaultMQProducer(**settings) as producer:
+        async with DefaultMQProducer(*where) as producer:
             sends: dict[str, Callable[[], Awaitable[bool]]] = {
                 "orderly": lambda: self._send_by_key(producer, stream, next(numbers)),
                 "batches": lambda: self._send_batch(producer, stream, numbers),

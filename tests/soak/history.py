@@ -59,6 +59,8 @@ class History:
     #: (second, milliseconds or None without an answer).
     page_answers: list[tuple[float, float | None]] = field(default_factory=list)
     page_updates: list[float] = field(default_factory=list)
+    #: Why the run ended before its time; empty when it did not.
+    broke: str = ""
     tracebacks: list[str] = field(default_factory=list)
     #: Clients that ended by themselves.
     ended_early: list[str] = field(default_factory=list)

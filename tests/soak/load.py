@@ -9,13 +9,14 @@ from collections.abc import Callable
 from engine.client.default_mq_pull_consumer import DefaultMQPullConsumer
 from engine.client.pull_result import PullStatus
 from engine.protocol.message_queue import MessageQueue
+from tests.interop.harness.process import ProcessFailed
 from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import create_topic
 from tests.soak.clients import SoakClients
 from tests.soak.history import History, Kill, Sample, SendWindow, percentile
 from tests.soak.plan import Plan
 from tests.soak.soaked_broker import SoakedBroker
-from tests.soak.streams import FLOOD, QUEUES, Fate, Stream, StreamLedger
+from tests.soak.streams import FLOOD, QUEUES, UNREAD_TOPIC, Fate, Stream, StreamLedger
 from tests.soak.watch import PageWatch, ProcessLook
 
 _LOOK_EVERY_S = 1.0
@@ -48,20 +49,22 @@ class Load:
         self._say(f"the broker serves after {seconds:.1f} s; page http://{self._broker.page}/")
         for ledger in self.history.ledgers:
             create_topic(self._broker.name_server, self._broker.broker, ledger.stream.topic, QUEUES)
+        create_topic(self._broker.name_server, self._broker.broker, UNREAD_TOPIC, 1)
         streams = [ledger.stream for ledger in self.history.ledgers if ledger.stream != FLOOD]
         self._clients.start(streams, flood_messages, self._plan.flood_every_s, slow_readers)
         wait_until(self._everybody_sends, "every sender to have a first acknowledgement", _START_DEADLINE_S, self._mute)
         self._begun = time.monotonic()
         self._page.start()
         try:
-            self._follow_the_plan()
-            self.history.loaded_s = self._now_s()
+            try:
+                self._follow_the_plan()
+            finally:
+                self.history.loaded_s = self._now_s()
             self._drain(streams)
         finally:
             self._page.stop()
             self._take_the_page()
         asyncio.run(self._find_what_is_stored())
-        self.history.tracebacks = self._broker.tracebacks()
 
     # --- the plan
 
@@ -87,7 +90,8 @@ class Load:
 
     def _fill_the_disk(self) -> None:
         self._broker.disk.fill()
-        self.history.disk_full = (self._now_s(), self._plan.disk_full_s[1])
+        from_s, until_s = self._plan.disk_full_s
+        self.history.disk_full = (self._now_s(), self._now_s() + until_s - from_s)
         self._say(f"{_clock(self._now_s())}  the disk is full")
 
     def _free_the_disk(self) -> None:
@@ -99,10 +103,16 @@ class Load:
     # --- looking
 
     def _look(self, phase: str) -> None:
-        """One round of about a second: new events, one sample, now and then a line for who waits."""
+        """One round of about a second: new events, one sample, now and then a line for who waits.
+
+        Raises :class:`ProcessFailed` when the broker is not there though nobody killed it.
+        """
         begun = time.monotonic()
         self._take_events()
-        look = ProcessLook.of(self._broker.process, self._broker.disk.folder / "data")
+        process = self._broker.process
+        if not process.is_running:
+            raise ProcessFailed(f"the broker ended by itself ({process.exit_code})\n{process.output_end(500)}")
+        look = ProcessLook.of(process, self._broker.disk.folder / "data")
         self.history.samples.append(
             Sample(
                 self._now_s(),
@@ -110,7 +120,7 @@ class Load:
                 look.own_mib if look else None,
                 look.resident_mib if look else None,
                 look.fds if look else None,
-                self._broker.disk.used_mib(),
+                self._broker.disk.used_bytes() / 2**20,
                 self._page.lag,
                 sum(ledger.acknowledged for ledger in self.history.ledgers),
                 sum(ledger.consumed for ledger in self.history.ledgers),

@@ -155,7 +155,7 @@ def _in(language: str, history: History, judgements: list[Judgement]) -> str:
         parts.append(f"<h2>{text('left_out')}</h2>")
         parts += [f"<p>{escape(reason)}</p>" for reason in history.left_out]
     names = ("stream", "clients", "acknowledged", "in_doubt", "consumed", "again", "refused", "lost")
-    rows = "".join(_stream_row(ledger) for ledger in history.ledgers)
+    rows = "".join(_stream_row(ledger, bool(history.broke)) for ledger in history.ledgers)
     parts.append(f"<h2>{text('streams')}</h2>")
     heads = "".join(f"<th>{text(name)}</th>" for name in names)
     parts.append(f'<div class="card"><table><tr>{heads}</tr>{rows}</table></div>')
@@ -170,12 +170,20 @@ def _row(judgement: Judgement, language: str) -> str:
     outcome = OUTCOMES[judgement.outcome][LANGUAGES.index(language)]
     colour = {Outcome.PASSED: "good", Outcome.FAILED: "bad"}.get(judgement.outcome, "")
     examples = judgement.figures.get("examples")
-    shown = f'<br><span class="examples">{escape(str(examples))}</span>' if examples else ""
+    shown = f'<br><span class="examples">{escape(_listed(examples))}</span>' if examples else ""
     said = escape(sentence(judgement, language))
     return f'<tr><td class="outcome {colour}">{outcome}</td><td class="text">{said}{shown}</td></tr>'
 
 
-def _stream_row(ledger: StreamLedger) -> str:
+def _listed(examples: dict[str, list[int]] | list[object]) -> str:
+    """Numbers by stream, or one thing after the other."""
+    if isinstance(examples, dict):
+        return "; ".join(f"{stream}: {', '.join(map(str, numbers))} …" for stream, numbers in examples.items())
+    return "; ".join(map(str, examples))
+
+
+def _stream_row(ledger: StreamLedger, is_unknown: bool) -> str:
+    """``is_unknown``: nobody looked what is missing."""
     stream = ledger.stream
     clients = f"{stream.sender} → {stream.consumer or '–'}"
     lost = ledger.lost(Fate.CONSUMED if stream.consumer else Fate.STORED)
@@ -185,9 +193,9 @@ def _stream_row(ledger: StreamLedger) -> str:
         ledger.consumed,
         ledger.consumed_again,
         ledger.refused,
-        len(lost),
     )
     cells = "".join(f"<td>{figure:,}</td>" for figure in figures)
+    cells += f"<td>{'–' if is_unknown else f'{len(lost):,}'}</td>"
     return f"<tr><td>{stream.name}</td><td>{clients}</td>{cells}</tr>"
 
 

@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+from engine.client.errors import MQClientError
 from tests.soak.clients import SoakClients, languages_to_be_had
 from tests.soak.judge import Outcome, judge
 from tests.soak.load import Load
@@ -40,6 +41,8 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.minutes < 1:
         parser.error("--minutes: at least 1")
+    if options.report and options.report.exists():
+        parser.error(f"--report: {options.report} exists already")
     return options
 
 
@@ -63,10 +66,13 @@ def main(arguments: list[str]) -> int:
             _say(f"left out: {reason}")
         try:
             load.run(options.flood, options.slow_readers)
+        except (AssertionError, MQClientError, OSError) as error:  # the broker is gone, or does not come back
+            load.history.broke = f"{type(error).__name__}: {error}"
         finally:
             clients.stop()
             for process in broker.lives:
                 process.stop()
+        load.history.tracebacks = broker.tracebacks()
     judgements = judge(load.history)
     write_report(folder, load.history, judgements, vars(options))
     for judgement in judgements:

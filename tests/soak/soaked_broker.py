@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -27,55 +28,47 @@ _STORE_SETTINGS = ("mappedFileSizeCommitLog=67108864",)
 
 
 class Disk:
-    """A folder that can be filled: a file system of its own where that may be mounted."""
+    """A folder that can be full: a file system of its own, in memory, where that may be mounted."""
 
-    def __init__(self, folder: Path, can_be_filled: bool) -> None:
+    def __init__(self, folder: Path, size_bytes: int, can_be_filled: bool) -> None:
         self.folder = folder
         self.can_be_filled = can_be_filled
-        self._filler = folder / "filler"
+        self._size_bytes = size_bytes
 
     def fill(self) -> None:
-        """Somebody else takes all the room that is left."""
-        with self._filler.open("wb") as file:
-            share = 1.0
-            while room := int(self._room_bytes() * share):
-                try:
-                    os.posix_fallocate(file.fileno(), file.seek(0, os.SEEK_END), room)
-                except OSError:
-                    share /= 2  # the broker was quicker
+        """No byte is left: the file system becomes as small as what lies in it."""
+        self._resize(self.used_bytes())
 
     def free(self) -> None:
-        """And gives it back."""
-        self._filler.unlink(missing_ok=True)
+        """There is as much room again as there was."""
+        self._resize(self._size_bytes)
 
-    def _room_bytes(self) -> int:
-        room = os.statvfs(self.folder)
-        return room.f_bavail * room.f_frsize
-
-    def used_mib(self) -> float:
-        """What the broker's files take; of a filler nothing."""
-        filler = self._filler.stat().st_size if self._filler.exists() else 0
+    def used_bytes(self) -> int:
         if self.can_be_filled:
             room = os.statvfs(self.folder)
-            return ((room.f_blocks - room.f_bfree) * room.f_frsize - filler) / 2**20
-        files = (path.stat() for path in self.folder.rglob("*") if path.is_file())
-        return sum(status.st_blocks * 512 for status in files) / 2**20
+            return (room.f_blocks - room.f_bfree) * room.f_frsize
+        return sum(path.stat().st_blocks * 512 for path in self.folder.rglob("*") if path.is_file())
+
+    def _resize(self, size_bytes: int) -> None:
+        subprocess.run(["mount", "-o", f"remount,size={size_bytes}", str(self.folder)], check=True)
 
 
 @contextmanager
 def disk_in(folder: Path, size_mib: int) -> Iterator[Disk]:
     """A file system in memory, gone at the end; a plain folder where only root could mount one."""
     folder.mkdir(parents=True)
-    command = ["mount", "-t", "tmpfs", "-o", f"size={size_mib}m", "glassmq-soak", str(folder)]
+    size_bytes = size_mib << 20
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size_bytes}", "glassmq-soak", str(folder)]
     try:
         is_mounted = subprocess.run(command, capture_output=True).returncode == 0
     except FileNotFoundError:
         is_mounted = False
     try:
-        yield Disk(folder, is_mounted)
+        yield Disk(folder, size_bytes, is_mounted)
     finally:
         if is_mounted:
-            subprocess.run(["umount", "--lazy", str(folder)])
+            subprocess.run(["umount", "--lazy", str(folder)], check=False)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass

@@ -47,8 +47,10 @@ STREAMS = (
     Stream("retries-python", "retries", PYTHON, PYTHON),
     Stream("batches-python", "batches", PYTHON, PYTHON),
 )
-#: The flood has a topic of its own; nobody consumes it, and the slow readers never read what they ask of it.
+#: The flood has a topic of its own, which nobody consumes.
 FLOOD = Stream("flood", "flood", PYTHON, "")
+#: What readers ask for that never read.
+UNREAD_TOPIC = "Soak_unread"
 
 
 def streams_of(languages: set[str]) -> list[Stream]:

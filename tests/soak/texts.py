@@ -10,6 +10,7 @@ LANGUAGES = ("en", "zh")
 
 #: Sentences of judgements, filled with their figures.
 _SENTENCES: Mapping[str, tuple[str, str]] = {
+    "ran-through": ("Ran to its end: a run that breaks off shows nothing.", "运行到底：中途中断的测试说明不了什么。"),
     "nothing-lost": (
         "Nothing lost: of {of:,} acknowledged messages {lost:,} are not in the broker.",
         "没有丢失：{of:,} 条已确认的消息中，Broker 里找不到 {lost:,} 条。",
@@ -58,7 +59,7 @@ _TOO_SHORT = (
 OUTCOMES: Mapping[Outcome, tuple[str, str]] = {
     Outcome.PASSED: ("passed", "通过"),
     Outcome.FAILED: ("FAILED", "未通过"),
-    Outcome.TOO_SHORT: ("not judged", "未判定"),
+    Outcome.UNCERTAIN: ("not judged", "未判定"),
 }
 
 #: The page around them, and the plots.
@@ -105,7 +106,7 @@ def sentence(judgement: Judgement, language: str) -> str:
     """A judgement in words."""
     index = LANGUAGES.index(language)
     text = _SENTENCES[judgement.name][index]
-    if judgement.outcome is Outcome.TOO_SHORT:
+    if judgement.outcome is Outcome.UNCERTAIN and judgement.figures["minutes"] < judgement.figures["least"]:
         heading, colon, _ = text.partition(":" if language == "en" else "：")
         text = f"{heading}{colon}{' ' if language == 'en' else ''}{_TOO_SHORT[index]}"
     return text.format(**judgement.figures)

@@ -12,14 +12,14 @@ import { GroupMark } from "./marks.js";
 
 const PAGE = 20;
 
-/** group -> the end of its dead-letter queue; the same object while nothing changes. */
+/** group -> how many dead letters it had, in all queues; the same object while nothing changes. */
 const ends = computed(() => {
   const found = Object.entries(state.value.topics).filter(([, topic]) => topic.kind === "dlq");
-  return found.map(([name, topic]) => [groupOf(name), topic.queues["0"]?.max ?? 0]).filter(([, max]) => max > 0).sort(([a], [b]) => (a < b ? -1 : 1));
+  return found.map(([name, topic]) => [groupOf(name), Object.values(topic.queues).reduce((sum, queue) => sum + queue.max, 0)]).filter(([, max]) => max > 0).sort(([a], [b]) => (a < b ? -1 : 1));
 });
 const endsKey = computed(() => ends.value.map(([group, max]) => `${group} ${max}`).join("\n"));
 
-/** The group that is browsed, the queue offset at which its page begins (null: the newest ones), and what came. */
+/** The group that is browsed, the number of the dead letter at which its page begins (null: the newest ones), and what came. */
 const group = signal(null);
 const start = signal(null);
 const page = signal(null);
@@ -112,12 +112,14 @@ function ChooseAll({ messages }) {
 function Row({ group: name, message, isChosen }) {
   const key = message.keys[0] ?? message.unique_id ?? message.id;
   const cause = message.cause.replaceAll("-", "_");
-  return html`<tr data-dead-letter=${message.queue_offset}><td><input type="checkbox" checked=${isChosen} aria-label=${t("live.dead.choose", { key })} onChange=${(event) => choose([message], event.currentTarget.checked)} /></td>
-    <td class="number">${count(message.queue_offset)}</td><th scope="row"><button type="button" class="link-button mono ellipsis dead-key" title=${t("live.dead.open", { id: message.id })} onClick=${() => (inspectedOffset.value = message.offset)}>${key}</button></th>
+  // Brokers use queue 0; only a dead letter in another says which.
+  const place = message.queue_id === 0 ? count(message.queue_offset) : `Q${message.queue_id} ${count(message.queue_offset)}`;
+  return html`<tr data-dead-letter=${place}><td><input type="checkbox" checked=${isChosen} aria-label=${t("live.dead.choose", { key })} onChange=${(event) => choose([message], event.currentTarget.checked)} /></td>
+    <td class="number">${place}</td><th scope="row"><button type="button" class="link-button mono ellipsis dead-key" title=${t("live.dead.open", { id: message.id })} onClick=${() => (inspectedOffset.value = message.offset)}>${key}</button></th>
     <td>${message.topic ?? "–"}</td><td class="number">${count(message.retries)}</td><td title=${t(`live.dead.cause_${cause}_hint`)}>${t(`live.dead.cause_${cause}`)}</td><td class="dead-at">${dateTime(message.dead_ms)}</td>
     <td class="dead-body ellipsis" title=${message.body_preview}>${message.body_preview || t("live.records.body_bytes", { n: message.body_bytes })}</td>
     <td>${message.resent ? html`<button type="button" class="link-button dead-resent" onClick=${() => (inspectedOffset.value = message.resent.offset)}>↻ ${t("lab.dead.resent", { topic: message.resent.topic, id: message.resent.queue_id, offset: message.resent.queue_offset })}</button>` : t(message.resent_known ? "lab.dead.waits" : "live.dead.not_known")}</td>
-    <td><button type="button" class="button row-button" data-resend=${message.queue_offset} aria-haspopup="dialog" aria-label=${t("lab.dead.resend_of", { key })} onClick=${() => ask(name, [message])}>${t("lab.dead.resend")}</button></td></tr>`;
+    <td><button type="button" class="button row-button" data-resend=${place} aria-haspopup="dialog" aria-label=${t("lab.dead.resend_of", { key })} onClick=${() => ask(name, [message])}>${t("lab.dead.resend")}</button></td></tr>`;
 }
 
 /** "2026-11-22 14:03:27" on this machine's clock. */

@@ -313,6 +313,29 @@ def test_a_child_tells_no_more_lines_than_its_budget_allows(monkeypatch):
     assert lines == [b"x"] * 20 + [b""]
 
 
+def test_a_child_that_is_to_stop_is_read_to_its_end_without_a_budget(monkeypatch):
+    asked = threading.Event()
+
+    class Spent:
+        def __init__(self, per_second, burst, now):
+            pass
+
+        def take(self, now):
+            asked.set()
+            return False
+
+    monkeypatch.setattr(child_process, "EventBudget", Spent)
+    lines: list[bytes] = []
+    ended: list[int] = []
+    endless = "while True: print('x' * 1000, flush=True)"
+    child = ChildProcess([sys.executable, "-c", endless], os.environ, lines.append, ended.append)
+    assert asked.wait(60)
+    assert lines == []
+    child.stop()
+    assert child.wait(20)
+    assert lines
+
+
 def test_lines_over_the_bound_are_left_out_and_the_next_one_is_read():
     reading, writing = os.pipe()
     text = b"first\n" + b"x" * (LINE_MAX + 70_000) + b"\nsecond\nhalf"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -73,9 +73,13 @@ class BrokerLab:
 
         return self.world.run(start(), node="broker-a")
 
-    def restart_broker(self, *, keep_page_cache: bool = True) -> None:
-        """Kill the broker's process and start it again on the files it left."""
-        self.world.crash("broker-a", keep_page_cache)
+    def restart_broker(
+        self, *, keep_page_cache: bool = True, torn: bool = False, before_start: Callable[[], object] | None = None
+    ) -> None:
+        """Kill the broker's process, or cut its power, and start it again on the files it left."""
+        self.world.crash("broker-a", keep_page_cache, torn=torn)
+        if before_start is not None:
+            before_start()
         self.world.restart("broker-a")
         self.broker = self._start_broker()
 

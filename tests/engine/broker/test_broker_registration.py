@@ -11,14 +11,15 @@ import pytest
 from engine.broker.broker import Broker
 from engine.broker.broker_config import BrokerConfig
 from engine.name_server.name_server import NameServer
+from engine.protocol.bodies import RegisterBrokerBody
 from engine.protocol.enums import ConsumeFromWhere, ConsumeType, MessageModel
 from engine.protocol.headers import CreateTopicRequestHeader, DeleteTopicRequestHeader, GetRouteInfoRequestHeader
 from engine.protocol.heartbeat_data import ConsumerData, HeartbeatData
 from engine.protocol.message import Message
-from engine.protocol.remoting_command import RemotingCommand
+from engine.protocol.remoting_command import RemotingCommand, decode_command
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from engine.runtime.lab_link_fault import Partition
+from engine.runtime.lab_link_fault import Parcel, ParcelKind, Partition
 from engine.store.store_config import FlushDiskType, MessageStoreConfig
 from tests.engine.broker.lab_broker import BrokerLab, LabClient, broker_lab
 from tests.engine.broker.test_send_message_processor import batch_request
@@ -53,17 +54,19 @@ def heartbeat_of(groups: list[str]) -> bytes:
     return HeartbeatData("many@1", (), tuple(ConsumerData(group, *kind, ()) for group in groups)).to_json()
 
 
-def count_registrations(lab: BrokerLab) -> list[str]:
-    """Grows by one with every registration that the broker sends from now on."""
-    sent: list[str] = []
-    register = lab.broker.broker_outer_api.register_broker
+def count_registrations(lab: BrokerLab) -> list[list[str]]:
+    """Grows with every registration that a name server gets from now on: the topics in it."""
+    got: list[list[str]] = []
 
-    async def counted(address, *arguments):
-        sent.append(address)
-        return await register(address, *arguments)
+    def watch(parcel: Parcel, _: tuple[int, ...]) -> None:
+        if parcel.source == BROKER and parcel.target == NAME_SERVER and parcel.kind is ParcelKind.FRAME:
+            command = decode_command(parcel.data[4:])
+            if command.code == RequestCode.REGISTER_BROKER:
+                body = RegisterBrokerBody.from_json(command.body)
+                got.append(list(body.topic_config_serialize_wrapper.topic_config_table))
 
-    lab.broker.broker_outer_api.register_broker = counted
-    return sent
+    lab.world.network.parcel_watchers.append(watch)
+    return got
 
 
 MAKERS: dict[str, tuple[str, Callable[[LabClient], RemotingCommand]]] = {
@@ -131,6 +134,37 @@ def test_changes_during_a_registration_share_the_next_one():
         lab.run_for(4 * FAR_US // 1_000)
         assert {task.result().code for task in waiting} == {ResponseCode.SUCCESS}
         assert len(sent) == 2
+
+
+def test_a_change_is_told_alone_and_every_30_s_all_is():
+    with broker_lab() as lab:
+        client = lab.client()
+        got = count_registrations(lab)
+        client.create_topic("A")
+        client.create_topic("A", queues=8)
+        client.send("B")
+        assert got == [["A"], ["A"], ["B"]]
+        lab.run_for(31_000)
+        assert set(got[3]) == set(lab.broker.topic_config_manager.topic_config_table)
+
+
+@pytest.mark.parametrize("is_silent", [False, True])
+def test_a_name_server_that_was_started_anew_is_told_everything(is_silent):
+    with broker_lab() as lab:
+        client = lab.client()
+        client.create_topic("Old")
+        lab.world.crash(NAME_SERVER, silent=is_silent)
+
+        async def start() -> NameServer:
+            server = NameServer(lab.world.restart(NAME_SERVER))
+            await server.start()
+            return server
+
+        lab.name_server = lab.world.run(start())
+        client.create_topic("New")
+        lab.run_for(31_000 if is_silent else 100)  # after a power cut the first try finds a dead connection
+        assert is_routed(client, "New")
+        assert is_routed(client, "Old")
 
 
 def test_a_registration_from_before_does_not_bring_a_deleted_topic_back():

@@ -223,6 +223,55 @@ def test_subscriptions_of_a_group_are_bounded():
         assert reply.code == ResponseCode.SYSTEM_ERROR
 
 
+@pytest.mark.parametrize(
+    ("config", "subscriptions", "what"),
+    [
+        (BrokerConfig(max_tags_per_subscription=3), {"T": "a||b||c||d"}, "tags in the subscription of group g to T"),
+        (BrokerConfig(max_subscription_bytes=2_000), {"T": "a" * 1_000}, "bytes in the subscription of group g to T"),
+        (BrokerConfig(max_subscription_bytes_in_all=2_000), {"T": "a", "U": "b", "V": "c"}, "in all subscriptions"),
+    ],
+)
+def test_what_a_subscription_takes_is_bounded_and_a_heartbeat_beyond_it_changes_nothing(config, subscriptions, what):
+    with broker_lab(config) as lab:
+        reply = lab.client().heartbeat("g", subscriptions, producer_groups=("p",))
+        assert reply.code == ResponseCode.SYSTEM_ERROR
+        assert what in (reply.remark or "")
+        assert len(lab.broker.consumer_manager) == len(lab.broker.producer_manager) == 0
+        assert "g" not in lab.broker.subscription_group_manager.subscription_group_table
+
+
+def test_a_flood_of_tags_is_bounded_in_memory_and_room_is_given_back():
+    with broker_lab(BrokerConfig(max_subscription_bytes_in_all=100_000)) as lab:
+        clients = [lab.client(f"c{number}") for number in range(20)]
+        tags = "||".join(f"tag-{number}" for number in range(100))
+        codes = [client.heartbeat(f"g-{client.name}", {"T": tags}).code for client in clients]
+        assert codes[:5] == [ResponseCode.SUCCESS] * 5
+        assert codes[-1] == ResponseCode.SYSTEM_ERROR
+        refused = codes.index(ResponseCode.SYSTEM_ERROR)
+        # Who is there already may stay, change its mind, and leave room for others.
+        assert clients[0].heartbeat("g-c0", {"T": tags}).code == ResponseCode.SUCCESS
+        lab.world.crash("c0")
+        lab.run_for(1_000)
+        assert clients[refused].heartbeat(f"g-c{refused}", {"T": tags}).code == ResponseCode.SUCCESS
+
+
+def test_members_of_groups_are_bounded_for_consumers_and_for_producers():
+    with broker_lab(BrokerConfig(max_group_members=3)) as lab:
+        consumers = [lab.client(f"c{number}").heartbeat("g").code for number in range(4)]
+        assert consumers == [0, 0, 0, 1]
+        client = lab.client("p")
+        codes = [client.call(RequestCode.HEART_BEAT, body=HeartbeatData("p", groups).to_json()).code
+                 for groups in (("a", "b"), ("a", "b", "c"), ("a", "b", "c", "d"), ("a", "b", "c"))]  # fmt: skip
+        assert codes == [0, 0, 1, 0]
+        assert len(lab.broker.producer_manager) == 3
+        lab.world.crash("p")
+        lab.run_for(1_000)
+        assert len(lab.broker.producer_manager) == 0
+        assert (
+            lab.client("q").call(RequestCode.HEART_BEAT, body=HeartbeatData("q", ("x", "y", "z")).to_json()).code == 0
+        )
+
+
 def test_a_group_whose_retry_topic_would_be_too_long_gets_none():
     with broker_lab() as lab:
         group = "g" * 200

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engine.broker import dead_letter_administrator
 from engine.broker.dead_letter import DeadLetterRefusal, ResendTo
@@ -51,9 +53,9 @@ def test_all_are_resent_a_few_at_a_time_and_the_last_call_says_that_there_are_no
 ) -> None:
     monkeypatch.setattr(dead_letter_administrator, "RESEND_MAX", 2)
     first = resend_from(lab, 0)
-    assert (keys(first), first.next_offset) == (["k0", "k1"], 2)
+    assert (keys(first), first.next_number) == (["k0", "k1"], 2)
     last = resend_from(lab, 2)
-    assert (keys(last), last.next_offset) == (["k2", "k3"], None)
+    assert (keys(last), last.next_number) == (["k2", "k3"], None)
     assert lab.broker.store.max_offset(RETRY, 0) == 4
 
 
@@ -62,7 +64,49 @@ def test_what_is_not_kept_any_more_is_passed_over(lab: BrokerLab, monkeypatch: p
     (queue,) = [queue for topic, _, queue in lab.broker.store.consume_queues() if topic == DLQ]
     queue.min_offset = 2
     report = resend_from(lab, 0)
-    assert (keys(report), report.next_offset) == (["k2", "k3"], None)
+    assert (keys(report), report.next_number) == (["k2", "k3"], None)
+
+
+@settings(max_examples=25)
+@given(
+    queue_ids=st.lists(st.integers(0, 3), max_size=15),
+    start=st.integers(0, 20),
+    count=st.integers(0, 20),
+    expired=st.integers(0, 15),
+)
+def test_the_dead_letters_of_all_queues_are_one_sequence_in_the_order_of_the_log(queue_ids, start, count, expired):
+    with broker_lab() as lab:
+        client = lab.client()
+        client.create_topic(DLQ, queues=4)
+        for number, queue_id in enumerate(queue_ids):
+            client.send(DLQ, str(number).encode(), queue_id=queue_id)
+        lab.run_for(100)
+        administrator = DeadLetterAdministrator(lab.broker)
+        kept = list(range(min(expired, max(0, len(queue_ids) - 1)), len(queue_ids)))
+        if kept:
+            (oldest,) = administrator.page(GROUP, kept[0], 1)
+            for topic, _, queue in lab.broker.store.consume_queues():
+                if topic == DLQ:
+                    queue.correct_min_offset(oldest.commit_log_offset)
+            (group,) = administrator.groups()
+            assert (group.min_number, group.max_number, group.count) == (kept[0], len(queue_ids), len(kept))
+        expected = [number for number in kept if number >= start][:count]
+        first = max(start, kept[0] if kept else 0)
+        assert [int(dead.body) for dead in administrator.page(GROUP, first, count)] == expected
+
+
+def test_those_in_other_queues_are_resent_too(lab: BrokerLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dead_letter_administrator, "RESEND_MAX", 3)
+    client = lab.client("sender")
+    client.create_topic(DLQ, queues=3)
+    for number in (4, 5):
+        client.send(DLQ, keys=f"k{number}", properties={"UNIQ_KEY": f"U{number}"}, queue_id=number - 3)
+    lab.run_for(100)
+    first = resend_from(lab, 0)
+    last = resend_from(lab, first.next_number or 0)
+    assert keys(first) + keys(last) == [f"k{number}" for number in range(6)]
+    assert last.next_number is None
+    assert keys(resend_from(lab, 0)) == []
 
 
 def test_a_dead_letter_that_is_named_twice_or_by_two_at_once_is_resent_once(lab: BrokerLab) -> None:

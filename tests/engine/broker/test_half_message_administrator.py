@@ -11,7 +11,7 @@ from engine.protocol.message import MessageExt
 from engine.protocol.names import TRANSACTION_CHECK_MAX_TIME_TOPIC, TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
 from engine.store.put_message_result import PutMessageResult, PutMessageStatus
 from engine.store.store_config import MessageStoreConfig
-from tests.engine.broker.test_transactions import COMMIT, CONFIG, ROLLBACK, TransactionLab, bank
+from tests.engine.broker.test_transactions import AS_ROCKETMQ, COMMIT, CONFIG, ROLLBACK, TransactionLab, bank
 
 
 def act(lab: TransactionLab, deed: Deed, name: str, *, anyway: bool = False) -> MessageExt:
@@ -52,8 +52,8 @@ def test_the_newest_copy_of_a_message_that_was_asked_about_is_meant():
 
 
 @pytest.mark.parametrize("decision", [COMMIT, ROLLBACK])
-def test_what_is_decided_is_refused_although_the_broker_would_do_it_again(decision):
-    with bank() as lab:
+def test_what_is_decided_is_refused_although_a_broker_like_rocketmq_would_do_it_again(decision):
+    with bank(AS_ROCKETMQ) as lab:
         lab.send("k1")
         lab.end(lab.halves[0], decision)
         before = lab.visible

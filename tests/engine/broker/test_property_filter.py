@@ -219,6 +219,70 @@ def test_the_captured_check_of_a_java_client_is_answered(lab):
     assert reply.code == ResponseCode.SUCCESS
 
 
+# ------------------------------------------------------------------------------------------------ bounds
+
+
+SLOW = BrokerConfig(enable_property_filter=True, max_filter_words_per_second=30)
+
+
+def test_new_expressions_are_compiled_only_so_fast_and_known_ones_always():
+    with broker_lab(SLOW) as lab:
+        client = lab.client()
+        codes = [checked(client, f"a = {number}").code for number in range(20)]
+        assert codes.index(ResponseCode.SYSTEM_BUSY) >= 10
+        assert "maxFilterWordsPerSecond" in (checked(client, "b = 1").remark or "")
+        assert checked(client, "a = 0").code == ResponseCode.SUCCESS
+        lab.run_for(1_000)
+        assert checked(client, "b = 1").code == ResponseCode.SUCCESS
+
+
+def test_mistakes_are_remembered_and_cost_nothing_the_second_time():
+    with broker_lab(SLOW) as lab:
+        client = lab.client()
+        assert [checked(client, "age BETWEN 0 AND 6").code for _ in range(50)] == [23] * 50
+        assert checked(client, YOUNG).code == ResponseCode.SUCCESS
+
+
+def test_a_group_keeps_its_expression_until_the_broker_has_time_for_the_new_one(caplog):
+    with broker_lab(SLOW) as lab:
+        client = lab.client()
+        subscribe(client)
+        send_ages(client, 3, 30)
+        for number in range(20):  # until nothing more is compiled
+            checked(client, f"a = {number}")
+        subscribe(client, "age > 6", version=2)
+        assert "is not taken yet" in caplog.text
+        data = lab.broker.consumer_filter_manager.get("T", "consumers")
+        assert data is not None
+        assert data.expression == YOUNG
+        lab.run_for(2_000)
+        subscribe(client, "age > 6", version=2)
+        assert found(client, version=2) == [b"30"]
+
+
+def test_a_pull_with_its_own_expression_is_told_to_come_again():
+    with broker_lab(SLOW) as lab:
+        client = lab.client()
+        send_ages(client, 3)
+        codes = [client.pull(subscription=f"age = {number}", expression_type="SQL92").code for number in range(20)]
+        assert codes[-1] == ResponseCode.SYSTEM_BUSY
+        lab.run_for(1_000)
+        assert found(client, subscription="age = 3") == [b"3"]
+
+
+def test_all_expressions_together_are_bounded():
+    with broker_lab(BrokerConfig(enable_property_filter=True, max_consumer_filter_words=7)) as lab:
+        client = lab.client()
+        for group in ("g0", "g1", "g2"):
+            client.heartbeat(group, {"T": "a = 1"}, expression_type="SQL92")
+        filters = lab.broker.consumer_filter_manager
+        assert [data.consumer_group for data in filters] == ["g0", "g1"]
+        client.send()
+        reply = client.pull(group="g2", subscription=None, expression_type="SQL92")
+        assert reply.code == ResponseCode.FILTER_DATA_NOT_EXIST
+        assert "maxConsumerFilterWords" in (reply.remark or "")
+
+
 # ------------------------------------------------------------------------------------------------ retries
 
 

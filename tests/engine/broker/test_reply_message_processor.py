@@ -141,6 +141,20 @@ def test_the_checks_of_a_send_come_first():
         assert requester.pushed == []
 
 
+@pytest.mark.parametrize("code", [324, 325])
+def test_replies_are_within_the_rate_limit_of_sends(code: int):
+    with broker_lab(BrokerConfig(send_rate_limit=2)) as lab:
+        requester, responder = Requester(lab), lab.client("responder")
+        replies = [send_reply(responder, code=code) for _ in range(3)]
+        assert [reply.code for reply in replies] == [0, 0, ResponseCode.SYSTEM_BUSY]
+        assert (replies[2].remark or "").startswith("[RATE_LIMIT]")
+        assert "MSG_REGION" in replies[2].ext_fields
+        assert len(requester.pushed) == 2, "what was refused is neither pushed nor stored"
+        assert len(stored_replies(lab, responder)) == 2
+        lab.run_for(1_000)
+        assert send_reply(responder, code=code).code == ResponseCode.SUCCESS
+
+
 def test_a_client_that_has_connected_anew_is_still_found_when_its_old_connection_ends():
     with broker_lab() as lab:
         manager = lab.broker.producer_manager

@@ -34,6 +34,8 @@ from tests.engine.broker.lab_broker import BrokerLab, LabClient, broker_lab
 COMMIT, ROLLBACK, UNKNOWN = 8, 12, 0
 CONFIG = BrokerConfig(transaction_time_out_ms=6_000, transaction_check_interval_ms=10_000, transaction_check_max=3)
 
+AS_ROCKETMQ = dataclasses.replace(CONFIG, commit_transaction_once=False)
+
 
 @contextmanager
 def bank(config: BrokerConfig = CONFIG, store_config: MessageStoreConfig | None = None) -> Iterator[TransactionLab]:
@@ -222,8 +224,16 @@ def test_a_message_that_is_no_half_message_cannot_be_committed():
         assert lab.visible == [b"k"]
 
 
-def test_a_second_commit_delivers_the_message_a_second_time():
+def test_a_second_commit_delivers_the_message_a_second_time_only_if_it_is_to_be_as_in_rocketmq():
     with bank() as lab:
+        lab.send()
+        (half,) = lab.halves
+        lab.end(half, COMMIT)
+        again = lab.end(half, COMMIT)
+        assert again.code == ResponseCode.SYSTEM_ERROR
+        assert "commitTransactionOnce" in (again.remark or "")
+        assert (lab.visible, lab.ops) == ([b"k"], [b"0"])
+    with bank(AS_ROCKETMQ) as lab:
         lab.send()
         (half,) = lab.halves
         lab.end(half, COMMIT)
@@ -390,12 +400,12 @@ def test_a_half_message_survives_a_crash_and_is_asked_about_afterwards():
         assert len(lab.checks) == 1
 
 
-def test_a_commit_whose_mark_was_not_written_is_asked_about_and_committed_again(monkeypatch):
-    with bank() as lab:
+def test_a_commit_whose_mark_was_not_written_is_asked_about_and_committed_again_by_rocketmq(monkeypatch):
+    with bank(AS_ROCKETMQ) as lab:
         lab.send()
         lost = PutMessageResult(PutMessageStatus.SERVICE_NOT_AVAILABLE, "the broker died here")
         with monkeypatch.context() as patch:
-            patch.setattr(lab.lab.broker.transactional_message_service, "mark_decided", lambda half: lost)
+            patch.setattr(lab.lab.broker.transactional_message_service, "mark_decided", lambda *_: lost)
             lab.end(lab.halves[0], COMMIT)
         assert (lab.visible, lab.ops) == ([b"k"], [])
         lab.lab.run_for(10_500)

@@ -257,6 +257,46 @@ def test_a_listener_that_ends_after_all_changes_nothing_more(cluster: LabCluster
     assert (committed(cluster), committed(cluster, topic=RETRY)) == (2, 2)
 
 
+def failing_late(release: asyncio.Event, heard: Heard) -> Any:
+    async def listen(messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext) -> object:
+        await heard(messages, context)
+        if messages[0].reconsume_times:
+            return SUCCESS
+        await release.wait()
+        return LATER
+
+    return listen
+
+
+def test_a_listener_that_fails_after_the_time_out_gives_nothing_back_a_second_time(
+    cluster: LabCluster, producer: DefaultMQProducer
+):
+    heard, release = Heard(cluster), asyncio.Event()
+    consumer_of(cluster, failing_late(release, heard), consume_timeout_ms=MINUTE_MS)
+    send(cluster, producer, "slow")
+    cluster.world.run_until(lambda: len(heard.messages) == 2, 5 * MINUTE_MS)
+    release.set()
+    cluster.world.run_for(5 * MINUTE_MS)
+    assert heard.bodies == ["slow", "slow"]
+    assert stored(cluster, RETRY) == 1
+
+
+def test_a_listener_that_fails_while_its_message_is_being_given_back_waits_how_that_ends(
+    cluster: LabCluster, producer: DefaultMQProducer
+):
+    heard, release = Heard(cluster), asyncio.Event()
+    consumer_of(cluster, failing_late(release, heard), consume_timeout_ms=MINUTE_MS)
+    send(cluster, producer, "slow")
+    fault = DropsRequests("C", RequestCode.CONSUMER_SEND_MSG_BACK)
+    cluster.world.network.faults.append(fault)
+    # What the cleaner sends is lost: it waits for an answer, and then sends a copy.
+    cluster.world.run_until(lambda: fault.dropped > 0, 5 * MINUTE_MS)
+    release.set()
+    cluster.world.run_for(5 * MINUTE_MS)
+    assert heard.bodies == ["slow", "slow"]
+    assert stored(cluster, RETRY) == 1
+
+
 def test_what_is_too_late_and_cannot_be_given_back_stays_until_it_can(cluster: LabCluster, producer: DefaultMQProducer):
     heard = Heard(cluster)
     consumer_of(cluster, hanging(asyncio.Event(), heard), consume_timeout_ms=MINUTE_MS)

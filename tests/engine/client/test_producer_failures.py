@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -18,6 +19,7 @@ from engine.client import (
     SendResult,
     SendStatus,
 )
+from engine.client.errors import ClientNotRunning
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.runtime.lab_runtime import LabWorld
@@ -474,15 +476,43 @@ def test_a_producer_tells_brokers_of_its_group_and_leaves_it(stage: Stage):
     assert [request.ext_fields["producerGroup"] for request in goodbye] == ["g"]
 
 
-def test_a_shutdown_gives_up_asynchronous_sends_that_do_not_end():
-    stage = Stage(send_msg_timeout_ms=1_000)
+def test_a_shutdown_tells_every_asynchronous_send_that_does_not_end_so_once():
+    """One is under way, the second has its permit and no connection yet, the others wait for a permit."""
+    stage = Stage(send_msg_timeout_ms=1_000, async_sends_in_flight_max=2)
     stage.both(silent)
+    outcomes = Outcomes()
 
     async def begin_and_shut_down() -> None:
-        await stage.producer.send_async(Message("T", b"x"), Outcomes(), timeout_ms=60_000)
+        for _ in range(1_000):
+            stage.producer.send_async(Message("T", b"x"), outcomes, timeout_ms=60_000)
+        await stage.producer.shutdown()
+        assert len(outcomes.errors) == 1_000, "before shutdown returns"
+
+    stage.world.run(begin_and_shut_down(), node="P", limit_ms=5_000)
+    told = [error.outcome_is_known for error in outcomes.errors if isinstance(error, ClientNotRunning)]
+    assert (len(told), told.count(False)) == (1_000, 2)
+    permits = stage.producer.permits
+    assert (permits.in_flight, permits.waiting, permits.waiting_bytes) == (0, 0, 0)
+    stage.world.run_for(120_000)
+    assert (len(outcomes.errors), outcomes.results) == (1_000, [])
+    stage.world.close()
+
+
+def test_a_callback_that_never_returns_does_not_hold_a_shutdown_up_for_ever():
+    stage = Stage(send_msg_timeout_ms=1_000)
+    stage.both(stored())
+    calls = []
+
+    async def hangs(result: object, error: object) -> None:
+        calls.append(error)
+        await asyncio.Event().wait()
+
+    async def begin_and_shut_down() -> None:
+        await stage.producer.send_async(Message("T", b"x"), hangs)
         await stage.producer.shutdown()
 
     stage.world.run(begin_and_shut_down(), node="P", limit_ms=5_000)
+    assert calls == [None], "the send itself had ended well"
     stage.world.close()
 
 

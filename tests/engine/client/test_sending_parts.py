@@ -260,6 +260,37 @@ def test_permits_bound_the_bytes_under_way_but_one_alone_may_be_larger():
     asyncio.run(scenario())
 
 
+def test_permits_bound_the_bytes_that_wait_but_one_alone_may_be_larger():
+    async def scenario() -> None:
+        permits = AsyncSendPermits(in_flight_max=1, waiting_max=10, waiting_max_bytes=100)
+        permits.reserve(1)
+        large = permits.reserve(500)
+        with pytest.raises(TooManyPendingSends, match=r"1 wait with 500 bytes .*100, async_sends_waiting_max_bytes"):
+            permits.reserve(1)
+        permits.give_up(large, 500)
+        second, _ = permits.reserve(60), permits.reserve(40)
+        with pytest.raises(TooManyPendingSends):
+            permits.reserve(1)
+        permits.release(1)
+        assert (second.done(), permits.waiting_bytes) == (True, 40)
+        permits.reserve(60)
+
+    asyncio.run(scenario())
+
+
+def test_who_is_cancelled_while_waiting_gives_no_permit_back():
+    async def scenario() -> None:
+        permits = AsyncSendPermits(in_flight_max=1, waiting_max=10)
+        permits.reserve(5)
+        waiting = permits.reserve(7)
+        waiting.cancel()
+        permits.release(5)
+        permits.give_up(waiting, 7)
+        assert (permits.in_flight, permits.in_flight_bytes, permits.waiting_bytes) == (0, 0, 0)
+
+    asyncio.run(scenario())
+
+
 def test_nobody_overtakes_a_large_send_that_waits_for_room():
     async def scenario() -> None:
         permits = AsyncSendPermits(in_flight_max=10, waiting_max=10, in_flight_max_bytes=100)
@@ -275,7 +306,7 @@ def test_nobody_overtakes_a_large_send_that_waits_for_room():
 @given(st.lists(st.tuples(st.sampled_from(["reserve", "release", "give up"]), st.integers(0, 60)), max_size=60))
 def test_permits_never_exceed_their_bounds_and_nobody_is_forgotten(deeds):
     async def scenario() -> None:
-        permits = AsyncSendPermits(in_flight_max=3, waiting_max=5, in_flight_max_bytes=100)
+        permits = AsyncSendPermits(3, 5, in_flight_max_bytes=100, waiting_max_bytes=150)
         held: list[tuple[asyncio.Future[None], int]] = []
         for deed, number in deeds:
             granted = [pair for pair in held if pair[0].done()]
@@ -283,7 +314,7 @@ def test_permits_never_exceed_their_bounds_and_nobody_is_forgotten(deeds):
                 try:
                     held.append((permits.reserve(number), number))
                 except TooManyPendingSends:
-                    assert permits.waiting == 5
+                    assert permits.waiting == 5 or permits.waiting_bytes + number > 150
             elif deed == "release" and granted:
                 held.remove(granted[number % len(granted)])
                 permits.release(granted[number % len(granted)][1])
@@ -293,6 +324,7 @@ def test_permits_never_exceed_their_bounds_and_nobody_is_forgotten(deeds):
             running = [size for future, size in held if future.done()]
             assert (permits.in_flight, permits.in_flight_bytes) == (len(running), sum(running))
             assert permits.waiting == len(held) - len(running)
+            assert permits.waiting_bytes == sum(size for future, size in held if not future.done()) <= 150
             assert len(running) <= 3
             assert sum(running) <= 100
         while held:

@@ -75,7 +75,7 @@ def test_a_second_commit_is_refused_and_anyway_consumers_get_the_message_twice(b
 
 
 def test_a_message_that_was_given_up_is_checked_again(begun):
-    run = begun("check-max-discard", 80_000)
+    run = begun("check-max-discard", 80_500)
     given_up = transactions(run)["given_up"]
     assert [(one["key"], one["check_times"], one["checked_again"]) for one in given_up] == [
         ("transfer-0", 5, None),
@@ -139,7 +139,7 @@ def test_of_two_deeds_in_the_same_moment_only_the_first_is_done(begun):
 
 
 def test_a_run_with_such_deeds_is_repeated_from_its_export(begun):
-    run = begun("check-max-discard", 80_000)
+    run = begun("check-max-discard", 80_500)
     apply(run, "resume-half", "B1", message="lost-0")
     run_to_ms(run, 81_000)
     apply(run, "commit-half", "B1", message="lost-0")

@@ -30,6 +30,7 @@ LATER = 902
 WRONG = 903
 BROKEN = 904
 CALL_BACK = 905
+WAITS = 906
 
 
 class Echo:
@@ -49,6 +50,7 @@ class Echo:
             (WRONG, self.wrong),
             (BROKEN, self.broken),
             (CALL_BACK, self.call_back),
+            (WAITS, self.waits),
         ):
             self.server.register_processor(code, processor)
         self.world.run(self.server.start("0.0.0.0", 9000), node="server")
@@ -66,6 +68,13 @@ class Echo:
             return request.reply(ResponseCode.SUCCESS)
 
         return wait()
+
+    def waits(self, channel: Channel, request: RemotingCommand) -> Awaitable[RemotingCommand]:
+        async def wait(reply: RemotingCommand) -> RemotingCommand:
+            await asyncio.sleep(1)
+            return reply
+
+        return wait(request.reply(ResponseCode.SUCCESS))
 
     def wrong(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
         raise MalformedHeader("queueId", "must be a whole number")
@@ -201,6 +210,21 @@ def test_the_server_knows_language_and_version_of_its_peers() -> None:
     (channel,) = echo.server.channels
     assert (channel.peer_language, channel.peer_version) == (LanguageCode.PYTHON, 409)
     assert (channel.frames_in, channel.frames_out) == (1, 1)
+
+
+def test_a_request_that_waits_for_its_answer_keeps_no_body() -> None:
+    echo = Echo()
+    body = bytes(1_000_000)
+
+    async def call() -> RemotingCommand:
+        return await echo.client.call(echo.address, RemotingCommand.request(WAITS, body=body), 3000)
+
+    task = echo.world.node("client").spawn(call(), "asks")
+    echo.world.run_for(100)
+    held = [thing for thing in gc.get_objects() if isinstance(thing, RemotingCommand) and thing.code == WAITS]
+    assert sum(len(command.body) for command in held) == len(body), "the client's own"
+    echo.world.run_for(1_000)
+    assert task.result().code == ResponseCode.SUCCESS
 
 
 def test_shutdown_ends_connections_and_later_calls() -> None:

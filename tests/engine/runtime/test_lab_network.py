@@ -339,3 +339,66 @@ def test_an_exception_that_leaves_a_handler_stops_the_run_where_it_happened(worl
     send_numbers(client, 1)
     with pytest.raises(LabNodeFailed, match=r"client->server failed.*a bug"):
         world.run_for(100)
+
+
+# ------------------------------------------------------------------------------------------------ ends that do not read
+
+
+class Generous(CollectingHandler):
+    """Answers each frame with 100 KB."""
+
+    def frame_received(self, frame):
+        super().frame_received(frame)
+        self.connection.send_frame(frame_of(bytes(100_000)))
+
+
+def test_requests_of_an_end_that_does_not_read_wait_until_it_reads_and_none_is_lost(world):
+    server, client = connect(world, handler_class=Generous)
+    send_numbers(client, 200)
+    world.pause("client")
+    world.run_for(100)
+    assert len(server.frames) == 42
+    assert not server.connection.has_room
+    assert client.connection.unsent_bytes == sum(len(frame_of(b"frame%d" % number)) for number in range(42, 200))
+    world.resume("client")
+    world.run_until(lambda: len(client.frames) == 200)
+    assert server.frames == [b"frame%d" % number for number in range(200)]
+    assert server.connection.has_room
+
+
+def test_many_that_do_not_read_share_one_budget_and_one_that_reads_is_served(world):
+    runtime = world.node("server")
+    listener = runtime.run(runtime.network.listen("", 0, Generous, unsent_limit_bytes=8_000_000))
+
+    def connected(name):
+        handler = CollectingHandler()
+        node = world.node(name)
+        node.run(node.network.connect(listener.address, handler, 1_000))
+        return handler
+
+    silent = [connected(f"silent{number}") for number in range(30)]
+    reader = connected("reader")
+    for number, handler in enumerate(silent):
+        send_numbers(handler, 200)
+        world.pause(f"silent{number}")
+    world.run_for(100)
+    assert 4_000_000 < listener.unsent_bytes < 8_000_000
+    send_numbers(reader, 50)
+    world.run_until(lambda: len(reader.frames) == 50)
+    assert listener.cut_connections == 0
+
+
+def test_when_even_first_replies_are_too_much_the_largest_that_does_not_read_is_cut_by_name(world, caplog):
+    runtime = world.node("server")
+    listener = runtime.run(runtime.network.listen("", 0, Generous, unsent_limit_bytes=450_000))
+    handlers = []
+    for number in range(5):
+        node = world.node(f"silent{number}")
+        handlers.append(CollectingHandler())
+        node.run(node.network.connect(listener.address, handlers[-1], 1_000))
+        send_numbers(handlers[-1], 3)
+        world.pause(f"silent{number}")
+    world.run_for(100)
+    assert listener.cut_connections == 1
+    assert listener.unsent_bytes <= 450_000
+    assert "10.0.0.2:40000 is disconnected: it reads nothing" in caplog.text

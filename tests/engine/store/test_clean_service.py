@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from engine.store.clean_service import DeletedMessages
 from engine.store.get_message_result import GetMessageStatus
 from engine.store.put_message_result import PutMessageStatus
 from tests.engine.store.store_world import StoreWorld, small_config
@@ -116,14 +117,71 @@ def test_a_disk_over_75_percent_deletes_expired_files_at_any_hour():
     assert file_count(world) == 1
 
 
-def test_a_disk_over_85_percent_deletes_the_oldest_files_even_if_they_are_new():
-    world = filled_world()
+def test_a_disk_that_others_fill_costs_no_young_message_only_the_right_to_send(caplog):
+    world = filled_world(clean_file_forcibly_min_age_hours=2)
+    count, bodies = file_count(world), len(world.bodies())
+    world.flush()
+    set_used_ratio(world, 0.95)
+    world.world.run_for(HOUR_MS)
+    assert (file_count(world), len(world.bodies())) == (count, bodies), "reading goes on"
+    assert world.put().status is PutMessageStatus.SERVICE_NOT_AVAILABLE
+    assert caplog.text.count("no commit-log file is older than 2 h") == 1
+    set_used_ratio(world, 0.5)
+    world.world.run_for(11_000)
+    assert world.put().is_ok
+    assert "the disk has room again" in caplog.text
+
+
+def test_a_disk_over_85_percent_deletes_files_of_the_minimum_age_and_says_which(caplog):
+    world = filled_world(clean_file_forcibly_min_age_hours=2)
+    count = file_count(world)
+    world.world.run_for(3 * HOUR_MS)
+    for _ in range(30):
+        world.put(b"x" * 100)
+    added = file_count(world) - count
+    world.flush()
+    set_used_ratio(world, 0.87)
+    world.world.run_for(11_000)
+    assert file_count(world) in (added, added + 1), "the file between has young messages too"
+    assert world.put().is_ok
+    (line,) = [record.getMessage() for record in caplog.records if "are deleted" in record.getMessage()]
+    assert line.startswith(f"{count - 1} commit-log files (commitlog/00000000000000000000 to commitlog/")
+    assert f"{(count - 1) * 1024} bytes, last written 3.0 to 3.0 h ago" in line
+    assert "before their time, to make room; the disk is 87.0 % full" in line
+
+
+def test_with_a_minimum_age_of_0_the_oldest_files_go_even_if_they_are_new_as_in_rocketmq():
+    world = filled_world(clean_file_forcibly_min_age_hours=0)
     count = file_count(world)
     world.flush()
     set_used_ratio(world, 0.87)
     world.world.run_for(11_000)
     assert file_count(world) == max(1, count - world.config.delete_files_batch_max)
     assert world.put().is_ok
+
+
+def test_what_each_queue_lost_is_reported():
+    world = filled_world(clean_file_forcibly_min_age_hours=0)
+    world.flush()
+    reports: list[DeletedMessages] = []
+    world.store.clean_service.on_deleted = reports.extend
+    set_used_ratio(world, 0.87)
+    world.world.run_for(11_000)
+    ends = [world.store.min_offset("T", queue_id) for queue_id in (0, 1)]
+    assert reports == [DeletedMessages("T", queue_id, 0, end) for queue_id, end in enumerate(ends)]
+    assert all(ends)
+
+
+def test_a_disk_without_any_room_takes_messages_again_by_itself_and_says_so(caplog):
+    world = filled_world()
+    world.storage.occupied_bytes = world.storage.capacity_bytes - world.storage.used_bytes
+    refused = [world.put(b"x" * 500) for _ in range(20)][-1]
+    assert refused.status is PutMessageStatus.SERVICE_NOT_AVAILABLE
+    assert "the disk is full" in refused.remark
+    set_used_ratio(world, 0.5)
+    world.world.run_for(11_000)
+    assert "the disk was full and is 50.0 % used now: messages are accepted" in caplog.text
+    assert world.put(b"x" * 500).is_ok
 
 
 def test_a_disk_over_90_percent_refuses_messages_until_there_is_room():
@@ -147,7 +205,7 @@ def test_a_store_that_starts_on_a_full_disk_refuses_from_the_first_message():
 
 @pytest.mark.parametrize("is_flushed", [True, False])
 def test_a_file_that_is_not_on_disk_yet_is_never_deleted(is_flushed):
-    world = filled_world(flush_interval_commit_log_ms=10**9)
+    world = filled_world(flush_interval_commit_log_ms=10**9, clean_file_forcibly_min_age_hours=0)
     count = file_count(world)
     if is_flushed:
         world.flush()

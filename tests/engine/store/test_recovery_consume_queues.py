@@ -70,6 +70,17 @@ def test_a_hole_far_before_the_end_of_the_last_file_is_found():
     assert_holds(world, list(range(200)), queues=1)
 
 
+@pytest.mark.parametrize("byte", range(8))
+def test_a_last_entry_that_points_elsewhere_costs_no_message(byte):
+    world = world_with(20, queues=1)
+    world.shutdown()
+    world.flip(world.path_of_queue(), 19 * 20 + byte)
+    report = world.start_again()
+    assert_holds(world, list(range(20)), queues=1)
+    assert report.shortened_queues == {}
+    assert_goes_on(world)
+
+
 def test_a_missing_queue_is_named_in_the_report():
     world = world_with(10)
     world.shutdown()

@@ -106,3 +106,26 @@ def test_a_recovery_point_beyond_the_log_is_not_believed():
     world.start_again()
     assert world.bodies() == [body_of(0)]
     assert_goes_on(world)
+
+
+def test_a_changed_digit_in_the_recovery_point_hides_no_message():
+    world = world_with(150)
+    world.shutdown()
+    path = "config/recoveryPoint.json"
+    original = world.disk.read_whole(path)
+    for at in (at for at, byte in enumerate(original) if chr(byte).isdigit()):
+        world.overwrite(path, at, b"1" if original[at] != ord("1") else b"2")
+        world.start_again()
+        assert_holds(world, list(range(150)))
+        world.shutdown()
+        world.disk.write_whole(path, original)
+
+
+def test_a_first_log_file_that_was_taken_away_is_said():
+    world = world_with(40, mapped_file_size_commit_log=1_024)
+    world.shutdown()
+    world.disk.remove(world.path_of_log(0))
+    line = "commit log: it began at 0 and begins at 1024 now: the files before it were taken away from outside"
+    assert line in world.start_again().lines
+    world.shutdown()
+    assert line not in world.start_again().lines

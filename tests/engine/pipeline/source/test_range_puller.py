@@ -105,6 +105,14 @@ def test_a_connection_may_be_lost_any_number_of_times_as_long_as_answers_come_be
     assert broker.script == []
 
 
+def test_only_losses_in_a_row_count_against_a_broker(broker):
+    """With tags one pull is on its way at a time: each loss is one of its own."""
+    broker.tags, broker.high = "A", 1_000
+    broker.script = [broker.pull, lambda request: CLOSE] * 12
+    assert offsets(broker, tags=("A",)) == list(range(1_000))
+    assert broker.script == []
+
+
 def test_with_tags_a_pull_may_bring_more_than_was_wanted_and_the_rest_is_left_to_its_own_task(broker):
     broker.tags = "A"
     assert offsets(broker, 0, 10, tags=("A",)) == list(range(10))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import zlib
 
 import numpy as np
@@ -16,7 +17,7 @@ from engine.pipeline.source.errors import RocketMQError
 from engine.pipeline.source.schema import COLUMN_NAMES, arrow_schema, spark_schema
 from engine.pipeline.source.stored_batch import StoredBatch, bounded_batches, message_starts
 from engine.protocol.addresses import encode_host
-from engine.protocol.compression import ZLIB_SYSTEM_FLAG
+from engine.protocol.compression import DECOMPRESSED_MAX_BYTES, ZLIB_SYSTEM_FLAG
 from engine.protocol.message_codec import decode_messages, encode_stored_parts
 from engine.protocol.system_flags import (
     BORN_HOST_V6,
@@ -141,6 +142,20 @@ def test_bodies_of_newer_brokers_are_decompressed(codec, flag):
         stream.write(b"hello " * 100)
     data = stored(sink.getvalue().to_pybytes(), sys_flag=MESSAGE_COMPRESSED | flag) + stored(b"plain")
     assert decode(data, ("body",)).column("body").to_pylist() == [b"hello " * 100, b"plain"]
+
+
+def test_no_more_of_a_body_is_decompressed_than_the_bound_and_a_byte(monkeypatch):
+    """A body of some kilobytes may stand for gigabytes: refusing it afterwards would be too late."""
+    asked = []
+
+    class Stream(io.BytesIO):
+        def read(self, size=-1):
+            asked.append(size)
+            return super().read(size)
+
+    monkeypatch.setattr(pa, "input_stream", lambda *_, **__: Stream(b"x"))
+    assert body_compression.decompressed(b"", MESSAGE_COMPRESSED | COMPRESSION_LZ4) == b"x"
+    assert asked == [DECOMPRESSED_MAX_BYTES + 1]
 
 
 @pytest.mark.parametrize(("codec", "flag"), [("lz4", COMPRESSION_LZ4), ("zstd", COMPRESSION_ZSTD)])

@@ -1,0 +1,26 @@
+"""What may pass in a second (ours; RocketMQ 4.9 limits no rate)."""
+
+from __future__ import annotations
+
+_SECOND_US = 1_000_000
+
+
+class TokenBucket:
+    """Holds as many tokens as a second brings. In millionths of a token, so that a microsecond of one token a second
+    still counts.
+    """
+
+    def __init__(self, per_second: int, now_us: int) -> None:
+        self.per_second = per_second
+        self._tokens = per_second * _SECOND_US
+        self._filled_us = now_us
+
+    def has_any(self, now_us: int) -> bool:
+        """Whether something may pass now."""
+        self._tokens = min(self.per_second * _SECOND_US, self._tokens + (now_us - self._filled_us) * self.per_second)
+        self._filled_us = now_us
+        return self._tokens >= _SECOND_US
+
+    def take(self, count: int) -> None:
+        """So much has passed; what it took too much is missing afterwards."""
+        self._tokens -= count * _SECOND_US
