@@ -11,7 +11,8 @@ import struct
 import zlib
 
 from engine.protocol.addresses import encode_host
-from engine.protocol.message_codec import BLANK_MAGIC, BLANK_MIN_SIZE_BYTES, MESSAGE_MAGIC
+from engine.protocol.errors import MalformedMessage
+from engine.protocol.message_codec import BLANK_MAGIC, BLANK_MIN_SIZE_BYTES, MESSAGE_MAGIC, decode_stored_message
 from engine.protocol.message_properties import PROPERTIES_MAX_BYTES
 from engine.protocol.names import SCHEDULE_TOPIC, TOPIC_MAX_LENGTH
 from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6
@@ -268,8 +269,18 @@ class CommitLog:
         if damage is None:
             return data
         if damage is not Damage.NO_MESSAGE:  # else the asker may have named a place where none ever lay
-            self.damaged_records.note(DamagedRecord(offset, damage))
+            self.note_damaged(offset, damage, data)
         return None
+
+    def note_damaged(self, offset: int, damage: Damage, data: bytes) -> None:
+        """Note the message at ``offset``, with its queue where ``data``, its bytes, can still be read."""
+        try:
+            message = decode_stored_message(data, check_crc=False)
+        except MalformedMessage:
+            self.damaged_records.note(DamagedRecord(offset, damage))
+        else:
+            place = message.topic, message.queue_id, message.queue_offset
+            self.damaged_records.note(DamagedRecord(offset, damage, *place))
 
     def read_bytes(self, offset: int, size: int) -> bytes:
         """The ``size`` bytes at ``offset``; none where the log has not so many in one file."""

@@ -15,8 +15,9 @@ from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import Clock, DiskFault
 from engine.store.commit_log import CommitLog
 from engine.store.commit_log_walk import CommitLogWalk
-from engine.store.damaged_records import DamagedRecord
+from engine.store.consume_queue_table import ConsumeQueueTable
 from engine.store.mapped_file import MappedFile
+from engine.store.record_check import queue_place_of
 from engine.store.store_config import MessageStoreConfig
 
 _log = logging.getLogger("glassmq.store")
@@ -37,8 +38,11 @@ class CommitLogCheckService:
     :ivar walked_ms: when the last one ended, by the broker's clock; 0: none has.
     """
 
-    def __init__(self, config: MessageStoreConfig, clock: Clock, commit_log: CommitLog) -> None:
+    def __init__(
+        self, config: MessageStoreConfig, clock: Clock, commit_log: CommitLog, consume_queues: ConsumeQueueTable
+    ) -> None:
         self._config = config
+        self._consume_queues = consume_queues
         self._clock = clock
         self._commit_log = commit_log
         self._tasks: BackgroundTasks | None = None
@@ -90,11 +94,11 @@ class CommitLogCheckService:
         log = self._commit_log
         step = slice_bytes = 0
         for offset, size, data, damage in CommitLogWalk(file, log.max_offset).stretches():
-            if damage is None:
-                log.sums.add(file, offset, data)
-            else:
+            if damage is not None:
                 self.damaged_ranges += 1
-                log.damaged_records.note(DamagedRecord(offset, damage))
+                log.note_damaged(offset, damage, log.read_bytes(offset, size))
+            elif self._is_in_its_queue(offset, data):
+                log.sums.add(file, offset, data)
             self.checked_bytes += size
             slice_bytes += size
             step += 1
@@ -102,6 +106,15 @@ class CommitLogCheckService:
                 await self._rest(slice_bytes)
                 step = slice_bytes = 0
         await self._rest(slice_bytes)
+
+    def _is_in_its_queue(self, offset: int, data: bytes) -> bool:
+        """Whether its queue leads to the message at that offset; else its topic may have changed, say, which a read by
+        sums would not see.
+        """
+        topic, queue_id, queue_offset = queue_place_of(data)
+        queue = self._consume_queues.get(topic, queue_id)
+        entry = queue.entry(queue_offset) if queue is not None else None
+        return entry is not None and entry[0] == offset
 
     async def _rest(self, checked_bytes: int) -> None:
         rate = self._config.check_commit_log_bytes_per_second

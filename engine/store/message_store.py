@@ -77,7 +77,7 @@ class MessageStore:
         self.clean_service = CleanService(
             disk, clock, config, self.commit_log, self._table, self._index, self.dispatcher, self._flags
         )
-        self.check_service = CommitLogCheckService(config, clock, self.commit_log)
+        self.check_service = CommitLogCheckService(config, clock, self.commit_log, self._table)
         self.clean_service.after_round = self.check_service.walk_if_due
         self._reader = MessageReader(config, self.commit_log, self._table, self._index)
         self._recovery_point_file = ConfigFile(disk, RECOVERY_POINT_PATH)
@@ -246,7 +246,7 @@ class MessageStore:
     ) -> GetMessageResult:
         """Messages of one queue from logical ``offset`` on: at most ``max_messages``, 256 KiB, but one at least.
 
-        ``max_bytes`` takes the place of the configured limits, those in messages too; see ``message_reader``.
+        ``max_bytes`` takes the place of the configured limits, those in messages too; see ``message_collector``.
 
         ``group`` is for who watches; it does not change the result. ``next_begin_offset`` is behind the last entry
         looked at, ``min_offset`` when ``offset`` is too small, ``max_offset`` when it is too large.
@@ -307,7 +307,7 @@ class MessageStore:
     @property
     def entries_rebuilt(self) -> int:
         """How many consume-queue entries did not fit the log when they were read, and were made again."""
-        return self._reader.repair.entries_rebuilt
+        return self._reader.entries.repair.entries_rebuilt
 
     # --- looking in --------------------------------------------------------------------------------------------------
 

@@ -63,29 +63,47 @@ def damage_of(
     if queue is not None and (found_offset != queue_offset or queue_id != queue.queue_id):
         return Damage.ANOTHER_MESSAGE
     if sys_flag & _IPV6_HOSTS:
-        body_at += _IPV6_EXTRA_BYTES * (sys_flag & _IPV6_HOSTS).bit_count()
-        if body_at > end:
-            return Damage.LENGTHS
-        (body_size,) = _LENGTH.unpack_from(view, body_at - _LENGTH.size)
+        body_at, body_size = _body_behind_ipv6(view, position, sys_flag)
     topic_at = body_at + body_size
     if body_size < 0 or topic_at >= end:
         return Damage.LENGTHS
-    rest = bytes(view[topic_at:end])  # topic, length of the properties, properties
+    if check_crc and zlib.crc32(view[body_at:topic_at]) & 0x7FFFFFFF != crc:
+        return Damage.BODY
+    rest = bytes(view[topic_at:end])
+    return _damage_behind_body(rest, queue.topic_block if queue is not None else None, commit_log_offset + size)
+
+
+def _damage_behind_body(rest: bytes, topic_block: bytes | None, end_offset: int) -> Damage | None:
+    """The same of the topic, the length of the properties and the properties, which end at ``end_offset``."""
     topic_size = 1 + rest[0]
     properties_at = topic_size + 2
     if len(rest) < properties_at or int.from_bytes(rest[topic_size:properties_at], "big") != len(rest) - properties_at:
         return Damage.LENGTHS
-    if queue is None:
+    if topic_block is None:
         if not rest[1:topic_size].isascii():
             return Damage.PROPERTIES
-    elif not rest.startswith(queue.topic_block):
+    elif not rest.startswith(topic_block):
         return Damage.ANOTHER_MESSAGE
-    if check_crc and zlib.crc32(view[body_at:topic_at]) & 0x7FFFFFFF != crc:
-        return Damage.BODY
     properties = rest[properties_at:]
     if properties.isascii() and b"\0" not in properties:
         return None
-    return None if _can_be_read(properties, end - len(properties) - position + commit_log_offset) else Damage.PROPERTIES
+    return None if _can_be_read(properties, end_offset - len(properties)) else Damage.PROPERTIES
+
+
+def queue_place_of(record: bytes) -> tuple[str, int, int]:
+    """Topic, queue id and queue offset of a message that was found good."""
+    _, _, _, queue_id, queue_offset, _, sys_flag, body_size = _FRAME.unpack_from(record)
+    body_at = _FRAME.size
+    if sys_flag & _IPV6_HOSTS:
+        body_at, body_size = _body_behind_ipv6(record, 0, sys_flag)
+    topic_at = body_at + body_size + 1
+    return record[topic_at : topic_at + record[topic_at - 1]].decode("ascii"), queue_id, queue_offset
+
+
+def _body_behind_ipv6(view: bytes | memoryview, position: int, sys_flag: int) -> tuple[int, int]:
+    """Where the body begins and its size, which is -1 where the hosts alone reach over the end."""
+    body_at = position + _FRAME.size + _IPV6_EXTRA_BYTES * (sys_flag & _IPV6_HOSTS).bit_count()
+    return body_at, _LENGTH.unpack_from(view, body_at - _LENGTH.size)[0] if body_at <= len(view) else -1
 
 
 def _can_be_read(properties: bytes, commit_log_offset: int) -> bool:

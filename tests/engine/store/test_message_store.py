@@ -10,7 +10,7 @@ from engine.protocol.message_codec import decode_messages, decode_stored_message
 from engine.protocol.message_id import encode_offset_message_id
 from engine.runtime.port import FolderLocked
 from engine.store.get_message_result import GetMessageStatus
-from engine.store.message_reader import FILTER_EFFORT_MAX
+from engine.store.message_collector import FILTER_EFFORT_MAX
 from engine.store.message_store import MessageStore
 from engine.store.put_message_result import PutMessageStatus
 from engine.store.store_batch import StoreBatch
@@ -281,9 +281,9 @@ def test_a_bulk_read_has_limits_of_its_own(monkeypatch):
 
     one = len(world.store.get_message("G", "T", 0, 0, 1).data)
     assert (bulk(100 * one), bulk(100 * one, count=40), bulk(3 * one + 1)) == (60, 40, 3)
-    monkeypatch.setattr("engine.store.message_reader.BULK_MAX_BYTES", 5 * one)
+    monkeypatch.setattr("engine.store.message_collector.BULK_MAX_BYTES", 5 * one)
     assert bulk(100 * one) == 5
-    monkeypatch.setattr("engine.store.message_reader.BULK_MAX_MESSAGES", 4)
+    monkeypatch.setattr("engine.store.message_collector.BULK_MAX_MESSAGES", 4)
     assert bulk(100 * one) == 4
 
 
