@@ -281,9 +281,6 @@ def test_what_synchronous_flush_promised_is_there_after_power_cuts(sweep: Sweep)
     }
 
 
-@pytest.mark.xfail(
-    reason="the half queue's offset may be written before the op messages that it stands for are flushed"
-)
 def test_a_decided_transaction_ends_as_it_was_decided_after_power_cuts(sweep: Sweep):
     assert sweep.commits_lost == {}
 
