@@ -326,8 +326,8 @@ class TransactionalMessageService:
         ops = self._messages(TRANSACTION_OP_HALF_TOPIC, walk.op_offset, OP_MESSAGES_PER_READ)
         for op in ops:
             offset = decided_offset(op) if op is not None else None
-            if offset is None:
-                walk.done_ops[walk.op_offset] = None
+            if offset is None or (self._undecided is not None and offset in self._undecided):
+                walk.done_ops[walk.op_offset] = None  # no mark, or one that the start could not vouch for
             else:
                 marks = walk.late if offset < walk.half_offset else walk.decided
                 if offset in marks:

@@ -141,7 +141,10 @@ class UndecidedInLog:
             self.found.remove(first)
 
     def _is_vouched_for(self, op: MessageExt) -> bool:
-        """A power cut may take the committed message and leave the op message that lies behind it."""
+        """A power cut may take the committed message and leave the op message that lies behind it.
+
+        Looked at in every start: the sender may not have been asked before the next one.
+        """
         place = committed_at(op)
-        is_certain = place is None or op.commit_log_offset < self._report.in_doubt_offset
-        return is_certain or self._store.message_at(place or 0) is not None
+        is_gone = place is None or place < self._store.commit_log_min_offset
+        return is_gone or self._store.message_at(place or 0) is not None

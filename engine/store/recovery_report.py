@@ -26,7 +26,7 @@ class RecoveryReport:
     :ivar shortened_queues: (topic, queue id) -> new max offset of the queues that had such entries. Consumer offsets
         beyond it must be set back to it, or the consumer would skip the messages that come next.
     :ivar rebuilt_queues: (topic, queue id) of consume queues built again from the log.
-    :ivar in_doubt_offset: where in the log begins what a crash may have torn; its end after a normal exit.
+    :ivar in_doubt_offset: where in the log begins what a crash may have torn.
     :ivar successors: place of a message -> place of a message from there on that was made of it: the half message that
         was committed, the delayed one that was delivered (``prepared_transaction_offset``). At most
         :data:`MAX_SUCCESSORS`, the newest.

@@ -229,8 +229,6 @@ class StoreRecovery:
         report.lines += limited(times.lines, "messages")
         if self._index is not None:
             self._index.put(batch)
-        if report.was_clean:
-            report.in_doubt_offset = scanner.end_offset
         if not report.was_clean and point is not None:
             self._say_what_was_dispatched_again(indexed_before, scanner.end_offset)
         for start, end in scanner.damaged_ranges:

@@ -14,10 +14,6 @@ _INK, _PALE, _GRID, _KILL, _FULL = "#27303f", "#5d6675", "#e4e8ee", "#b3261e", "
 _COLOURS = ("#0072b2", "#d55e00")
 _DASHES = ("", ' stroke-dasharray="6 3"')
 _FONT = "system-ui, 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
-_HATCH = (
-    '<defs><pattern id="full" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-    f'<rect width="3" height="6" fill="{_FULL}"/></pattern></defs>'
-)
 _GAP_S = 15.0
 _COLUMNS = 700
 
@@ -56,7 +52,6 @@ class Plot:
                 f'{head} font-family="{escape(_FONT)}" font-size="12">',
                 f"<title>{escape(self._title)}</title>",
                 f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff"/>',
-                _HATCH,
                 f"<text {place}>{escape(self._title)}</text>",
                 *self._axes(),
                 *self._drawn_marks(),
@@ -86,7 +81,7 @@ class Plot:
         if self._marks.disk_full is not None:
             left, right = map(self._x, self._marks.disk_full)
             width = max(2.0, right - left)
-            parts.append(f'<rect x="{left:.1f}" y="{_TOP}" width="{width:.1f}" height="{height}" fill="url(#full)"/>')
+            parts.append(f'<rect x="{left:.1f}" y="{_TOP}" width="{width:.1f}" height="{height}" fill="{_FULL}"/>')
         for kill_s in self._marks.kills_s:
             line = f"M{self._x(kill_s):.1f} {_TOP}v{height}"
             parts.append(f'<path d="{line}" stroke="{_KILL}" stroke-dasharray="2 3"/>')

@@ -80,8 +80,8 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "refused": ("refused once", "曾被拒绝"),
     "lost": ("lost", "丢失"),
     "marks": (
-        "Dashed lines: kill -9. Hatched: the disk is full. Horizontal axis: minutes under load.",
-        "虚线：kill -9。斜线区域：磁盘已满。横轴：负载分钟数。",
+        "Dashed lines: kill -9. Shaded: the disk is full. Horizontal axis: minutes under load.",
+        "虚线：kill -9。浅黄色区域：磁盘已满。横轴：负载分钟数。",
     ),
     "rates": ("Messages per second", "每秒消息数"),
     "rates_acknowledged": ("acknowledged", "已确认"),

@@ -285,6 +285,12 @@ def test_a_decided_transaction_ends_as_it_was_decided_after_power_cuts(sweep: Sw
     assert sweep.commits_lost == {}
 
 
+@pytest.mark.parametrize("seed", [126, 190, 240])
+def test_a_torn_commit_is_asked_about_though_its_op_message_is_whole(seed: int):
+    """Fates that lost a commit: the power went again before the sender was asked, or the check believed the mark."""
+    run_fate(seed)
+
+
 def _find(told: str) -> None:
     """Run fates until one is broken in the way that is ``told``."""
     for seed in range(SEEDS):
