@@ -13,7 +13,8 @@ dead-letter topic when it was retried often enough. A message with a delay level
 does such a dead letter, whose sender asks for a level: it arrives up to 2 h after its last try.
 
 This is the hot path: one synchronous function from header to reply, lookups by dict, no object per message besides the
-header, the property dict and the :class:`StoreMessage`. Only SYNC_FLUSH makes a sender wait.
+header, the property dict and the :class:`StoreMessage`. Only SYNC_FLUSH makes a sender wait, and a new topic that only a
+delayed or half message speaks of.
 
 A message with TRAN_MSG=true becomes a half message: see ``half_message`` and ``transactional_message_service``.
 
@@ -22,6 +23,7 @@ Simplified: no hooks, no message id made up for senders that give none.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
@@ -150,10 +152,12 @@ class SendMessageProcessor:
     ) -> RemotingCommand:
         """Its topic may be new, and a crash would take it: no queue of it tells the next start that it was there."""
         try:
-            await self._topic_table.saved()
-        except ConfigNotSaved as failure:
+            async with asyncio.timeout(self._broker.store_config.sync_flush_timeout_ms / 1_000):
+                await self._topic_table.saved()
+        except (ConfigNotSaved, TimeoutError) as failure:
             # As after a flush that is late: the message is there, and nobody knows whether it will be found.
-            reply.code, reply.remark = ResponseCode.FLUSH_DISK_TIMEOUT, str(failure)
+            reply.code = ResponseCode.FLUSH_DISK_TIMEOUT
+            reply.remark = str(failure) or "the message is stored, but its new topic is not saved yet"
             return reply
         if self._is_sync_flush and message.wait_store_ok:
             return await self._reply_when_flushed(reply, result)
