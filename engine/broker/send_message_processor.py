@@ -13,8 +13,8 @@ dead-letter topic when it was retried often enough. A message with a delay level
 does such a dead letter, whose sender asks for a level: it arrives up to 2 h after its last try.
 
 This is the hot path: one synchronous function from header to reply, lookups by dict, no object per message besides the
-header, the property dict and the :class:`StoreMessage`. Only SYNC_FLUSH makes a sender wait, and a new topic that only a
-delayed or half message speaks of.
+header, the property dict and the :class:`StoreMessage`. Only SYNC_FLUSH makes a sender wait, and a new topic that
+only a delayed or half message speaks of.
 
 A message with TRAN_MSG=true becomes a half message: see ``half_message`` and ``transactional_message_service``.
 
