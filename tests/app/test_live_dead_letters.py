@@ -156,7 +156,7 @@ def test_every_queue_of_a_dead_letter_topic_is_listed_shown_and_resent(live):
     bury(live, "wide", "roads", "w-0")
     thread, _ = live.host._engine()
     config = TopicConfig("%DLQ%wide", 3, 3)
-    thread.call(lambda: live.host._broker.topic_config_manager.update_topic_config(config))
+    thread.run(live.host._broker.topic_config_manager.update_topic_config(config), timeout_s=10)
     send_to(live, MessageQueue("%DLQ%wide", "broker-a", 2), message("%DLQ%wide", "elsewhere", keys="w-1"))
     assert groups(live)["wide"]["count"] == 2
     assert [(dead["queue_id"], dead["keys"]) for dead in page(live, "wide")] == [(0, ["w-0"]), (2, ["w-1"])]
