@@ -64,6 +64,8 @@ class History:
     tracebacks: list[str] = field(default_factory=list)
     #: Clients that ended by themselves.
     ended_early: list[str] = field(default_factory=list)
+    #: Off on a machine that does other work, too: how long an answer took says little there.
+    judges_times: bool = True
     #: Connections of readers that never read which the broker cut.
     readers_cut: int = 0
 

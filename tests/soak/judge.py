@@ -153,8 +153,15 @@ def _page(history: History) -> Judgement:
     taken = [ms for ms in answers if ms is not None]
     p50, p99 = percentile(taken, 0.5), percentile(taken, 0.99)
     figures = {"p50": p50, "p99": p99, "of": len(answers), "failed": len(answers) - len(taken)}
-    good = bool(taken) and len(taken) == len(answers) and p50 <= PAGE_P50_LIMIT_MS and p99 <= PAGE_P99_LIMIT_MS
-    return Judgement("page-answers", _verdict(good), {**figures, "limit": PAGE_P99_LIMIT_MS})
+    is_answered = bool(taken) and len(taken) == len(answers)
+    in_time = p50 <= PAGE_P50_LIMIT_MS and p99 <= PAGE_P99_LIMIT_MS
+    outcome = _in_time(history, in_time) if is_answered else Outcome.FAILED
+    return Judgement("page-answers", outcome, {**figures, "limit": PAGE_P99_LIMIT_MS})
+
+
+def _in_time(history: History, is_in_time: bool) -> Outcome:
+    """What fails only because it took long cannot be told where times are not judged."""
+    return _verdict(is_in_time) if history.judges_times or is_in_time else Outcome.UNCERTAIN
 
 
 def _live_page(history: History) -> Judgement:
@@ -167,4 +174,5 @@ def _live_page(history: History) -> Judgement:
     ]
     longest, at_s = max(silences, default=(0.0, 0.0))
     figures = {"silence": longest, "at": at_s, "updates": len(history.page_updates), "limit": PAGE_SILENCE_LIMIT_S}
-    return Judgement("live-page", _verdict(bool(history.page_updates) and longest <= PAGE_SILENCE_LIMIT_S), figures)
+    outcome = _in_time(history, longest <= PAGE_SILENCE_LIMIT_S) if history.page_updates else Outcome.FAILED
+    return Judgement("live-page", outcome, figures)

@@ -37,6 +37,9 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--disk-mib", type=int, default=4096, help="room for the broker's files (default 4096)")
     parser.add_argument("--seed", type=int, default=1, help="of the moments of the kills")
+    parser.add_argument(
+        "--no-judge-times", dest="judge_times", action="store_false", help="for a machine that does other work, too"
+    )
     parser.add_argument("--report", type=Path, help="folder of the report (default test-results/soak/TIME)")
     options = parser.parse_args(arguments)
     if options.minutes < 1:
@@ -61,6 +64,7 @@ def main(arguments: list[str]) -> int:
         clients = SoakClients(broker.name_server, broker.broker, folder / "logs")
         load = Load(broker, clients, plan, [*streams_of(languages), FLOOD], _say)
         load.history.left_out = left_out
+        load.history.judges_times = options.judge_times
         _say(f"The soak lasts {options.minutes:g} minutes, with {len(plan.kills_s)} kills; its folder is {folder}")
         for reason in left_out:
             _say(f"left out: {reason}")

@@ -216,6 +216,19 @@ def test_a_slow_page_is_found():
     assert failed(history) == {"page-answers"}
 
 
+def test_where_times_are_not_judged_a_slow_page_is_no_failure_and_a_silent_one_still_is():
+    history = history_of()
+    history.judges_times = False
+    history.page_answers = [(at_s, 50_000.0) for at_s, _ in history.page_answers]
+    history.page_updates = [0.0]
+    outcomes = {judgement.name: judgement.outcome for judgement in judge(history)}
+    assert (outcomes["page-answers"], outcomes["live-page"]) == (Outcome.UNCERTAIN, Outcome.UNCERTAIN)
+    history.page_answers[7] = (7.0, None)
+    history.page_updates = []
+    outcomes = {judgement.name: judgement.outcome for judgement in judge(history)}
+    assert (outcomes["page-answers"], outcomes["live-page"]) == (Outcome.FAILED, Outcome.FAILED)
+
+
 def test_a_run_that_broke_off_is_no_good_run():
     history = history_of(ledger_of(ORDERLY, sent(0)))
     history.broke = "ProcessFailed: glassmq serve ended (1)"
