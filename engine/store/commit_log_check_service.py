@@ -93,7 +93,7 @@ class CommitLogCheckService:
     async def _walk_file(self, file: MappedFile) -> None:
         log = self._commit_log
         step = slice_bytes = 0
-        for offset, size, data, damage in CommitLogWalk(file, log.max_offset).stretches():
+        for offset, size, data, damage in CommitLogWalk(file, log.max_offset, is_newest=False).stretches():
             if damage is not None:
                 self.damaged_ranges += 1
                 log.note_damaged(offset, damage, log.read_bytes(offset, size))

@@ -28,16 +28,20 @@ class Stretch(NamedTuple):
 
 
 class CommitLogWalk:
-    """One walk through ``file`` up to byte ``end`` of the log. Holds no view: the walker may wait anywhere."""
+    """One walk through ``file`` up to byte ``end`` of the log. Holds no view: the walker may wait anywhere.
 
-    def __init__(self, file: MappedFile, end: int) -> None:
+    :param is_newest: messages are still appended to ``file``; the others are full, and zeros in them are damage.
+    """
+
+    def __init__(self, file: MappedFile, end: int, *, is_newest: bool) -> None:
         self._file = file
+        self._is_newest = is_newest
         self._end = min(end, file.end_offset)
         self._chunk = b""
         self._chunk_offset = file.start_offset
 
     def stretches(self) -> Iterator[Stretch]:
-        """In order. Zeros at the end of the file are no damage: they may never have been written."""
+        """In order. Zeros at the end of the newest file are no damage: nothing has been written there yet."""
         offset = self._file.start_offset
         while offset + BLANK_MIN_SIZE_BYTES <= self._end and not self._file.is_removed:
             size, magic = _SIZE_AND_MAGIC.unpack(self._read(offset, _SIZE_AND_MAGIC.size))
@@ -47,7 +51,7 @@ class CommitLogWalk:
             damage = damage_of(data, 0, size, offset)
             if damage is not None:
                 behind = self._next_whole(offset + 1)
-                if behind is None and self._is_zero_from(offset):
+                if behind is None and self._is_newest and self._is_zero_from(offset):
                     return
                 data, size = b"", (self._end if behind is None else behind) - offset
             yield Stretch(offset, size, data, damage)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from engine.runtime.port import DiskFault
 from engine.store.commit_log import ENVELOPE_MAX_BYTES, CommitLog
@@ -29,7 +30,7 @@ _log = logging.getLogger("glassmq.store")
 #: How much of the log is read in one go: a few milliseconds.
 _SLICE_MESSAGES = 1_000
 _SLICE_BYTES = 4 * 1024 * 1024
-#: Bounds of what is kept: searches that wait for their next slice, and entries that one search finds.
+#: Bounds of what is kept: searches that wait for their next slice or found nothing, and entries that one search finds.
 _SEARCHES_MAX = 100
 _FOUND_MAX = 10_000
 #: Repairs that are said one by one.
@@ -57,6 +58,26 @@ class _Search:
     #: Messages of the queue that say an offset which cannot lie here; more than one tell nothing.
     strays: list[DispatchRequest] = field(default_factory=list)
 
+    @property
+    def searched_before(self) -> int:
+        """All messages with lower offsets that the log has were found: they come in order."""
+        return self.behind if len(self.found) < _FOUND_MAX else max(self.found)
+
+
+class _Lost(NamedTuple):
+    """A search is over: of the messages between ``before`` and ``behind`` the log has no more than were found."""
+
+    queue: ConsumeQueue
+    before: int | None
+    behind: int
+    log_min_offset: int
+
+    def has(self, queue: ConsumeQueue, queue_offset: int, log_min_offset: int) -> bool:
+        """Whether a search for ``queue_offset`` would find nothing either."""
+        is_behind_begin = self.before is None or self.before < queue_offset
+        is_same = self.queue is queue and self.log_min_offset == log_min_offset
+        return is_same and is_behind_begin and queue_offset < self.behind
+
 
 class ConsumeQueueRepair:
     """See the module.
@@ -69,6 +90,8 @@ class ConsumeQueueRepair:
         self._max_record_size = config.max_message_size + ENVELOPE_MAX_BYTES
         self._commit_log = commit_log
         self._searches: dict[tuple[str, int], _Search] = {}
+        #: The last search of a queue that did not find what it was for: in a hole of the log there is one for all.
+        self._lost: dict[tuple[str, int], _Lost] = {}
         self._line_count = 0
         self.entries_rebuilt = 0
 
@@ -77,9 +100,12 @@ class ConsumeQueueRepair:
 
         Raises :class:`SearchNotFinished`, unless ``is_patient``: then all slices are read now.
         """
-        key = (queue.topic, queue.queue_id)
+        key, log_min_offset = (queue.topic, queue.queue_id), self._commit_log.min_offset
+        lost = self._lost.get(key)
+        if lost is not None and lost.has(queue, queue_offset, log_min_offset):
+            return None
         search = self._searches.pop(key, None)
-        if search is None or search.wanted != queue_offset or search.log_min_offset != self._commit_log.min_offset:
+        if search is None or search.wanted != queue_offset or search.log_min_offset != log_min_offset:
             search = self._begin(queue, queue_offset)
         while not self._advance(queue, search):
             if is_patient:
@@ -90,8 +116,12 @@ class ConsumeQueueRepair:
             raise SearchNotFinished(queue_offset)
         if queue_offset not in search.found:
             self._use_stray(search)
-        self._write(queue, search.found)
+        are_all_written = self._write(queue, search.found)
         if queue_offset not in search.found:
+            if are_all_written:
+                if len(self._lost) >= _SEARCHES_MAX:
+                    del self._lost[next(iter(self._lost))]
+                self._lost[key] = _Lost(queue, search.before, search.searched_before, search.log_min_offset)
             return None
         _, _, _, commit_log_offset, size, *_ = search.found[queue_offset]
         record = self._commit_log.read_bytes(commit_log_offset, size)
@@ -163,8 +193,10 @@ class ConsumeQueueRepair:
 
     # --- writing -----------------------------------------------------------------------------------------------------
 
-    def _write(self, queue: ConsumeQueue, found: dict[int, DispatchRequest]) -> None:
+    def _write(self, queue: ConsumeQueue, found: dict[int, DispatchRequest]) -> bool:
+        """Whether the disk took them all."""
         wrong: list[int] = []
+        are_all_written = True
         for queue_offset in sorted(found):
             request = found[queue_offset]
             entry = queue.entry(queue_offset)
@@ -175,6 +207,7 @@ class ConsumeQueueRepair:
                     queue.put_entries(queue_offset, data)
                 except DiskFault as fault:
                     self._say(f"an entry of consume queue {queue.topic}/{queue.queue_id} cannot be made again: {fault}")
+                    are_all_written = False
                     break
         if wrong:
             queue.flushed_offset = min(queue.flushed_offset, wrong[0])
@@ -183,6 +216,7 @@ class ConsumeQueueRepair:
                 f"consume queue {queue.topic}/{queue.queue_id}: {len(wrong)} of its entries, from offset {wrong[0]} to "
                 f"{wrong[-1]}, did not fit the commit log; made again from it"
             )
+        return are_all_written
 
     def _say(self, line: str) -> None:
         self._line_count += 1

@@ -130,7 +130,8 @@ class StoreCheck:
             end = file.end_offset
             before = messages.damaged
             if self._disk.file_size_bytes(file.path):
-                for place in self._damage_in(CommitLogWalk(file, file.end_offset)):
+                is_newest = file is self._log.files.files[-1]
+                for place in self._damage_in(CommitLogWalk(file, file.end_offset, is_newest=is_newest)):
                     messages.found(f"{file.path}: {place}")
             if messages.damaged == before:
                 files.whole += 1

@@ -94,7 +94,9 @@ def test_a_walk_goes_on_behind_what_is_damaged(zeros):
     world = _world()
     first, behind = _place(world, 10), _place(world, 10 + -(-zeros // 155) + 2)
     _damage(world, first + 5, bytes(zeros))
-    stretches = list(CommitLogWalk(_file_of(world, first), world.store.commit_log_max_offset).stretches())
+    stretches = list(
+        CommitLogWalk(_file_of(world, first), world.store.commit_log_max_offset, is_newest=True).stretches()
+    )
     damaged = [one for one in stretches if one.damage is not None]
     assert [one.offset for one in damaged] == [first]
     assert first + zeros < damaged[0].offset + damaged[0].size_bytes <= behind
@@ -104,9 +106,9 @@ def test_a_walk_goes_on_behind_what_is_damaged(zeros):
 def test_zeros_at_the_end_of_a_file_are_no_damage_and_other_bytes_are():
     world = _world(mapped_file_size_commit_log=1024 * 1024)
     file = world.store.commit_log.files.files[0]
-    assert all(one.damage is None for one in CommitLogWalk(file, file.end_offset).stretches())
+    assert all(one.damage is None for one in CommitLogWalk(file, file.end_offset, is_newest=True).stretches())
     file.file.write_at(900_000, b"x")
-    *whole, last = CommitLogWalk(file, file.end_offset).stretches()
+    *whole, last = CommitLogWalk(file, file.end_offset, is_newest=True).stretches()
     assert len(whole) == 400
     assert (last.damage, last.offset + last.size_bytes) == (Damage.NO_MESSAGE, file.end_offset)
 
@@ -117,3 +119,14 @@ def test_the_service_of_an_empty_store_does_nothing():
     assert isinstance(world.store.check_service, CommitLogCheckService)
     world.world.run_for(30_000)
     assert world.store.check_service.total_bytes == 0
+
+
+@pytest.mark.parametrize("first_zero", [0, 8 * 1024])
+def test_zeros_in_a_full_file_are_damage(first_zero):
+    world = _world()
+    path = world.store.commit_log.files.files[1].path
+    world.shutdown()
+    world.overwrite(path, first_zero, bytes(16 * 1024 - first_zero))
+    world.start_again()
+    world.world.run_for(60_000)
+    assert world.store.check_service.damaged_ranges == 1

@@ -10,6 +10,7 @@ from engine.broker.tag_message_filter import TagMessageFilter
 from engine.protocol.message_codec import decode_messages
 from engine.protocol.subscription_data import build_subscription_data
 from engine.store import consume_queue_repair
+from engine.store.commit_log_scanner import CommitLogScanner
 from engine.store.consume_queue_entry import CONSUME_QUEUE_ENTRY, ENTRY_SIZE_BYTES
 from engine.store.consume_queue_repair import ConsumeQueueRepair
 from tests.engine.store.recovered_world import assert_holds, body_of, world_with
@@ -146,3 +147,25 @@ def test_a_reader_who_filters_by_tags_misses_none_of_what_entries_of_zeros_hide(
     wanted = TagMessageFilter(build_subscription_data("T", "a"))
     result = world.store.get_message("G", "T", 0, 0, 32, wanted)
     assert [message.body for message in decode_messages(result.data)] == [body_of(number) for number in range(1, 64, 2)]
+
+
+def test_a_hole_in_the_log_is_searched_once_for_all_its_messages(monkeypatch):
+    world = world_with(400, queues=1, mapped_file_size_commit_log=16 * 1024)
+    hole = world.store.commit_log.files.files[1]
+    world.shutdown()
+    world.overwrite(hole.path, 0, bytes(16 * 1024))
+    world.start_again()
+    searched: list[tuple[int, int]] = []
+    scan_between = CommitLogScanner.scan_between
+
+    def counted(scanner: CommitLogScanner, start: int, end: int):
+        searched.append((start, end))
+        return scan_between(scanner, start, end)
+
+    monkeypatch.setattr(CommitLogScanner, "scan_between", counted)
+    bodies = world.bodies()
+    lost = 400 - len(bodies)
+    assert lost > 50
+    assert bodies == [body for number in range(400) if (body := body_of(number)) in bodies]
+    assert world.store.damaged_records.found == lost
+    assert len(searched) == 1
