@@ -283,6 +283,29 @@ def test_an_expression_that_is_too_long_costs_the_others_nothing():
         assert checked(client, YOUNG).code == ResponseCode.SUCCESS
 
 
+def test_an_arriving_message_is_read_once_for_all_waiting_pulls_of_a_group(monkeypatch):
+    with broker_lab(BrokerConfig(enable_property_filter=True)) as lab:
+        client = lab.client()
+        subscribe(client)
+        client.send()
+        for _ in range(50):
+            client.begin(client.pull_request(offset=1, suspend_ms=30_000, subscription=None))
+        lab.run_for(100)
+        assert len(lab.broker.pull_request_hold_service) == 50
+        service, reads = lab.broker.pull_request_hold_service, []
+        read = service._read_record
+
+        def counted(offset: int, size_bytes: int) -> bytes | None:
+            reads.append(offset)
+            return read(offset, size_bytes)
+
+        monkeypatch.setattr(service, "_read_record", counted)
+        send_ages(client, 30)
+        lab.run_for(100)
+        assert len(reads) == 1
+        assert len(lab.broker.pull_request_hold_service) == 50
+
+
 def test_a_pull_with_its_own_expression_is_told_to_come_again():
     with broker_lab(SLOW) as lab:
         client = lab.client()
