@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from enum import Enum
 
 from engine.protocol.permission import PERM_READ_WRITE
-from engine.runtime.connection_limits import UNSENT_ALL_LIMIT_BYTES
+from engine.runtime.connection_limits import UNSENT_ALL_LIMIT_BYTES, UNSENT_SHARE_MAX_BYTES
 
 
 @dataclass(slots=True)
@@ -156,6 +156,13 @@ class BrokerConfig:
     #: What clients have not read yet, all together; beyond it those that do not read are disconnected, the largest
     #: first. Room for a thousand pulls of 256 KiB; a machine with 1 GiB bears it.
     max_unsent_bytes: int = UNSENT_ALL_LIMIT_BYTES
+
+    def __post_init__(self) -> None:
+        # With less than one connection's share honest readers would be cut in the middle of their replies; without
+        # words no expression would ever be taken.
+        for name, low in (("max_unsent_bytes", UNSENT_SHARE_MAX_BYTES), ("max_filter_words_per_second", 1)):
+            if getattr(self, name) < low:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least {low}")
 
     @property
     def is_master(self) -> bool:

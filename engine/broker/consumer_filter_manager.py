@@ -13,7 +13,7 @@ clock was set back, bit maps made for the old expression would else be taken for
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 
 from engine.broker.consumer_filter_data import ConsumerFilterData
@@ -65,10 +65,14 @@ class ConsumerFilterManager:
         self._max_words = max_words
         self._compiler = compiler
         self._table: dict[str, dict[str, ConsumerFilterData]] = {}
+        #: The same, group -> topic -> expression: a heartbeat may name a thousand groups, and each looks at its own.
+        self._by_group: dict[str, dict[str, ConsumerFilterData]] = {}
+        self._entries = 0
+        self._words = 0
         self._is_changed = False
 
     def __len__(self) -> int:
-        return sum(len(groups) for groups in self._table.values())
+        return self._entries
 
     def __iter__(self) -> Iterator[ConsumerFilterData]:
         for groups in self._table.values():
@@ -94,16 +98,11 @@ class ConsumerFilterManager:
         }
         for subscription in filtered.values():
             self._register(group, subscription)
-        if self._table:
-            for data in self:
-                if data.consumer_group == group and data.topic not in filtered and not data.is_dead:
-                    self._bury(data)
+        self._bury_others(group, filtered)
 
     def unregister(self, group: str) -> None:
         """``group`` has no member any more."""
-        for data in self:
-            if data.consumer_group == group and not data.is_dead:
-                self._bury(data)
+        self._bury_others(group, ())
 
     def _register(self, group: str, subscription: SubscriptionData) -> None:
         topic, expression, version = subscription.topic, subscription.sub_string, subscription.sub_version
@@ -139,7 +138,9 @@ class ConsumerFilterManager:
                 self._remove(known)
             return
         data.bloom = self.bloom_filter.generate(f"{group}#{topic}")
-        self._table.setdefault(topic, {})[group] = data
+        if known is not None:
+            self._remove(known)
+        self._add(data)
         self._is_changed = True
         before = f", before {known.expression!r}" if known is not None else ""
         logger.info("group %s filters %s by %r%s", group, topic, data.expression, before)
@@ -148,10 +149,9 @@ class ConsumerFilterManager:
         self, group: str, subscription: SubscriptionData, known: ConsumerFilterData | None
     ) -> ConsumerFilterData:
         """Raises as :meth:`build`, and :class:`MalformedBody` when there is no room."""
-        others = [data for data in self if data is not known]
-        if len(others) >= self._max_entries:
+        if self._entries - (known is not None) >= self._max_entries:
             raise MalformedBody(f"the broker keeps {self._max_entries} expressions already, no more are allowed")
-        words = sum(data.words for data in others) + word_count(subscription.sub_string)
+        words = self._words - (known.words if known is not None else 0) + word_count(subscription.sub_string)
         if words > self._max_words:
             raise MalformedBody(f"all expressions together would have {words} words; allowed: {self._max_words}")
         return self.build(group, subscription)
@@ -170,12 +170,28 @@ class ConsumerFilterManager:
             client_version=subscription.sub_version,
         )
 
+    def _add(self, data: ConsumerFilterData) -> None:
+        self._table.setdefault(data.topic, {})[data.consumer_group] = data
+        self._by_group.setdefault(data.consumer_group, {})[data.topic] = data
+        self._entries += 1
+        self._words += data.words
+
     def _remove(self, data: ConsumerFilterData) -> None:
-        groups = self._table[data.topic]
-        del groups[data.consumer_group]
-        if not groups:
-            del self._table[data.topic]
+        for table, key, inner in (
+            (self._table, data.topic, data.consumer_group),
+            (self._by_group, data.consumer_group, data.topic),
+        ):
+            del table[key][inner]
+            if not table[key]:
+                del table[key]
+        self._entries -= 1
+        self._words -= data.words
         self._is_changed = True
+
+    def _bury_others(self, group: str, topics: Container[str]) -> None:
+        for data in self._by_group.get(group, {}).values():
+            if data.topic not in topics and not data.is_dead:
+                self._bury(data)
 
     def _bury(self, data: ConsumerFilterData) -> None:
         data.dead_time = max(self._clock.now_ms(), data.born_time)
@@ -191,14 +207,14 @@ class ConsumerFilterManager:
         """
         content = self._config_file.load()
         now_ms = self._clock.now_ms()
-        for data in self._entries_of(content or {}):
-            if not self.bloom_filter.is_valid(data.bloom):
-                logger.warning("consumerFilter.json was made for bit maps of another size: it is not used")
-                self._table = {}
-                return
+        entries = {(data.topic, data.consumer_group): data for data in self._entries_of(content or {})}
+        if not all(self.bloom_filter.is_valid(data.bloom) for data in entries.values()):
+            logger.warning("consumerFilter.json was made for bit maps of another size: it is not used")
+            return
+        for data in entries.values():
             if data.dead_time == 0:
                 data.dead_time = max(data.born_time, now_ms - _DEAD_BEFORE_START_MS)
-            self._table.setdefault(data.topic, {})[data.consumer_group] = data
+            self._add(data)
 
     def _entries_of(self, content: dict[str, Any]) -> Iterator[ConsumerFilterData]:
         topics = content.get("filterDataByTopic")

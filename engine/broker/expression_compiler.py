@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from engine.broker.token_bucket import TokenBucket
-from engine.filter.compiler import compile_expression, word_count
+from engine.filter.compiler import LENGTH_MAX, compile_expression, word_count
 from engine.filter.errors import FilterSyntaxError
 from engine.filter.expression import Expression
 
@@ -34,6 +34,8 @@ class ExpressionCompiler:
 
     def compile(self, text: str) -> Expression:
         """The condition that ``text`` says. Raises ``FilterSyntaxError`` and :class:`CompilerBusy`."""
+        if len(text) > LENGTH_MAX:
+            return compile_expression(text)  # refuses it, and keeps nothing of it
         result = self._known.get(text)
         if result is None:
             result = self._known[text] = self._compile(text)

@@ -32,6 +32,13 @@ class ExpressionMessageFilter:
         self._data = data
         self._bloom_filter = bloom_filter
 
+    def __eq__(self, other: object) -> bool:
+        """All pulls of a group filter alike."""
+        return isinstance(other, ExpressionMessageFilter) and self._data is other._data
+
+    def __hash__(self) -> int:
+        return id(self._data)
+
     @property
     def reads_message(self) -> bool:
         """Properties lie in the message."""

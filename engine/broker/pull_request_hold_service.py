@@ -123,7 +123,8 @@ class PullRequestHoldService:
         if requests is None:
             return
         now_ms = self._clock.now_ms()
-        remaining = [pull for pull in requests if not self._wake(pull, max_offset, arrival, now_ms)]
+        verdicts: dict[MessageFilter, bool] = {}
+        remaining = [pull for pull in requests if not self._wake(pull, max_offset, arrival, now_ms, verdicts)]
         if remaining:
             self._table[key] = remaining
         else:
@@ -140,26 +141,41 @@ class PullRequestHoldService:
         for topic, queue_id in list(self._table):
             self.notify_message_arriving(topic, queue_id, self._max_offset(topic, queue_id), None)
 
-    def _wake(self, pull: PullRequest, max_offset: int, arrival: DispatchRequest | None, now_ms: int) -> bool:
-        """True when ``pull`` need not stay; it is run soon unless its connection is gone."""
+    def _wake(
+        self,
+        pull: PullRequest,
+        max_offset: int,
+        arrival: DispatchRequest | None,
+        now_ms: int,
+        verdicts: dict[MessageFilter, bool],
+    ) -> bool:
+        """True when ``pull`` need not stay; it is run soon unless its connection is gone.
+
+        :param verdicts: what filters said of ``arrival``; all pulls of a group that wait filter alike.
+        """
         if not pull.channel.is_open:
             self._let_go(pull)
             return True
         has_news = max_offset > pull.pull_from_this_offset and (
-            arrival is None or pull.message_filter is None or self._is_wanted(pull.message_filter, arrival)
+            arrival is None or pull.message_filter is None or self._is_wanted(pull.message_filter, arrival, verdicts)
         )
         if not has_news and now_ms < pull.suspend_timestamp + pull.timeout_ms:
             return False
         self._run_soon(pull)
         return True
 
-    def _is_wanted(self, message_filter: MessageFilter, arrival: DispatchRequest) -> bool:
+    def _is_wanted(
+        self, message_filter: MessageFilter, arrival: DispatchRequest, verdicts: dict[MessageFilter, bool]
+    ) -> bool:
         if not message_filter.matches_consume_queue(arrival.tags_code, None):
             return False
         if not message_filter.reads_message:
             return True
-        record = self._read_record(arrival.commit_log_offset, arrival.size_bytes)
-        return record is None or message_filter.matches_commit_log(record)
+        verdict = verdicts.get(message_filter)
+        if verdict is None:
+            record = self._read_record(arrival.commit_log_offset, arrival.size_bytes)
+            verdict = verdicts[message_filter] = record is None or message_filter.matches_commit_log(record)
+        return verdict
 
     def _run_soon(self, pull: PullRequest) -> None:
         if not self._woken:

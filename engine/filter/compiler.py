@@ -28,8 +28,11 @@ _WORD = re.compile(r"'(?:[^']|'')*'?|[A-Za-z0-9_$.]+|[<>=]+|\S")
 
 
 def word_count(text: str) -> int:
-    """What ``text`` costs, found without parsing: its words, and one for every 32 characters at least."""
-    return max(len(_WORD.findall(text)), len(text) // 32)
+    """What ``text`` costs, found without parsing: its words, and one for every 32 characters at least.
+
+    1 for a text that is too long: it is never looked through.
+    """
+    return max(len(_WORD.findall(text)), len(text) // 32) if len(text) <= LENGTH_MAX else 1
 
 
 def compile_expression(text: str) -> Expression:
@@ -38,6 +41,9 @@ def compile_expression(text: str) -> Expression:
     >>> compile_expression("age BETWEEN 0 AND 6").matches({"age": "7"})
     False
     """
+    if len(text) > LENGTH_MAX:
+        details = {"length": str(len(text)), "limit": str(LENGTH_MAX)}
+        raise FilterSyntaxError(text[:LENGTH_MAX], LENGTH_MAX, FilterProblem.TOO_LONG, details)
     result = _compiled(text)
     if isinstance(result, FilterSyntaxError):
         raise result.again()
@@ -46,9 +52,6 @@ def compile_expression(text: str) -> Expression:
 
 @lru_cache(maxsize=CACHE_SIZE)
 def _compiled(text: str) -> Expression | FilterSyntaxError:
-    if len(text) > LENGTH_MAX:
-        details = {"length": str(len(text)), "limit": str(LENGTH_MAX)}
-        return FilterSyntaxError(text[:LENGTH_MAX], LENGTH_MAX, FilterProblem.TOO_LONG, details)
     if not text.strip():
         return FilterSyntaxError(text, 0, FilterProblem.EMPTY)
     words = word_count(text)

@@ -52,6 +52,9 @@ def test_every_field_can_be_named_in_both_ways(config):
         ("defaultTopicQueueNums=99999999999999999999", ["defaultTopicQueueNums"]),
         ("listenPort=1", ["listenPort", "--broker-port"]),
         ("port=1", ["port", "--broker-port"]),
+        ("maxUnsentBytes=0", ["max_unsent_bytes is 0", "at least 4194304"]),
+        ("maxUnsentBytes=1", ["max_unsent_bytes is 1", "at least 4194304"]),
+        ("maxFilterWordsPerSecond=0", ["max_filter_words_per_second is 0", "at least 1"]),
     ],
 )
 def test_an_unusable_setting_is_refused_by_name_with_what_is_allowed(assignment, parts):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from engine.broker.broker_config import BrokerConfig
+from engine.broker.consumer_filter_manager import ConsumerFilterManager
 from engine.protocol.message_codec import decode_messages
 from engine.protocol.names import retry_topic
 from engine.protocol.request_code import RequestCode
@@ -258,6 +259,51 @@ def test_a_group_keeps_its_expression_until_the_broker_has_time_for_the_new_one(
         lab.run_for(2_000)
         subscribe(client, "age > 6", version=2)
         assert found(client, version=2) == [b"30"]
+
+
+def test_a_group_that_comes_and_goes_looks_at_no_other_groups_expressions(monkeypatch):
+    """A heartbeat may name a thousand groups while ten thousand expressions are kept."""
+    with broker_lab(BrokerConfig(enable_property_filter=True)) as lab:
+        client = lab.client()
+        client.heartbeat("g0", {"T": YOUNG}, expression_type="SQL92")
+        with monkeypatch.context() as patch:
+            patch.setattr(ConsumerFilterManager, "__iter__", lambda self: pytest.fail("all expressions are looked at"))
+            client.heartbeat("g1", {"T": YOUNG}, expression_type="SQL92")
+            client.heartbeat("g1", {"T": "age > 6"}, expression_type="SQL92", version=2)
+            client.heartbeat("g1", {})
+        filters = lab.broker.consumer_filter_manager
+        assert [(data.consumer_group, data.is_dead) for data in filters] == [("g0", False), ("g1", True)]
+
+
+def test_an_expression_that_is_too_long_costs_the_others_nothing():
+    with broker_lab(SLOW) as lab:
+        client = lab.client()
+        assert [checked(client, f"{'a ' * 5_000}{number}").code for number in range(50)] == [23] * 50
+        client.heartbeat("g0", {"T": "a " * 5_000}, expression_type="SQL92")
+        assert checked(client, YOUNG).code == ResponseCode.SUCCESS
+
+
+def test_an_arriving_message_is_read_once_for_all_waiting_pulls_of_a_group(monkeypatch):
+    with broker_lab(BrokerConfig(enable_property_filter=True)) as lab:
+        client = lab.client()
+        subscribe(client)
+        client.send()
+        for _ in range(50):
+            client.begin(client.pull_request(offset=1, suspend_ms=30_000, subscription=None))
+        lab.run_for(100)
+        assert len(lab.broker.pull_request_hold_service) == 50
+        service, reads = lab.broker.pull_request_hold_service, []
+        read = service._read_record
+
+        def counted(offset: int, size_bytes: int) -> bytes | None:
+            reads.append(offset)
+            return read(offset, size_bytes)
+
+        monkeypatch.setattr(service, "_read_record", counted)
+        send_ages(client, 30)
+        lab.run_for(100)
+        assert len(reads) == 1
+        assert len(lab.broker.pull_request_hold_service) == 50
 
 
 def test_a_pull_with_its_own_expression_is_told_to_come_again():
