@@ -43,6 +43,7 @@ _TASKS: Mapping[str, str] = {
     "offset persister": "上报消费位点",
     "persist delay offsets": "保存延迟位点",
     "persist filters": "保存过滤表达式",
+    "write ": "写入配置表 ",
     "persist offsets": "保存消费位点",
     "pull ": "拉取 ",
     "rebalance service": "重平衡",

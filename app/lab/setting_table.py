@@ -24,7 +24,7 @@ TIMER_SETTINGS: Mapping[Role, Mapping[str, str]] = {
         "register": "register_name_server_period_ms",
         "scan channels": "channel_scan_interval_ms",
         "transaction check": "transaction_check_interval_ms",
-        "write config/": "flush_config_interval_ms",
+        "write": "flush_config_interval_ms",
     },
     Role.PRODUCER: {
         "heartbeat": "heartbeat_broker_interval_ms",

@@ -6,9 +6,9 @@ would write it a thousand times. Here a change is one of two kinds:
 * What an administrator wants is on the disk before it counts and before it is answered. Changes that come while the
   file is written share the next write, as messages share a group commit; if it fails, none of them has happened.
 * What the broker makes by itself (a topic that a producer sends to, a group that connects) counts at once, and the
-  file follows: as soon as it can be written, then at most once per interval. What a crash in between takes is made
-  again: a topic at the next start, from its messages (a delayed or half message lies elsewhere, so its sender is
-  answered once the topic is saved), a group by its next heartbeat.
+  file follows: as soon as it can be written, then at most once per interval. Whoever made a topic by sending is
+  answered once it is saved. What a crash in between takes is made again: a topic at the next start, with the queues
+  that have messages, a group by its next heartbeat.
 
 The file is put together and written off the loop, from a copy of the table.
 """

@@ -365,11 +365,11 @@ class SendMessageProcessor:
     ) -> RemotingCommand:
         """SYNC_FLUSH: the sender hears of success only when the message would survive a power cut.
 
-        10 means that it is stored but nobody knows for how long: the reply's fields still say where. A new topic: who
-        hears of it from the sender finds it at the name servers. ``must_save``: a crash would take the topic, and no
-        queue of it tells the next start that it was there.
+        10 means that it is stored but nobody knows for how long: the reply's fields still say where. A new topic is
+        saved first, or a crash would take the queues that have no message yet; and who hears of it from the sender
+        finds it at the name servers. ``must_save``: it may still be new, and no queue of it tells a start of it.
         """
-        why = await self._why_in_doubt(result, must_save=must_save, must_flush=must_flush)
+        why = await self._why_in_doubt(result, must_save=must_save or is_new_topic, must_flush=must_flush)
         if why:
             reply.code = ResponseCode.FLUSH_DISK_TIMEOUT
             reply.remark = f"the message is stored, but not known to be durable: {why}"

@@ -262,13 +262,17 @@ class CommitLog:
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
-    def read_record(self, offset: int, size: int) -> bytes | None:
-        """The stored message at ``offset``, or None when no whole message of that size lies there."""
+    def read_record(self, offset: int, size: int, is_vouched: bool = True) -> bytes | None:
+        """The stored message at ``offset``, or None when no whole message of that size lies there.
+
+        :param is_vouched: a queue or the index names that place, so what is wrong with it is damage. A client may name
+            any, also one within a body that looks like a message.
+        """
         data = self.read_bytes(offset, size)
         damage = damage_of(data, 0, size, offset)
         if damage is None:
             return data
-        if damage is not Damage.NO_MESSAGE:  # else the asker may have named a place where none ever lay
+        if is_vouched and damage is not Damage.NO_MESSAGE:  # else none may ever have lain there
             self.note_damaged(offset, damage, data)
         return None
 
@@ -289,13 +293,13 @@ class CommitLog:
             return b""
         return file.file.read_at(offset - file.start_offset, size)
 
-    def record_at(self, offset: int) -> bytes | None:
-        """The stored message that begins at ``offset``, or None when no whole one does."""
+    def record_at(self, offset: int, is_vouched: bool = False) -> bytes | None:
+        """The stored message that begins at ``offset``, or None when no whole one does; see :meth:`read_record`."""
         file = self.files.find(offset)
         if file is None or offset + _BLANK.size > min(file.end_offset, self.max_offset):
             return None
         size, magic = _BLANK.unpack(file.file.read_at(offset - file.start_offset, _BLANK.size))
-        return self.read_record(offset, size) if magic == MESSAGE_MAGIC and size > 0 else None
+        return self.read_record(offset, size, is_vouched) if magic == MESSAGE_MAGIC and size > 0 else None
 
     def put_place_right(self, offset: int, queue_id: int, queue_offset: int) -> None:
         """Let the message at ``offset`` say where in its topic it belongs. Raises ``DiskFault``."""

@@ -148,7 +148,7 @@ class MessageReader:
         for commit_log_offset in self._index.find(topic, key, begin_ms, end_ms, wanted * 2):
             if len(result.buffers) >= wanted:
                 break
-            record = self._commit_log.record_at(commit_log_offset)
+            record = self._commit_log.record_at(commit_log_offset, is_vouched=True)
             message = _decode(record) if record is not None else None
             if record is None or message is None or commit_log_offset in seen:
                 continue

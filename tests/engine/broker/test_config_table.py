@@ -237,12 +237,14 @@ def test_a_message_that_was_acknowledged_to_a_new_topic_is_found_after_a_crash(h
     with broker_lab(BrokerConfig(transaction_time_out_ms=1_000_000)) as lab:
         client = lab.client()
         properties = {"TRAN_MSG": "true", "PGROUP": "p", "UNIQ_KEY": "u"} if how == "half" else None
+        made = lab.broker.topic_config_manager.topic_config_table
         reply = client.send(
             delay_level=1 if how == "delayed" else 0, properties=properties, sys_flag=4 if how == "half" else 0
         )
         assert reply.code == ResponseCode.SUCCESS
         lab.restart_broker()
-        assert "T" in lab.broker.topic_config_manager.topic_config_table
+        assert made["T"].write_queue_nums > 1
+        assert lab.broker.topic_config_manager.topic_config_table["T"] == made["T"], "with the queues without a message"
         if how != "half":
             lab.run_for(2_000)
             assert len(lab.client("after").messages()) == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 
 from engine.broker.broker_config import BrokerConfig
@@ -10,6 +12,7 @@ from engine.protocol.headers import (
     QueryMessageRequestHeader,
     ViewMessageRequestHeader,
 )
+from engine.protocol.message_codec import MESSAGE_MAGIC
 from engine.protocol.names import SCHEDULE_TOPIC, TRANSACTION_HALF_TOPIC
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
@@ -105,3 +108,17 @@ def test_a_half_one_is_never_committed_and_those_behind_it_are_checked():
         assert not any(b"first" in body for body in asked)
         assert any(b"second" in body for body in asked)
         assert transactions.stored("T", 2) == []
+
+
+def test_what_looks_like_a_damaged_message_within_a_body_is_no_damage():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.create_topic("T")
+        store = lab.broker.store
+        at = store.commit_log_max_offset + _BODY_AT
+        forged = struct.pack(">iiIi4xqqi44xi", 120, MESSAGE_MAGIC, 1, 0, 0, at, 0, 10).ljust(120, b"\x01")
+        assert client.send(body=forged).code == ResponseCode.SUCCESS
+        assert store.commit_log.read_bytes(at, len(forged)) == forged
+        reply = client.call(RequestCode.VIEW_MESSAGE_BY_ID, ViewMessageRequestHeader(offset=at))
+        assert reply.code == ResponseCode.SYSTEM_ERROR
+        assert store.damaged_records.found == 0
