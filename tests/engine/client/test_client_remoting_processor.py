@@ -43,7 +43,7 @@ class Stage:
     def __init__(self) -> None:
         self.cluster = LabCluster(seed=31)
         self.heard: list[int] = []
-        producer = self.cluster.producer("P", "producers")
+        self.producer = producer = self.cluster.producer("P", "producers")
         self.cluster.start(producer)
         self.cluster.run(producer, producer.create_topic("T", queue_nums=1))
         self.consumer = self.cluster.push_consumer(
@@ -53,12 +53,12 @@ class Stage:
         self.consumer.register_message_listener(self.listen)
         self.cluster.start(self.consumer)
 
-        async def send() -> None:
-            for number in range(10):
-                await producer.send(Message("T", b"%d" % number))
-
-        self.cluster.run(producer, send())
+        self.cluster.run(producer, self.send(range(10)))
         self.cluster.world.run_until(lambda: len(self.heard) == 10)
+
+    async def send(self, numbers: range) -> None:
+        for number in numbers:
+            await self.producer.send(Message("T", b"%d" % number))
 
     async def listen(
         self, messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext
@@ -101,6 +101,25 @@ def test_resetting_offsets_begins_the_queue_anew_after_ten_seconds(stage: Stage)
     stage.cluster.world.run_for(3_000)
     assert stage.heard[10:] == [6, 7, 8, 9]
     assert not stage.consumer.is_suspended
+
+
+def test_a_member_that_is_behind_is_reset_forward_and_passes_what_lies_between(stage: Stage):
+    manager = stage.cluster.broker.consumer_offset_manager
+    stage.cluster.world.run_until(lambda: manager.query_offset("g", "T", 0) == 10, 30_000)
+    stage.consumer.suspend()
+    stage.cluster.world.run_for(30_000)
+    stage.cluster.run(stage.producer, stage.send(range(10, 20)))
+    header = ResetOffsetRequestHeader("T", "g", -1, True)
+    request = RemotingCommand.request(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header)
+    address = stage.cluster.broker.address
+    reply = stage.cluster.run(stage.producer, stage.producer.instance.remoting_client.call(address, request, 5_000))
+    assert ResetOffsetBody.from_json(reply.body).offset_table == {QUEUE: 20}
+    stage.cluster.world.run_for(12_000)
+    stage.consumer.resume()
+    stage.cluster.run(stage.producer, stage.send(range(20, 22)))
+    stage.cluster.world.run_for(10_000)
+    assert stage.heard[10:] == [20, 21]
+    assert manager.query_offset("g", "T", 0) == 22
 
 
 def test_requests_for_another_group_change_nothing(stage: Stage):

@@ -406,6 +406,18 @@ def test_a_deleted_topic_is_gone_with_its_files_and_stays_gone(world):
     assert world.store.topics() == ["Kept"]
 
 
+def test_a_message_put_in_the_turn_that_deletes_its_topic_does_not_bring_the_topic_back(world):
+    world.put(topic="Doomed")
+
+    def put_and_delete():
+        world.store.put_message(store_message(topic="Doomed"))
+        world.store.delete_topic("Doomed")
+
+    world.do(put_and_delete)
+    assert world.store.topics() == []
+    assert world.store.dispatch_behind_bytes == 0
+
+
 def test_delayed_messages_carry_their_delivery_time_in_the_queue(world):
     result = world.put(topic="SCHEDULE_TOPIC_XXXX", queue_id=2, delay_level=3, tags="TagA")
     [(_, _, tags_code)] = world.store.consume_queue_entries("SCHEDULE_TOPIC_XXXX", 2, 0, 1)
