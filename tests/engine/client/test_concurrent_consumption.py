@@ -315,30 +315,34 @@ def test_what_is_too_late_and_cannot_be_given_back_stays_until_it_can(cluster: L
 # --- what the progress may not do -------------------------------------------------------------------------------------
 
 
-def test_a_listener_that_failed_before_its_queue_was_taken_away_notes_no_progress_after_it(cluster, producer):
+def holding_the_first(monkeypatch: pytest.MonkeyPatch) -> tuple[asyncio.Event, list[str]]:
+    """The first worker waits for the event before it notes its progress; the list says that it does."""
+    release, held = asyncio.Event(), list[str]()
+
+    async def hold(label: str) -> None:
+        if label == "updates the offset" and not held:
+            held.append(label)
+            await release.wait()
+
+    monkeypatch.setattr(consume_message_concurrently_service, "step", hold)
+    return release, held
+
+
+def test_a_worker_whose_queue_was_taken_away_meanwhile_notes_no_progress(cluster, producer, monkeypatch):
+    release, held = holding_the_first(monkeypatch)
     cluster.world.node("C1")  # made first, it has the smaller address: it comes first when queues are divided
-    first = consumer_of(cluster, Heard(cluster, lambda message: LATER), "C2")
-    queue = MessageQueue("T", "broker-a", 0)
-    fault = DropsRequests("C2", RequestCode.CONSUMER_SEND_MSG_BACK)
-    cluster.world.network.faults.append(fault)
-    send(cluster, producer, "0", "1")
-    cluster.world.run_until(lambda: fault.dropped > 0, 10_000)
+    first, queue = consumer_of(cluster, Heard(cluster), "C2"), MessageQueue("T", "broker-a", 0)
+    send(cluster, producer, "0")
+    cluster.world.run_until(lambda: held, 10_000)
     consumer_of(cluster, Heard(cluster), "C1")
-    cluster.world.run_until(lambda: queue not in first.process_queues, 3_000)
-    cluster.world.run_until(lambda: stored(cluster, RETRY), MINUTE_MS)
+    cluster.world.run_until(lambda: queue not in first.process_queues, 30_000)
+    release.set()
     cluster.world.run_for(20)  # the next round of persisting would hide it
     assert first.offset_store.offset_in_memory(queue) is None
 
 
 def test_a_worker_that_was_overtaken_by_another_does_not_take_the_progress_back(cluster, producer, monkeypatch):
-    release, held = asyncio.Event(), list[str]()
-
-    async def hold_the_first(label: str) -> None:
-        if label == "updates the offset" and not held:
-            held.append(label)
-            await release.wait()
-
-    monkeypatch.setattr(consume_message_concurrently_service, "step", hold_the_first)
+    release, held = holding_the_first(monkeypatch)
     consumer = consumer_of(cluster, Heard(cluster))
     send(cluster, producer, "0")
     cluster.world.run_until(lambda: held, 10_000)
