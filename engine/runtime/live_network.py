@@ -8,6 +8,7 @@ import logging
 import resource
 import socket
 import ssl
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from engine.runtime.connection_limits import CONNECTIONS_LIMIT, IDLE_TIMEOUT_MS, UNSENT_ALL_LIMIT_BYTES
@@ -25,13 +26,12 @@ _RESERVED_DESCRIPTORS = 128
 _BACKLOG = 1_024
 
 
-class LiveListener:
-    """A listening socket."""
+class LiveListener(ABC):
+    """A listening address and the connections that were accepted there."""
 
-    def __init__(self, server: asyncio.Server, connections: OpenConnections) -> None:
-        self._server = server
+    def __init__(self, socket_address: object, connections: OpenConnections) -> None:
         self._connections = connections
-        self._address = format_address(server.sockets[0].getsockname())
+        self._address = format_address(socket_address)
 
     @property
     def address(self) -> str:
@@ -47,6 +47,18 @@ class LiveListener:
     def cut_connections(self) -> int:
         """See the port."""
         return self._connections.budget.cut_connections
+
+    @abstractmethod
+    async def close(self) -> None:
+        """See the port."""
+
+
+class LivePlainListener(LiveListener):
+    """A listening socket."""
+
+    def __init__(self, server: asyncio.Server, connections: OpenConnections) -> None:
+        super().__init__(server.sockets[0].getsockname(), connections)
+        self._server = server
 
     async def close(self) -> None:
         """See the port."""
@@ -55,28 +67,12 @@ class LiveListener:
         await self._server.wait_closed()
 
 
-class LiveTlsListener:
+class LiveTlsListener(LiveListener):
     """A listening address at which connections may or must be encrypted."""
 
     def __init__(self, acceptor: TlsAcceptor, connections: OpenConnections) -> None:
+        super().__init__(acceptor.socket_address, connections)
         self._acceptor = acceptor
-        self._connections = connections
-        self._address = format_address(acceptor.socket_address)
-
-    @property
-    def address(self) -> str:
-        """See the port."""
-        return self._address
-
-    @property
-    def unsent_bytes(self) -> int:
-        """See the port."""
-        return self._connections.budget.total_bytes
-
-    @property
-    def cut_connections(self) -> int:
-        """See the port."""
-        return self._connections.budget.cut_connections
 
     async def close(self) -> None:
         """See the port."""
@@ -100,7 +96,7 @@ class LiveNetwork:
         self._idle_timeout_ms = idle_timeout_ms
         self._limit = min(CONNECTIONS_LIMIT, _descriptor_limit() - _RESERVED_DESCRIPTORS)
         self._connected = OpenConnections(self._limit, idle_timeout_ms, waits_for_readers=False)
-        self._listeners: list[LiveListener | LiveTlsListener] = []
+        self._listeners: list[LiveListener] = []
         self._server_tls = server_tls or ServerTls()
         self._server_context = self._server_tls.context()
         self._client_context = None if client_tls is None else client_tls.context()
@@ -111,7 +107,7 @@ class LiveNetwork:
         port: int,
         handler_factory: Callable[[], FrameHandler],
         unsent_limit_bytes: int = UNSENT_ALL_LIMIT_BYTES,
-    ) -> LiveListener | LiveTlsListener:
+    ) -> LiveListener:
         """See the port. Raises :class:`RuntimeFault` for addresses that this machine does not have."""
         connections = OpenConnections(
             self._limit, self._idle_timeout_ms, unsent_limit_bytes=unsent_limit_bytes, waits_for_readers=True
@@ -125,7 +121,7 @@ class LiveNetwork:
                 server = await asyncio.get_running_loop().create_server(
                     make_connection, host, port, reuse_address=True, backlog=_BACKLOG
                 )
-                listener: LiveListener | LiveTlsListener = LiveListener(server, connections)
+                listener: LiveListener = LivePlainListener(server, connections)
             else:
                 acceptor = await self._accept_tls(self._server_context, host, port, make_connection, connections)
                 listener = LiveTlsListener(acceptor, connections)
