@@ -186,7 +186,7 @@ class LiveHost:
         from engine.broker.half_message_administrator import HalfMessageAdministrator
 
         thread, _ = self._engine()
-        administrator = HalfMessageAdministrator(self._broker)
+        administrator = HalfMessageAdministrator(self._broker.store, self._broker.server)
         acted_on = common_view(thread.run(administrator.act(deed, name), CALL_TIMEOUT_S))
         return {part: acted_on[part] for part in ("id", "key", "topic", "queue_id", "group")}
 

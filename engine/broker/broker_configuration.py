@@ -17,17 +17,18 @@ import difflib
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from engine.broker.broker_config import java_name, java_value
-from engine.broker.errors import ConfigNotSaved, RequestRefused
+from engine.broker.broker_address import BrokerAddress
+from engine.broker.broker_config import BrokerConfig, java_name, java_value
+from engine.broker.errors import ConfigNotSaved
+from engine.broker.topic_config_manager import TopicConfigManager
 from engine.protocol.data_version import DataVersion
 from engine.protocol.response_code import ResponseCode
-from engine.runtime.port import DiskFault
+from engine.remoting.errors import RequestRefused
+from engine.runtime.port import Clock, DiskFault
 from engine.store.config_file import ConfigFile
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
+from engine.store.store_config import MessageStoreConfig
 
 logger = logging.getLogger("glassmq.broker")
 
@@ -117,14 +118,27 @@ CHANGEABLE: Mapping[str, Changeable] = {
 class BrokerConfiguration:
     """Reads and changes the settings of one broker.
 
-    :param broker: its ``config`` and ``store_config`` are its own, nobody else's.
+    :param config: the broker's own, nobody else's; so is ``store_config``.
     :param config_file: ``brokerConfig.json``.
+    :param topics: some changes change them.
     """
 
-    def __init__(self, broker: Broker, config_file: ConfigFile) -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        config: BrokerConfig,
+        store_config: MessageStoreConfig,
+        config_file: ConfigFile,
+        address: BrokerAddress,
+        topics: TopicConfigManager,
+        clock: Clock,
+    ) -> None:
+        self._config = config
+        self._store_config = store_config
         self._config_file = config_file
-        self.data_version = DataVersion(broker.runtime.clock.now_ms())
+        self._address = address
+        self._topics = topics
+        self._clock = clock
+        self.data_version = DataVersion(clock.now_ms())
         #: Name -> (value at the start, value now), as texts; only what tools have changed.
         self._changes: dict[str, tuple[str, str]] = {}
 
@@ -132,8 +146,7 @@ class BrokerConfiguration:
 
     def settings(self) -> dict[str, str]:
         """The settings of broker and store under RocketMQ's names, with the address that is really bound."""
-        broker = self._broker
-        store_config = broker.store_config
+        store_config = self._store_config
         settings = {
             java_name(field.name): java_value(getattr(store_config, field.name))
             for field in dataclasses.fields(store_config)
@@ -144,8 +157,8 @@ class BrokerConfiguration:
         for name in ("fileReservedTime", "cleanFileForciblyMinAge"):
             settings[name] = settings.pop(f"{name}Hours")
         settings["diskMaxUsedSpaceRatio"] = str(round(store_config.disk_max_used_space_ratio * 100))
-        settings |= broker.config.to_properties()
-        ip, _, port = broker.address.rpartition(":")
+        settings |= self._config.to_properties()
+        ip, _, port = self._address.text.rpartition(":")
         return settings | {"brokerIP1": ip, "listenPort": port} | _FIXED
 
     # ------------------------------------------------------------------------------ changing
@@ -169,7 +182,7 @@ class BrokerConfiguration:
             raise ConfigNotSaved(f"the settings could not be saved: {fault}") from fault
         for name in values:
             logger.info("setting %s is changed from %s to %s", name, before[name], after[name])
-        self.data_version.next(self._broker.runtime.clock.now_ms())
+        self.data_version.next(self._clock.now_ms())
         self._after_change(values)
 
     def _parsed(self, wanted: Mapping[str, str]) -> dict[str, object]:
@@ -194,18 +207,17 @@ class BrokerConfiguration:
         return values
 
     def _owner(self, name: str) -> Any:
-        return self._broker.store_config if CHANGEABLE[name].is_of_store else self._broker.config
+        return self._store_config if CHANGEABLE[name].is_of_store else self._config
 
     def _apply(self, values: Mapping[str, object]) -> None:
         for name, value in values.items():
             setattr(self._owner(name), CHANGEABLE[name].attribute, value)
 
     def _after_change(self, values: Mapping[str, object]) -> None:
-        manager = self._broker.topic_config_manager
         if values.get("autoCreateTopicEnable"):
-            manager.make_template_topic()
+            self._topics.make_template_topic()
         if "brokerPermission" in values:
-            manager.permission_changed()
+            self._topics.permission_changed()
 
     # ------------------------------------------------------------------------------ file
 

@@ -21,8 +21,10 @@ from engine.broker.client_channel_info import ClientChannelInfo
 from engine.broker.errors import TooManyEntries
 from engine.protocol.enums import ConsumeFromWhere, ConsumeType, MessageModel
 from engine.protocol.heartbeat_data import ConsumerData
+from engine.protocol.response_code import ResponseCode
 from engine.protocol.subscription_data import SubscriptionData
 from engine.remoting.channel import Channel
+from engine.remoting.errors import RequestRefused
 
 logger = logging.getLogger("glassmq.broker")
 
@@ -157,6 +159,13 @@ class ConsumerManager:
     def get_consumer_group_info(self, group: str) -> ConsumerGroupInfo | None:
         """The group, if any of its members is online."""
         return self._table.get(group)
+
+    def online_group(self, group: str, if_not: ResponseCode = ResponseCode.SYSTEM_ERROR) -> ConsumerGroupInfo:
+        """The group. Raises :class:`RequestRefused` with ``if_not`` when no member is online."""
+        info = self._table.get(group)
+        if info is None:
+            raise RequestRefused(if_not, f"no consumer of group {group!r} is connected")
+        return info
 
     def find_subscription_data(self, group: str, topic: str) -> SubscriptionData | None:
         """What ``group`` wants of ``topic``."""

@@ -27,6 +27,7 @@ from engine.broker.dead_letter import (
     resent_as,
 )
 from engine.broker.dead_letter_queues import DeadLetterQueues
+from engine.broker.store_lookups import dispatcher_done
 from engine.protocol.errors import ProtocolError
 from engine.protocol.headers import SendMessageResponseHeader
 from engine.protocol.message import MessageExt
@@ -34,10 +35,7 @@ from engine.protocol.message_codec import decode_stored_message
 from engine.protocol.message_id import decode_offset_message_id
 from engine.protocol.message_properties import PROPERTY_ORIGIN_MESSAGE_ID
 from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX, dlq_topic
-from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.response_code import ResponseCode
-from engine.remoting.channel import Channel
-from engine.remoting.processor import ProcessorTable
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
@@ -46,8 +44,6 @@ logger = logging.getLogger("glassmq.broker")
 
 #: Dead letters that one call of :meth:`DeadLetterAdministrator.resend_from` looks at.
 RESEND_MAX = 200
-#: Turns of the event loop that are waited for the dispatcher; where the disk takes nothing it never gets done.
-_TURNS_MAX = 100
 _END_OF_TIME_MS = 2**62
 
 
@@ -100,8 +96,6 @@ class DeadLetterAdministrator:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._store = broker.store
-        self._channel = Channel(broker.runtime.clock, ProcessorTable())
-        self._channel.remote_address = broker.address or "127.0.0.1:0"
 
     # ------------------------------------------------------------------------------ browsing
 
@@ -155,12 +149,12 @@ class DeadLetterAdministrator:
 
     async def resend(self, group: str, name: str, to: ResendTo, *, anyway: bool = False) -> Resent:
         """Send it again. ``anyway``: also when that was done before."""
-        await self._let_the_dispatcher_finish()
+        await dispatcher_done(self._store)
         return await self._resend(group, self.check(group, name, to, anyway=anyway), to)
 
     async def resend_named(self, group: str, names: Sequence[str], to: ResendTo, *, anyway: bool) -> ResendReport:
         """Send those again that can be; the report says which could not."""
-        await self._let_the_dispatcher_finish()
+        await dispatcher_done(self._store)
         report = ResendReport()
         for name in dict.fromkeys(names):
             try:
@@ -171,7 +165,7 @@ class DeadLetterAdministrator:
 
     async def resend_from(self, group: str, start: int, to: ResendTo) -> ResendReport:
         """Send those again that were not yet, from number ``start`` on, :data:`RESEND_MAX` at a time."""
-        await self._let_the_dispatcher_finish()
+        await dispatcher_done(self._store)
         report = ResendReport()
         known = self._group(group)
         first, end = max(start, known.min_number), known.max_number
@@ -183,7 +177,7 @@ class DeadLetterAdministrator:
 
     async def _add(self, report: ResendReport, group: str, dead: MessageExt, to: ResendTo, *, anyway: bool) -> None:
         # Each time anew: somebody else may have resent this one since the last.
-        await self._let_the_dispatcher_finish()
+        await dispatcher_done(self._store)
         try:
             self._check(group, dead, to, anyway=anyway)
             report.resent.append(await self._resend(group, dead, to))
@@ -198,10 +192,7 @@ class DeadLetterAdministrator:
     async def _resend(self, group: str, dead: MessageExt, to: ResendTo) -> Resent:
         """Nothing else runs between the check before and the append in here."""
         request = resend_request(dead, group, to, self._broker.runtime.clock.now_ms(), self._first_queue(dead))
-        answer = self._broker.server.processors.find_unguarded(request.code)(self._channel, request)
-        # With synchronous flush the answer comes with the disk's.
-        reply = answer if answer is None or isinstance(answer, RemotingCommand) else await answer
-        assert reply is not None, "a message that is sent is answered"
+        reply = await self._broker.server.ask_unguarded(request, self._broker.address or "127.0.0.1:0")
         if reply.code not in _STORED:
             raise DeadLetterRefused(DeadLetterRefusal.BY_BROKER, remark=reply.remark or f"code {reply.code}")
         header = SendMessageResponseHeader.decode(reply.ext_fields)
@@ -240,13 +231,6 @@ class DeadLetterAdministrator:
         if first is None or config is None or first.topic != topic:
             return -1
         return first.queue_id if first.queue_id < config.write_queue_nums else -1
-
-    async def _let_the_dispatcher_finish(self) -> None:
-        """A message that was put a moment ago is not in the index yet."""
-        for _ in range(_TURNS_MAX):
-            if not self._store.dispatcher.pending_count:
-                return
-            await asyncio.sleep(0)
 
 
 _STORED = (

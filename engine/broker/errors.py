@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from engine.protocol.errors import ProtocolError
-from engine.protocol.remoting_command import RemotingCommand
-from engine.protocol.response_code import ResponseCode
 
 
 class TooManyEntries(ProtocolError):
@@ -21,16 +19,3 @@ class ConfigRefused(ProtocolError):
 
 class ConfigNotSaved(ProtocolError):
     """A topic or group could not be written to its file, so it was not changed."""
-
-
-class RequestRefused(Exception):
-    """A tool's request cannot be carried out; carries the reply's code and its remark."""
-
-    def __init__(self, code: ResponseCode, remark: str) -> None:
-        super().__init__(remark)
-        self.code = code
-        self.remark = remark
-
-    def reply_to(self, request: RemotingCommand) -> RemotingCommand:
-        """The reply that says so."""
-        return request.reply(self.code, self.remark)

@@ -13,12 +13,14 @@ from engine.broker.consumer_filter_manager import ConsumerFilterManager
 from engine.broker.tag_message_filter import TagMessageFilter
 from engine.filter.bloom_filter import BloomFilter, may_want
 from engine.filter.compiler import LENGTH_MAX
+from engine.filter.errors import FilterSyntaxError
 from engine.protocol.enums import ExpressionType
 from engine.protocol.message_codec import stored_properties_text
 from engine.protocol.message_properties import PROPERTY_RETRY_TOPIC, decode_properties
 from engine.protocol.names import RETRY_GROUP_TOPIC_PREFIX
 from engine.protocol.response_code import ResponseCode
 from engine.protocol.subscription_data import SubscriptionData
+from engine.remoting.errors import RequestRefused
 from engine.store.consume_queue_ext import ConsumeQueueExtUnit
 from engine.store.message_filter import MessageFilter
 
@@ -118,16 +120,26 @@ def message_filter_for(
     return TagMessageFilter(subscription) if subscription.code_set else None
 
 
-def why_not_filtered_by(config: BrokerConfig, expression_type: str) -> tuple[ResponseCode, str] | None:
-    """Code and remark for a subscription by anything but tags that this broker does not serve; None when it does."""
+def check_filtered_by(config: BrokerConfig, expression_type: str) -> None:
+    """Raise :class:`RequestRefused` for a subscription by anything but tags that this broker does not serve."""
     if not config.enable_property_filter:
         remark = f"this broker does not filter by {expression_type[:40]} (enablePropertyFilter=false)"
-        return ResponseCode.SYSTEM_ERROR, remark
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, remark)
     if expression_type != ExpressionType.SQL92:
         allowed = ", ".join(ExpressionType)
         remark = f"nobody knows how to filter by {expression_type[:40]!r}; allowed: {allowed}"
-        return ResponseCode.SUBSCRIPTION_PARSE_FAILED, remark
-    return None
+        raise RequestRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remark)
+
+
+def filter_data_of(
+    config: BrokerConfig, filters: ConsumerFilterManager, group: str, subscription: SubscriptionData
+) -> ConsumerFilterData:
+    """The expression of ``subscription``, ready for use. Raises :class:`RequestRefused`."""
+    check_filtered_by(config, subscription.expression_type)
+    try:
+        return filters.build(group, subscription)
+    except FilterSyntaxError as error:
+        raise RequestRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error)) from error
 
 
 def properties_of(record: bytes) -> dict[str, str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from engine.protocol.response_code import ResponseCode
-from engine.store.put_message_result import PutMessageStatus
+from engine.remoting.errors import RequestRefused
+from engine.store.put_message_result import PutMessageResult, PutMessageStatus
 
 REPLY_CODES = {
     PutMessageStatus.PUT_OK: ResponseCode.SUCCESS,
@@ -18,3 +19,9 @@ REPLY_CODES = {
     PutMessageStatus.UNKNOWN_ERROR: ResponseCode.SYSTEM_ERROR,
 }
 assert len(REPLY_CODES) == len(PutMessageStatus)
+
+
+def check_stored(result: PutMessageResult) -> None:
+    """Raise :class:`RequestRefused` when the store did not take the message."""
+    if result.status is not PutMessageStatus.PUT_OK:
+        raise RequestRefused(REPLY_CODES[result.status], result.remark)

@@ -29,8 +29,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from engine.broker.broker_address import BrokerAddress
+from engine.broker.broker_config import BrokerConfig
+from engine.broker.consumer_offset_manager import ConsumerOffsetManager
 from engine.broker.half_message import (
     HALF_QUEUE_ID,
     check_times,
@@ -46,6 +48,8 @@ from engine.broker.half_message import (
     tell_first_copy,
     whole_number,
 )
+from engine.broker.producer_manager import ProducerManager
+from engine.broker.topic_config_manager import TopicConfigManager
 from engine.broker.undecided_transactions import UndecidedInLog, UndecidedTransactions
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.headers import CheckTransactionStateRequestHeader
@@ -63,12 +67,11 @@ from engine.protocol.names import (
 from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
 from engine.runtime.background_tasks import BackgroundTasks
+from engine.runtime.port import Clock
+from engine.store.message_store import MessageStore
 from engine.store.put_message_result import PutMessageResult, PutMessageStatus
 from engine.store.recovery_report import RecoveryReport
 from engine.store.store_message import StoreMessage
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 logger = logging.getLogger("glassmq.broker")
 
@@ -108,13 +111,25 @@ class TransactionalMessageService:
     :ivar next_round_ms: when the next round is due, by the broker's clock; 0 before ``start``.
     """
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._clock = broker.runtime.clock
-        self._store = broker.store
-        self._offsets = broker.consumer_offset_manager
+    def __init__(
+        self,
+        config: BrokerConfig,
+        address: BrokerAddress,
+        clock: Clock,
+        store: MessageStore,
+        topics: TopicConfigManager,
+        offsets: ConsumerOffsetManager,
+        producers: ProducerManager,
+    ) -> None:
+        self._config = config
+        self._address = address
+        self._clock = clock
+        self._store = store
+        self._topics = topics
+        self._offsets = offsets
+        self._producers = producers
         #: None: RocketMQ's way (``commit_transaction_once``).
-        self._undecided = UndecidedTransactions() if broker.config.commit_transaction_once else None
+        self._undecided = UndecidedTransactions() if config.commit_transaction_once else None
         #: Half messages whose op message could not be written yet -> where the committed message lies.
         self._owed: dict[int, int | None] = {}
         self._turn = 0
@@ -136,7 +151,7 @@ class TransactionalMessageService:
         """Check at every interval from now on."""
         if self._owed:
             tasks.spawn(self._mark_committed(), "mark committed transactions")
-        tasks.every(self._broker.config.transaction_check_interval_ms, self._check_and_wait, "transaction check")
+        tasks.every(self._config.transaction_check_interval_ms, self._check_and_wait, "transaction check")
         self._note_next_round()
 
     async def _mark_committed(self) -> None:
@@ -149,14 +164,14 @@ class TransactionalMessageService:
             self._note_next_round()
 
     def _note_next_round(self) -> None:
-        self.next_round_ms = self._clock.now_ms() + self._broker.config.transaction_check_interval_ms
+        self.next_round_ms = self._clock.now_ms() + self._config.transaction_check_interval_ms
 
     # ------------------------------------------------------------------------------ putting
 
     @property
     def refusal(self) -> str | None:
         """Why no further transaction may begin; None: it may."""
-        limit = self._broker.config.max_undecided_transactions
+        limit = self._config.max_undecided_transactions
         if self._undecided is None or len(self._undecided) < limit:
             return None
         return f"{limit} transactions are undecided already (maxUndecidedTransactions); nothing is stored"
@@ -191,7 +206,7 @@ class TransactionalMessageService:
         :param committed_place: where in the log the committed message lies; None: rolled back.
         """
         if self._undecided is None:
-            return self._put(op_message(half.queue_offset, self._broker.store_host, self._clock.now_ms()))
+            return self._put(op_message(half.queue_offset, self._address.store_host, self._clock.now_ms()))
         newest = self._undecided.decidable(first_copy(half))
         assert newest is not None, "only an undecided transaction is decided"
         self._undecided.remove(first_copy(half))
@@ -202,7 +217,7 @@ class TransactionalMessageService:
         """Write the op messages that are due; those that the store refuses stay due. Returns the last outcome."""
         result = PutMessageResult(PutMessageStatus.PUT_OK)
         for offset, committed_place in list(self._owed.items()):
-            op = op_message(offset, self._broker.store_host, self._clock.now_ms(), committed_place)
+            op = op_message(offset, self._address.store_host, self._clock.now_ms(), committed_place)
             result = self._put(op)
             if result.status is not PutMessageStatus.PUT_OK:
                 break
@@ -211,7 +226,7 @@ class TransactionalMessageService:
 
     def _put(self, message: StoreMessage) -> PutMessageResult:
         """Store any form of :mod:`engine.broker.half_message`; its topic is made if need be."""
-        self._broker.topic_config_manager.create_topic_in_send_message_back(message.topic, 1)
+        self._topics.create_topic_in_send_message_back(message.topic, 1)
         return self._store.put_message(message)
 
     # ------------------------------------------------------------------------------ where things stand
@@ -292,7 +307,7 @@ class TransactionalMessageService:
         if half.store_timestamp >= walk.started_ms:
             return False
         immunity_ms = immunity_of(half)
-        if immunity_ms is None and 0 <= age_ms < self._broker.config.transaction_time_out_ms:
+        if immunity_ms is None and 0 <= age_ms < self._config.transaction_time_out_ms:
             return False
         if self._read_ops(walk):
             return True
@@ -300,7 +315,7 @@ class TransactionalMessageService:
             walk.half_offset += 1
             return True
         if immunity_ms is not None and age_ms < immunity_ms:
-            return self._went_on(walk, self.put_copy(half, put_off(half, self._broker.store_host)))
+            return self._went_on(walk, self.put_copy(half, put_off(half, self._address.store_host)))
         return self._went_on(walk, self._check(half))
 
     def _is_done_with(self, walk: _Round, half: MessageExt) -> bool:
@@ -318,8 +333,8 @@ class TransactionalMessageService:
         return True
 
     def _is_given_up(self, half: MessageExt, age_ms: int) -> bool:
-        reserved_ms = self._broker.store_config.file_reserved_time_hours * _HOUR_MS
-        return check_times(half) >= self._broker.config.transaction_check_max or age_ms > reserved_ms
+        reserved_ms = self._store.config.file_reserved_time_hours * _HOUR_MS
+        return check_times(half) >= self._config.transaction_check_max or age_ms > reserved_ms
 
     def _read_ops(self, walk: _Round) -> bool:
         """Read further op messages; whether there were any."""
@@ -341,7 +356,7 @@ class TransactionalMessageService:
     def _discard(self, half: MessageExt) -> PutMessageResult:
         if self._undecided is not None:
             tell_first_copy(half)
-        result = self._put(discarded_message(half, self._broker.store_host))
+        result = self._put(discarded_message(half, self._address.store_host))
         if result.status is PutMessageStatus.PUT_OK:
             if self._undecided is not None:
                 self._undecided.give_up(first_copy(half))
@@ -359,7 +374,7 @@ class TransactionalMessageService:
         """Count the check, by storing the message again, and ask."""
         if self._undecided is not None:
             tell_first_copy(half)
-        result = self.put_copy(half, checked_once_more(half, self._broker.store_host))
+        result = self.put_copy(half, checked_once_more(half, self._address.store_host))
         if result.status is PutMessageStatus.PUT_OK:
             half.queue_offset, half.commit_log_offset = result.queue_offset, result.offset
             self._ask_producer(half)
@@ -368,7 +383,7 @@ class TransactionalMessageService:
     def _ask_producer(self, half: MessageExt) -> None:
         """Send code 39 to one member of the group, the next one each time; it answers with END_TRANSACTION."""
         group = producer_group(half)
-        clients = [client for client in self._broker.producer_manager.clients_of_group(group) if client.channel.is_open]
+        clients = [client for client in self._producers.clients_of_group(group) if client.channel.is_open]
         if not clients:
             logger.warning("nobody of producer group %s is there to say what became of %s", group, half.message_id)
             return

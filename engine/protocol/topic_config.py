@@ -25,6 +25,11 @@ class TopicConfig:
     topic_sys_flag: int = 0
     order: bool = False
 
+    @property
+    def queue_nums(self) -> int:
+        """How many queues there may be messages in."""
+        return max(self.read_queue_nums, self.write_queue_nums)
+
     def to_dict(self) -> dict[str, object]:
         """The JSON object of the wire and of ``topics.json``."""
         return {

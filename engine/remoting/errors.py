@@ -1,6 +1,15 @@
-"""Why a call got no reply, and whether it may have taken effect all the same."""
+"""Why a request is refused, or why a call got no reply and whether it may have taken effect all the same."""
 
 from __future__ import annotations
+
+
+class RequestRefused(Exception):
+    """Raised by a processor: the request is not carried out. The reply has this code and remark."""
+
+    def __init__(self, code: int, remark: str) -> None:
+        super().__init__(remark)
+        self.code = code
+        self.remark = remark
 
 
 class RemotingError(Exception):

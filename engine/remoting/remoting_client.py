@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from engine.protocol.enums import LanguageCode
 from engine.protocol.remoting_command import RemotingCommand, SerializeType
-from engine.remoting.channel import Channel
+from engine.remoting.channel import Channel, Processor
 from engine.remoting.errors import RemotingConnectFailed, RemotingShutDown, RemotingTimeout
-from engine.remoting.processor import Processor, ProcessorTable
+from engine.remoting.processor import ProcessorTable
 from engine.runtime.port import ConnectFailed
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class RemotingClient:
             for callback in self._closed_callbacks:
                 callback(address, channel)
 
-        channel = Channel(self._runtime.clock, self.processors, closed)
+        channel = Channel(self._runtime.clock, self.processors.find, closed)
         try:
             await self._runtime.network.connect(address, channel, timeout_ms)
         except ConnectFailed as error:

@@ -23,8 +23,8 @@ from engine.bank.transfer import AMOUNT_MAX, Transfer
 from engine.protocol.errors import ProtocolError
 from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.response_code import ResponseCode
+from engine.remoting.channel import Processor
 from engine.remoting.errors import RemotingError
-from engine.remoting.processor import Processor
 from engine.remoting.remoting_client import RemotingClient
 from engine.remoting.remoting_server import RemotingServer
 from engine.runtime.background_tasks import BackgroundTasks

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from engine.protocol.errors import ProtocolError
 from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.response_code import ResponseCode
+from engine.remoting.channel import Processor
 from engine.remoting.errors import RemotingError
-from engine.remoting.processor import Processor
 from engine.remoting.remoting_client import RemotingClient
 from engine.remoting.remoting_server import RemotingServer
 from engine.runtime.background_tasks import BackgroundTasks

@@ -314,7 +314,9 @@ def test_whoever_runs_the_broker_decides_half_messages_without_an_account() -> N
         admin.create_topic("T")
         properties = {"UNIQ_KEY": "U", "TRAN_MSG": "true", "PGROUP": "p"}
         assert admin.send("T", sys_flag=TRANSACTION_PREPARED_TYPE, properties=properties).code == ResponseCode.SUCCESS
-        lab.world.run(HalfMessageAdministrator(lab.broker).act(Deed.COMMIT, "U"), node="broker-a")
+        lab.world.run(
+            HalfMessageAdministrator(lab.broker.store, lab.broker.server).act(Deed.COMMIT, "U"), node="broker-a"
+        )
         lab.run_for(1)
         assert [message.unique_id for message in admin.messages()] == ["U"]
 

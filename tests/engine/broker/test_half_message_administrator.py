@@ -15,7 +15,7 @@ from tests.engine.broker.test_transactions import AS_ROCKETMQ, COMMIT, CONFIG, R
 
 
 def act(lab: TransactionLab, deed: Deed, name: str, *, anyway: bool = False) -> MessageExt:
-    administrator = HalfMessageAdministrator(lab.lab.broker)
+    administrator = HalfMessageAdministrator(lab.lab.broker.store, lab.lab.broker.server)
     message = lab.lab.world.run(administrator.act(deed, name, anyway=anyway), node="broker-a")
     lab.lab.run_for(1)
     return message
