@@ -83,8 +83,8 @@ def test_a_check_service_that_goes_past_a_half_message_without_asking_is_found(m
                 body=b"something else",
                 properties_string="",
                 born_timestamp=0,
-                born_host=self._broker.where.store_host,
-                store_host=self._broker.where.store_host,
+                born_host=self._address.store_host,
+                store_host=self._address.store_host,
             )
         )
 
