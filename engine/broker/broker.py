@@ -29,11 +29,13 @@ from engine.broker.consumer_filter_manager import ConsumerFilterManager
 from engine.broker.consumer_manage_processor import ConsumerManageProcessor
 from engine.broker.consumer_manager import ConsumerManager
 from engine.broker.consumer_offset_manager import ConsumerOffsetManager
+from engine.broker.dead_letter_administrator import DeadLetterAdministrator
 from engine.broker.end_transaction_processor import EndTransactionProcessor
 from engine.broker.errors import ConfigNotSaved, ConfigRefused
 from engine.broker.filter_bit_map import FilterBitMap
 from engine.broker.filter_statistics import FilterStatistics
 from engine.broker.group_admin_processor import GroupAdminProcessor
+from engine.broker.half_message_administrator import HalfMessageAdministrator
 from engine.broker.offset_admin_processor import OffsetAdminProcessor
 from engine.broker.producer_manager import ProducerManager
 from engine.broker.pull_message_checks import PullMessageChecks
@@ -213,6 +215,8 @@ class Broker:
         )
         if self.access_guard is not None:
             self.server.processors.guard(self.access_guard.check)
+        self.dead_letter_administrator = DeadLetterAdministrator(clock, where, store, topics, groups, self.server)
+        self.half_message_administrator = HalfMessageAdministrator(store, self.server)
 
     def _load_rules_code(self) -> None:
         """With ``aclEnable``: what checks every request before its processor. Without it nothing stands in between."""

@@ -28,7 +28,7 @@ class DeadLetterCommandRefused(CommandRefused):
 def resend_dead_letter(role: BrokerRole, command: Command) -> None:
     """Do ``command`` on the broker, which runs. Raises :class:`DeadLetterCommandRefused`."""
     assert role.broker is not None, "a running broker has its engine"
-    administrator = DeadLetterAdministrator(role.broker)
+    administrator = role.broker.dead_letter_administrator
     group, name, to = str(command.value["group"]), str(command.value["message"]), ResendTo(str(command.value["to"]))
     anyway = bool(command.value["anyway"])
     try:

@@ -30,7 +30,7 @@ class HalfMessageCommandRefused(CommandRefused):
 def act_on_half_message(role: BrokerRole, command: Command) -> None:
     """Do ``command`` on the broker, which runs. Raises :class:`HalfMessageCommandRefused`."""
     assert role.broker is not None, "a running broker has its engine"
-    administrator, deed = HalfMessageAdministrator(role.broker.store, role.broker.server), _DEEDS[command.kind]
+    administrator, deed = role.broker.half_message_administrator, _DEEDS[command.kind]
     name, anyway = str(command.value["message"]), bool(command.value.get("anyway"))
     try:
         administrator.check(deed, name, anyway=anyway)
