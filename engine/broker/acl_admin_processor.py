@@ -88,11 +88,11 @@ class AclAdminProcessor:
         try:
             change(self._manager_or_refusal(failed))
         except (BadAccessConfig, AccessConfigNotSaved) as error:
-            raise RequestRefused(failed, str(error)) from error
+            raise RequestRefused(str(error), failed) from error
 
     def _manager_or_refusal(self, failed: ResponseCode) -> PlainPermissionManager:
         if self.manager is None:
-            raise RequestRefused(failed, "this broker has no rules: aclEnable is off")
+            raise RequestRefused("this broker has no rules: aclEnable is off", failed)
         return self.manager
 
 

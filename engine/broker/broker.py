@@ -60,7 +60,6 @@ from engine.broker.unread_deletions import UnreadDeletions
 from engine.filter.bloom_filter import BloomFilter
 from engine.protocol.errors import ProtocolError
 from engine.protocol.names import SCHEDULE_TOPIC, validate_topic
-from engine.remoting.remoting_client import RemotingClient
 from engine.remoting.remoting_server import RemotingServer
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import DiskFault, Runtime
@@ -237,11 +236,6 @@ class Broker:
     def address(self) -> str:
         """``"ip:port"`` that clients are told; empty until the broker listens."""
         return self.where.text
-
-    @property
-    def name_server_client(self) -> RemotingClient:
-        """The connections to the name servers."""
-        return self.broker_outer_api.client
 
     # ------------------------------------------------------------------------------ life
 

@@ -73,9 +73,8 @@ class BrokerAdminProcessor:
         data = self._stats_data(name, key)
         if data is None:
             raise RequestRefused(
-                ResponseCode.SYSTEM_ERROR,
                 f"there is no counter {name[:100]!r} of {key[:300]!r}; counted are {', '.join(STATS_NAMES)}, "
-                "per topic, topic@group or cluster",
+                "per topic, topic@group or cluster"
             )
         return data
 

@@ -95,8 +95,8 @@ class BrokerToClient:
         info = self.consumers.get_consumer_group_info(group)
         if info is None:
             raise RequestRefused(
-                ResponseCode.CONSUMER_NOT_ONLINE,
                 f"group {group} is not online, so nobody can reset its offsets on {topic}",
+                ResponseCode.CONSUMER_NOT_ONLINE,
             )
         members = list(info.channel_info_table.values())
         for member in members:
@@ -113,14 +113,12 @@ class BrokerToClient:
     def _offsets_to_reset(self, topic: str, group: str, timestamp_ms: int, is_force: bool) -> dict[MessageQueue, int]:
         config = self.topics.topic_config_table.get(topic)
         if config is None:
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"topic {topic!r} does not exist on this broker")
+            raise RequestRefused(f"topic {topic!r} does not exist on this broker")
         offsets: dict[MessageQueue, int] = {}
         for queue_id in range(config.write_queue_nums):
             known = self.offsets.query_offset(group, topic, queue_id)
             if known < 0:
-                raise RequestRefused(
-                    ResponseCode.SYSTEM_ERROR, f"group {group!r} has no offset of {topic} queue {queue_id}"
-                )
+                raise RequestRefused(f"group {group!r} has no offset of {topic} queue {queue_id}")
             if timestamp_ms == LATEST:
                 wanted = self.store.max_offset(topic, queue_id)
             else:
@@ -165,9 +163,7 @@ class BrokerToClient:
         info = self.consumers.get_consumer_group_info(group)
         member = None if info is None else info.find_client(client_id)
         if member is None:
-            raise RequestRefused(
-                ResponseCode.SYSTEM_ERROR, f"consumer {client_id[:100]!r} of group {group!r} is not connected"
-            )
+            raise RequestRefused(f"consumer {client_id[:100]!r} of group {group!r} is not connected")
         _check_version(member, V3_1_8_SNAPSHOT)
         relayed = RemotingCommand.request(request.code, body=body)
         relayed.ext_fields = ext_fields
@@ -175,10 +171,10 @@ class BrokerToClient:
             answer = await member.channel.call(relayed, CALL_TIMEOUT_MS)
         except RemotingTimeout as error:
             raise RequestRefused(
-                ResponseCode.CONSUME_MSG_TIMEOUT, f"consumer {client_id} of {group}: {error}"
+                f"consumer {client_id} of {group}: {error}", ResponseCode.CONSUME_MSG_TIMEOUT
             ) from error
         except RemotingError as error:
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"consumer {client_id} of {group}: {error}") from error
+            raise RequestRefused(f"consumer {client_id} of {group}: {error}") from error
         reply = request.reply(ResponseCode.SUCCESS, answer.remark, body=answer.body)
         reply.code, reply.ext_fields = answer.code, answer.ext_fields
         return reply
@@ -187,7 +183,6 @@ class BrokerToClient:
 def _check_version(member: ClientChannelInfo, least: int) -> None:
     if member.version < least:
         raise RequestRefused(
-            ResponseCode.SYSTEM_ERROR,
             f"client {member.client_id} speaks protocol version {member.version}, which cannot do this; "
-            f"needed: {least} or newer",
+            f"needed: {least} or newer"
         )

@@ -60,7 +60,7 @@ class ClientAdminProcessor:
         group = header.producer_group
         clients = self.producers.clients_of_group(group)
         if not clients:
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"no producer of group {group!r} is connected")
+            raise RequestRefused(f"no producer of group {group!r} is connected")
         return ProducerConnection(connections(clients))
 
     @answers(RequestCode.GET_ALL_PRODUCER_INFO)
@@ -105,7 +105,7 @@ class ClientAdminProcessor:
         _, offset = decode_offset_message_id(header.msg_id or "")
         record = self.store.raw_message_at(offset)
         if record is None:
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"there is no message {header.msg_id}")
+            raise RequestRefused(f"there is no message {header.msg_id}")
         fields = request.ext_fields | {"brokerName": self.config.broker_name}
         return await self.broker_to_client.call_consumer(
             request, header.consumer_group, header.client_id or "", fields, record

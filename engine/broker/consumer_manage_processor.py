@@ -58,7 +58,7 @@ class ConsumerManageProcessor:
         if offset < 0:
             if self.store.min_offset(topic, queue_id) > 0 or not is_in_memory(self.store, topic, queue_id, 0):
                 raise RequestRefused(
-                    ResponseCode.QUERY_NOT_FOUND, f"group {group} has no offset of {topic} queue {queue_id}"
+                    f"group {group} has no offset of {topic} queue {queue_id}", ResponseCode.QUERY_NOT_FOUND
                 )
             offset = 0
         return OffsetResponseHeader(offset)
@@ -72,9 +72,9 @@ class ConsumerManageProcessor:
         queue_nums = self.topics.known_topic(topic).queue_nums
         if not 0 <= queue_id < queue_nums:
             allowed = f"queue id {queue_id} of topic {topic}; allowed: 0 to {queue_nums - 1}"
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, allowed)
+            raise RequestRefused(allowed)
         if offset < 0:
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"commitOffset is {offset}; allowed: 0 and more")
+            raise RequestRefused(f"commitOffset is {offset}; allowed: 0 and more")
         validate_group(header.consumer_group)
         self.offsets.commit_offset(channel.remote_address, header.consumer_group, topic, queue_id, offset)
 

@@ -16,15 +16,14 @@ import logging
 from dataclasses import dataclass
 
 from engine.broker.broker_address import BrokerAddress
+from engine.broker.errors import check_stored
 from engine.broker.half_message import committed_message, producer_group, resumed_message
-from engine.broker.put_message_reply import check_stored
 from engine.broker.transactional_message_service import TransactionalMessageService
 from engine.protocol.headers import EndTransactionRequestHeader, ResumeCheckHalfMessageRequestHeader
 from engine.protocol.message import MessageExt
 from engine.protocol.message_id import decode_offset_message_id
 from engine.protocol.names import TRANSACTION_CHECK_MAX_TIME_TOPIC, TRANSACTION_HALF_TOPIC
 from engine.protocol.request_code import RequestCode
-from engine.protocol.response_code import ResponseCode
 from engine.protocol.system_flags import TRANSACTION_COMMIT_TYPE, TRANSACTION_NOT_TYPE, TRANSACTION_ROLLBACK_TYPE
 from engine.remoting.channel import Channel
 from engine.remoting.errors import RequestRefused
@@ -52,21 +51,19 @@ class EndTransactionProcessor:
             return
         if decision not in (TRANSACTION_COMMIT_TYPE, TRANSACTION_ROLLBACK_TYPE):
             raise RequestRefused(
-                ResponseCode.SYSTEM_ERROR,
                 f"commitOrRollback {decision}; allowed: {TRANSACTION_COMMIT_TYPE} commit, "
-                f"{TRANSACTION_ROLLBACK_TYPE} rollback, {TRANSACTION_NOT_TYPE} unknown",
+                f"{TRANSACTION_ROLLBACK_TYPE} rollback, {TRANSACTION_NOT_TYPE} unknown"
             )
         half = self.store.message_at(header.commit_log_offset)
         problem = _problem_of(half, header)
         if problem is not None or half is None:
             logger.warning("%s ends a transaction that is none: %s", channel.remote_address, problem)
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, problem or "")
+            raise RequestRefused(problem or "")
         if not self.transactions.is_decidable(half):
             logger.info("%s ends transaction %s once more", channel.remote_address, half.message_id)
             raise RequestRefused(
-                ResponseCode.SYSTEM_ERROR,
                 f"transaction {half.message_id} is decided already, or was given up and must be resumed first; "
-                "nothing is changed (a broker with commitTransactionOnce=false would carry it out again)",
+                "nothing is changed (a broker with commitTransactionOnce=false would carry it out again)"
             )
         committed_place = self._commit(half) if decision == TRANSACTION_COMMIT_TYPE else None
         result = self.transactions.mark_decided(half, committed_place)
@@ -88,11 +85,10 @@ class EndTransactionProcessor:
         discarded = self.store.message_at(offset)
         if discarded is None or discarded.topic != TRANSACTION_CHECK_MAX_TIME_TOPIC:
             raise RequestRefused(
-                ResponseCode.SYSTEM_ERROR,
-                f"there is no message of {TRANSACTION_CHECK_MAX_TIME_TOPIC} with offset id {header.msg_id[:40]}",
+                f"there is no message of {TRANSACTION_CHECK_MAX_TIME_TOPIC} with offset id {header.msg_id[:40]}"
             )
         if self.transactions.is_being_checked(discarded):
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"{discarded.message_id} is being checked again already")
+            raise RequestRefused(f"{discarded.message_id} is being checked again already")
         check_stored(self.transactions.put_copy(discarded, resumed_message(discarded, self.address.store_host)))
         logger.info("%s has message %s checked again", channel.remote_address, header.msg_id)
 

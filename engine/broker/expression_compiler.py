@@ -51,9 +51,9 @@ class ExpressionCompiler:
     def _compile(self, text: str) -> Expression | FilterSyntaxError:
         if not self._bucket.has_any(self._monotonic_us()):
             raise CompilerBusy(
-                ResponseCode.SYSTEM_BUSY,
                 f"[RATE_LIMIT] the broker compiles new expressions of {self._bucket.per_second} words a second "
                 "(maxFilterWordsPerSecond); try again later",
+                ResponseCode.SYSTEM_BUSY,
             )
         self._bucket.take(word_count(text))
         try:

@@ -1,8 +1,9 @@
 """The broker's side of filtering by expression (RocketMQ: ``ExpressionMessageFilter``,
 ``ExpressionForRetryMessageFilter``, ``MessageEvaluationContext``).
 
-Two steps: the bit map, if the message has one, may say at once that it is not wanted; else its properties are read and
-the expression is evaluated. A bit map says something only about groups that were known when the message came.
+By tags, hash codes alone decide. By an expression, in two steps: the bit map, if the message has one, may say at once
+that it is not wanted; else its properties are read and the expression is evaluated. A bit map says something only about
+groups that were known when the message came.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 from engine.broker.broker_config import BrokerConfig
 from engine.broker.consumer_filter_data import ConsumerFilterData
 from engine.broker.consumer_filter_manager import ConsumerFilterManager
-from engine.broker.tag_message_filter import TagMessageFilter
 from engine.filter.bloom_filter import BloomFilter, may_want
 from engine.filter.compiler import LENGTH_MAX
 from engine.filter.errors import FilterSyntaxError
@@ -23,6 +23,36 @@ from engine.protocol.subscription_data import SubscriptionData
 from engine.remoting.errors import RequestRefused
 from engine.store.consume_queue_ext import ConsumeQueueExtUnit
 from engine.store.message_filter import MessageFilter
+
+
+class TagMessageFilter:
+    """Compares hash codes only.
+
+    A tag with the same hash code gets through; the client compares the text again.
+    """
+
+    __slots__ = ("_codes",)
+
+    def __init__(self, subscription: SubscriptionData) -> None:
+        self._codes = frozenset(subscription.code_set)
+
+    @property
+    def reads_message(self) -> bool:
+        """Tags are judged by their codes alone."""
+        return False
+
+    @property
+    def effort(self) -> int:
+        """No message is read."""
+        return 0
+
+    def matches_consume_queue(self, tags_code: int, unit: ConsumeQueueExtUnit | None) -> bool:
+        """True when the tags code is one of those subscribed to."""
+        return tags_code in self._codes
+
+    def matches_commit_log(self, record: bytes) -> bool:
+        """Always true: the tags code has said everything."""
+        return True
 
 
 class ExpressionMessageFilter:
@@ -124,11 +154,11 @@ def check_filtered_by(config: BrokerConfig, expression_type: str) -> None:
     """Raise :class:`RequestRefused` for a subscription by anything but tags that this broker does not serve."""
     if not config.enable_property_filter:
         remark = f"this broker does not filter by {expression_type[:40]} (enablePropertyFilter=false)"
-        raise RequestRefused(ResponseCode.SYSTEM_ERROR, remark)
+        raise RequestRefused(remark)
     if expression_type != ExpressionType.SQL92:
         allowed = ", ".join(ExpressionType)
         remark = f"nobody knows how to filter by {expression_type[:40]!r}; allowed: {allowed}"
-        raise RequestRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remark)
+        raise RequestRefused(remark, ResponseCode.SUBSCRIPTION_PARSE_FAILED)
 
 
 def filter_data_of(
@@ -139,7 +169,7 @@ def filter_data_of(
     try:
         return filters.build(group, subscription)
     except FilterSyntaxError as error:
-        raise RequestRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error)) from error
+        raise RequestRefused(str(error), ResponseCode.SUBSCRIPTION_PARSE_FAILED) from error
 
 
 def properties_of(record: bytes) -> dict[str, str]:

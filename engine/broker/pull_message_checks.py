@@ -65,22 +65,21 @@ class PullMessageChecks:
     def _check_group_and_topic(self, header: PullMessageRequestHeader) -> None:
         group, topic = header.consumer_group, header.topic
         if not is_readable(self.config.broker_permission):
-            raise RequestRefused(ResponseCode.NO_PERMISSION, f"broker {self.config.broker_name} may not be read")
+            raise RequestRefused(f"broker {self.config.broker_name} may not be read", ResponseCode.NO_PERMISSION)
         group_config = self.groups.find_subscription_group_config(group)
         if group_config is None:
             raise RequestRefused(
-                ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST,
                 f"group {group} does not exist and may not be created by pulling",
+                ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST,
             )
         if not group_config.consume_enable:
-            raise RequestRefused(ResponseCode.NO_PERMISSION, f"group {group} may not consume (consumeEnable=false)")
+            raise RequestRefused(f"group {group} may not consume (consumeEnable=false)", ResponseCode.NO_PERMISSION)
         config = self.topics.known_topic(topic)
         if not is_readable(config.perm):
-            raise RequestRefused(ResponseCode.NO_PERMISSION, f"topic {topic} may not be read (perm {config.perm})")
+            raise RequestRefused(f"topic {topic} may not be read (perm {config.perm})", ResponseCode.NO_PERMISSION)
         if not 0 <= header.queue_id < config.read_queue_nums:
             raise RequestRefused(
-                ResponseCode.SYSTEM_ERROR,
-                f"queue id {header.queue_id} of topic {topic}; allowed: 0 to {config.read_queue_nums - 1}",
+                f"queue id {header.queue_id} of topic {topic}; allowed: 0 to {config.read_queue_nums - 1}"
             )
 
     def _subscription_of_group(self, header: PullMessageRequestHeader) -> SubscriptionData:
@@ -88,21 +87,21 @@ class PullMessageChecks:
         info = self.consumers.get_consumer_group_info(group)
         if info is None:
             raise RequestRefused(
-                ResponseCode.SUBSCRIPTION_NOT_EXIST, f"no member of group {group} has sent a heartbeat yet"
+                f"no member of group {group} has sent a heartbeat yet", ResponseCode.SUBSCRIPTION_NOT_EXIST
             )
         group_config = self.groups.subscription_group_table[group]
         if not group_config.consume_broadcast_enable and info.message_model == MessageModel.BROADCASTING:
             raise RequestRefused(
-                ResponseCode.NO_PERMISSION, f"group {group} may not broadcast (consumeBroadcastEnable=false)"
+                f"group {group} may not broadcast (consumeBroadcastEnable=false)", ResponseCode.NO_PERMISSION
             )
         subscription = info.subscription_table.get(topic)
         if subscription is None:
-            raise RequestRefused(ResponseCode.SUBSCRIPTION_NOT_EXIST, f"group {group} does not subscribe to {topic}")
+            raise RequestRefused(f"group {group} does not subscribe to {topic}", ResponseCode.SUBSCRIPTION_NOT_EXIST)
         if subscription.sub_version < header.sub_version:
             raise RequestRefused(
-                ResponseCode.SUBSCRIPTION_NOT_LATEST,
                 f"group {group} on {topic}: the pull knows subscription version {header.sub_version}, "
                 f"the last heartbeat said {subscription.sub_version}",
+                ResponseCode.SUBSCRIPTION_NOT_LATEST,
             )
         return subscription
 
@@ -118,13 +117,13 @@ class PullMessageChecks:
             except (FilterSyntaxError, RequestRefused) as error:
                 why = str(error)
             raise RequestRefused(
-                ResponseCode.FILTER_DATA_NOT_EXIST, f"the expression of group {group} on {topic} is not in use: {why}"
+                f"the expression of group {group} on {topic} is not in use: {why}", ResponseCode.FILTER_DATA_NOT_EXIST
             )
         if data.client_version < header.sub_version:
             raise RequestRefused(
-                ResponseCode.FILTER_DATA_NOT_LATEST,
                 f"group {group} on {topic}: the pull knows version {header.sub_version} of the expression, the broker "
                 f"has {data.client_version}",
+                ResponseCode.FILTER_DATA_NOT_LATEST,
             )
         return data
 
@@ -138,4 +137,4 @@ def _subscription_of_header(header: PullMessageRequestHeader) -> SubscriptionDat
             sub_version=header.sub_version,
         )
     except MalformedBody as error:
-        raise RequestRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error)) from error
+        raise RequestRefused(str(error), ResponseCode.SUBSCRIPTION_PARSE_FAILED) from error

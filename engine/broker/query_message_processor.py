@@ -55,7 +55,7 @@ class QueryMessageProcessor:
         """Code 33: the message at a place of the commit log, taken from its offset id by the asker."""
         record = self.store.raw_message_at(header.offset)
         if record is None:
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"there is no message at commit log offset {header.offset}")
+            raise RequestRefused(f"there is no message at commit log offset {header.offset}")
         return record
 
     @answers(RequestCode.GET_MAX_OFFSET, QueueRequestHeader)

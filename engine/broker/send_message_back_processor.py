@@ -15,8 +15,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
+from engine.broker.errors import check_stored
 from engine.broker.message_again import message_again
-from engine.broker.put_message_reply import check_stored
 from engine.broker.schedule_message_service import ScheduleMessageService, delay_message
 from engine.broker.send_message_checks import SendParts
 from engine.broker.send_message_processor import MIN_VERSION_MAX_RECONSUME_TIMES
@@ -56,9 +56,9 @@ class SendMessageBackProcessor:
         parts = self.parts
         group_config = parts.groups.find_subscription_group_config(header.group)
         if group_config is None:
-            raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"group {header.group} does not exist")
+            raise RequestRefused(f"group {header.group} does not exist", ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST)
         if not parts.is_writable:
-            raise RequestRefused(ResponseCode.NO_PERMISSION, f"broker {parts.config.broker_name} may not be written to")
+            raise RequestRefused(f"broker {parts.config.broker_name} may not be written to", ResponseCode.NO_PERMISSION)
         if group_config.retry_queue_nums <= 0:
             return  # the group does not want retries: the message is done with
         topic_config = parts.topics.create_topic_in_send_message_back(
@@ -68,12 +68,12 @@ class SendMessageBackProcessor:
         )
         if not is_writable(topic_config.perm):
             raise RequestRefused(
-                ResponseCode.NO_PERMISSION,
                 f"topic {topic_config.topic_name} may not be written to (perm {topic_config.perm})",
+                ResponseCode.NO_PERMISSION,
             )
         message = parts.store.message_at(header.offset)
         if message is None:
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"there is no message at commit log offset {header.offset}")
+            raise RequestRefused(f"there is no message at commit log offset {header.offset}")
         # Retry queues that the group was given later do not exist while the retry topic is the older one: RocketMQ
         # stores there all the same, where no consumer ever looks.
         retry_queues = min(group_config.retry_queue_nums, max(1, topic_config.write_queue_nums))

@@ -51,13 +51,13 @@ class SendParts:
         """The topic to send to, created from its template if need be. Raises :class:`RequestRefused`."""
         topic, topics = header.topic, self.topics
         if not self.is_writable and topics.is_order_topic(topic):
-            raise RequestRefused(ResponseCode.NO_PERMISSION, "this broker may not be written to (brokerPermission)")
+            raise RequestRefused("this broker may not be written to (brokerPermission)", ResponseCode.NO_PERMISSION)
         try:
             validate_topic(topic)
         except IllegalName as error:
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from error
+            raise RequestRefused(str(error)) from error
         if topic in NOT_ALLOWED_SEND_TOPICS:
-            raise RequestRefused(ResponseCode.NO_PERMISSION, f"nobody may send to system topic {topic}")
+            raise RequestRefused(f"nobody may send to system topic {topic}", ResponseCode.NO_PERMISSION)
         config = topics.select_topic_config(topic)
         if config is not None:
             return config
@@ -69,8 +69,8 @@ class SendParts:
             config = topics.create_topic_in_send_message_back(topic, 1, topic_sys_flag=topic_sys_flag)
         if config is None:
             raise RequestRefused(
-                ResponseCode.TOPIC_NOT_EXIST,
                 f"topic {topic} does not exist and template {header.default_topic[:127]!r} cannot create it",
+                ResponseCode.TOPIC_NOT_EXIST,
             )
         return config
 
@@ -94,11 +94,10 @@ def choose_queue(header: SendMessageRequestHeader, config: TopicConfig, chance: 
     queue_id = header.queue_id
     if queue_id >= config.queue_nums:
         raise RequestRefused(
-            ResponseCode.SYSTEM_ERROR,
-            f"queue id {queue_id} of topic {config.topic_name}; allowed: 0 to {config.queue_nums - 1}, or -1 for any",
+            f"queue id {queue_id} of topic {config.topic_name}; allowed: 0 to {config.queue_nums - 1}, or -1 for any"
         )
     if queue_id >= 0:
         return queue_id
     if config.write_queue_nums <= 0:
-        raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"topic {config.topic_name} has no queue to write to")
+        raise RequestRefused(f"topic {config.topic_name} has no queue to write to")
     return chance.randrange(config.write_queue_nums)

@@ -29,9 +29,8 @@ from collections.abc import Awaitable
 
 from engine.broker.batch_members import batch_members
 from engine.broker.broker_registration import BrokerRegistration
-from engine.broker.errors import ConfigNotSaved
+from engine.broker.errors import REPLY_CODES, ConfigNotSaved
 from engine.broker.half_message import turn_into_half_message
-from engine.broker.put_message_reply import REPLY_CODES
 from engine.broker.schedule_message_service import ScheduleMessageService, delay_message, parse_delay_level
 from engine.broker.send_message_checks import SendParts, choose_queue, decode_send_header
 from engine.broker.transactional_message_service import TransactionalMessageService
@@ -191,34 +190,34 @@ class SendMessageProcessor:
         try:
             return parse_delay_level(properties, self._schedule.max_delay_level)
         except MalformedMessage as error:
-            raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, str(error)) from error
+            raise RequestRefused(str(error), ResponseCode.MESSAGE_ILLEGAL) from error
 
     def _check_transaction(self, header: SendMessageRequestHeader, properties: dict[str, str]) -> bool:
         """Whether this is to be a half message. Raises :class:`RequestRefused` when it cannot be one."""
         if properties.get(PROPERTY_TRANSACTION_PREPARED, "").lower() != "true":
             if header.sys_flag & TRANSACTION_MASK:
-                raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, "transaction bits in sysFlag without TRAN_MSG=true")
+                raise RequestRefused("transaction bits in sysFlag without TRAN_MSG=true", ResponseCode.MESSAGE_ILLEGAL)
             return False
         if self._config.reject_transaction_message:
             raise RequestRefused(
-                ResponseCode.NO_PERMISSION,
                 f"broker {self._config.broker_name} takes no transactional messages (rejectTransactionMessage)",
+                ResponseCode.NO_PERMISSION,
             )
         if properties.get(PROPERTY_DELAY_TIME_LEVEL, "0") != "0":
             raise RequestRefused(
-                ResponseCode.MESSAGE_ILLEGAL, "a transactional message cannot be delayed: DELAY is set"
+                "a transactional message cannot be delayed: DELAY is set", ResponseCode.MESSAGE_ILLEGAL
             )
         if header.topic.startswith(RETRY_GROUP_TOPIC_PREFIX):
             raise RequestRefused(
-                ResponseCode.MESSAGE_ILLEGAL, f"no transactional message to retry topic {header.topic}"
+                f"no transactional message to retry topic {header.topic}", ResponseCode.MESSAGE_ILLEGAL
             )
         if not properties.get(PROPERTY_PRODUCER_GROUP):
             raise RequestRefused(
-                ResponseCode.MESSAGE_ILLEGAL, "a transactional message needs PGROUP: whom to ask what became of it"
+                "a transactional message needs PGROUP: whom to ask what became of it", ResponseCode.MESSAGE_ILLEGAL
             )
         busy = self._transactions.refusal
         if busy is not None:
-            raise RequestRefused(ResponseCode.SYSTEM_BUSY, busy)
+            raise RequestRefused(busy, ResponseCode.SYSTEM_BUSY)
         return True
 
     def _handle_retry_and_dlq(
@@ -229,7 +228,7 @@ class SendMessageProcessor:
         group_config = self._parts.groups.find_subscription_group_config(group)
         if group_config is None:
             raise RequestRefused(
-                ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"group {group} of the retry topic does not exist"
+                f"group {group} of the retry topic does not exist", ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
             )
         max_reconsume_times = group_config.retry_max_times
         if request.version >= MIN_VERSION_MAX_RECONSUME_TIMES and header.max_reconsume_times is not None:
@@ -272,7 +271,7 @@ class SendMessageProcessor:
         self, channel: Channel, request: RemotingCommand, header: SendMessageRequestHeader, queue_id: int
     ) -> StoreBatch:
         if header.topic.startswith(RETRY_GROUP_TOPIC_PREFIX):
-            raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, f"a batch cannot go to retry topic {header.topic}")
+            raise RequestRefused(f"a batch cannot go to retry topic {header.topic}", ResponseCode.MESSAGE_ILLEGAL)
         known = self._last_batch_properties
         if known is None or header.properties != known[0] or header.sys_flag & TRANSACTION_MASK:
             known = (header.properties, *self._read_batch_properties(header))
@@ -283,7 +282,7 @@ class SendMessageProcessor:
             self._check_batch_size(len(request.body), len(batched), len(tail))
             members = batch_members(batched, tail)
         except (MalformedMessage, UnicodeDecodeError) as error:
-            raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, f"the batch cannot be read: {error}") from error
+            raise RequestRefused(f"the batch cannot be read: {error}", ResponseCode.MESSAGE_ILLEGAL) from error
         return StoreBatch(
             header.topic,
             queue_id,
@@ -303,9 +302,9 @@ class SendMessageProcessor:
         """
         common = decode_properties(header.properties) if header.properties else {}
         if self._check_transaction(header, common):
-            raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, "a batch cannot be transactional")
+            raise RequestRefused("a batch cannot be transactional", ResponseCode.MESSAGE_ILLEGAL)
         if PROPERTY_DELAY_TIME_LEVEL in common:
-            raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, "a batch cannot be delayed")
+            raise RequestRefused("a batch cannot be delayed", ResponseCode.MESSAGE_ILLEGAL)
         wait_store_ok = common.get(PROPERTY_WAIT_STORE_MSG_OK, "true").lower() == "true"
         common[PROPERTY_CLUSTER] = self._config.cluster_name
         return encode_properties(common).encode(), wait_store_ok
@@ -317,15 +316,15 @@ class SendMessageProcessor:
         allowed = self._store.config.max_message_size
         if body_size > allowed:
             raise RequestRefused(
-                ResponseCode.MESSAGE_ILLEGAL,
                 f"the batch takes {body_size} bytes; allowed: {allowed} (maxMessageSize of the broker); "
                 "send it in parts",
+                ResponseCode.MESSAGE_ILLEGAL,
             )
         if message_count * tail_size > self._store.commit_log.max_batch_size:
             raise RequestRefused(
-                ResponseCode.MESSAGE_ILLEGAL,
                 f"the {tail_size} bytes of the batch's properties, in each of its {message_count} messages, would take "
                 f"more than {self._store.commit_log.max_batch_size} bytes",
+                ResponseCode.MESSAGE_ILLEGAL,
             )
 
     # ------------------------------------------------------------------------------ replies

@@ -63,7 +63,7 @@ class SendRateLimit:
     def _refuse(self, topic: str, count: int, limit: str, setting: str) -> None:
         self.refused[topic] = self.refused.get(topic, 0) + count
         raise RequestRefused(
-            ResponseCode.SYSTEM_BUSY, f"[RATE_LIMIT] {limit} (sendRateLimit{setting}); try again later"
+            f"[RATE_LIMIT] {limit} (sendRateLimit{setting}); try again later", ResponseCode.SYSTEM_BUSY
         )
 
 

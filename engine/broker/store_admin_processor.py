@@ -15,7 +15,6 @@ from engine.protocol.enums import ExpressionType
 from engine.protocol.headers import QueryConsumeQueueRequestHeader
 from engine.protocol.json_text import dumps_pretty_json
 from engine.protocol.request_code import RequestCode
-from engine.protocol.response_code import ResponseCode
 from engine.protocol.subscription_data import SubscriptionData
 from engine.remoting.channel import Channel
 from engine.remoting.errors import RequestRefused
@@ -45,14 +44,12 @@ class StoreAdminProcessor:
         topic, queue_id, index = header.topic, header.queue_id, header.index
         config = self.topics.topic_config_table.get(topic)
         if not 0 <= queue_id < (0 if config is None else config.queue_nums):
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"topic {topic!r} has no queue {queue_id} on this broker")
+            raise RequestRefused(f"topic {topic!r} has no queue {queue_id} on this broker")
         min_index, max_index = self.store.min_offset(topic, queue_id), self.store.max_offset(topic, queue_id)
         if not min_index <= index < max_index:
             # RocketMQ answers SUCCESS without a body here, and mqadmin stops with a NullPointerException.
             raise RequestRefused(
-                ResponseCode.SYSTEM_ERROR,
-                f"{topic} queue {queue_id} has no entry {index}; there are {max_index - min_index}, "
-                f"from {min_index} on",
+                f"{topic} queue {queue_id} has no entry {index}; there are {max_index - min_index}, from {min_index} on"
             )
         count = max(0, min(header.count, _ENTRIES_MAX))
         subscription, filter_data, message_filter = self._filter_of(header.consumer_group, topic)
@@ -86,7 +83,7 @@ class StoreAdminProcessor:
         try:
             self.store.delete_expired_consume_queues()
         except DiskFault as fault:
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(fault)) from fault
+            raise RequestRefused(str(fault)) from fault
 
     @answers(RequestCode.DELETE_EXPIRED_COMMITLOG, Channel)
     def delete_expired_commit_log(self, channel: Channel) -> None:
@@ -94,5 +91,5 @@ class StoreAdminProcessor:
         try:
             count = self.store.delete_expired_commit_log()
         except DiskFault as fault:
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(fault)) from fault
+            raise RequestRefused(str(fault)) from fault
         logger.info("%s demands it: %d expired commit-log files are deleted", channel.remote_address, count)

@@ -22,7 +22,6 @@ from engine.protocol.json_text import dumps_json
 from engine.protocol.message_queue import MessageQueue
 from engine.protocol.names import validate_topic
 from engine.protocol.request_code import RequestCode
-from engine.protocol.response_code import ResponseCode
 from engine.protocol.topic_config import TopicConfig
 from engine.remoting.errors import RequestRefused
 from engine.remoting.processor import answers
@@ -62,9 +61,7 @@ class TopicAdminProcessor:
         """Raises ``IllegalName`` and :class:`RequestRefused`."""
         validate_topic(topic)
         if self.topics.is_system_topic(topic):
-            raise RequestRefused(
-                ResponseCode.SYSTEM_ERROR, f"topic {topic} belongs to the system: nobody may change it"
-            )
+            raise RequestRefused(f"topic {topic} belongs to the system: nobody may change it")
 
     @answers(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopicRequestHeader)
     async def delete_topic(self, header: DeleteTopicRequestHeader) -> None:
@@ -74,7 +71,7 @@ class TopicAdminProcessor:
             await self.deletion.delete_topic(header.topic)
         except DiskFault as fault:
             why = f"topic {header.topic} may come back at the next start: {fault}"
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, why) from fault
+            raise RequestRefused(why) from fault
 
     @answers(RequestCode.CLEAN_UNUSED_TOPIC)
     async def clean_unused_topic(self) -> None:
@@ -83,7 +80,7 @@ class TopicAdminProcessor:
             await self.deletion.clean_unused_topics()
         except DiskFault as fault:
             why = f"unused topics may come back at the next start: {fault}"
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, why) from fault
+            raise RequestRefused(why) from fault
 
     @answers(RequestCode.GET_ALL_TOPIC_CONFIG)
     def get_all_topic_config(self) -> bytes:

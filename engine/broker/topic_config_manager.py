@@ -105,7 +105,7 @@ class TopicConfigManager:
         """What is known of ``topic``. Raises :class:`RequestRefused` when that is nothing."""
         config = self.topic_config_table.get(topic)
         if config is None:
-            raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, f"topic {topic!r} does not exist on this broker")
+            raise RequestRefused(f"topic {topic!r} does not exist on this broker", ResponseCode.TOPIC_NOT_EXIST)
         return config
 
     def is_order_topic(self, topic: str) -> bool:

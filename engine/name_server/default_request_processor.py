@@ -90,7 +90,7 @@ class DefaultRequestProcessor:
         """Code 105."""
         route = self.routes.pickup_topic_route_data(header.topic)
         if route is None:
-            raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, f"no broker has registered topic {header.topic!r}")
+            raise RequestRefused(f"no broker has registered topic {header.topic!r}", ResponseCode.TOPIC_NOT_EXIST)
         if self.config.order_message_enable:
             route.order_topic_conf = self.kv_configs.get(ORDER_TOPIC_NAMESPACE, header.topic)
         return route

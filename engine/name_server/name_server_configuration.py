@@ -54,9 +54,9 @@ class NameServerConfiguration:
         for name, text in wanted.items():
             if name != _ORDER_MESSAGE_ENABLE and name in known:
                 raise RequestRefused(
-                    ResponseCode.NO_PERMISSION,
                     f"{name} can only be given when the name server starts; while it runs {_ORDER_MESSAGE_ENABLE} "
                     "can change",
+                    ResponseCode.NO_PERMISSION,
                 )
             if name != _ORDER_MESSAGE_ENABLE:
                 raise ConfigRefused(f"there is no setting {name[:100]!r}; {_ORDER_MESSAGE_ENABLE} can change")

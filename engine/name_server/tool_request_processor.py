@@ -58,7 +58,7 @@ class ToolRequestProcessor:
         value = self.kv_configs.get(header.namespace, header.key)
         if value is None:
             remark = f"namespace {header.namespace[:100]!r} has no key {header.key[:100]!r}"
-            raise RequestRefused(ResponseCode.QUERY_NOT_FOUND, remark)
+            raise RequestRefused(remark, ResponseCode.QUERY_NOT_FOUND)
         return GetKVConfigResponseHeader(value)
 
     @answers(RequestCode.DELETE_KV_CONFIG, KVConfigRequestHeader)
@@ -72,7 +72,7 @@ class ToolRequestProcessor:
         table = self.kv_configs.namespace(header.namespace)
         if table is None:
             remark = f"nothing was put into namespace {header.namespace[:100]!r}"
-            raise RequestRefused(ResponseCode.QUERY_NOT_FOUND, remark)
+            raise RequestRefused(remark, ResponseCode.QUERY_NOT_FOUND)
         return KVTable(table)
 
     # ------------------------------------------------------------------------------ write permission

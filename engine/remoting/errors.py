@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from engine.protocol.response_code import ResponseCode
+
 
 class RequestRefused(Exception):
-    """Raised by a processor: the request is not carried out. The reply has this code and remark."""
+    """Raised by a processor: the request is not carried out. The reply has this remark and code; the default is what
+    RocketMQ answers wherever it has no code of its own.
+    """
 
-    def __init__(self, code: int, remark: str) -> None:
+    def __init__(self, remark: str, code: int = ResponseCode.SYSTEM_ERROR) -> None:
         super().__init__(remark)
         self.code = code
         self.remark = remark

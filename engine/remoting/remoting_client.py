@@ -93,12 +93,6 @@ class RemotingClient:
         """Addresses with an open connection, sorted."""
         return sorted(address for address, channel in self._channels.items() if channel.is_open)
 
-    def close_connection(self, address: str) -> None:
-        """Close the connection to ``address`` if there is one."""
-        channel = self._channels.pop(address, None)
-        if channel is not None:
-            channel.close()
-
     async def shutdown(self) -> None:
         """Close every connection; later calls raise :class:`RemotingShutDown`."""
         self._shut_down = True

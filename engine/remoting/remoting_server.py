@@ -36,10 +36,6 @@ class RemotingServer:
         """Let ``processor`` answer requests of ``code``."""
         self.processors.register(code, processor)
 
-    def set_default_processor(self, processor: Processor) -> None:
-        """Let ``processor`` answer every code without one of its own (at first: code 3, not supported)."""
-        self.processors.set_default(processor)
-
     def on_connection_closed(self, callback: Callable[[Channel], None]) -> None:
         """Have ``callback`` called with every channel that was closed, by whichever side."""
         self._closed_callbacks.append(callback)

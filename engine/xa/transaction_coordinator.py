@@ -334,7 +334,6 @@ class TransactionCoordinator:
 
     def _end(self, transaction: GlobalTransaction) -> None:
         self._move(transaction, GlobalEvent.ALL_DONE)
-        transaction.ended_us = self._now_us()
         self._note({"kind": "ended", "xid": transaction.xid})
         self.open.pop(transaction.xid, None)
         self.ended.append(transaction)

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from engine.broker.traffic import Traffic
-from engine.broker.traffic_samples import Span, TrafficSamples
+from engine.broker.traffic_samples import Span, Traffic, TrafficSamples
 from engine.protocol.headers import ViewBrokerStatsDataRequestHeader
 from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from engine.broker.tag_message_filter import TagMessageFilter
+from engine.broker.expression_message_filter import TagMessageFilter
 from engine.protocol.message_codec import decode_messages
 from engine.protocol.subscription_data import build_subscription_data
 from engine.store import consume_queue_repair
