@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.lab import refusal_texts as texts
 from engine.lab.checkers import CHECKERS
 from engine.lab.command import Command, parse_command
 from engine.lab.errors import LabError
@@ -102,7 +101,7 @@ def make_plan(request: ExplorationRequest) -> ExplorationPlan:
     scenario = request.scenario
     wanted = searched_checkers(scenario)
     if not wanted:
-        raise ExplorationRefused(texts.NOTHING_TO_SEARCH, scenario=scenario.name)
+        raise ExplorationRefused("refusal.nothing_to_search", scenario=scenario.name)
     _check_names(request)
     bounds = _bounds(request, wanted)
     begin_us, end_us = _window(request, bounds, wanted)
@@ -126,11 +125,11 @@ def make_plan(request: ExplorationRequest) -> ExplorationPlan:
 def _check_names(request: ExplorationRequest) -> None:
     for name in request.without:
         if name not in SWITCHES:
-            raise ExplorationRefused(texts.NO_SWITCH, name=name, known=", ".join(SWITCHES))
+            raise ExplorationRefused("refusal.no_switch", name=name, known=", ".join(SWITCHES))
     consumers = request.scenario.of_role(Role.CONSUMER)
     for _, name, _ in request.forced_unlocks:
         if all(spec.name != name for spec in consumers):
-            raise ExplorationRefused(texts.NO_NODE, name=name, known=", ".join(spec.name for spec in consumers))
+            raise ExplorationRefused("refusal.no_node", name=name, known=", ".join(spec.name for spec in consumers))
 
 
 # --- how much ------------------------------------------------------------------------------------------------------
@@ -179,7 +178,7 @@ def _crash_nodes(request: ExplorationRequest) -> tuple[str, ...]:
         elif name in known:
             names[name] = None
         else:
-            raise ExplorationRefused(texts.NO_NODE, name=name, known=", ".join((*known, *_SEVERAL)))
+            raise ExplorationRefused("refusal.no_node", name=name, known=", ".join((*known, *_SEVERAL)))
     return tuple(names)
 
 
@@ -203,7 +202,7 @@ def _window(request: ExplorationRequest, bounds: SearchBounds, wanted: tuple[str
         end_ms = request.to_ms
     end_ms = min(end_ms, scenario.duration_ms)
     if not 0 <= begin_ms < end_ms:
-        raise ExplorationRefused(texts.EMPTY_WINDOW, begin=begin_ms, end=end_ms, duration=scenario.duration_ms)
+        raise ExplorationRefused("refusal.empty_window", begin=begin_ms, end=end_ms, duration=scenario.duration_ms)
     return begin_ms * 1_000, end_ms * 1_000
 
 
@@ -221,7 +220,7 @@ def _traffic_window(scenario: Scenario) -> tuple[int, int]:
 
 def _within(name: str, value: int, low: int, high: int) -> None:
     if not low <= value <= high:
-        raise ExplorationRefused(texts.OUT_OF_BOUNDS, name=name, value=value, low=low, high=high)
+        raise ExplorationRefused("refusal.out_of_bounds", name=name, value=value, low=low, high=high)
 
 
 # --- what is done in every schedule --------------------------------------------------------------------------------
