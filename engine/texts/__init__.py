@@ -34,7 +34,7 @@ class Text(Mapping[str, str]):
     """One thing to say, as data: compares, pickles and reads as language -> sentence.
 
     :ivar key: of the catalogue. One that it does not have raises KeyError when somebody asks; a test finds those.
-    :ivar arguments: what stands for the placeholders: plain values, or further texts.
+    :ivar arguments: what stands for the placeholders: plain values, records of them, or further texts.
     """
 
     __slots__ = ("arguments", "key")
@@ -59,6 +59,6 @@ class Text(Mapping[str, str]):
         return f"Text({self.key!r}, {self.arguments!r})"
 
 
-def joined(between: str, texts: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
+def joined(between: str, texts: Sequence[Text | str]) -> Text | str:
     """Several texts as one; ``between`` is the key of what stands between ``{first}`` and ``{then}``."""
     return reduce(lambda first, then: Text(between, first=first, then=then), texts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.lab.checkers import CHECKERS
@@ -16,6 +16,7 @@ from engine.lab.explorer.stage import ORDER_CHECKERS, SERVERS, TRANSFER_CHECKERS
 from engine.lab.explorer.stall import FOR_EVER_MS
 from engine.lab.scenario import Role, Scenario, SettingValue
 from engine.lab.switches import IDEMPOTENT_CONSUMER, SWITCHES
+from engine.texts import Text
 
 #: Bounds of what may be asked for.
 STALLS_MAX = 3
@@ -253,24 +254,9 @@ def _with_settings(scenario: Scenario, settings: Sequence[tuple[str, str, Settin
     return dataclasses.replace(scenario, nodes=nodes)
 
 
-def explain_nothing(plan: ExplorationPlan, without: Sequence[str]) -> Mapping[str, str] | None:
+def explain_nothing(plan: ExplorationPlan, without: Sequence[str]) -> Text | None:
     """Why nothing was found, where the search knows; None: it does not."""
     if tuple(without) == ("message-queue-lock",) and not plan.setting.commands[1:]:
-        return _CONSUMING
+        # RocketMQ's ProcessQueue starts a new chain of consume requests only when none is under way.
+        return Text("explorer.consuming")
     return None
-
-
-#: RocketMQ's ProcessQueue starts a new chain of consume requests only when none is under way.
-_CONSUMING: Mapping[str, str] = {
-    "en": (
-        "Without the MessageQueue lock alone nothing goes wrong: each ProcessQueue has a flag, consuming, that is set "
-        "while a consume request is under way, and a pull submits no second one meanwhile. So no second worker ever "
-        "comes to the lock. Switch the consuming flag off too, or force an unlock, which makes a second ProcessQueue "
-        "of the same queue, and it matters."
-    ),
-    "zh": (
-        "只去掉 MessageQueue 本地锁不会出错：每个 ProcessQueue 有一个 consuming 标志，消费请求进行期间它一直为真，"
-        "拉取不会再提交第二个请求，所以没有第二个线程会来抢这把锁。把 consuming 标志也关掉，或者强制解锁（会为同一队列"
-        "再建一个 ProcessQueue），这把锁就重要了。"
-    ),
-}
