@@ -20,7 +20,6 @@ from engine.lab.link_faults import LinkFaults
 from engine.lab.name_server_role import NameServerRole
 from engine.lab.node_role import LabNodeRole
 from engine.lab.producer_role import ProducerRole
-from engine.lab.refusal_texts import NODE_EXISTS
 from engine.lab.scenario import NodeSpec, Role, Scenario, ScriptLine
 from engine.lab.xa_roles import CoordinatorRole, ManagerRole, ResourceManagerRole
 from engine.runtime.lab_runtime import LabWorld
@@ -95,7 +94,7 @@ class ScenarioWorld:
     def add_node(self, spec: NodeSpec) -> LabNodeRole:
         """A further machine joins and starts its process. Raises :class:`CommandRefused` for a name in use."""
         if spec.name in self.nodes:
-            raise CommandRefused(NODE_EXISTS, name=spec.name)
+            raise CommandRefused("refusal.node_exists", name=spec.name)
         role = self._add(spec)
         role.boot()
         return role
