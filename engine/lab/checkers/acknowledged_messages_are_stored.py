@@ -98,7 +98,7 @@ class AcknowledgedMessagesAreStored(Checker):
             self._report(broker.name, offset, entry.key, en, zh)
 
     def _flushes_synchronously(self, broker: BrokerWatch) -> bool:
-        return self.watch.world.nodes[broker.name].spec.flush == "sync"
+        return self.world.nodes[broker.name].spec.flush == "sync"
 
     def _report(self, broker: str, offset: int, key: str, en: str, zh: str) -> None:
         self.report(

@@ -7,16 +7,13 @@ fault model the claim must hold, and what RocketMQ does *not* promise. It is tol
 
 from __future__ import annotations
 
-from abc import ABC
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from engine.lab.checkers.cluster_watch import ClusterWatch, WatchListener
 from engine.lab.checkers.violation import Anomaly, Violation
-
-if TYPE_CHECKING:
-    from engine.lab.checkers.cluster_watch import ClusterWatch
-    from engine.lab.history import ConsumeBegan
-    from engine.lab.scenario import Scenario
+from engine.lab.history import ConsumeBegan
+from engine.lab.scenario import Scenario
 
 #: A text for people, per language ("en", "zh").
 Texts = Mapping[str, str]
@@ -25,13 +22,8 @@ Texts = Mapping[str, str]
 MAX_VIOLATIONS = 100
 
 
-class Checker(ABC):
-    """One invariant.
-
-    Subclasses take what they need of the news by defining these methods; see ``ClusterWatch`` for when each comes:
-    ``message_stored``, ``message_lost``, ``messages_dispatched``, ``broker_loaded``, ``offset_committed``,
-    ``send_returned``, ``consume_began``, ``consume_ended``, ``bank_entered``, ``branch_changed``, ``code_failed``,
-    ``audit``, ``second_passed``, ``run_ended``.
+class Checker(WatchListener):
+    """One invariant. Subclasses override the methods of :class:`WatchListener` for the news that they need.
 
     :cvar name: as in a scenario's ``invariants``.
     :cvar title, why: for people, per language: what holds, and why one wants it.
@@ -44,6 +36,7 @@ class Checker(ABC):
 
     def __init__(self, watch: ClusterWatch) -> None:
         self.watch = watch
+        self.world = watch.world
         self._reported: dict[tuple[str | int, ...], None] = {}
         watch.add(self)
 
