@@ -12,7 +12,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from functools import partial
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 from engine.protocol.command_header import camel_case
@@ -58,12 +57,12 @@ class JsonBody:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of the wire."""
-        plain, others = _written_fields(type(self))
+        plain, others = _writers_of.get(type(self)) or _writer(type(self))
         fields = {wire_name: getattr(self, name) for wire_name, name in plain}
-        for wire_name, name, written in others:
+        for wire_name, name, write in others:
             value = getattr(self, name)
             if value is not None:
-                fields[wire_name] = written(value)
+                fields[wire_name] = write(value)
         return fields
 
     def to_json(self) -> bytes:
@@ -74,7 +73,7 @@ class JsonBody:
     def from_dict(cls, value: object) -> Self:
         """Read the JSON object of the wire. Raises :class:`MalformedBody`."""
         fields = as_object(value)
-        return cls(**{name: read(fields) for name, read in _readers(cls)})
+        return cls(*[read(fields) for read in _readers_of.get(cls) or _readers(cls)])
 
     @classmethod
     def from_json(cls, body: bytes) -> Self:
@@ -84,23 +83,23 @@ class JsonBody:
 
 # --- writing ---------------------------------------------------------------------------------------------------------
 
-#: Wire name and attribute of the fields that are written as they are, and of the others, with how they are written.
-_Written = tuple[list[tuple[str, str]], list[tuple[str, str, Callable[[Any], object]]]]
-_written_fields_of: dict[type[JsonBody], _Written] = {}
+#: Wire name and attribute of the fields that are written as they are; and of the others, with how they are written.
+_Writer = tuple[list[tuple[str, str]], list[tuple[str, str, Callable[[Any], object]]]]
+_writers_of: dict[type[JsonBody], _Writer] = {}
 
 
-def _written_fields(kind: type[JsonBody]) -> _Written:
-    if kind not in _written_fields_of:
-        hints = get_type_hints(kind)
-        plain, others = _written_fields_of[kind] = [], []
-        for field in _fields(kind):
-            wire_name, annotation = _wire_name(kind, field.name), hints[field.name]
-            if annotation in _PLAIN:
-                plain.append((wire_name, field.name))
-            else:
-                is_keyed = get_origin(annotation) in (dict, Mapping) and issubclass(get_args(annotation)[0], JsonBody)
-                others.append((wire_name, field.name, object_key_map if is_keyed else _written))
-    return _written_fields_of[kind]
+def _writer(kind: type[JsonBody]) -> _Writer:
+    """How a body of ``kind`` is written, worked out when the first one is."""
+    hints = get_type_hints(kind)
+    plain, others = writer = _writers_of.setdefault(kind, ([], []))
+    for field in _fields(kind):
+        wire_name, annotation = _wire_name(kind, field.name), hints[field.name]
+        if annotation in _PLAIN:
+            plain.append((wire_name, field.name))
+        else:
+            is_keyed = get_origin(annotation) in (dict, Mapping) and issubclass(get_args(annotation)[0], JsonBody)
+            others.append((wire_name, field.name, object_key_map if is_keyed else _written))
+    return writer
 
 
 def _fields(kind: type[JsonBody]) -> tuple[dataclasses.Field[Any], ...]:
@@ -112,6 +111,8 @@ def _wire_name(kind: type[JsonBody], name: str) -> str:
 
 
 def _written(value: object) -> object:
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, JsonBody):
         return value.to_dict()
     if isinstance(value, tuple | list):
@@ -128,35 +129,33 @@ def object_key_map(table: Mapping[Any, object]) -> ObjectKeyMap:
 
 # --- reading ---------------------------------------------------------------------------------------------------------
 
-_readers_of: dict[type[JsonBody], tuple[tuple[str, _Reader], ...]] = {}
+_readers_of: dict[type[JsonBody], list[_Reader]] = {}
 
 
-def _readers(kind: type[JsonBody]) -> tuple[tuple[str, _Reader], ...]:
-    """How each field of ``kind`` is read, worked out when it is first read."""
-    if kind not in _readers_of:
-        hints = get_type_hints(kind)
-        _readers_of[kind] = tuple(
-            (field.name, _reader(kind, field, hints[field.name])) for field in _fields(kind) if field.init
-        )
-    return _readers_of[kind]
+def _readers(kind: type[JsonBody]) -> list[_Reader]:
+    """How each field of ``kind`` is read, worked out when the first one is."""
+    hints = get_type_hints(kind)
+    readers = [_reader(kind, field, hints[field.name]) for field in _fields(kind) if field.init]
+    return _readers_of.setdefault(kind, readers)
 
 
 def _reader(kind: type[JsonBody], field: dataclasses.Field[Any], annotation: Any) -> _Reader:
     name = _wire_name(kind, field.name)
     has_default = field.default is not dataclasses.MISSING
     if annotation in _SCALARS:
-        default = {"default": field.default} if has_default else {}
-        return partial(_SCALARS[annotation], name=name, **default)
+        get, default = _SCALARS[annotation], (field.default,) if has_default else ()
+        return lambda fields: get(fields, name, *default)
     if annotation == str | None:
         return lambda fields: get_text(fields, name, "") or None
     if get_origin(annotation) is tuple:
         at_most = kind._items_max.get(field.name, LIST_ITEMS_MAX)
-        return partial(get_list, name=name, convert=_item_reader(get_args(annotation)[0]), at_most=at_most)
+        read_item = _item_reader(get_args(annotation)[0])
+        return lambda fields: get_list(fields, name, read_item, at_most=at_most)
     if get_origin(annotation) is dict:
         read_item = _item_reader(get_args(annotation)[1])
         return lambda fields: {key: read_item(item) for key, item in get_object(fields, name).items()}
     if issubclass(annotation, StrEnum):
-        return partial(_get_constant, kind=annotation, name=name, default=field.default)
+        return lambda fields: _get_constant(fields, annotation, name, field.default)
     return lambda fields: annotation.from_dict(get_object(fields, name))
 
 
