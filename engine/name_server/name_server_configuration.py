@@ -15,7 +15,7 @@ from typing import Any
 from engine.name_server.errors import ConfigRefused
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.errors import ProtocolError
-from engine.protocol.json_text import dumps_pretty_json, loads_json
+from engine.protocol.json_form.json_text import dumps_pretty_json, loads_json
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import RequestRefused
 from engine.runtime.port import Disk, DiskFault

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from engine.name_server.kv_config_manager import KVConfigManager
 from engine.name_server.name_server_configuration import NameServerConfiguration
 from engine.name_server.route_info_manager import RouteInfoManager
-from engine.protocol.bodies import KVTable, TopicList
-from engine.protocol.headers import (
+from engine.protocol.body.bodies import KVTable, TopicList
+from engine.protocol.command.headers import (
     AddWritePermOfBrokerResponseHeader,
     GetKVConfigResponseHeader,
     GetKVListByNamespaceRequestHeader,
@@ -20,8 +20,8 @@ from engine.protocol.headers import (
     WipeWritePermOfBrokerResponseHeader,
     WritePermOfBrokerRequestHeader,
 )
-from engine.protocol.properties_text import format_properties, parse_properties
-from engine.protocol.remoting_command import RemotingCommand
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.json_form.properties_text import format_properties, parse_properties
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import RequestRefused

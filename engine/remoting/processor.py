@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from engine.protocol.command_header import CommandHeader
-from engine.protocol.remoting_command import RemotingCommand
+from engine.protocol.command.command_header import CommandHeader
+from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.channel import Channel, Processor
 

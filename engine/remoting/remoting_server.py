@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.protocol.remoting_command import RemotingCommand
+from engine.protocol.command.remoting_command import RemotingCommand
 from engine.remoting.channel import Channel, Processor
 from engine.remoting.processor import ProcessorTable
 from engine.runtime.connection_limits import UNSENT_ALL_LIMIT_BYTES

@@ -1,0 +1,120 @@
+"""Connected clients, as tools see them, and what tools ask of them through the broker (RocketMQ: part of
+``AdminBrokerProcessor``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from engine.broker.delivery.broker_to_client import BrokerToClient
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.broker.tables.client_channel_info import ClientChannelInfo
+from engine.broker.tables.consumer_manager import ConsumerManager
+from engine.broker.tables.producer_manager import ProducerManager
+from engine.protocol.body.admin_bodies import GetConsumerStatusBody, ProducerInfo, ProducerTableInfo
+from engine.protocol.body.bodies import ClientConnection, ConsumerConnection, ProducerConnection
+from engine.protocol.command.headers import (
+    ConsumeMessageDirectlyResultRequestHeader,
+    GetConsumerConnectionListRequestHeader,
+    GetConsumerRunningInfoRequestHeader,
+    GetConsumerStatusRequestHeader,
+    GetProducerConnectionListRequestHeader,
+)
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.message.message_id import decode_offset_message_id
+from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import ResponseCode
+from engine.remoting.errors import RequestRefused
+from engine.remoting.processor import answers
+from engine.store.message_store import MessageStore
+
+
+@dataclass(frozen=True)
+class ClientAdminProcessor:
+    """Codes 203, 204, 223, 307, 309 and 328."""
+
+    config: BrokerConfig
+    store: MessageStore
+    consumers: ConsumerManager
+    producers: ProducerManager
+    broker_to_client: BrokerToClient
+
+    # ------------------------------------------------------------------------------ who is there
+
+    @answers(RequestCode.GET_CONSUMER_CONNECTION_LIST, GetConsumerConnectionListRequestHeader)
+    def get_consumer_connection_list(self, header: GetConsumerConnectionListRequestHeader) -> ConsumerConnection:
+        """Code 203: members and subscriptions of a consumer group."""
+        info = self.consumers.online_group(header.consumer_group, ResponseCode.CONSUMER_NOT_ONLINE)
+        return ConsumerConnection(
+            connections(info.channel_info_table.values()),
+            info.subscription_table,
+            info.consume_type,
+            info.message_model,
+            info.consume_from_where,
+        )
+
+    @answers(RequestCode.GET_PRODUCER_CONNECTION_LIST, GetProducerConnectionListRequestHeader)
+    def get_producer_connection_list(self, header: GetProducerConnectionListRequestHeader) -> ProducerConnection:
+        """Code 204: members of a producer group."""
+        group = header.producer_group
+        clients = self.producers.clients_of_group(group)
+        if not clients:
+            raise RequestRefused(f"no producer of group {group!r} is connected")
+        return ProducerConnection(connections(clients))
+
+    @answers(RequestCode.GET_ALL_PRODUCER_INFO)
+    def get_all_producer_info(self) -> ProducerTableInfo:
+        """Code 328: all producer groups with their members."""
+        table = {
+            group: [
+                ProducerInfo(
+                    client.client_id,
+                    f"/{client.channel.remote_address}",  # as Java prints an address without a host name
+                    client.language_name,
+                    client.version,
+                    client.last_update_ms,
+                )
+                for client in clients.values()
+            ]
+            for group, clients in self.producers
+        }
+        return ProducerTableInfo(table)
+
+    # ------------------------------------------------------------------------------ questions passed on
+
+    @answers(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, GetConsumerStatusRequestHeader)
+    async def get_consumer_status(self, header: GetConsumerStatusRequestHeader) -> GetConsumerStatusBody:
+        """Code 223: which offsets the members of a group have noted."""
+        return await self.broker_to_client.consumer_status(header.topic, header.group, header.client_addr)
+
+    @answers(RequestCode.GET_CONSUMER_RUNNING_INFO, GetConsumerRunningInfoRequestHeader, RemotingCommand)
+    async def get_consumer_running_info(
+        self, header: GetConsumerRunningInfoRequestHeader, request: RemotingCommand
+    ) -> RemotingCommand:
+        """Code 307: ask a consumer how it is."""
+        return await self.broker_to_client.call_consumer(
+            request, header.consumer_group, header.client_id, request.ext_fields, request.body
+        )
+
+    @answers(RequestCode.CONSUME_MESSAGE_DIRECTLY, ConsumeMessageDirectlyResultRequestHeader, RemotingCommand)
+    async def consume_message_directly(
+        self, header: ConsumeMessageDirectlyResultRequestHeader, request: RemotingCommand
+    ) -> RemotingCommand:
+        """Code 309: let a consumer consume the message whose offset id is given, now."""
+        _, offset = decode_offset_message_id(header.msg_id or "")
+        record = self.store.raw_message_at(offset)
+        if record is None:
+            raise RequestRefused(f"there is no message {header.msg_id}")
+        fields = request.ext_fields | {"brokerName": self.config.broker_name}
+        return await self.broker_to_client.call_consumer(
+            request, header.consumer_group, header.client_id or "", fields, record
+        )
+
+
+def connections(clients: Iterable[ClientChannelInfo]) -> list[ClientConnection]:
+    """The clients as tools are shown them."""
+    return [
+        ClientConnection(client.client_id, client.channel.remote_address, client.language_name, client.version)
+        for client in clients
+    ]

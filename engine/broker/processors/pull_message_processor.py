@@ -1,0 +1,218 @@
+"""Answers pulls (RocketMQ: ``PullMessageProcessor``).
+
+After the checks (``pull_message_checks``) the store is read, and its status decides::
+
+    FOUND 0 | NO_MATCHED_MESSAGE, MESSAGE_WAS_REMOVING 20 | OFFSET_FOUND_NULL, OFFSET_OVERFLOW_ONE 19
+    | OFFSET_OVERFLOW_BADLY, OFFSET_TOO_SMALL 21 | empty or missing queue: 19 at offset 0, else 21
+
+19 with the suspend flag is not answered but parked (``pull_request_hold_service``).
+
+Simplified: no slave to suggest, messages are always copied to the heap.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import struct
+from dataclasses import dataclass
+
+from engine.broker.delivery.offset_moved_event import offset_moved_event
+from engine.broker.delivery.pull_message_checks import PullMessageChecks
+from engine.broker.delivery.pull_request_hold_service import PullRequest, PullRequestHoldService
+from engine.broker.filters.filter_statistics import FilterStatistics
+from engine.broker.foundation.broker_address import BrokerAddress
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.broker.foundation.broker_stats_manager import BrokerStatsManager
+from engine.broker.tables.consumer_manager import ConsumerManager
+from engine.broker.tables.consumer_offset_manager import ConsumerOffsetManager
+from engine.protocol.command.headers import PullMessageRequestHeader
+from engine.protocol.command.remoting_command import ONEWAY_FLAG, RESPONSE_FLAG, RemotingCommand
+from engine.protocol.message.message_codec import SYSTEM_FLAG_POSITION
+from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import ResponseCode
+from engine.protocol.system_flags import BORN_HOST_V6, PULL_COMMIT_OFFSET, PULL_SUSPEND
+from engine.remoting.channel import Channel
+from engine.remoting.processor import processes
+from engine.runtime.port import Clock
+from engine.store.message_store import MessageStore
+from engine.store.reading.get_message_result import GetMessageResult, GetMessageStatus
+from engine.store.reading.message_filter import MessageFilter
+
+logger = logging.getLogger("glassmq.broker")
+
+_CODES = {
+    GetMessageStatus.FOUND: ResponseCode.SUCCESS,
+    GetMessageStatus.NO_MATCHED_MESSAGE: ResponseCode.PULL_RETRY_IMMEDIATELY,
+    GetMessageStatus.MESSAGE_WAS_REMOVING: ResponseCode.PULL_RETRY_IMMEDIATELY,
+    GetMessageStatus.OFFSET_FOUND_NULL: ResponseCode.PULL_NOT_FOUND,
+    GetMessageStatus.OFFSET_OVERFLOW_ONE: ResponseCode.PULL_NOT_FOUND,
+    GetMessageStatus.OFFSET_OVERFLOW_BADLY: ResponseCode.PULL_OFFSET_MOVED,
+    GetMessageStatus.OFFSET_TOO_SMALL: ResponseCode.PULL_OFFSET_MOVED,
+    GetMessageStatus.NO_MATCHED_LOGIC_QUEUE: ResponseCode.PULL_OFFSET_MOVED,
+    GetMessageStatus.NO_MESSAGE_IN_QUEUE: ResponseCode.PULL_OFFSET_MOVED,
+}
+_EMPTY_QUEUE = (GetMessageStatus.NO_MATCHED_LOGIC_QUEUE, GetMessageStatus.NO_MESSAGE_IN_QUEUE)
+
+_INT32 = struct.Struct(">i")
+_INT64 = struct.Struct(">q")
+_STORE_TIMESTAMP_POSITION = 56
+_IPV6_EXTRA_BYTES = 12
+
+
+@dataclass(frozen=True)
+class PullMessageProcessor:
+    """Code 11."""
+
+    checks: PullMessageChecks
+    config: BrokerConfig
+    address: BrokerAddress
+    clock: Clock
+    store: MessageStore
+    offsets: ConsumerOffsetManager
+    consumers: ConsumerManager
+    held_pulls: PullRequestHoldService
+    stats: BrokerStatsManager
+    filter_statistics: FilterStatistics
+
+    @processes(RequestCode.PULL_MESSAGE)
+    def pull_message(self, channel: Channel, request: RemotingCommand) -> RemotingCommand | None:
+        """Answer a pull, or park it (None)."""
+        header = PullMessageRequestHeader.decode(request.ext_fields)
+        return self._process(channel, request, header, allow_suspend=not request.flag & ONEWAY_FLAG)
+
+    def execute_request_when_wakeup(self, pull: PullRequest) -> int:
+        """Run a parked pull again and answer it now, whatever it finds; the length of the reply's body."""
+        if not pull.channel.is_open:
+            return 0
+        try:
+            reply = self._process(pull.channel, pull.request, pull.header, allow_suspend=False)
+        except Exception as error:
+            reply = pull.channel.answer_to_failure(pull.request, error)
+        assert reply is not None, "it is not parked a second time"
+        pull.channel.reply(reply)
+        return len(reply.body)
+
+    def _process(
+        self, channel: Channel, request: RemotingCommand, header: PullMessageRequestHeader, *, allow_suspend: bool
+    ) -> RemotingCommand | None:
+        message_filter = self.checks.filter_of(header)
+        self._note_puller(channel, header)
+        if allow_suspend:
+            self._commit_offset(channel, header)
+        started_us = self.clock.monotonic_us()
+        result = self.store.get_message(
+            header.consumer_group,
+            header.topic,
+            header.queue_id,
+            header.queue_offset,
+            max(1, header.max_msg_nums),
+            message_filter,
+            header.max_msg_bytes,
+        )
+        self.stats.record_get_latency(self.clock.monotonic_us() - started_us)
+        if message_filter is not None:
+            self.filter_statistics.record(
+                header.consumer_group, header.topic, result.message_count, result.kept_back_count
+            )
+        code = _CODES[result.status]
+        if result.status in _EMPTY_QUEUE and header.queue_offset == 0:
+            code = ResponseCode.PULL_NOT_FOUND
+        reply: RemotingCommand | None = _reply(request, code, result)
+        if code is ResponseCode.SUCCESS:
+            self._count_found(header, result)
+        else:
+            self.stats.record_pull_missed(self.clock.now_ms())
+        if code is ResponseCode.PULL_NOT_FOUND and allow_suspend and header.sys_flag & PULL_SUSPEND:
+            if self._suspend(channel, request, header, message_filter):
+                reply = None
+        elif code is ResponseCode.PULL_OFFSET_MOVED:
+            self._offset_moved(header, result)
+        return reply
+
+    # ------------------------------------------------------------------------------ effects
+
+    def _note_puller(self, channel: Channel, header: PullMessageRequestHeader) -> None:
+        """Remember who pulled the queue last: that is how observers learn the assignment."""
+        info = self.consumers.get_consumer_group_info(header.consumer_group)
+        if info is not None and channel in info.channel_info_table:
+            info.last_pulled_by[header.topic, header.queue_id] = channel
+
+    def _commit_offset(self, channel: Channel, header: PullMessageRequestHeader) -> None:
+        """Store the progress that the pull carries; once, so not again when a parked pull wakes."""
+        if header.sys_flag & PULL_COMMIT_OFFSET and header.commit_offset >= 0:
+            self.offsets.commit_offset(
+                channel.remote_address,
+                header.consumer_group,
+                header.topic,
+                header.queue_id,
+                header.commit_offset,
+            )
+
+    def _suspend(
+        self,
+        channel: Channel,
+        request: RemotingCommand,
+        header: PullMessageRequestHeader,
+        message_filter: MessageFilter | None,
+    ) -> bool:
+        config = self.config
+        timeout_ms = header.suspend_timeout_millis if config.long_polling_enable else config.short_polling_time_mills
+        # What it says stands in the header, once.
+        asked = dataclasses.replace(request, ext_fields={}, body=b"")
+        pull = PullRequest(channel, asked, header, message_filter, self.clock.now_ms(), timeout_ms, header.queue_offset)
+        return self.held_pulls.suspend_pull_request(pull)
+
+    def _count_found(self, header: PullMessageRequestHeader, result: GetMessageResult) -> None:
+        first = result.data
+        (sys_flag,) = _INT32.unpack_from(first, SYSTEM_FLAG_POSITION)
+        extra = _IPV6_EXTRA_BYTES if sys_flag & BORN_HOST_V6 else 0
+        (store_timestamp,) = _INT64.unpack_from(first, _STORE_TIMESTAMP_POSITION + extra)
+        self.stats.record_pull(
+            header.topic,
+            header.consumer_group,
+            result.message_count,
+            len(result.data),
+            store_timestamp,
+            self.clock.now_ms(),
+        )
+
+    def _offset_moved(self, header: PullMessageRequestHeader, result: GetMessageResult) -> None:
+        logger.warning(
+            "group %s asked for offset %d of %s queue %d, which holds %d to %d: it goes on at %d",
+            header.consumer_group,
+            header.queue_offset,
+            header.topic,
+            header.queue_id,
+            result.min_offset,
+            result.max_offset,
+            result.next_begin_offset,
+        )
+        if self.config.offset_moved_event_enable:
+            self.store.put_message(
+                offset_moved_event(
+                    header,
+                    result.next_begin_offset,
+                    self.config.broker_name,
+                    self.address.store_host,
+                    self.clock.now_ms(),
+                )
+            )
+
+
+def _reply(request: RemotingCommand, code: ResponseCode, result: GetMessageResult) -> RemotingCommand:
+    """The four offset fields are always there: the Java client unboxes them without looking."""
+    return RemotingCommand(
+        code=code,
+        opaque=request.opaque,
+        flag=RESPONSE_FLAG,
+        remark=result.status.name,
+        ext_fields={
+            "suggestWhichBrokerId": "0",
+            "nextBeginOffset": str(result.next_begin_offset),
+            "minOffset": str(result.min_offset),
+            "maxOffset": str(result.max_offset),
+        },
+        body=result.data,
+        serialize_type=request.serialize_type,
+    )

@@ -1,0 +1,42 @@
+"""Closes the connections of clients that fell silent (RocketMQ: ``ClientHousekeepingService``).
+
+Every 10 s; a client without a heartbeat for 120 s is cut off. The scan only closes: the connection's end, however it
+comes, removes the client from its groups and tells the others.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from engine.broker.tables.consumer_manager import ConsumerManager
+from engine.broker.tables.producer_manager import ProducerManager
+from engine.remoting.channel import Channel
+from engine.runtime.port import Clock
+
+logger = logging.getLogger("glassmq.broker")
+
+
+@dataclass(frozen=True)
+class ClientHousekeepingService:
+    """Looks after the connections of producers and consumers."""
+
+    clock: Clock
+    consumers: ConsumerManager
+    producers: ProducerManager
+    channel_expired_timeout_ms: int = 120_000
+
+    def scan_exception_channel(self) -> None:
+        """Close every connection whose client sent no heartbeat for too long."""
+        now_ms = self.clock.now_ms()
+        for manager in (self.consumers, self.producers):
+            for channel in manager.expired_channels(now_ms, self.channel_expired_timeout_ms):
+                logger.warning(
+                    "closing %s: no heartbeat for %d ms", channel.remote_address, self.channel_expired_timeout_ms
+                )
+                channel.close()
+
+    def channel_closed(self, channel: Channel) -> None:
+        """A connection ended."""
+        self.producers.channel_closed(channel)
+        self.consumers.channel_closed(channel)
