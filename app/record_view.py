@@ -145,7 +145,7 @@ class _FieldWalk:
     def add(self, name: str, length: int, value: str) -> None:
         """Note that the next ``length`` bytes are field ``name`` and read ``value``. All values are texts: a
         browser's numbers are exact to 2**53 only."""
-        where = {"start": self.position, "length": length, "value": value}
+        where: JsonObject = {"start": self.position, "length": length, "value": value}
         self.fields.append({**field_text(self.layout, name), **where})
         self.position += length
 
