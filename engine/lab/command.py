@@ -1,6 +1,6 @@
-"""What a person can do to a world, as data: so that a run can be recorded, sent as a link and repeated.
+"""All that a person can do to a world: a table of the kinds of commands, by which they are parsed.
 
-:data:`COMMANDS` is the table of all kinds; :func:`parse_command` makes a command of what a browser or a file says;
+:func:`parse_command` makes a :class:`~engine.lab.scenario.Command` of what a browser or a file says;
 :mod:`engine.lab.faults` carries it out.
 """
 
@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from engine.broker.dead_letter import ResendTo
 from engine.lab.errors import CommandRefused
 from engine.lab.frame_names import REPLY
 from engine.lab.listener_spec import ListenerResult
-from engine.lab.scenario import SettingValue
+from engine.lab.scenario import Command, CommandValue
 from engine.lab.scenario_names import DELAY_LEVEL_MAX
 from engine.lab.switches import SWITCHES
 from engine.protocol.request_code import RequestCode
 from engine.texts import Text
 from engine.xa.request_codes import XaRequestCode
-
-CommandValue = SettingValue | tuple[str, ...]
 
 #: No fault needs to last longer than a day.
 MS_MAX = 86_400_000
@@ -32,20 +29,6 @@ TEXT_MAX_LENGTH = 200
 #: What ``drop-next`` and its like can wait for.
 _REQUESTS = (*(code.name for code in RequestCode), *(code.name for code in XaRequestCode))
 FRAME_NAMES = ("", REPLY, *_REQUESTS, *(f"{REPLY} to {name}" for name in _REQUESTS))
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One deed. ``value`` holds the fields of its kind, checked and complete."""
-
-    kind: str
-    target: str = ""
-    value: Mapping[str, CommandValue] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON; :func:`parse_command` reads it back."""
-        fields = {name: list(value) if isinstance(value, tuple) else value for name, value in self.value.items()}
-        return {"kind": self.kind, "target": self.target, **fields}
 
 
 class Target(StrEnum):

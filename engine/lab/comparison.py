@@ -16,11 +16,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.lab.client_figures import ClientFigures, ConsumerMeter, ProducerMeter
-from engine.lab.command import Command
 from engine.lab.errors import CommandRefused, SettingRefused
-from engine.lab.recording import link_of
 from engine.lab.run import LabRun
-from engine.lab.scenario import NodeSpec, Role, Scenario, SettingValue
+from engine.lab.scenario import Command, NodeSpec, Role, Scenario, SettingValue
 from engine.lab.scenario_nodes import THREADS_MAX
 from engine.lab.scenario_traffic import BATCH_MAX, BODY_BYTES_MAX, clash_of
 from engine.lab.settings import check_settings, find_setting
@@ -50,7 +48,7 @@ class ComparedRun:
     """What came of one value.
 
     :ivar figures: of the node that was watched.
-    :ivar link: the run as the node starts, see :func:`engine.lab.recording.link_of`; empty for what stands in the
+    :ivar link: the run as the node starts, see :meth:`engine.lab.run.LabRun.link`; empty for what stands in the
         scenario itself, which no command can change.
     :ivar violations: how many the checkers found.
     :ivar events: how many events ran.
@@ -170,6 +168,6 @@ def run_with(scenario: Scenario, change: Change, watch: str | None = None, seed:
             # Before the first event, so it counts from the node's first start.
             run.apply(Command("setting", change.node, {"name": change.name, "value": change.value}))
             run.run_to_time(own.start_ms * 1_000)
-            link = link_of(run)
+            link = run.link()
         run.run_to_time(run.world.end_us)
         return ComparedRun(change, meter.figures(), len(run.violations), run.event_number, link)

@@ -7,15 +7,12 @@ dead letter was resent in between.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
 
 from engine.broker.dead_letter import DeadLetterRefused, ResendTo
 from engine.broker.dead_letter_administrator import DeadLetterAdministrator
-from engine.lab.command import Command
+from engine.lab.broker_role import BrokerRole
 from engine.lab.errors import CommandRefused
-
-if TYPE_CHECKING:
-    from engine.lab.broker_role import BrokerRole
+from engine.lab.scenario import Command
 
 _log = logging.getLogger("glassmq.lab")
 

@@ -7,11 +7,11 @@ the node that runs it.
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from engine.lab.broker_role import BrokerRole
-from engine.lab.command import Command
 from engine.lab.consumer_role import ConsumerRole
 from engine.lab.dead_letter_deeds import resend_dead_letter
 from engine.lab.errors import CommandRefused, SettingRefused
@@ -20,10 +20,11 @@ from engine.lab.history import CommandApplied
 from engine.lab.link_faults import NextFrameFault
 from engine.lab.listener_spec import ListenerResult
 from engine.lab.node_role import LabNodeRole
-from engine.lab.scenario import Role
+from engine.lab.scenario import Command, Role, ScriptLine
 from engine.lab.scenario_names import NODE_NAME, NODES_MAX
 from engine.lab.settings import check_settings, find_setting
 from engine.lab.switches import IDEMPOTENT_CONSUMER, SWITCHES, apply_to_broker, apply_to_consumer
+from engine.lab.world import ScenarioWorld
 from engine.protocol.errors import ProtocolError
 from engine.protocol.names import validate_topic
 from engine.runtime.lab_actor import LabActor
@@ -31,8 +32,7 @@ from engine.runtime.lab_link_fault import Partition, PoorLink
 from engine.runtime.lab_storage import LabStorage
 from engine.texts import Text, joined
 
-if TYPE_CHECKING:
-    from engine.lab.world import ScenarioWorld
+_log = logging.getLogger("glassmq.lab")
 
 
 class NoSuchTarget(CommandRefused):
@@ -56,7 +56,25 @@ def apply_command(world: ScenarioWorld, command: Command) -> None:
     _ACTIONS[command.kind](world, command)
     world.history.commands.append(CommandApplied(world.event_number, world.now_us, command))
     fields = sorted(command.to_dict().items())
-    world.lab.journal.mix(f"command after {world.event_number} at {world.now_us}: {fields}\n".encode())
+    world.journal.mix(f"command after {world.event_number} at {world.now_us}: {fields}\n".encode())
+
+
+def follow_script(world: ScenarioWorld) -> None:
+    """Let the scenario's own commands become events of a world that begins."""
+    loop = world.lab.loop
+    story = loop.new_actor("story", loop.root.node)
+    context = loop.context_of(story)
+    for line in world.scenario.script:
+        label = f"{line.command.kind} {line.command.target}".strip()
+        loop.post(story, context, label, line.at_ms * 1_000, _follow, world, line)
+
+
+def _follow(world: ScenarioWorld, line: ScriptLine) -> None:
+    try:
+        apply_command(world, line.command)
+    except CommandRefused as refusal:
+        # Somebody outside was quicker: what the script wanted to crash has crashed already.
+        _log.info("the script's %s at %d ms is left out: %s", line.command.kind, line.at_ms, refusal)
 
 
 # --- targets -------------------------------------------------------------------------------------------------------
@@ -355,7 +373,7 @@ def _storage(world: ScenarioWorld, command: Command) -> LabStorage:
     if not role.spec.has_disk:
         names = ", ".join(other.name for other in world.nodes.values() if other.spec.has_disk)
         raise NoSuchTarget("refusal.needs_disk", kind=command.kind, name=role.name, role=role.role, known=names)
-    return world.lab.storages[role.name]
+    return world.disk_of(role.name)
 
 
 def _disk_full(world: ScenarioWorld, command: Command) -> None:

@@ -7,15 +7,12 @@ there, because an END_TRANSACTION may have been dealt with in between.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
 
 from engine.broker.half_message_administrator import HalfMessageAdministrator
 from engine.broker.half_message_lookup import Deed, HalfMessageRefused
-from engine.lab.command import Command
+from engine.lab.broker_role import BrokerRole
 from engine.lab.errors import CommandRefused
-
-if TYPE_CHECKING:
-    from engine.lab.broker_role import BrokerRole
+from engine.lab.scenario import Command
 
 _log = logging.getLogger("glassmq.lab")
 

@@ -16,18 +16,15 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from engine.lab.command import Command, parse_command
+from engine.lab.command import parse_command
 from engine.lab.errors import CommandRefused, RecordingRefused, UnknownScenario
-from engine.lab.scenario import Scenario
+from engine.lab.scenario import Command, Scenario
 from engine.lab.scenario_files import load_scenario, scenario_text
 from engine.lab.scenario_text import DURATION_MAX_MS, SEED_MAX, parse_scenario
 from engine.lab.scenario_yaml import TEXT_MAX_CHARACTERS
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from engine.lab.run import LabRun
 
 FORMAT = "glassmq-lab-run"
 VERSION = 1
@@ -58,7 +55,7 @@ class Recording:
     """See the module.
 
     :ivar event: number of the last event that had run, and the virtual time then.
-    :ivar journal_hash: of the recorded run at that point; empty in a link.
+    :ivar journal_hash: of the recorded run at that point; empty when it came in a link.
     :ivar is_changed: the scenario of this name has another text now than when the link was made: events may differ.
     """
 
@@ -71,6 +68,40 @@ class Recording:
     python: str = ""
     is_changed: bool = False
 
+    def to_dict(self) -> dict[str, Any]:
+        """As a JSON object; :func:`parse_export` reads it back."""
+        commands = [
+            {"event": timed.event, "time_us": timed.time_us, "command": timed.command.to_dict()}
+            for timed in self.commands
+        ]
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "python": self.python,
+            "scenario": self.scenario.name,
+            "text": self.scenario.text,
+            "seed": self.seed,
+            "commands": commands,
+            "event": self.event,
+            "time_us": self.time_us,
+            "journal_hash": self.journal_hash,
+        }
+
+    def link(self) -> str:
+        """The part of an address behind ``#``: letters, digits, ``-`` and ``_``. :func:`parse_link` reads it back.
+
+        A scenario that comes with GlassMQ is named, any other one travels along.
+        """
+        scenario = self.scenario
+        content: dict[str, Any] = {"s": scenario.name, "n": self.seed, "e": self.event, "t": self.time_us}
+        if _is_shipped(scenario.name, scenario.text):
+            content["d"] = _digest(scenario.text)
+        else:
+            content["x"] = scenario.text
+        content["c"] = [[timed.event, timed.time_us, timed.command.to_dict()] for timed in self.commands]
+        packed = zlib.compress(json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode(), 9)
+        return base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
 
 def python_version() -> str:
     """``3.11``: another version of asyncio may need another number of events for the same."""
@@ -78,25 +109,6 @@ def python_version() -> str:
 
 
 # --- file ----------------------------------------------------------------------------------------------------------
-
-
-def export_run(run: LabRun) -> dict[str, Any]:
-    """``run`` as a JSON object; :func:`parse_export` reads it back."""
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "python": python_version(),
-        "scenario": run.scenario.name,
-        "text": run.scenario.text,
-        "seed": run.seed,
-        "commands": [
-            {"event": timed.event, "time_us": timed.time_us, "command": timed.command.to_dict()}
-            for timed in run.commands
-        ],
-        "event": run.event_number,
-        "time_us": run.now_us,
-        "journal_hash": run.journal_hash,
-    }
 
 
 def parse_export(data: object) -> Recording:
@@ -124,23 +136,6 @@ def parse_export(data: object) -> Recording:
 
 
 # --- link ----------------------------------------------------------------------------------------------------------
-
-
-def link_of(run: LabRun, *, later: Sequence[TimedCommand] = ()) -> str:
-    """The part of an address behind ``#``: letters, digits, ``-`` and ``_``. :func:`parse_link` reads it back.
-
-    A scenario that comes with GlassMQ is named, any other one travels along. ``later``: commands that the run comes to
-    when it is played on.
-    """
-    scenario = run.scenario
-    content: dict[str, Any] = {"s": scenario.name, "n": run.seed, "e": run.event_number, "t": run.now_us}
-    if _is_shipped(scenario.name, scenario.text):
-        content["d"] = _digest(scenario.text)
-    else:
-        content["x"] = scenario.text
-    content["c"] = [[timed.event, timed.time_us, timed.command.to_dict()] for timed in (*run.commands, *later)]
-    packed = zlib.compress(json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode(), 9)
-    return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 
 def parse_link(fragment: str) -> Recording:

@@ -90,7 +90,7 @@ class AcknowledgedMessagesAreStored(Checker):
             self._report(broker.name, offset, entry.key, Text("checker.acknowledged-messages-are-stored.not_there"))
 
     def _flushes_synchronously(self, broker: BrokerWatch) -> bool:
-        return self.watch.world.nodes[broker.name].spec.flush == "sync"
+        return self.world.nodes[broker.name].spec.flush == "sync"
 
     def _report(self, broker: str, offset: int, key: str, what: Text) -> None:
         self.report(

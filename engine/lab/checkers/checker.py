@@ -7,30 +7,21 @@ fault model the claim must hold, and what RocketMQ does *not* promise. It is tol
 
 from __future__ import annotations
 
-from abc import ABC
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from engine.lab.checkers.cluster_watch import ClusterWatch, WatchListener
 from engine.lab.checkers.violation import Anomaly, Violation
+from engine.lab.history import ConsumeBegan
+from engine.lab.scenario import Scenario
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from engine.lab.checkers.cluster_watch import ClusterWatch
-    from engine.lab.history import ConsumeBegan
-    from engine.lab.scenario import Scenario
-
 
 #: A checker reports no more violations in one run: the first ones tell the story.
 MAX_VIOLATIONS = 100
 
 
-class Checker(ABC):
-    """One invariant.
-
-    Subclasses take what they need of the news by defining these methods; see ``ClusterWatch`` for when each comes:
-    ``message_stored``, ``message_lost``, ``messages_dispatched``, ``broker_loaded``, ``offset_committed``,
-    ``send_returned``, ``consume_began``, ``consume_ended``, ``bank_entered``, ``branch_changed``, ``code_failed``,
-    ``audit``, ``second_passed``, ``run_ended``.
+class Checker(WatchListener):
+    """One invariant. Subclasses override the methods of :class:`WatchListener` for the news that they need.
 
     :cvar name: as in a scenario's ``invariants``.
     :cvar title, why: for people: what holds, and why one wants it.
@@ -46,6 +37,7 @@ class Checker(ABC):
 
     def __init__(self, watch: ClusterWatch) -> None:
         self.watch = watch
+        self.world = watch.world
         self._reported: dict[tuple[str | int, ...], None] = {}
         watch.add(self)
 

@@ -44,7 +44,7 @@ class ConsumedInTheEnd(Checker):
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
-        self._dropping = {group.name: None for group in watch.world.scenario.groups if group.retry_queues == 0}
+        self._dropping = {group.name: None for group in self.world.scenario.groups if group.retry_queues == 0}
         #: (broker, group, topic, queue id) -> the first offset that a broker stored.
         self._first_offsets: dict[tuple[str, str, str, int], int] = {}
         #: When a message of the queue became visible, or a listener had to do with one, the last time.

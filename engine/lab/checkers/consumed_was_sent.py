@@ -40,7 +40,7 @@ class ConsumedWasSent(Checker):
 
     def consume_began(self, entry: ConsumeBegan) -> None:
         """A listener gets a message."""
-        sends = self.watch.world.history.sends_invoked
+        sends = self.world.history.sends_invoked
         for send in sends[self._sends_read :]:
             self._sent[send.key] = self._sent.get(send.key, 0) + 1
         self._sends_read = len(sends)

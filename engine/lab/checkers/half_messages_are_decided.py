@@ -103,7 +103,7 @@ class HalfMessagesAreDecided(Checker):
         rounds = config.transaction_check_max + _ROUNDS_MORE
         needed_ms = config.transaction_time_out_ms + rounds * config.transaction_check_interval_ms + _SLACK_MS
         # Nobody knows better when the transaction began: the copy is as young as the last question.
-        sent_us = [entry.time_us for entry in watch.world.history.sends_invoked if entry.key == half.first_key]
+        sent_us = [entry.time_us for entry in self.world.history.sends_invoked if entry.key == half.first_key]
         begun_us = max([watch.calm_since_us, *sent_us])
         return watch.now_us - begun_us >= needed_ms * 1_000
 

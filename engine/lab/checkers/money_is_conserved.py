@@ -42,7 +42,7 @@ class MoneyIsConserved(Checker):
         self._flow = MoneyFlow()
         #: Keys of messages that a power cut was allowed to take.
         self._lost: dict[str, None] = {}
-        specs = watch.world.scenario.of_role(Role.CONSUMER)
+        specs = self.world.scenario.of_role(Role.CONSUMER)
         self._groups = [watch.groups[spec.group] for spec in specs if spec.bank is not None]
 
     @classmethod
@@ -70,7 +70,7 @@ class MoneyIsConserved(Checker):
                 self._report_too_little(transfer)
 
     def _is_under_way(self, key: str) -> bool:
-        return any(role.is_moving(key) for role in self.watch.world.nodes.values())
+        return any(role.is_moving(key) for role in self.world.nodes.values())
 
     def _may_be_lost(self, key: str) -> bool:
         """Whether a power cut was allowed to take its message, or may have let the group pass it.

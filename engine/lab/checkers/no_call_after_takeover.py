@@ -43,7 +43,7 @@ class NoCallAfterTakeover(Checker):
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
-        orderly = [spec for spec in watch.world.scenario.of_role(Role.CONSUMER) if spec.orderly]
+        orderly = [spec for spec in self.world.scenario.of_role(Role.CONSUMER) if spec.orderly]
         self._orderly = {spec.group: None for spec in orderly if spec.model == "clustering"}
         #: (group, queue) -> who began with it last, and how far it came.
         self._last: dict[tuple[str, MessageQueue], tuple[str, int]] = {}
@@ -59,7 +59,7 @@ class NoCallAfterTakeover(Checker):
             return
         queue = MessageQueue(entry.topic, entry.broker, entry.queue_id)
         last, furthest = self._last.get((entry.group, queue), (entry.node, -1))
-        if last != entry.node and not holds_queue(self.watch.world, entry.node, queue):
+        if last != entry.node and not holds_queue(self.world, entry.node, queue):
             self._report(entry, last, furthest)
             return
         self._last[entry.group, queue] = (entry.node, max(furthest, entry.queue_offset))

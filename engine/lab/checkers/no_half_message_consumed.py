@@ -53,7 +53,7 @@ class NoHalfMessageConsumed(Checker):
         self.report_read(entry, only_said if said else Text("checker.no-half-message-consumed.nothing_said"))
 
     def _read_history(self) -> None:
-        history, nodes = self.watch.world.history, self.watch.world.nodes
+        history, nodes = self.world.history, self.world.nodes
         for send in history.sends_invoked[self._sends_read :]:
             role = nodes[send.node]
             if isinstance(role, ProducerRole) and role.local_transactions is not None:

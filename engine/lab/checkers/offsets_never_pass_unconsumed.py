@@ -38,7 +38,7 @@ class OffsetsNeverPassUnconsumed(Checker):
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
-        self._dropping = {group.name: None for group in watch.world.scenario.groups if group.retry_queues == 0}
+        self._dropping = {group.name: None for group in self.world.scenario.groups if group.retry_queues == 0}
         #: (broker, group, topic, queue id) that a violation tells of.
         self._told: dict[tuple[str, str, str, int], None] = {}
 

@@ -47,7 +47,7 @@ class OneConsumptionPerQueue(Checker):
 
     def consume_began(self, entry: ConsumeBegan) -> None:
         """A call has begun: is another one under way?"""
-        nodes = self.watch.world.nodes
+        nodes = self.world.nodes
         role = nodes.get(entry.node)
         if not isinstance(role, ConsumerRole) or not role.spec.orderly:
             return

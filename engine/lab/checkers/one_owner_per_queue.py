@@ -50,7 +50,7 @@ class OneOwnerPerQueue(Checker):
         """Compare who owns what. Once a second is enough: the claim is about longer times."""
         owners: dict[_Queue, list[str]] = {}
         limit_ms = 0
-        for role in self.watch.world.nodes.values():
+        for role in self.world.nodes.values():
             consumer = role.consumer if isinstance(role, ConsumerRole) else None
             if consumer is None or role.status != "running" or role.spec.model != "clustering":
                 continue

@@ -42,10 +42,10 @@ class OrderPerKey(Checker):
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
-        self._steps = _steps(watch.world.scenario)
+        self._steps = _steps(self.world.scenario)
         self._orderly = {
             spec.group: spec.model == "broadcasting"
-            for spec in watch.world.scenario.of_role(Role.CONSUMER)
+            for spec in self.world.scenario.of_role(Role.CONSUMER)
             if spec.orderly
         }
         #: Keys of messages that their producer knows to be stored.

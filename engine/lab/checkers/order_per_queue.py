@@ -34,7 +34,7 @@ class OrderPerQueue(Checker):
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
-        self._orderly = {spec.group: None for spec in watch.world.scenario.of_role(Role.CONSUMER) if spec.orderly}
+        self._orderly = {spec.group: None for spec in self.world.scenario.of_role(Role.CONSUMER) if spec.orderly}
         #: (group, broker, topic, queue id) -> where the group began.
         self._first_offsets: dict[tuple[str, str, str, int], int] = {}
         #: What a listener got before this.

@@ -49,6 +49,6 @@ class RetryCountWithinLimit(Checker):
     def _limit(self, group: GroupWatch) -> int:
         limits = [0]
         for spec in group.members:
-            setting = self.watch.world.nodes[spec.name].settings.get("max_reconsume_times", -1)
+            setting = self.world.nodes[spec.name].settings.get("max_reconsume_times", -1)
             limits.append(PushConsumerConfig(max_reconsume_times=int(setting)).max_reconsume_times_or_default)
         return max(limits)

@@ -56,7 +56,7 @@ class XaBranchesAgree(Checker):
 
     def run_ended(self) -> None:
         """See the module."""
-        roles = self.watch.world.nodes.values()
+        roles = self.world.nodes.values()
         managers = [role for role in roles if isinstance(role, ResourceManagerRole)]
         servers = [*managers, *(role for role in roles if isinstance(role, CoordinatorRole))]
         if self.watch.has_been_calm and all(role.status == "running" for role in servers):
@@ -65,7 +65,7 @@ class XaBranchesAgree(Checker):
                     self._report_stuck(role.name, doubtful.xid, doubtful.work.transfer.key)
             for xid, key in self._never_ended():
                 self._report_never_ended(xid, key)
-        for ended in self.watch.world.history.transfers_ended:
+        for ended in self.world.history.transfers_ended:
             for branch in self._ends.get(ended.xid, {}).values():
                 told, did = ended.outcome == Outcome.COMMITTED, branch.state == BranchState.COMMITTED
                 if ended.outcome != Outcome.UNKNOWN and told is not did:
@@ -76,7 +76,7 @@ class XaBranchesAgree(Checker):
         since_us = self.watch.now_us - CALM_US
         return [
             (transaction.xid, transaction.key)
-            for role in self.watch.world.nodes.values()
+            for role in self.world.nodes.values()
             if isinstance(role, CoordinatorRole) and role.coordinator is not None
             for transaction in role.coordinator.open.values()
             if transaction.begun_us < since_us

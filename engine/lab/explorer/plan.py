@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.lab.checkers import CHECKERS
-from engine.lab.command import Command, parse_command
+from engine.lab.command import parse_command
 from engine.lab.errors import LabError
 from engine.lab.explorer.exploration import ExplorationPlan, Where
 from engine.lab.explorer.gated_run import PlannedCommand
 from engine.lab.explorer.search import SearchBounds
 from engine.lab.explorer.stage import ORDER_CHECKERS, SERVERS, TRANSFER_CHECKERS, StageSetting
 from engine.lab.explorer.stall import FOR_EVER_MS
-from engine.lab.scenario import Role, Scenario, SettingValue
+from engine.lab.scenario import Command, Role, Scenario, SettingValue
 from engine.lab.switches import IDEMPOTENT_CONSUMER, SWITCHES
 from engine.texts import Text
 
