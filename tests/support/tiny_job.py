@@ -17,6 +17,7 @@ from engine.pipeline.jobs.description import (
     TableColumn,
 )
 from engine.pipeline.jobs.job import JobRun
+from engine.texts import Text
 
 
 def both(text):
@@ -85,7 +86,7 @@ class TinyJob:
 
         def count(batch, number):
             if run.arguments["way"] == "fail":
-                raise JobFailed("the batch was told to fail", "批次被要求失败")
+                raise JobFailed(Text("job.error.broker_down", broker="tiny"))
             run.report.table("counts", [["rows", batch.count(), 1.0, 0]])
 
         query = (

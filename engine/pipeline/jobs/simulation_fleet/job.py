@@ -19,6 +19,7 @@ from engine.pipeline.jobs.simulation_fleet.fleet import FleetState, chunk_size, 
 from engine.pipeline.jobs.simulation_fleet.results_folder import ResultsFolder
 from engine.pipeline.jobs.simulation_fleet.spark_spread import SparkSpread
 from engine.pipeline.jobs.simulation_fleet.tables import finding_rows, kind_rows
+from engine.texts import Text
 
 #: How often the tables are told while seeds run.
 _TELL_EVERY_S = 1.0
@@ -74,23 +75,11 @@ class _Teller:
     def conclude(self, state: FleetState) -> None:
         summary = state.summary
         for seed, why in summary.unfinished.items():
-            self._report.note(
-                {"en": f"Seed {seed} was not run to its end: {why}", "zh": f"种子 {seed} 没有运行到底：{why}"}
-            )
+            self._report.note(Text("job.note.unfinished_seed", seed=seed, why=why))
         if state.before:
-            self._report.note(
-                {
-                    "en": f"{state.before:,} of {state.wanted:,} seeds were in the results folder already.",
-                    "zh": f"{state.wanted:,} 个种子中，有 {state.before:,} 个已在结果文件夹里。",
-                }
-            )
+            self._report.note(Text("job.note.seeds_before", before=state.before, wanted=state.wanted))
         if state.is_complete and not summary.findings:
-            self._report.note(
-                {
-                    "en": f"Every invariant held in all {summary.seeds - summary.unfinished_count:,} runs.",
-                    "zh": f"全部 {summary.seeds - summary.unfinished_count:,} 次运行中，所有不变式都成立。",
-                }
-            )
+            self._report.note(Text("job.note.every_invariant_held", runs=summary.seeds - summary.unfinished_count))
 
 
 def _scenario(name: str) -> Scenario:
@@ -100,9 +89,9 @@ def _scenario(name: str) -> Scenario:
             return parse_scenario(path.read_text(encoding="utf-8"), check_scenario_name(path.stem))
         return load_scenario(name)
     except (OSError, UnicodeDecodeError) as error:
-        raise JobFailed(f"scenario: {name} cannot be read: {error}", f"scenario：无法读取 {name}：{error}") from None
+        raise JobFailed(Text("job.error.no_scenario", name=name, error=str(error))) from None
     except LabError as error:
-        raise JobFailed(f"scenario: {error.text['en']}", f"scenario：{error.text['zh']}") from None
+        raise JobFailed(Text("job.argument.named", parameter="scenario", text=error.text)) from None
 
 
 JOB = SimulationFleet()
