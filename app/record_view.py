@@ -39,8 +39,6 @@ PREVIEW_CHARACTERS = 120
 VIEW_BODY_MAX_BYTES = 64 * 1024
 #: Bytes of the record that the detailed view sends as hex.
 VIEW_HEX_MAX_BYTES = 64 * 1024
-#: Length of a consume-queue entry.
-QUEUE_ENTRY_BYTES = 20
 
 _QUEUE_ENTRY = struct.Struct(">qiq")
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")

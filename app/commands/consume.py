@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from app.cluster_access import cluster_access
-from app.commands.tool import body_text, name_server_option, run_tool
+from app.commands.tool import name_server_option, run_tool
+from app.terminal_text import body_text
 
 if TYPE_CHECKING:
     from engine.client.consume_concurrently import ConsumeConcurrentlyStatus

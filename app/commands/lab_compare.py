@@ -52,7 +52,7 @@ def compare(
     """
     import orjson
 
-    from app.commands.lab import load_scenario_argument
+    from app.commands.tool import load_scenario_argument
     from app.comparison_plot import comparison_svg
     from engine.lab.comparison import Change, node_to_watch, parse_values, run_with
     from engine.lab.errors import LabError

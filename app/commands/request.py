@@ -7,7 +7,8 @@ import sys
 import click
 
 from app.cluster_access import cluster_access
-from app.commands.tool import body_text, name_server_option, run_tool
+from app.commands.tool import name_server_option, run_tool
+from app.terminal_text import body_text
 
 #: The group under which this command asks.
 PRODUCER_GROUP = "glassmq_request"

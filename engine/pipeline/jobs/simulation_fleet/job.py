@@ -7,10 +7,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from engine.lab.errors import LabError
-from engine.lab.recording import check_scenario_name, python_version
+from engine.lab.recording import python_version
 from engine.lab.scenario import Scenario
-from engine.lab.scenario_files import load_scenario
-from engine.lab.scenario_text import parse_scenario
+from engine.lab.scenario_files import load_scenario, read_scenario_file
 from engine.lab.seed_chunk import SeedRange, SeedTask
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.job import JobRun
@@ -84,10 +83,7 @@ class _Teller:
 
 def _scenario(name: str) -> Scenario:
     try:
-        if name.endswith((".yaml", ".yml")):
-            path = Path(name)
-            return parse_scenario(path.read_text(encoding="utf-8"), check_scenario_name(path.stem))
-        return load_scenario(name)
+        return read_scenario_file(Path(name)) if name.endswith((".yaml", ".yml")) else load_scenario(name)
     except (OSError, UnicodeDecodeError) as error:
         raise JobFailed(Text("job.error.no_scenario", name=name, error=str(error))) from None
     except LabError as error:
