@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from app.cluster_access import access_options
+from app.remote.cluster_access import access_options
 from app.terminal_text import table_lines
-from engine.client.client_config import parse_name_server_addresses
-from engine.client.errors import MQBrokerError, MQClientError, NameServerUnreachable
+from engine.client.foundation.client_config import parse_name_server_addresses
+from engine.client.foundation.errors import MQBrokerError, MQClientError, NameServerUnreachable
 from engine.protocol.errors import ProtocolError
 from engine.protocol.response_code import ResponseCode
 from engine.runtime.port import RuntimeFault
 
 if TYPE_CHECKING:
-    from engine.lab.scenario import Scenario
+    from engine.lab.scenario.scenario import Scenario
 
 #: What a server does to whoever does not speak its language.
 _HUNG_UP = ("reset by peer", "closed by the other end")
@@ -29,7 +29,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 def name_server_option(function: _F) -> _F:
     """``--name-server host:port[;host:port]``, given to the command as a tuple of addresses; and the options of
-    :mod:`app.cluster_access`, of which the command need not know.
+    :mod:`app.remote.cluster_access`, of which the command need not know.
     """
     return click.option(
         "--name-server",
@@ -81,8 +81,8 @@ def print_table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
 
 def load_scenario_argument(name: str) -> Scenario:
     """The scenario of a file or of a name."""
-    from engine.lab.errors import LabError
-    from engine.lab.scenario_files import load_scenario, read_scenario_file
+    from engine.lab.scenario.errors import LabError
+    from engine.lab.scenario.scenario_files import load_scenario, read_scenario_file
 
     path = Path(name)
     try:

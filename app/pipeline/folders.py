@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from app.translator import in_all_languages
-from engine.lab.scenario_files import scenario_names
+from app.foundation.translator import in_all_languages
+from engine.lab.scenario.scenario_files import scenario_names
 from engine.pipeline.jobs.arguments import ArgumentRefused, by_parameter
 from engine.pipeline.jobs.description import JobDescription, ParameterKind
 from engine.texts import joined, plain

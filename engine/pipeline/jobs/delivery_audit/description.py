@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.client.producer.numbering_ledger import NUMBERING_LEDGER_TOPIC
 from engine.pipeline.jobs.description import (
     BATCH_MAX_MESSAGES,
     CHECKPOINT_FOLDER,
@@ -18,7 +19,6 @@ from engine.pipeline.jobs.description import (
     cell_texts,
     trigger_ms,
 )
-from engine.protocol.message_numbering import NUMBERING_LEDGER_TOPIC
 from engine.protocol.names import TRACE_TOPIC
 from engine.texts import Text
 
