@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from engine.broker.dead_letter import ResendTo
-from engine.lab import refusal_texts as texts
 from engine.lab.errors import CommandRefused
 from engine.lab.frame_names import REPLY
 from engine.lab.listener_spec import ListenerResult
@@ -20,6 +19,7 @@ from engine.lab.scenario import Command, CommandValue
 from engine.lab.scenario_names import DELAY_LEVEL_MAX
 from engine.lab.switches import SWITCHES
 from engine.protocol.request_code import RequestCode
+from engine.texts import Text
 from engine.xa.request_codes import XaRequestCode
 
 #: No fault needs to last longer than a day.
@@ -327,23 +327,23 @@ def parse_command(data: object) -> Command:
     can tell.
     """
     if not isinstance(data, Mapping):
-        raise CommandRefused(texts.NO_COMMAND_OBJECT, data=data)
+        raise CommandRefused("refusal.no_command_object", data=data)
     kind = data.get("kind")
     if not isinstance(kind, str) or kind not in COMMANDS:
-        raise CommandRefused(texts.NO_COMMAND, kind=kind, known=", ".join(COMMANDS))
+        raise CommandRefused("refusal.no_command", kind=kind, known=", ".join(COMMANDS))
     spec = COMMANDS[kind]
     allowed = ["kind", "target", *(field.name for field in spec.fields)]
     for name in data:
         if name not in allowed:
-            raise CommandRefused(texts.NO_FIELD, kind=kind, field=name, known=", ".join(allowed))
+            raise CommandRefused("refusal.no_field", kind=kind, field=name, known=", ".join(allowed))
     target = data.get("target", "")
     if not isinstance(target, str) or len(target) > TEXT_MAX_LENGTH:
-        raise CommandRefused(texts.TARGET_TOO_LONG, kind=kind, limit=TEXT_MAX_LENGTH)
+        raise CommandRefused("refusal.target_too_long", kind=kind, limit=TEXT_MAX_LENGTH)
     if spec.target is Target.NOTHING:
         if target:
-            raise CommandRefused(texts.NO_TARGET_TAKEN, kind=kind, target=target)
+            raise CommandRefused("refusal.no_target_taken", kind=kind, target=target)
     elif not target and spec.target not in (Target.ANY_LINK, Target.ANY_NODE):
-        raise CommandRefused(texts.TARGET_MISSING, kind=kind, target=spec.target.value)
+        raise CommandRefused("refusal.target_missing", kind=kind, target=spec.target.value)
     return Command(kind, target, {field.name: _value(kind, field, data.get(field.name)) for field in spec.fields})
 
 
@@ -351,48 +351,47 @@ def _value(kind: str, field: CommandField, value: object) -> CommandValue:
     """``value`` checked, or the default. Raises :class:`CommandRefused`."""
     if value is None:
         if field.default is None:
-            raise CommandRefused(texts.VALUE_MISSING, kind=kind, field=field.name)
+            raise CommandRefused("refusal.value_missing", kind=kind, field=field.name)
         return field.default
     checked, expected = _CHECKS[field.kind](field, value)
     if checked is None:
-        raise CommandRefused(texts.BAD_VALUE, kind=kind, field=field.name, value=value, expected=expected)
+        raise CommandRefused("refusal.bad_value", kind=kind, field=field.name, value=value, expected=expected)
     return checked
 
 
-_Checked = tuple[CommandValue | None, texts.Words]
+_Checked = tuple[CommandValue | None, Text | str]
 
 
 def _integer(field: CommandField, value: object) -> _Checked:
     fits = isinstance(value, int) and not isinstance(value, bool) and field.low <= value <= field.high
-    expected = texts.WHOLE_NUMBER.filled({"low": field.low, "high": field.high})
+    expected = Text("refusal.whole_number", low=field.low, high=field.high)
     return value if fits and isinstance(value, int) else None, expected
 
 
 def _number(field: CommandField, value: object) -> _Checked:
-    expected = texts.NUMBER.filled({"low": field.low, "high": field.high})
+    expected = Text("refusal.number", low=field.low, high=field.high)
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
         return None, expected
     return float(value) if field.low <= value <= field.high else None, expected
 
 
 def _switch(field: CommandField, value: object) -> _Checked:
-    return value if isinstance(value, bool) else None, texts.SWITCH
+    return value if isinstance(value, bool) else None, Text("refusal.switch")
 
 
 def _choice(field: CommandField, value: object) -> _Checked:
-    expected = {
-        language: ", ".join(name or nothing for name in field.allowed) for language, nothing in texts.ANYTHING.items()
-    }
+    names = ", ".join(name for name in field.allowed if name)
+    expected = Text("refusal.anything_or", names=names) if "" in field.allowed else names
     return value if isinstance(value, str) and value in field.allowed else None, expected
 
 
 def _text(field: CommandField, value: object) -> _Checked:
     fits = isinstance(value, str) and 0 < len(value) <= TEXT_MAX_LENGTH
-    return value if fits and isinstance(value, str) else None, texts.TEXT.filled({"limit": TEXT_MAX_LENGTH})
+    return value if fits and isinstance(value, str) else None, Text("refusal.text", limit=TEXT_MAX_LENGTH)
 
 
 def _names(field: CommandField, value: object) -> _Checked:
-    expected = texts.NODE_NAMES
+    expected = Text("refusal.node_names")
     if not isinstance(value, list | tuple) or not 0 < len(value) <= 100:
         return None, expected
     names = tuple(name for name in value if isinstance(name, str) and 0 < len(name) <= TEXT_MAX_LENGTH)
@@ -400,7 +399,7 @@ def _names(field: CommandField, value: object) -> _Checked:
 
 
 def _any(field: CommandField, value: object) -> _Checked:
-    expected = texts.PLAIN_VALUE.filled({"limit": TEXT_MAX_LENGTH})
+    expected = Text("refusal.plain_value", limit=TEXT_MAX_LENGTH)
     if isinstance(value, str):
         return value if len(value) <= TEXT_MAX_LENGTH else None, expected
     if isinstance(value, float):

@@ -17,7 +17,6 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from engine.lab import refusal_texts as texts
 from engine.lab.checkers import CheckerSet, Violation
 from engine.lab.condition import Condition, ConditionKind
 from engine.lab.condition_watch import ConditionWatch
@@ -153,7 +152,7 @@ class LabRun:
         done = 0
         while done < limit and not self._has_ended:
             if self.event_number >= EVENTS_MAX:
-                raise RunLimitReached(texts.TOO_MANY_EVENTS, limit=EVENTS_MAX)
+                raise RunLimitReached("refusal.too_many_events", limit=EVENTS_MAX)
             wanted = min(limit - done, self._events_until_next_command(end_us), EVENTS_MAX - self.event_number)
             ran = self.world.run_events(wanted, end_us, self._after_event)
             done += ran
@@ -221,7 +220,7 @@ class LabRun:
         Raises :class:`CommandRefused`: then nothing has happened.
         """
         if len(self.commands) >= COMMANDS_MAX:
-            raise RunLimitReached(texts.TOO_MANY_COMMANDS, limit=COMMANDS_MAX)
+            raise RunLimitReached("refusal.too_many_commands", limit=COMMANDS_MAX)
         # A repetition gets here by another way (in one go, not in slices); this makes the two states the same.
         self.world.let_time_pass(self.now_us)
         apply_command(self.world, command)
@@ -240,7 +239,7 @@ class LabRun:
             try:
                 apply_command(self.world, timed.command)
             except CommandRefused as error:
-                raise RecordingRefused(texts.RECORDED_REFUSED, event=timed.event, problem=error.text) from error
+                raise RecordingRefused("refusal.recorded_refused", event=timed.event, problem=error.text) from error
             self.commands.append(timed)
         return EVENTS_MAX
 

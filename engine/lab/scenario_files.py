@@ -11,7 +11,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from engine.lab.errors import UnknownScenario
-from engine.lab.refusal_texts import NO_SCENARIO
 from engine.lab.scenario import Scenario
 from engine.lab.scenario_text import parse_scenario
 
@@ -64,7 +63,7 @@ def scenario_text(name: str) -> str:
             return (tutorials_folder() / "scenarios" / shelf_of(name) / f"{name}.yaml").read_text(encoding="utf-8")
     except FileNotFoundError:
         pass
-    raise UnknownScenario(NO_SCENARIO, name=name, known=", ".join(scenario_names()))
+    raise UnknownScenario("refusal.no_scenario", name=name, known=", ".join(scenario_names()))
 
 
 def load_scenario(name: str) -> Scenario:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 
-from engine.lab import refusal_texts as texts
 from engine.lab.errors import CommandRefused
 from engine.lab.run import LabRun
 from engine.lab.scenario import Command
@@ -21,7 +20,7 @@ class SettingFork:
 
     def __init__(self, original: LabRun, setting: Command) -> None:
         if setting.kind != "setting":
-            raise CommandRefused(texts.ONLY_SETTINGS, kind=setting.kind)
+            raise CommandRefused("refusal.only_settings", kind=setting.kind)
         self.run = LabRun(original.scenario, original.seed, check=original.checkers is not None)
         try:
             self.run.apply(setting)

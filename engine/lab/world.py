@@ -18,7 +18,6 @@ from engine.lab.link_faults import LinkFaults
 from engine.lab.name_server_role import NameServerRole
 from engine.lab.node_role import LabNodeRole, Surroundings
 from engine.lab.producer_role import ProducerRole
-from engine.lab.refusal_texts import NODE_EXISTS
 from engine.lab.scenario import NodeSpec, Role, Scenario
 from engine.lab.xa_roles import CoordinatorRole, ManagerRole, ResourceManagerRole
 from engine.runtime.lab_journal import LabJournal
@@ -72,7 +71,7 @@ class ScenarioWorld(Surroundings):
     def add_node(self, spec: NodeSpec) -> LabNodeRole:
         """A further machine joins and starts its process. Raises :class:`CommandRefused` for a name in use."""
         if spec.name in self.nodes:
-            raise CommandRefused(NODE_EXISTS, name=spec.name)
+            raise CommandRefused("refusal.node_exists", name=spec.name)
         role = self._add(spec)
         role.boot()
         return role

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.client.default_mq_push_consumer import DefaultMQPushConsumer
 from engine.client.message_queue_selector import SelectMessageQueueByConsistentHash, select_message_queue_by_hash
-from engine.lab import refusal_texts as texts
 from engine.lab.consumer_role import ConsumerRole
 from engine.lab.errors import LabError
 from engine.lab.explorer.gated_run import GatedRun, Outcome
@@ -141,7 +140,7 @@ class Rehearsal:
     def __init__(self, setting: StageSetting) -> None:
         scenario = setting.scenario
         if not can_rehearse(setting):
-            raise CannotRehearse(texts.CANNOT_REHEARSE, scenario=scenario.name)
+            raise CannotRehearse("refusal.cannot_rehearse", scenario=scenario.name)
         self.setting = setting
         self.latency_us = round(scenario.latency_ms * 1_000)
         self.broker_name = scenario.of_role(Role.BROKER)[0].name
