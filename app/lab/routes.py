@@ -22,7 +22,6 @@ from app.lab.browser_identity import browser_of_request, remember_browser
 from app.lab.detail_routes import add_detail_routes
 from app.lab.host import LabHost
 from app.lab.html_export import self_contained
-from app.lab.label_texts import label_table
 from app.lab.refusal import LabRefused, refusal_of
 from app.lab.session import WorldSession
 from app.lab.setting_table import setting_table
@@ -32,6 +31,7 @@ from engine.lab.errors import RecordingRefused, ScenarioError
 from engine.lab.recording import parse_export
 from engine.lab.scenario import Scenario
 from engine.lab.scenario_files import load_scenario, scenario_names, shelved_scenario_names
+from engine.texts import catalogue
 
 #: The shelves of the list, easiest first: folders of ``tutorials/scenarios``, named ``lab.shelf.`` in the texts.
 SHELVES = ("basics", "order", "retry", "transactions", "sending", "filters", "backlog", "reports")
@@ -118,6 +118,14 @@ def page_tables() -> JsonObject:
         "import_max_bytes": IMPORT_MAX_BYTES,
         "labels": label_table(),
     }
+
+
+def label_table() -> dict[str, str]:
+    """English name of an event or a task -> its Chinese name. A journal keeps what the engine says, which is English.
+
+    A name that ends with a space is followed by what the task is about.
+    """
+    return {key.removeprefix("label."): text for key, text in catalogue("zh").items() if key.startswith("label.")}
 
 
 def command_table() -> JsonObject:

@@ -15,13 +15,13 @@ from typing import NamedTuple
 from engine.lab.checkers.cluster_watch import WatchListener
 from engine.lab.checkers.logged_message import LoggedMessage
 from engine.lab.command import parse_command
-from engine.lab.crash_point_texts import POINT_TEXTS
 from engine.lab.lock_clock import LockClock
 from engine.lab.money_flow import MoneyFlow
 from engine.lab.run import LabRun
 from engine.lab.scenario import Role, Scenario
 from engine.lab.world import ScenarioWorld
 from engine.protocol.names import TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
+from engine.texts import Text
 
 #: How long the killed node is away.
 RESTART_AFTER_MS = 3_000
@@ -35,7 +35,7 @@ class NothingToCrash(Exception):
 
 
 class CrashPoint(NamedTuple):
-    """Right after event ``event`` ``node`` has done ``step``: a name of :data:`POINT_TEXTS`.
+    """Right after event ``event`` ``node`` has done ``step``: ``crash_point.STEP`` of the catalogue.
 
     ``way``: which transfer, :data:`TWO_PHASE` or :data:`MESSAGE`. ``nth``: the how manieth time it does that, from 1.
     """
@@ -48,11 +48,10 @@ class CrashPoint(NamedTuple):
     nth: int = 1
 
     @property
-    def texts(self) -> Mapping[str, str]:
-        """What has just happened, per language."""
-        if self.nth == 1:
-            return POINT_TEXTS[self.step]
-        return {language: f"{text} ({self.nth})" for language, text in POINT_TEXTS[self.step].items()}
+    def texts(self) -> Text:
+        """What has just happened."""
+        text = Text(f"crash_point.{self.step}")
+        return text if self.nth == 1 else Text("crash_point.again", step=text, nth=self.nth)
 
 
 @dataclass(frozen=True, slots=True)

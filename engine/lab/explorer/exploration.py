@@ -95,7 +95,7 @@ class Hold(NamedTuple):
         point = self.stall.point
         return {
             "actor": point.actor,
-            "label": step_name(point.label),
+            "label": dict(step_name(point.label)),
             "occurrence": point.occurrence,
             "ms": self.stall.ms,
             "kind": self.stall.kind.value,
