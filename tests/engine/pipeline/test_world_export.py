@@ -16,9 +16,9 @@ from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.arguments import read_arguments
 from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
 from engine.pipeline.jobs.job import JobRun
-from engine.pipeline.jobs.report import MemoryReport
 from engine.pipeline.source.schema import arrow_schema
 from engine.pipeline.world_export import export_messages
+from tests.support.memory_report import MemoryReport
 
 LESSON = "15-auditing-with-spark"
 
