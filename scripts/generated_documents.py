@@ -37,9 +37,9 @@ from engine.lab.checkers import CHECKERS
 from engine.lab.command import COMMANDS as LAB_COMMANDS
 from engine.lab.comparison import Change, run_with
 from engine.lab.money_flow import MoneyFlow
-from engine.lab.quiet import be_quiet
 from engine.lab.run import LabRun
 from engine.lab.scenario_files import load_scenario, preset_scenario_names
+from engine.lab.spread import be_quiet
 from engine.name_server.name_server import NameServer
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.request_code import RequestCode

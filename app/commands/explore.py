@@ -239,7 +239,7 @@ def _explore(request: ExplorationRequest, processes: int, master: str | None) ->
     from engine.lab.errors import LabError
     from engine.lab.explorer.exploration import Exploration
     from engine.lab.explorer.plan import make_plan
-    from engine.lab.quiet import be_quiet
+    from engine.lab.spread import be_quiet
 
     be_quiet()
     # What is imported by now stays: the collector need not look at it after every world.

@@ -79,7 +79,7 @@ def crash_points(scenario_name: str, restart_after_ms: int, json_path: Path | No
 
     from app.commands.tool import print_table
     from engine.lab.crash_points import NothingToCrash, crash_at, find_points
-    from engine.lab.quiet import be_quiet
+    from engine.lab.spread import be_quiet
 
     be_quiet()
     scenario = load_scenario_argument(scenario_name)

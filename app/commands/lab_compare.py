@@ -56,7 +56,7 @@ def compare(
     from app.comparison_plot import comparison_svg
     from engine.lab.comparison import Change, node_to_watch, parse_values, run_with
     from engine.lab.errors import LabError
-    from engine.lab.quiet import be_quiet
+    from engine.lab.spread import be_quiet
 
     be_quiet()
     scenario = load_scenario_argument(scenario_name)

@@ -114,7 +114,7 @@ def _export(scenario: Scenario, seed: int, folder: Path, *, random_faults: bool)
     """Run one world, and write what is stored in it."""
     from engine.lab.errors import LabError
     from engine.lab.fault_plan import draw_faults
-    from engine.lab.quiet import be_quiet
+    from engine.lab.spread import be_quiet
     from engine.lab.sweep import run_with_faults
     from engine.pipeline.errors import PipelineError
 

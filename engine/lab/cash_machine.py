@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 
 from engine.lab.history import BalanceLookup
 from engine.lab.node_role import LabNodeRole
-from engine.lab.xa_spec import CashMachineSpec
+from engine.lab.scenario import CashMachineSpec
 
 #: Who the locks say it is.
 CUSTOMER = "cash machine"

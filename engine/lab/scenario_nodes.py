@@ -8,14 +8,20 @@ from engine.filter.compiler import compile_expression
 from engine.filter.errors import FilterSyntaxError
 from engine.lab.errors import SettingRefused
 from engine.lab.scenario import DiskSpec, NodeSpec, Role, SettingValue, TransactionSpec, TransactionWord
-from engine.lab.scenario_banks import parse_paying_bank, parse_receiving_bank, transaction_of
+from engine.lab.scenario_banks import (
+    parse_cash_machine,
+    parse_paying_bank,
+    parse_receiving_bank,
+    parse_resource_bank,
+    parse_transfers,
+    transaction_of,
+)
 from engine.lab.scenario_listener import parse_listener
 from engine.lab.scenario_names import NOT_YET, TIME_MAX_MS, parse_group, parse_topic
 from engine.lab.scenario_traffic import parse_traffic
 from engine.lab.scenario_yaml import Section
 from engine.lab.settings import check_settings, find_setting
 from engine.lab.traffic_spec import SendMode
-from engine.lab.xa_scenario import parse_cash_machine, parse_resource_bank, parse_transfers
 from engine.protocol.enums import ExpressionType
 from engine.protocol.errors import ProtocolError
 from engine.protocol.subscription_data import build_subscription_data

@@ -22,12 +22,11 @@ from engine.lab.scenario import (
     ScriptLine,
     TopicSpec,
 )
-from engine.lab.scenario_banks import check_banks
+from engine.lab.scenario_banks import check_banks, check_xa
 from engine.lab.scenario_names import NODE_NAME, NODES_MAX
 from engine.lab.scenario_nodes import parse_node
 from engine.lab.scenario_yaml import Section, read_yaml
 from engine.lab.switches import SWITCHES
-from engine.lab.xa_scenario import check_xa
 from engine.protocol.errors import ProtocolError
 from engine.protocol.names import validate_group, validate_topic
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from engine.lab.errors import LabError
 from engine.lab.explorer.shrink import ddmin
 from engine.lab.fault_plan import PlannedFault, draw_faults
-from engine.lab.quiet import be_quiet
 from engine.lab.scenario import Scenario
 from engine.lab.scenario_text import parse_scenario
+from engine.lab.spread import be_quiet
 from engine.lab.sweep import run_seed, run_with_faults
 from engine.lab.sweep_summary import Counterexample, SweepSummary
 

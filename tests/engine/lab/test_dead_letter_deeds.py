@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from engine.broker.dead_letter_administrator import DeadLetterAdministrator
+from engine.lab.administrator_deeds import DeadLetterCommandRefused
 from engine.lab.command import parse_command
-from engine.lab.dead_letter_deeds import DeadLetterCommandRefused
 from engine.lab.errors import CommandRefused
 from engine.lab.run import LabRun
 from engine.lab.scenario_text import parse_scenario

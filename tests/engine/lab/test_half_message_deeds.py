@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from app.lab.world_view import view_of
+from engine.lab.administrator_deeds import HalfMessageCommandRefused
 from engine.lab.command import parse_command
 from engine.lab.errors import CommandRefused
-from engine.lab.half_message_deeds import HalfMessageCommandRefused
 from engine.lab.run import LabRun
 from engine.lab.scenario_files import load_scenario
 from tests.support.lab_scenarios import apply, run_to_ms, successes
