@@ -27,12 +27,10 @@ DEFAULT_WORK_MS = 20
 XA_ROLES = (Role.TRANSACTION_COORDINATOR, Role.TRANSACTION_MANAGER, Role.RESOURCE_MANAGER)
 
 
-def parse_paying_bank(section: Section | None) -> BankSpec | None:
+def parse_paying_bank(section: Section) -> BankSpec:
     """The bank of a producer. Raises :class:`~engine.lab.errors.ScenarioError`, as all here."""
-    if section is None:
-        return None
     usual = BankSpec("", "", 0)
-    way = Way(section.choice("way", list(Way), Way.TRANSACTION))
+    way = section.word("way", Way.TRANSACTION)
     spec = BankSpec(
         name=_name(section, "name"),
         account=_name(section, "account"),
@@ -42,37 +40,23 @@ def parse_paying_bank(section: Section | None) -> BankSpec | None:
         way=way,
         duration_ms=section.integer("duration_ms", 0, TIME_MAX_MS, usual.duration_ms),
         check_duration_ms=section.integer("check_duration_ms", 0, TIME_MAX_MS, usual.check_duration_ms),
-        answers=_answers(section),
+        answers=section.words_of("answers", list(BankAnswer), BankAnswer.OUTCOME),
     )
     if way is not Way.TRANSACTION:
         for field in ("check_duration_ms", "answers"):
             if section.has(field):
                 raise section.fail(field, f"is not allowed with way {way}: nobody asks the bank")
-    section.finish()
     return spec
 
 
-def _answers(section: Section) -> tuple[BankAnswer, ...]:
-    text = section.text("answers", BankAnswer.OUTCOME, max_length=200)
-    words = [word.strip() for word in text.split(",")]
-    for word in words:
-        if word not in list(BankAnswer):
-            raise section.fail("answers", f"{word!r} is not allowed; allowed: {', '.join(BankAnswer)}")
-    return tuple(BankAnswer(word) for word in words)
-
-
-def parse_receiving_bank(section: Section | None) -> BankSpec | None:
+def parse_receiving_bank(section: Section) -> BankSpec:
     """The bank of a consumer."""
-    if section is None:
-        return None
-    spec = BankSpec(
+    return BankSpec(
         name=_name(section, "name"),
         account=_name(section, "account"),
         opening=section.integer("opening", 0, AMOUNT_MAX, 0),
-        idempotent=section.choice("idempotent", ["true", "false"], "true") == "true",
+        idempotent=section.switch("idempotent", default=True),
     )
-    section.finish()
-    return spec
 
 
 def _name(section: Section, field: str, default: str | None = None) -> str:
@@ -119,16 +103,14 @@ def _check_group(nodes: Section, scenario: Scenario, bank: NodeSpec) -> None:
             )
 
 
-def parse_transfers(section: Section | None, node: str) -> TransfersSpec | None:
-    """What a transaction manager does. Raises :class:`~engine.lab.errors.ScenarioError`, as all here."""
-    if section is None:
-        return None
+def parse_transfers(section: Section, node: str) -> TransfersSpec:
+    """What a transaction manager does."""
     key = section.text("key", f"{node}-{{n}}", max_length=_TRANSFER_NAME_MAX)
     if "{n}" not in key or " " in key or not key.isprintable():
         raise section.fail(
             "key", f"{key!r} is not allowed; it must contain {{n}} and no space: a key names one transfer"
         )
-    transfers = TransfersSpec(
+    return TransfersSpec(
         source=section.text("from", max_length=_TRANSFER_NAME_MAX),
         target=section.text("to", max_length=_TRANSFER_NAME_MAX),
         amount=section.integer("amount", 1, AMOUNT_MAX),
@@ -137,36 +119,25 @@ def parse_transfers(section: Section | None, node: str) -> TransfersSpec | None:
         start_ms=section.integer("start_ms", 0, TIME_MAX_MS, 500),
         key=key,
     )
-    section.finish()
-    return transfers
 
 
 def parse_resource_bank(section: Section) -> BankSpec:
     """The bank of a resource manager; ``duration_ms`` is how long the work of a branch takes."""
-    fields = section.section("bank")
-    if fields is None:
-        raise section.fail("bank", "is missing: a resource manager has a bank")
-    bank = BankSpec(
-        name=fields.text("name", max_length=40),
-        account=fields.text("account", max_length=40),
-        opening=fields.integer("opening", 0, AMOUNT_MAX, 0),
-        duration_ms=fields.integer("duration_ms", 0, TIME_MAX_MS, DEFAULT_WORK_MS),
+    return BankSpec(
+        name=section.text("name", max_length=_NAME_MAX),
+        account=section.text("account", max_length=_NAME_MAX),
+        opening=section.integer("opening", 0, AMOUNT_MAX, 0),
+        duration_ms=section.integer("duration_ms", 0, TIME_MAX_MS, DEFAULT_WORK_MS),
     )
-    fields.finish()
-    return bank
 
 
-def parse_cash_machine(section: Section | None) -> CashMachineSpec | None:
+def parse_cash_machine(section: Section) -> CashMachineSpec:
     """Who looks up the balance."""
-    if section is None:
-        return None
-    machine = CashMachineSpec(
+    return CashMachineSpec(
         every_ms=section.integer("every_ms", 1, TIME_MAX_MS, 500),
         start_ms=section.integer("start_ms", 0, TIME_MAX_MS, 500),
         count=section.integer("count", 1, _COUNT_MAX, 20),
     )
-    section.finish()
-    return machine
 
 
 def check_xa(nodes: Section, scenario: Scenario) -> None:
