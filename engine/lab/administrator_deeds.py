@@ -9,13 +9,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 
-from engine.broker.dead_letter import DeadLetterRefused, ResendTo
-from engine.broker.dead_letter_administrator import DeadLetterAdministrator
-from engine.broker.half_message_administrator import HalfMessageAdministrator
-from engine.broker.half_message_lookup import Deed, HalfMessageRefused
-from engine.lab.broker_role import BrokerRole
-from engine.lab.errors import CommandRefused
-from engine.lab.scenario import Command
+from engine.broker.delivery.dead_letter import DeadLetterRefused, ResendTo
+from engine.broker.delivery.dead_letter_administrator import DeadLetterAdministrator
+from engine.broker.transactions.half_message_administrator import HalfMessageAdministrator
+from engine.broker.transactions.half_message_lookup import Deed, HalfMessageRefused
+from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.scenario.errors import CommandRefused
+from engine.lab.scenario.scenario import Command
 
 _log = logging.getLogger("glassmq.lab")
 

@@ -8,9 +8,9 @@ Fault model: any.
 
 from __future__ import annotations
 
-from engine.lab.checkers.checker import Checker
-from engine.lab.checkers.violation import Anomaly
-from engine.runtime.lab_failures import LabFailure
+from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.violation import Anomaly
+from engine.runtime.lab.lab_failures import LabFailure
 from engine.texts import Text
 
 
