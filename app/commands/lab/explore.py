@@ -238,7 +238,7 @@ def _explore(request: ExplorationRequest, processes: int, master: str | None) ->
     """Search to the end."""
     from engine.lab.explorer.exploration import Exploration
     from engine.lab.explorer.plan import make_plan
-    from engine.lab.run.quiet import be_quiet
+    from engine.lab.run.spread import be_quiet
     from engine.lab.scenario.errors import LabError
 
     be_quiet()
