@@ -27,19 +27,13 @@ from engine.runtime.lab_event import LabEvent
 from engine.runtime.lab_failures import LabFailures
 from engine.runtime.lab_schedule import LabSchedule
 from engine.runtime.lab_task import LabTask
-from engine.runtime.step import StepHook, step_hook
+from engine.runtime.step import step_hook
 
 if TYPE_CHECKING:
     from engine.runtime.lab_failures import ExceptionHandler
 
-_FOREVER_US = 1 << 62
 _EMPTY_CONTEXT = contextvars.Context()
 _log = logging.getLogger("glassmq.lab")
-
-
-def _never() -> bool:
-    """What ends a run that nothing ends early."""
-    return False
 
 
 class LabDeadlock(Exception):
@@ -66,9 +60,6 @@ class LabLoop(asyncio.AbstractEventLoop):
         self._actor_count = 0
         self._closed = False
         self._stopping = False
-        #: What :meth:`run_events` was asked for.
-        self.last_event_number = self.until_us = 0
-        self.stop_asked: Callable[[], object] = _never
         # Empty at first: nothing of the thread that steps this world may leak into it.
         self._base_context = contextvars.Context()
         self._base_context.run(step_hook.set, lab_step)
@@ -77,10 +68,6 @@ class LabLoop(asyncio.AbstractEventLoop):
         self._base_context.run(current_actor.set, self.root)
         #: Whose event runs now, or ran last.
         self.last_actor = self.root
-
-    def use_step_hook(self, hook: StepHook) -> None:
-        """Have ``hook`` called at every step, in place of ``lab_step``. Counts for tasks made from now on."""
-        self._base_context.run(step_hook.set, hook)
 
     @classmethod
     def new(cls, schedule: LabSchedule | None = None) -> Self:
@@ -304,9 +291,7 @@ class LabLoop(asyncio.AbstractEventLoop):
         schedule.stopped_by_gate = False
         next_event = schedule.next_event
         first = self.event_number
-        self.last_event_number = last = first + limit
-        self.until_us = _FOREVER_US if until_us is None else until_us
-        self.stop_asked = stop or _never
+        last = first + limit
         events._set_running_loop(self)
         try:
             while self.event_number < last:

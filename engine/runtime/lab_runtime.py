@@ -210,6 +210,11 @@ class LabWorld:
                     f"failed tasks: {failed or 'none'}; last events: {self.journal.entries[-5:]}"
                 )
 
+    def stop_journal(self) -> None:
+        """Write no more of it, for worlds that run by the thousand."""
+        self.loop.on_event = None
+        self.network.parcel_watchers.remove(self._hash_parcel)
+
     def close(self) -> None:
         """Free the world: its unfinished coroutines are closed."""
         self.loop.close()

@@ -81,7 +81,7 @@ function Progress({ state }) {
   return html`<section class="explorer-progress" aria-live="polite"><div class="explorer-bar"><progress max="1" value=${share} aria-label=${t("lab.explorer.progress")}></progress>
     ${running && html`<button type="button" class="button" onClick=${cancel}>${t("lab.explorer.cancel")}</button>`}</div>
     <p class="number">${figures.join(" · ")}</p>
-    <p class="quiet">${t(`lab.explorer.phase_${state.phase}`)}${state.world && running ? ` ${t(`lab.explorer.in_${state.world}`)}` : ""}</p></section>`;
+    <p class="quiet">${t(`lab.explorer.phase_${state.phase}`)}${running && state.schedules > 0 ? ` ${t("lab.explorer.in_stage")}` : ""}</p></section>`;
 }
 
 function Finding({ finding }) {
