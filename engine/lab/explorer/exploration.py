@@ -25,7 +25,6 @@ from engine.lab.explorer.shrink import ddmin, shorten
 from engine.lab.explorer.spread_search import spread_branches
 from engine.lab.explorer.stage import StageSetting, execute_on_stage, replay, violation_of
 from engine.lab.explorer.stall import Stall, Stalls
-from engine.lab.recording import link_of
 from engine.lab.run import LabRun
 from engine.lab.spread import Spread
 
@@ -69,7 +68,7 @@ class Hold(NamedTuple):
         point = self.stall.point
         return {
             "actor": point.actor,
-            "label": step_name(point.label),
+            "label": dict(step_name(point.label)),
             "occurrence": point.occurrence,
             "ms": self.stall.ms,
             "kind": self.stall.kind.value,
@@ -224,7 +223,7 @@ class Exploration:
                     )
                     for begun in outcome.begun
                 )
-                link, end_link = self._link_before(run, outcome), link_of(run)
+                link, end_link = self._link_before(run, outcome), run.link()
                 return Counterexample(holds, violation, link, end_link, self._broken_later(run, violation))
         except LabError:
             return None
@@ -245,4 +244,4 @@ class Exploration:
         with LabRun(run.scenario, run.seed, run.commands, check=False) as start:
             if first_us > LEAD_US:
                 start.run_to_time(first_us - LEAD_US)
-            return link_of(start, later=run.commands[len(start.commands) :])
+            return start.link(later=run.commands[len(start.commands) :])

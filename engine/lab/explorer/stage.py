@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from functools import partial
 
 from engine.lab.checkers import CheckerSet, Violation
-from engine.lab.command import Command
 from engine.lab.explorer.gated_run import GatedRun, PlannedCommand, ScheduleOutcome
 from engine.lab.explorer.stall import Stalls
-from engine.lab.faults import apply_command
+from engine.lab.faults import apply_command, follow_script
 from engine.lab.recording import TimedCommand
 from engine.lab.run import LabRun
-from engine.lab.scenario import Role, Scenario
+from engine.lab.scenario import Command, Role, Scenario
 from engine.lab.world import ScenarioWorld
 
 #: What is searched for where messages are consumed in order.
@@ -84,6 +83,7 @@ def execute_on_stage(setting: StageSetting, stalls: Stalls) -> ScheduleOutcome:
     with ScenarioWorld(setting.scenario, setting.seed) as world:
         # Nobody reads it here; a finding is replayed with one.
         world.lab.stop_journal()
+        follow_script(world)
         watch = CheckerWatch(setting, world)
         apply = partial(apply_command, world)
         run = GatedRun(world.lab.loop, setting.nodes, stalls, apply=apply, watch=watch, plan=setting.commands)
