@@ -20,18 +20,15 @@ import logging
 from asyncio import events
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
+from typing import Any, NoReturn, Self, cast
 
-from engine.runtime.lab_actor import LabActor, LabNode, current_actor, lab_step
+from engine.runtime.lab_actor import LabActor, LabNode, LabTask, current_actor, lab_step
 from engine.runtime.lab_event import LabEvent
 from engine.runtime.lab_failures import LabFailures
 from engine.runtime.lab_schedule import LabSchedule
-from engine.runtime.lab_task import LabTask
 from engine.runtime.step import step_hook
 
-if TYPE_CHECKING:
-    from engine.runtime.lab_failures import ExceptionHandler
-
+_ExceptionHandler = Callable[[Any, dict[str, Any]], object]
 _EMPTY_CONTEXT = contextvars.Context()
 _log = logging.getLogger("glassmq.lab")
 
@@ -53,6 +50,7 @@ class LabLoop(asyncio.AbstractEventLoop):
         self.on_event: Callable[[LabEvent], None] | None = None
         #: Exceptions that no engine code caught.
         self.failures = LabFailures()
+        self._exception_handler: _ExceptionHandler | None = None
         self.nodes: dict[str, LabNode] = {}
         #: Unfinished tasks of crashed nodes: kept, so that none of their ``finally`` blocks runs.
         self.graveyard: list[LabTask[object]] = []
@@ -352,20 +350,24 @@ class LabLoop(asyncio.AbstractEventLoop):
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         """Keep what nobody caught, see :class:`LabFailures`."""
-        if not self._closed:
-            self.failures.report(self, context)
+        if self._closed:
+            return
+        if self._exception_handler is not None:
+            self._exception_handler(self, context)
+        else:
+            self.failures.report(context, self.event_number, self.current.actor.name if self.current else None)
 
     def default_exception_handler(self, context: dict[str, Any]) -> None:
         """As ``call_exception_handler``."""
         self.call_exception_handler(context)
 
-    def get_exception_handler(self) -> ExceptionHandler | None:
+    def get_exception_handler(self) -> _ExceptionHandler | None:
         """What ``set_exception_handler`` set."""
-        return self.failures.handler
+        return self._exception_handler
 
-    def set_exception_handler(self, handler: ExceptionHandler | None) -> None:
+    def set_exception_handler(self, handler: _ExceptionHandler | None) -> None:
         """Let ``handler(loop, context)`` have what nobody caught, instead of ``failures``."""
-        self.failures.handler = handler
+        self._exception_handler = handler
 
     def get_debug(self) -> bool:
         """Always False: asyncio's debug mode measures real time."""
@@ -390,7 +392,7 @@ class LabLoop(asyncio.AbstractEventLoop):
             return
         assert self.current is None, "a world cannot be closed from inside"
         self._closed = True
-        self.on_event = self.failures.handler = None
+        self.on_event = self._exception_handler = None
         self.schedule.clear()
         victims = [*self.graveyard]
         for node in self.nodes.values():

@@ -18,7 +18,7 @@ from functools import lru_cache
 from types import TracebackType
 from typing import Any, TypeVar
 
-from engine.runtime.lab_actor import LabActor, LabNode
+from engine.runtime.lab_actor import LabActor, LabNode, LabTask
 from engine.runtime.lab_clock import LabClock
 from engine.runtime.lab_disk import LabDisk
 from engine.runtime.lab_event import LabEvent
@@ -27,7 +27,6 @@ from engine.runtime.lab_link_fault import Parcel
 from engine.runtime.lab_loop import LabLoop
 from engine.runtime.lab_network import DEFAULT_LATENCY_US, LabNetwork, LabNodeNetwork
 from engine.runtime.lab_storage import LabStorage
-from engine.runtime.lab_task import LabTask
 from engine.runtime.port import NodeIdentity
 
 _T = TypeVar("_T")
