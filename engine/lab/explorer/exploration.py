@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from engine.lab.checkers.violation import Violation
-from engine.lab.errors import LabError
+from engine.lab.checkers.watch.violation import Violation
 from engine.lab.explorer.captions import caption_of, meanwhile, step_name
 from engine.lab.explorer.gated_run import ScheduleOutcome
 from engine.lab.explorer.pct import PctSearch
@@ -25,8 +24,9 @@ from engine.lab.explorer.shrink import ddmin, shorten
 from engine.lab.explorer.spread_search import spread_branches
 from engine.lab.explorer.stage import StageSetting, execute_on_stage, replay, violation_of
 from engine.lab.explorer.stall import Stall, Stalls
-from engine.lab.run import LabRun
-from engine.lab.spread import Spread
+from engine.lab.run.run import LabRun
+from engine.lab.run.spread import Spread
+from engine.lab.scenario.errors import LabError
 
 #: What else is broken in the end, at most.
 LATER_MAX = 3
