@@ -17,8 +17,8 @@ from engine.store.commit_log import CommitLog
 from engine.store.commit_log_walk import CommitLogWalk
 from engine.store.consume_queue_table import ConsumeQueueTable
 from engine.store.mapped_file import MappedFile
-from engine.store.record_check import queue_place_of
 from engine.store.store_config import MessageStoreConfig
+from engine.store.stored_record import queue_place_of
 
 _log = logging.getLogger("glassmq.store")
 

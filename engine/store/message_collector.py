@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from operator import itemgetter
 
-from engine.protocol.message_codec import MESSAGE_MAGIC
+from engine.protocol.record_layout import IDENTITY, MESSAGE_MAGIC, store_timestamp_of
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import ConsumeQueue, Entry
 from engine.store.consume_queue_entry import ENTRY_SIZE_BYTES, FILLER_SIZE
@@ -17,9 +17,8 @@ from engine.store.entry_reader import EntryReader
 from engine.store.get_message_result import GetMessageResult, GetMessageStatus
 from engine.store.mapped_file import MappedFile
 from engine.store.message_filter import MessageFilter
-from engine.store.record_check import IDENTITY, Damage, damage_of
+from engine.store.record_check import Damage, damage_of
 from engine.store.store_config import MessageStoreConfig
-from engine.store.stored_record import store_timestamp_of
 
 #: Between two messages of a queue lie those of other queues. So much of them, on average, is rather read as well than
 #: left out by a second read: that takes less time than another call.

@@ -7,6 +7,7 @@ from __future__ import annotations
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message import MessageExt
 from engine.protocol.message_codec import decode_stored_message
+from engine.protocol.record_layout import store_timestamp_of
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import ConsumeQueue, Entry
 from engine.store.consume_queue_ext import is_ext_address
@@ -17,7 +18,6 @@ from engine.store.index_service import IndexService
 from engine.store.message_collector import MessageCollector
 from engine.store.message_filter import MessageFilter
 from engine.store.store_config import MessageStoreConfig
-from engine.store.stored_record import store_timestamp_of
 
 
 class MessageReader:

@@ -24,7 +24,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from engine.protocol.message_codec import FIXED_SIZE_BYTES
+from engine.protocol.record_layout import FIXED_SIZE_BYTES
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import ConsumeQueue
 from engine.store.consume_queue_entry import ENTRY_SIZE_BYTES, FILLER_SIZE

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING
 
 from engine.lab.checkers.logged_message import LoggedMessage, Place, read_logged_message
-from engine.protocol.message_codec import BLANK_MAGIC
 from engine.protocol.names import SCHEDULE_TOPIC
+from engine.protocol.record_layout import BLANK_MAGIC, SIZE_AND_MAGIC
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
     from engine.lab.broker_role import BrokerRole
     from engine.lab.checkers.cluster_watch import ClusterWatch
-
-_SIZE_AND_MAGIC = struct.Struct(">ii")
 
 
 class BrokerWatch:
@@ -162,8 +159,8 @@ class BrokerWatch:
 
     def _is_blank(self, offset: int) -> bool:
         """Whether only the end of a file lies there, which was too short for the next message."""
-        data = self.broker.store.commit_log.files.read(offset, _SIZE_AND_MAGIC.size)
-        return len(data) < _SIZE_AND_MAGIC.size or _SIZE_AND_MAGIC.unpack(data)[1] in (BLANK_MAGIC, 0)
+        data = self.broker.store.commit_log.files.read(offset, SIZE_AND_MAGIC.size)
+        return len(data) < SIZE_AND_MAGIC.size or SIZE_AND_MAGIC.unpack(data)[1] in (BLANK_MAGIC, 0)
 
     # --- a new process ---------------------------------------------------------------------------------------------
 
