@@ -21,7 +21,6 @@ from engine.protocol.record_layout import (
     FIXED_SIZE_BYTES,
     HOST_FLAGS,
     PROPERTIES_LENGTH,
-    SIZE_AND_MAGIC,
     SYSTEM_FLAG,
     fields_at,
 )
@@ -29,6 +28,7 @@ from engine.protocol.system_flags import TRANSACTION_COMMIT_TYPE, TRANSACTION_MA
 from engine.store.dispatch_request import DispatchRequest
 from engine.store.record_check import damage_of
 
+_SIZE_AND_FLAG = fields_at("size", "sys_flag")[0]
 _PREPARED_OFFSET = fields_at("prepared_transaction_offset")
 _PLACE_AND_TIME = fields_at("queue_id", "queue_offset", "store_timestamp", "body_length")
 
@@ -62,12 +62,11 @@ def parse_record(
 
     ``delay_levels_ms``: see :class:`~engine.store.store_config.MessageStoreConfig`.
     """
-    if position + SIZE_AND_MAGIC.size > len(buffer):
+    if position + _SIZE_AND_FLAG.size > len(buffer):
         return None
-    size, _ = SIZE_AND_MAGIC.unpack_from(buffer, position)
+    size, sys_flag = _SIZE_AND_FLAG.unpack_from(buffer, position)
     if damage_of(buffer, position, size, commit_log_offset) is not None:
         return None
-    (sys_flag,) = SYSTEM_FLAG.unpack_from(buffer, position)
     fields = _PLACE_AND_TIME[sys_flag & HOST_FLAGS]
     queue_id, queue_offset, store_timestamp, body_length = fields.unpack_from(buffer, position)
     if queue_id < 0 or not 0 <= queue_offset * FIXED_SIZE_BYTES <= commit_log_offset:
