@@ -59,20 +59,17 @@ class CleanService:
 
     def check_disk_space(self) -> float:
         """Refuse messages or take them again, by the room on the disk. Returns its used share."""
+        flags = self._parts.flags
         used = self._parts.disk.used_ratio()
         limit = self._parts.config.disk_space_warning_level_ratio
         if used > limit:
-            if self._parts.flags.refuse(Refusal.DISK_SPACE, f"{used:.1%} are used, {limit:.0%} are allowed"):
+            if flags.refuse(Refusal.DISK_SPACE, f"{used:.1%} are used, {limit:.0%} are allowed"):
                 _log.error(
                     "the disk is %.1f %% full: messages are refused until it is below %.0f %%", used * 100, limit * 100
                 )
-        elif self._parts.flags.clear(Refusal.DISK_SPACE):
+        elif flags.clear(Refusal.DISK_SPACE):
             _log.warning("the disk has room again (%.1f %% used): messages are accepted", used * 100)
-        if (
-            self._parts.dispatcher.pending_count == 0
-            and self._parts.flags.clear(Refusal.DISK_FULL)
-            and not self._parts.flags.refusal
-        ):
+        if self._parts.dispatcher.pending_count == 0 and flags.clear(Refusal.DISK_FULL) and not flags.refusal:
             # Whether there is room now only the next message can tell.
             _log.warning("the disk was full and is %.1f %% used now: messages are accepted", used * 100)
         return used

@@ -83,11 +83,12 @@ class MessageReader:
     def message_in_queue(self, topic: str, queue_id: int, queue_offset: int) -> MessageExt | None:
         """The message of that logical offset, or None. Its body is as stored."""
         queue = self._table.get(topic, queue_id)
-        entry = queue.entry(queue_offset) if queue is not None else None
-        record = (
-            self._entries.record_of(queue, queue_offset, entry) if queue is not None and entry is not None else None
-        )
+        record = self._record_of(queue, queue_offset) if queue is not None else None
         return _decode(record) if record is not None else None
+
+    def _record_of(self, queue: ConsumeQueue, queue_offset: int) -> bytes | None:
+        entry = queue.entry(queue_offset)
+        return self._entries.record_of(queue, queue_offset, entry) if entry is not None else None
 
     # --- by time -----------------------------------------------------------------------------------------------------
 
@@ -134,8 +135,7 @@ class MessageReader:
     def _store_timestamp_at(self, queue: ConsumeQueue, offset: int) -> int | None:
         """Of the message at logical ``offset``; of an older one where that is missing; None when there is none."""
         while offset >= queue.min_offset:
-            entry = queue.entry(offset)
-            record = self._entries.record_of(queue, offset, entry) if entry is not None else None
+            record = self._record_of(queue, offset)
             if record is not None:
                 return store_timestamp_of(record)
             offset -= 1

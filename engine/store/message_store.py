@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import struct
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 from engine.protocol.errors import ProtocolError
 from engine.runtime.background_tasks import BackgroundTasks
@@ -21,7 +21,6 @@ from engine.store.clean_service import CleanService
 from engine.store.commit_log import MessageRefused
 from engine.store.commit_log_check_service import CommitLogCheckService
 from engine.store.commit_log_flush_service import CommitLogFlushService
-from engine.store.dispatch_request import DispatchRequest
 from engine.store.flush_consume_queue_service import FlushConsumeQueueService
 from engine.store.message_dispatcher import MessagesArrived
 from engine.store.message_reader import MessageReader
@@ -214,10 +213,6 @@ class MessageStore(MessageReader):
     @on_messages_arrived.setter
     def on_messages_arrived(self, callback: MessagesArrived | None) -> None:
         self.dispatcher.on_messages_arrived = callback
-
-    def add_dispatch_listener(self, listener: Callable[[Sequence[DispatchRequest]], None]) -> None:
-        """Let ``listener`` have every list of messages that became visible together. It must be quick."""
-        self.dispatcher.listeners.append(listener)
 
     def delete_topic(self, topic: str) -> int:
         """Delete the consume queues of ``topic``; returns how many there were. Its messages stay in the commit log
