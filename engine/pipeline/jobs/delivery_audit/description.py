@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.client.numbering_ledger import NUMBERING_LEDGER_TOPIC
+from engine.client.producer.numbering_ledger import NUMBERING_LEDGER_TOPIC
 from engine.pipeline.jobs.description import (
     BATCH_MAX_MESSAGES,
     CHECKPOINT_FOLDER,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.client.numbering_ledger import NumberingLedger
+from engine.client.producer.numbering_ledger import NumberingLedger
 from engine.pipeline.jobs.delivery_audit import delivery_book, number_set, results
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
