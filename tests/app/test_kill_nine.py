@@ -60,7 +60,6 @@ async def recovered_bodies(server):
     return await read_all_bodies((server.name_server,), TOPIC)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("flush", ["sync", "async"])
 def test_no_acknowledged_message_is_lost_when_the_process_is_killed(tmp_path, flush):
     rounds = 10 if flush == "sync" else 4

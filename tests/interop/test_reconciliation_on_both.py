@@ -18,7 +18,7 @@ from tests.interop.harness.real_rocketmq import start_real_rocketmq
 from tests.interop.harness.waiting import wait_until
 from tests.support.live_server import ObedientListener
 
-pytestmark = [pytest.mark.interop_java, pytest.mark.slow]
+pytestmark = pytest.mark.interop_java
 
 COMMIT, ROLLBACK, UNKNOWN = (
     LocalTransactionState.COMMIT_MESSAGE,
