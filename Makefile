@@ -28,6 +28,10 @@ PAGE_PACKAGES := static/vendor/.version
 INSTALLED     := $(STAMPS)/installed
 DEVELOPMENT   := $(STAMPS)/development
 JAVA          := $(STAMPS)/java
+PAGE_TOOLS    := node_modules/.package-lock.json
+# Where the machine has no Node.js that is new enough, .venv/bin has one.
+NODE          := PATH="$(CURDIR)/$(BIN):$$PATH" node_modules/.bin
+MODULES       := "static/**/*.js" "!static/vendor" eslint.config.js
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -51,7 +55,7 @@ install: $(INSTALLED) $(JAVA) $(PAGE_PACKAGES)  ## Make .venv with GlassMQ in it
 check: format-check lint types test  ## Everything that must pass before a commit: format, lint, types, tests
 
 .PHONY: test
-test: tools-of-tests  ## Run the tests, but those of Spark, browser, clients (a part: TESTS=tests/lab; what changed: CHANGED=1)
+test: tools-of-tests  ## Run the tests of every change, in minutes (a part: TESTS=tests/lab; what differs from main: CHANGED=1)
 	@$(PYTEST) -m quick $(SPREAD) $(SELECTED)
 
 .PHONY: test-rest
@@ -78,17 +82,20 @@ soak: install $(DEVELOPMENT)  ## Load, kill and judge a broker for an hour, with
 	@$(BIN)/python -m tests.soak.run $(SOAK)
 
 .PHONY: format
-format: $(DEVELOPMENT)  ## Format the Python files and sort their imports
+format: $(DEVELOPMENT) $(PAGE_TOOLS)  ## Format the Python and JavaScript files and sort Python's imports
 	@$(BIN)/ruff check --quiet --select I --fix .
 	@$(BIN)/ruff format .
+	@$(NODE)/prettier --log-level warn --write $(MODULES)
 
 .PHONY: format-check
-format-check: $(DEVELOPMENT)  ## Fail where `make format` would change something
+format-check: $(DEVELOPMENT) $(PAGE_TOOLS)  ## Fail where `make format` would change something
 	@$(BIN)/ruff format --check .
+	@$(NODE)/prettier --log-level warn --check $(MODULES)
 
 .PHONY: lint
-lint: $(DEVELOPMENT)  ## Look for likely mistakes
+lint: $(DEVELOPMENT) $(PAGE_TOOLS)  ## Look for likely mistakes
 	@$(BIN)/ruff check .
+	@$(NODE)/eslint static eslint.config.js
 
 .PHONY: types
 types: $(DEVELOPMENT)  ## Check the types, strictly
@@ -99,7 +106,7 @@ types: $(DEVELOPMENT)  ## Check the types, strictly
 
 .PHONY: clean
 clean:  ## Remove everything that the other targets made, except ./data
-	@rm -rf $(VENV) .cache static/vendor build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache test-results
+	@rm -rf $(VENV) .cache node_modules static/vendor build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache test-results
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: help
@@ -147,3 +154,7 @@ $(JAVA): $(INSTALLED) scripts/java.py
 
 $(PAGE_PACKAGES): package.json package-lock.json scripts/fetch_page_packages.py | $(STAMPS)/environment
 	@$(BIN)/python -m scripts.fetch_page_packages
+
+$(PAGE_TOOLS): package.json package-lock.json scripts/page_tools.py | $(STAMPS)/environment
+	@$(BIN)/python -m scripts.page_tools
+	@touch $@

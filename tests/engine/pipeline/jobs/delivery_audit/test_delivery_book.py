@@ -20,9 +20,9 @@ from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED
 from engine.pipeline.jobs.delivery_audit.results import KINDS, AuditTeller, findings_of
 from engine.pipeline.jobs.delivery_audit.summaries import TIME_SPANS_MAX, TopicTimes, summariser
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
-from engine.pipeline.jobs.report import MemoryReport
 from engine.protocol.message_numbering import NumberingLedger
 from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import EPOCH_MS, Model, Stored, message_table
+from tests.support.memory_report import MemoryReport
 from tests.support.tiers import examples
 
 ALL = 1 << 53
