@@ -1,4 +1,4 @@
-"""A lab cluster with a producer and the topic T."""
+"""A lab cluster with a producer and the topic T; a producer among stubs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.client import (
-    DefaultMQProducer,
-)
+from engine.client import DefaultMQProducer
+from tests.engine.client.producer_stage import Stage
 from tests.support.lab_cluster import LabCluster
 
 
@@ -24,3 +23,10 @@ def producer(cluster: LabCluster) -> DefaultMQProducer:
     cluster.start(made)
     cluster.run(made, made.create_topic("T", queue_nums=1))
     return made
+
+
+@pytest.fixture
+def stage() -> Iterator[Stage]:
+    made = Stage()
+    yield made
+    made.world.close()
