@@ -16,11 +16,19 @@ IN_CI = bool(os.environ.get("CI"))
 #: Tests of real clients.
 CLIENTS = "tests/interop/"
 #: Tests that mostly use Spark: its start and its first queries cost more than all that follow.
-SPARK = ("tests/engine/pipeline/", "tests/app/pipeline/")
+SPARK = ("tests/engine/pipeline/", "tests/app/pipeline/", "tests/app/test_spark_work.py")
 #: Files of tests that take minutes each when there are many seeds, and share nothing: every test goes its own way.
 TESTS_APART = ("tests/lab/test_sweep.py", "tests/lab/test_scenario_sweep.py")
 #: What takes longest begins first, so that the end is made of small pieces.
-LONGEST_FIRST = (CLIENTS, "tests/e2e/test_every_lesson.py", *SPARK, "tests/e2e/", "tests/lab/test_sweep.py")
+LONGEST_FIRST = (
+    CLIENTS,
+    "tests/e2e/test_every_lesson.py",
+    *SPARK,
+    "tests/e2e/",
+    "tests/app/test_kill_nine.py",
+    "tests/app/lessons/",
+    "tests/lab/",
+)
 
 # In CI the examples are the same every time.
 tiers.register_profiles(derandomize=IN_CI)
