@@ -1,7 +1,7 @@
 """The tests of what has changed, for ``make test CHANGED=1``: against the commit where this branch left ``main``, and
 with what is not committed yet.
 
-Tests mirror the tree: ``engine/store/commit_log.py`` has ``tests/engine/store/test_commit_log.py``, and a file without
+Tests mirror the tree: ``engine/store/log/commit_log.py`` has ``tests/engine/store/log/test_commit_log.py``, and a file without
 tests of its own is tested by its folder. That is a good guess and no proof: ``make check`` runs all. The choice goes to
 standard output, the reasons to standard error; where there is no git nothing is chosen, and so everything runs.
 """
@@ -20,8 +20,8 @@ OTHERS = {
     "tests/golden/lab/": ("tests/lab/test_golden_journals.py",),
     "tests/golden/": ("tests/engine/store", "tests/engine/protocol", "tests/engine/filter"),
     "tutorials/": ("tests/lab/test_golden_journals.py", "tests/app/lessons"),
-    "static/": ("tests/app/test_web.py", "tests/e2e"),
-    "templates/": ("tests/app/test_web.py", "tests/e2e"),
+    "static/": ("tests/app/web/test_web.py", "tests/e2e"),
+    "templates/": ("tests/app/web/test_web.py", "tests/e2e"),
     "Makefile": ("tests/test_tiers.py",),
     "pyproject.toml": ("tests/test_tiers.py",),
     "docs/": ("tests/test_docs.py",),

@@ -9,14 +9,14 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.support import tiers
-from tests.support.spark import spark, spark_installed  # noqa: F401 (fixtures: pytest looks for them here)
+from tests.support.pipeline.spark import spark, spark_installed  # noqa: F401 (fixtures: pytest looks for them here)
 from tests.support.tiers import seeds  # noqa: F401 (a fixture)
 
 IN_CI = bool(os.environ.get("CI"))
 #: Tests of real clients.
 CLIENTS = "tests/interop/"
 #: Tests that mostly use Spark: its start and its first queries cost more than all that follow.
-SPARK = ("tests/engine/pipeline/", "tests/app/pipeline/", "tests/app/test_spark_work.py")
+SPARK = ("tests/engine/pipeline/", "tests/app/pipeline/", "tests/app/commands/test_spark_work.py")
 #: Files of tests that take minutes each when there are many seeds, and share nothing: every test goes its own way.
 TESTS_APART = ("tests/lab/test_sweep.py", "tests/lab/test_scenario_sweep.py")
 #: What takes longest begins first, so that the end is made of small pieces.
@@ -25,7 +25,7 @@ LONGEST_FIRST = (
     "tests/e2e/test_every_lesson.py",
     *SPARK,
     "tests/e2e/",
-    "tests/app/test_kill_nine.py",
+    "tests/app/commands/test_kill_nine.py",
     "tests/app/lessons/",
     "tests/lab/",
 )

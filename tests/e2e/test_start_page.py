@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from app.lab.demonstration import TAKES
+from app.lab.routes.demonstration import TAKES
 from tests.e2e.scenes import empty_scene, small_scene
 
 CHAPTERS = [chapter.name for take in TAKES for chapter in take.chapters]

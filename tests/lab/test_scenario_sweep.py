@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import pytest
 
-from engine.lab.run import LabRun
-from engine.lab.scenario import Role
-from engine.lab.scenario_files import load_scenario, preset_scenario_names
-from engine.lab.sweep import run_seed
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.scenario import Role
+from engine.lab.scenario.scenario_files import load_scenario, preset_scenario_names
+from engine.lab.sweep.sweep import run_seed
 
 pytestmark = pytest.mark.seeds(quick=5, full=20)
 #: One seed of these takes as long as ten of others.

@@ -17,12 +17,12 @@ PROJECT = Path(__file__).resolve().parents[2]
 def project(tmp_path):
     """A project with a few tests, all of it committed on ``main``."""
     for name, text in {
-        "engine/store/commit_log.py": "",
+        "engine/store/log/commit_log.py": "",
         "engine/store/deep/lone.py": "",
-        "tests/engine/store/test_commit_log.py": "",
-        "tests/engine/store/test_commit_log_scanner.py": "from tests.support.stored_log import stored",
+        "tests/engine/store/log/test_commit_log.py": "",
+        "tests/engine/store/log/test_commit_log_scanner.py": "from tests.support.pipeline.stored_log import stored",
         "tests/engine/test_lone.py": "",
-        "tests/support/stored_log.py": "",
+        "tests/support/pipeline/stored_log.py": "",
     }.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -45,16 +45,16 @@ def commit(folder):
     ("changed", "tests"),
     [
         (
-            "engine/store/commit_log.py",
-            ["tests/engine/store/test_commit_log.py", "tests/engine/store/test_commit_log_scanner.py"],
+            "engine/store/log/commit_log.py",
+            ["tests/engine/store/log/test_commit_log.py", "tests/engine/store/log/test_commit_log_scanner.py"],
         ),
         ("engine/store/deep/lone.py", ["tests/engine/test_lone.py"]),
         ("engine/store/unheard_of.py", ["tests/engine/store"]),
         ("app/unheard_of.py", []),
-        ("tests/engine/store/test_commit_log.py", ["tests/engine/store/test_commit_log.py"]),
+        ("tests/engine/store/log/test_commit_log.py", ["tests/engine/store/log/test_commit_log.py"]),
         ("tests/engine/store/test_deleted.py", []),
         ("tests/engine/store/conftest.py", ["tests/engine/store"]),
-        ("tests/support/stored_log.py", ["tests/engine/store/test_commit_log_scanner.py"]),
+        ("tests/support/pipeline/stored_log.py", ["tests/engine/store/log/test_commit_log_scanner.py"]),
         ("docs/lab.md", ["tests/test_docs.py"]),
         ("tests/golden/lab/hello.json", ["tests/lab/test_golden_journals.py"]),
         ("LICENSE", []),
@@ -71,10 +71,10 @@ def test_tests_that_are_always_named_exist():
 
 def test_what_changed_on_a_branch_and_what_is_not_committed_count(project, monkeypatch, capsys):
     git(project, "switch", "--quiet", "--create", "mine")
-    (project / "engine/store/commit_log.py").write_text("changed")
+    (project / "engine/store/log/commit_log.py").write_text("changed")
     commit(project)
     (project / "engine/store/new.py").write_text("")
-    assert sorted(changed_files(project)) == ["engine/store/commit_log.py", "engine/store/new.py"]
+    assert sorted(changed_files(project)) == ["engine/store/log/commit_log.py", "engine/store/new.py"]
 
     monkeypatch.chdir(project)
     assert changed_tests.main() == 0
@@ -83,8 +83,8 @@ def test_what_changed_on_a_branch_and_what_is_not_committed_count(project, monke
         [
             ALWAYS,
             "tests/engine/store",
-            "tests/engine/store/test_commit_log.py",
-            "tests/engine/store/test_commit_log_scanner.py",
+            "tests/engine/store/log/test_commit_log.py",
+            "tests/engine/store/log/test_commit_log_scanner.py",
         ]
     )
     assert "engine/store/new.py: tests/engine/store\n" in reasons

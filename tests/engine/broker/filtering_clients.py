@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.broker.broker_config import BrokerConfig
-from engine.protocol.message_codec import decode_messages
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.protocol.message.message_codec import decode_messages
 from engine.protocol.response_code import ResponseCode
 from tests.engine.broker.lab_broker import LabClient
 

@@ -12,10 +12,10 @@ import random
 import pytest
 
 from engine.broker.broker import Broker
-from engine.protocol.message_codec import decode_messages
-from engine.runtime.lab_disk import LabDiskFile
+from engine.protocol.message.message_codec import decode_messages
+from engine.runtime.lab.lab_disk import LabDiskFile
 from tests.engine.store.store_world import store_message
-from tests.support.damaged_folder import (
+from tests.support.lab.damaged_folder import (
     NODE,
     QUEUES,
     DataFolder,

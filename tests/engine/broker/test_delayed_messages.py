@@ -4,8 +4,8 @@ import pytest
 
 from engine.protocol.names import SCHEDULE_TOPIC
 from engine.protocol.response_code import ResponseCode
-from engine.store.put_message_result import PutMessageResult, PutMessageStatus
-from engine.store.store_config import MessageStoreConfig
+from engine.store.files.store_config import MessageStoreConfig
+from engine.store.log.put_message_result import PutMessageResult, PutMessageStatus
 from tests.engine.broker.lab_broker import broker_lab
 
 

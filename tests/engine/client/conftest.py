@@ -8,7 +8,7 @@ import pytest
 
 from engine.client import DefaultMQProducer
 from tests.engine.client.producer_stage import Stage
-from tests.support.lab_cluster import LabCluster
+from tests.support.lab.lab_cluster import LabCluster
 
 
 @pytest.fixture

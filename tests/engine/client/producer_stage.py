@@ -8,15 +8,15 @@ from engine.client import (
     SendResult,
 )
 from engine.protocol.request_code import RequestCode
-from engine.runtime.lab_runtime import LabWorld
-from tests.support.stub_server import StubServer, answer_routes, route_of
+from engine.runtime.lab.lab_runtime import LabMachines
+from tests.support.lab.stub_server import StubServer, answer_routes, route_of
 
 
 class Stage:
     """A scripted name server, scripted brokers a and b, and one producer."""
 
     def __init__(self, **settings: object) -> None:
-        self.world = LabWorld(seed=3)
+        self.world = LabMachines(seed=3)
         self.name_server = StubServer(self.world, "ns", 9876)
         self.a, self.b = StubServer(self.world, "a"), StubServer(self.world, "b")
         self.routes = {"T": route_of({"a": self.a.address, "b": self.b.address})}

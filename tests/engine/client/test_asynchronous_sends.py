@@ -12,11 +12,11 @@ from engine.client import (
     SendResult,
     SendStatus,
 )
-from engine.client.errors import ClientNotRunning
+from engine.client.foundation.errors import ClientNotRunning
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from tests.engine.client.producer_stage import Stage
-from tests.support.stub_server import refuse, silent, stored
+from tests.support.lab.stub_server import refuse, silent, stored
 
 
 class Outcomes:

@@ -12,9 +12,9 @@ import sysconfig
 from contextlib import closing
 from pathlib import Path
 
-from engine.broker.broker_config import BrokerConfig
+from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client import DefaultMQProducer, LocalTransactionState, Message, TransactionMQProducer
-from tests.support.live_server import LiveServer, ObedientListener
+from tests.support.live.live_server import LiveServer, ObedientListener
 
 PROJECT = Path(__file__).resolve().parents[3]
 #: What `pip install pyspark pyarrow numpy pandas` brings, as far as Spark's Python workers import it.
