@@ -1,4 +1,4 @@
-"""A lab cluster with a producer and the topic T; a producer among stubs."""
+"""A lab cluster with a producer and the topic T."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from engine.client import DefaultMQProducer
-from tests.engine.client.producer_stage import Stage
 from tests.support.lab.lab_cluster import LabCluster
 
 
@@ -23,10 +22,3 @@ def producer(cluster: LabCluster) -> DefaultMQProducer:
     cluster.start(made)
     cluster.run(made, made.create_topic("T", queue_nums=1))
     return made
-
-
-@pytest.fixture
-def stage() -> Iterator[Stage]:
-    made = Stage()
-    yield made
-    made.world.close()

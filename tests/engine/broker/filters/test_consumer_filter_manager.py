@@ -10,7 +10,7 @@ import pytest
 
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.protocol.response_code import ResponseCode
-from tests.engine.broker.filtering_clients import ON, SQL, YOUNG, subscribe
+from tests.engine.broker.filters.filtering_clients import ON, SQL, YOUNG, subscribe
 from tests.engine.broker.lab_broker import BrokerLab, broker_lab
 
 

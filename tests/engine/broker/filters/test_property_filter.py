@@ -14,7 +14,7 @@ from engine.protocol.names import retry_topic
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.store.queues.dispatch_request import DispatchRequest
-from tests.engine.broker.filtering_clients import ON, SQL, YOUNG, found, send_ages, subscribe
+from tests.engine.broker.filters.filtering_clients import ON, SQL, YOUNG, found, send_ages, subscribe
 from tests.engine.broker.lab_broker import BrokerLab, LabClient, broker_lab, golden_frames
 
 

@@ -17,7 +17,7 @@ from engine.client import (
 )
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from tests.engine.client.producer_stage import Stage
+from tests.engine.client.producer.producer_stage import Stage
 from tests.support.lab.stub_server import StubServer, answer_routes, refuse, route_of, silent, stored
 
 # --- refusals ---------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from engine.client import (
 from engine.client.foundation.errors import ClientNotRunning
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from tests.engine.client.producer_stage import Stage
+from tests.engine.client.producer.producer_stage import Stage
 from tests.support.lab.stub_server import refuse, silent, stored
 
 
