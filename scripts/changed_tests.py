@@ -1,9 +1,9 @@
 """The tests of what has changed, for ``make test CHANGED=1``: against the commit where this branch left ``main``, and
 with what is not committed yet.
 
-Tests mirror the tree: ``engine/store/log/commit_log.py`` has ``tests/engine/store/log/test_commit_log.py``, and a file without
-tests of its own is tested by its folder. That is a good guess and no proof: ``make check`` runs all. The choice goes to
-standard output, the reasons to standard error; where there is no git nothing is chosen, and so everything runs.
+Tests mirror the tree: ``engine/store/log/commit_log.py`` has ``tests/engine/store/log/test_commit_log.py``, and a file
+without tests of its own is tested by its folder. That is a good guess and no proof: ``make check`` runs all. The choice
+goes to standard output, the reasons to standard error; where there is no git nothing is chosen, and so everything runs.
 """
 
 from __future__ import annotations
