@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from engine.protocol.message.record_layout import store_timestamp_of
 from engine.store.files.consume_queue_entry import FILLER_SIZE
-from engine.store.log.stored_record import store_timestamp_of
 from engine.store.message_store import MessageStore
 
 #: Turns of the event loop that are waited for the dispatcher; where the disk takes nothing it never gets done.

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-import struct
 from dataclasses import dataclass
 
 from engine.broker.delivery.offset_moved_event import offset_moved_event
@@ -28,10 +27,10 @@ from engine.broker.tables.consumer_manager import ConsumerManager
 from engine.broker.tables.consumer_offset_manager import ConsumerOffsetManager
 from engine.protocol.command.headers import PullMessageRequestHeader
 from engine.protocol.command.remoting_command import ONEWAY_FLAG, RESPONSE_FLAG, RemotingCommand
-from engine.protocol.message.message_codec import SYSTEM_FLAG_POSITION
+from engine.protocol.message.record_layout import store_timestamp_of
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from engine.protocol.system_flags import BORN_HOST_V6, PULL_COMMIT_OFFSET, PULL_SUSPEND
+from engine.protocol.system_flags import PULL_COMMIT_OFFSET, PULL_SUSPEND
 from engine.remoting.channel import Channel
 from engine.remoting.processor import processes
 from engine.runtime.port import Clock
@@ -53,11 +52,6 @@ _CODES = {
     GetMessageStatus.NO_MESSAGE_IN_QUEUE: ResponseCode.PULL_OFFSET_MOVED,
 }
 _EMPTY_QUEUE = (GetMessageStatus.NO_MATCHED_LOGIC_QUEUE, GetMessageStatus.NO_MESSAGE_IN_QUEUE)
-
-_INT32 = struct.Struct(">i")
-_INT64 = struct.Struct(">q")
-_STORE_TIMESTAMP_POSITION = 56
-_IPV6_EXTRA_BYTES = 12
 
 
 @dataclass(frozen=True)
@@ -164,16 +158,12 @@ class PullMessageProcessor:
         return self.held_pulls.suspend_pull_request(pull)
 
     def _count_found(self, header: PullMessageRequestHeader, result: GetMessageResult) -> None:
-        first = result.data
-        (sys_flag,) = _INT32.unpack_from(first, SYSTEM_FLAG_POSITION)
-        extra = _IPV6_EXTRA_BYTES if sys_flag & BORN_HOST_V6 else 0
-        (store_timestamp,) = _INT64.unpack_from(first, _STORE_TIMESTAMP_POSITION + extra)
         self.stats.record_pull(
             header.topic,
             header.consumer_group,
             result.message_count,
             len(result.data),
-            store_timestamp,
+            store_timestamp_of(result.data),
             self.clock.now_ms(),
         )
 
