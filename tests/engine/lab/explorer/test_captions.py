@@ -14,26 +14,27 @@ from engine.lab.explorer.step_texts import STEPS
 ENGINE = Path(__file__).parents[4] / "engine"
 #: Where the steps of clients stand.
 FILES = (
-    "client/consume_message_concurrently_service.py",
-    "client/consume_message_orderly_service.py",
-    "client/default_mq_push_consumer_impl.py",
-    "client/pull_message_service.py",
-    "client/rebalance_impl.py",
-    "client/rebalance_push_impl.py",
-    "client/remote_broker_offset_store.py",
-    "client/transaction_mq_producer.py",
-    "bank/paying_bank.py",
-    "bank/receiving_bank.py",
-    "xa/resource_manager.py",
-    "xa/transaction_coordinator.py",
-    "xa/transaction_manager.py",
+    "consume_message_concurrently_service.py",
+    "consume_message_orderly_service.py",
+    "default_mq_push_consumer_impl.py",
+    "pull_message_service.py",
+    "rebalance_impl.py",
+    "rebalance_push_impl.py",
+    "remote_broker_offset_store.py",
+    "transaction_mq_producer.py",
+    "paying_bank.py",
+    "receiving_bank.py",
+    "resource_manager.py",
+    "transaction_coordinator.py",
+    "transaction_manager.py",
 )
 STEP = re.compile(r'await (?:step\(|self\._next\(key, xid, )"([^"]+)"')
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_step_of_a_client_has_a_line_in_the_table(name: str) -> None:
-    labels = STEP.findall((ENGINE / name).read_text(encoding="utf-8"))
+    (file,) = ENGINE.rglob(name)
+    labels = STEP.findall(file.read_text(encoding="utf-8"))
     assert labels
     assert [label for label in labels if label not in STEPS] == []
 
