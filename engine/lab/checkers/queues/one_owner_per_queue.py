@@ -16,7 +16,7 @@ from engine.lab.checkers.watch.checker import Checker, has_clustering_group
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.consumer_role import ConsumerRole
-from engine.texts import Text, joined
+from engine.texts import Text, joined, plain
 
 #: Beyond a heartbeat and a rebalance: what the calls themselves may take.
 _SLACK_MS = 10_000
@@ -65,7 +65,7 @@ class OneOwnerPerQueue(Checker):
             {"node": broker, "group": group, "topic": topic, "queue": queue_id},
             Text(
                 "checker.one-owner-per-queue.two",
-                owners=joined("words.and", owners),
+                owners=joined("words.and", map(plain, owners)),
                 group=group,
                 queue_id=queue_id,
                 topic=topic,
