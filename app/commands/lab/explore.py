@@ -193,7 +193,7 @@ def command(
       glassmq explore bank-transaction --crash producers --max-stalls 0
       glassmq explore bank-transaction --spark 'local[8]'
     """
-    from app.commands.lab.lab import load_scenario_argument
+    from app.commands.tool import load_scenario_argument
     from engine.lab.explorer.plan import ExplorationRequest
 
     scenario = load_scenario_argument(scenario_name)
@@ -228,7 +228,7 @@ def _explore(request: ExplorationRequest, processes: int, master: str | None) ->
     """Search to the end."""
     from engine.lab.explorer.exploration import Exploration
     from engine.lab.explorer.plan import make_plan
-    from engine.lab.run.quiet import be_quiet
+    from engine.lab.run.spread import be_quiet
     from engine.lab.scenario.errors import LabError
 
     be_quiet()

@@ -15,8 +15,7 @@ from typing import NamedTuple
 from engine.lab.explorer.gated_run import ScheduleOutcome
 from engine.lab.explorer.search import Branch, RunBranches, SearchBounds, schedules_after
 from engine.lab.explorer.stage import StageSetting, execute_on_stage
-from engine.lab.run.quiet import be_quiet
-from engine.lab.run.spread import Spread, in_order
+from engine.lab.run.spread import Spread, be_quiet, in_order
 
 #: Points whose schedules make a piece of work, at least: a schedule takes some ten milliseconds, or fifty.
 _POINTS_OF_PIECE = 10
