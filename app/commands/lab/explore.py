@@ -201,7 +201,7 @@ def command(
       glassmq explore bank-transaction --crash producers --max-stalls 0
       glassmq explore bank-transaction --spark 'local[8]'
     """
-    from app.commands.lab.lab import load_scenario_argument
+    from app.commands.tool import load_scenario_argument
     from engine.lab.explorer.exploration import Where
     from engine.lab.explorer.plan import ExplorationRequest
 

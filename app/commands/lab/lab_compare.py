@@ -52,7 +52,7 @@ def compare(
     """
     import orjson
 
-    from app.commands.lab.lab import load_scenario_argument
+    from app.commands.tool import load_scenario_argument
     from app.comparison_plot import comparison_svg
     from engine.lab.run.quiet import be_quiet
     from engine.lab.scenario.errors import LabError

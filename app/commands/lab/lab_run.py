@@ -88,7 +88,7 @@ def run(
       glassmq lab run general --seeds 100000 --faults random --results runs --spark 'local[8]'
       glassmq lab run 15-auditing-with-spark --export-messages export
     """
-    from app.commands.lab.lab import load_scenario_argument
+    from app.commands.tool import load_scenario_argument
     from engine.lab.sweep.seed_chunk import SeedRange, SeedTask
 
     if master is not None and processes is not None:

@@ -18,7 +18,7 @@ from engine.lab.checkers.watch.checker import Checker
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.scenario.scenario import Role, Scenario
-from engine.texts import Text, joined
+from engine.texts import Text, joined, plain
 
 if TYPE_CHECKING:
     from engine.lab.checkers.watch.cluster_watch import ClusterWatch
@@ -75,7 +75,7 @@ class OneOwnerPerQueue(Checker):
             (),
             Text(
                 "checker.one-owner-per-queue.two",
-                owners=joined("words.and", owners),
+                owners=joined("words.and", map(plain, owners)),
                 group=group,
                 queue_id=queue_id,
                 topic=topic,
