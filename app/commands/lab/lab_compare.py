@@ -54,7 +54,7 @@ def compare(
 
     from app.commands.tool import load_scenario_argument
     from app.comparison_plot import comparison_svg
-    from engine.lab.run.quiet import be_quiet
+    from engine.lab.run.spread import be_quiet
     from engine.lab.scenario.errors import LabError
     from engine.lab.sweep.comparison import Change, node_to_watch, parse_values, run_with
 

@@ -112,7 +112,7 @@ def run(
 
 def _export(scenario: Scenario, seed: int, folder: Path, *, random_faults: bool) -> None:
     """Run one world, and write what is stored in it."""
-    from engine.lab.run.quiet import be_quiet
+    from engine.lab.run.spread import be_quiet
     from engine.lab.scenario.errors import LabError
     from engine.lab.sweep.fault_plan import draw_faults
     from engine.lab.sweep.sweep import run_with_faults
