@@ -98,7 +98,7 @@ class ClientAdminProcessor:
         """Code 309: let a consumer consume the message whose offset id is given, now."""
         header = ConsumeMessageDirectlyResultRequestHeader.decode(request.ext_fields)
         _, offset = decode_offset_message_id(header.msg_id or "")
-        record = self._broker.store.raw_message_at(offset)
+        record = self._broker.store.commit_log.record_at(offset)
         if record is None:
             return request.reply(ResponseCode.SYSTEM_ERROR, f"there is no message {header.msg_id}")
         fields = request.ext_fields | {"brokerName": self._broker.config.broker_name}

@@ -51,7 +51,7 @@ class QueryMessageProcessor:
     def view_message_by_id(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
         """Code 33: the message at a place of the commit log, taken from its offset id by the asker."""
         offset = ViewMessageRequestHeader.decode(request.ext_fields).offset
-        record = self._broker.store.raw_message_at(offset)
+        record = self._broker.store.commit_log.record_at(offset)
         if record is None:
             return request.reply(ResponseCode.SYSTEM_ERROR, f"there is no message at commit log offset {offset}")
         return request.reply(ResponseCode.SUCCESS, body=record)
