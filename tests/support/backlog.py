@@ -65,7 +65,7 @@ class Backlog:
         return JobRun(self.spark, checked, self.cluster_options, self.report, watch=lambda query: None)
 
     def run(self, **arguments):
-        JOB.run(self.run_for(**arguments))
+        JOB(self.run_for(**arguments))
 
     def dies(self, point, **arguments):
         def reached(now):

@@ -81,7 +81,7 @@ def audit(spark, arguments):
     from engine.pipeline.jobs.delivery_audit.job import JOB
 
     report = MemoryReport()
-    JOB.run(JobRun(spark, read_arguments(DESCRIPTION, arguments), {}, report, watch=lambda query: None))
+    JOB(JobRun(spark, read_arguments(DESCRIPTION, arguments), {}, report, watch=lambda query: None))
 
     def rows(name):
         columns = next(table.columns for table in DESCRIPTION.tables if table.name == name)

@@ -37,17 +37,14 @@ def _nothing(_point: str) -> None:
     return None
 
 
-class BacklogReliefJob:
+def backlog_relief(run: JobRun) -> None:
     """``glassmq pipeline backlog-relief``."""
-
-    def run(self, run: JobRun) -> None:
-        """See :class:`~engine.pipeline.jobs.job.Job`."""
-        with open_cluster(run.cluster) as cluster:
-            relief = Relief(run, cluster)
-            if run.arguments["mode"] == "move":
-                relief.move_aside()
-            else:
-                relief.send_later()
+    with open_cluster(run.cluster) as cluster:
+        relief = Relief(run, cluster)
+        if run.arguments["mode"] == "move":
+            relief.move_aside()
+        else:
+            relief.send_later()
 
 
 class Relief:
@@ -263,4 +260,4 @@ def _rule(text: str) -> LowPriority:
         raise WrongArgument(f"low_priority: {error}") from None
 
 
-JOB = BacklogReliefJob()
+JOB = backlog_relief

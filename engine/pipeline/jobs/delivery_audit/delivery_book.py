@@ -116,6 +116,16 @@ class DeliveryBook:
         firsts = [extent[0] for (of_topic, _), extent in self.queues.items() if of_topic == topic]
         return bool(firsts) and not any(firsts)
 
+    @property
+    def acknowledged_since_ms(self) -> int:
+        """Acknowledgements before it may be about messages that are deleted, or were not read."""
+        firsts = [
+            (min(times.spans) + 1) * times.width_ms
+            for topic, times in self.times.items()
+            if not self.begins_at_the_beginning(topic)
+        ]
+        return max(firsts, default=0)
+
     def read_ledger(self, body: bytes | None, stored_ms: int) -> None:
         """A message of the ledger topic.
 

@@ -164,7 +164,7 @@ class Follower:
         horizon_ms = self.book.horizon_ms
         join = JoinRules(
             judge_until_ms=horizon_ms - rules.grace_ms,
-            acknowledged_since_ms=self._first_ms(),
+            acknowledged_since_ms=self.book.acknowledged_since_ms,
             expected=tuple(self.consumption.expected()),
             forget_ms=horizon_ms - FORGET_AFTER_MS,
         )
@@ -174,15 +174,6 @@ class Follower:
         written = self._spark.read.schema(f"{EVENT_SCHEMA}, facts string").parquet(where)
         rows = written.filter(F.col("facts").isNotNull()).select("facts").collect()
         self.consumption.add([row.facts for row in rows])
-
-    def _first_ms(self) -> int:
-        """Acknowledgements before it may be about messages that were not read."""
-        firsts = [
-            (min(times.spans) + 1) * times.width_ms
-            for topic, times in self.book.times.items()
-            if not self.book.begins_at_the_beginning(topic)
-        ]
-        return max(firsts, default=0)
 
     # --- what is kept ----------------------------------------------------------------------------------------------
 

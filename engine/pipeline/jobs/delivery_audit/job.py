@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -31,38 +30,35 @@ END_OF_TIME_MS = 1 << 53
 _MESSAGES_PER_TASK = 500_000
 
 
-class DeliveryAudit:
+def delivery_audit(run: JobRun) -> None:
     """``glassmq pipeline delivery-audit``."""
-
-    def run(self, run: JobRun) -> None:
-        """See :class:`~engine.pipeline.jobs.job.Job`."""
-        arguments = run.arguments
-        if arguments["groups"] and not arguments["judge_groups"]:
-            raise JobFailed(
-                "groups names groups that must have consumed everything, and with judge_groups off none is judged: "
-                "leave one of the two out",
-                "groups 指定了必须消费全部消息的组，而 judge_groups 已关闭，不判定任何组：两者只能选其一",
-            )
-        if arguments["input_folder"]:
-            if arguments["follow"]:
-                raise JobFailed(
-                    "follow goes with a broker, not with input_folder: a folder is audited as it is",
-                    "follow 只能用于 Broker，不能与 input_folder 合用：目录按现状审计",
-                )
-            messages = run.spark.read.parquet(arguments["input_folder"])
-            audit_folder(run, messages)
-            return
-        if not arguments["topics"]:
-            raise JobFailed("say what to audit: topics, or input_folder", "请指定审计什么：topics 或 input_folder")
+    arguments = run.arguments
+    if arguments["groups"] and not arguments["judge_groups"]:
+        raise JobFailed(
+            "groups names groups that must have consumed everything, and with judge_groups off none is judged: "
+            "leave one of the two out",
+            "groups 指定了必须消费全部消息的组，而 judge_groups 已关闭，不判定任何组：两者只能选其一",
+        )
+    if arguments["input_folder"]:
         if arguments["follow"]:
-            _follow(run)
-            return
-        if arguments["starting_offsets"] != "earliest":
             raise JobFailed(
-                "starting_offsets=latest goes with follow=true: else there is nothing to audit",
-                "starting_offsets=latest 须与 follow=true 合用：否则没有可审计的内容",
+                "follow goes with a broker, not with input_folder: a folder is audited as it is",
+                "follow 只能用于 Broker，不能与 input_folder 合用：目录按现状审计",
             )
-        _audit_broker(run)
+        messages = run.spark.read.parquet(arguments["input_folder"])
+        audit_folder(run, messages)
+        return
+    if not arguments["topics"]:
+        raise JobFailed("say what to audit: topics, or input_folder", "请指定审计什么：topics 或 input_folder")
+    if arguments["follow"]:
+        _follow(run)
+        return
+    if arguments["starting_offsets"] != "earliest":
+        raise JobFailed(
+            "starting_offsets=latest goes with follow=true: else there is nothing to audit",
+            "starting_offsets=latest 须与 follow=true 合用：否则没有可审计的内容",
+        )
+    _audit_broker(run)
 
 
 def _judged_groups(run: JobRun, topics: tuple[str, ...]) -> JudgedGroups:
@@ -147,7 +143,7 @@ def audit(
     elif not run.stop.is_set():
         consumption = ConsumptionBook(groups)
         events = stored_events(messages).union(trace_events(trace, topics, groups))
-        rules = JoinRules(judge_until_ms, _acknowledged_since_ms(book))
+        rules = JoinRules(judge_until_ms, book.acknowledged_since_ms)
         stored = sum(producer.stored for producer in book.producers.values())
         joined = join_events(events, rules, tasks=max(2, -(-stored // _MESSAGES_PER_TASK)))
         consumption.add([row.facts for row in joined.select("facts").collect()])
@@ -160,15 +156,6 @@ def audit(
     teller.conclude(book, consumption)
     if not book.queues:
         run.report.note({"en": "There are no messages to audit.", "zh": "没有可审计的消息。"})
-
-
-def _acknowledged_since_ms(book: DeliveryBook) -> int:
-    """Acknowledgements before it may be about messages that are deleted, or were not read."""
-    since_ms = 0
-    for topic, times in book.times.items():
-        if not book.begins_at_the_beginning(topic):
-            since_ms = max(since_ms, (min(times.spans) + 1) * times.width_ms)
-    return since_ms
 
 
 def _read_ledgers(book: DeliveryBook, messages: DataFrame) -> None:
@@ -207,13 +194,10 @@ def _follow(run: JobRun) -> None:
         maxOffsetsPerTrigger=str(arguments["max_messages_per_batch"]),
         columns=",".join((*COLUMNS, "unique_id", "body")),
     )
-    with tempfile.TemporaryDirectory(prefix="glassmq-audit-", ignore_cleanup_errors=True) as unnamed:
-        checkpoint = arguments["checkpoint_folder"] or unnamed
+    with run.checkpoint() as checkpoint:
         follower = Follower(run.spark, checkpoint, rules, run.report, arguments["trigger_ms"])
-        writer = messages.writeStream.foreachBatch(run.each_batch(follower.add_batch))
-        writer = writer.option("checkpointLocation", follower.files.uri("query"))
-        run.watch(writer.trigger(processingTime=f"{arguments['trigger_ms']} milliseconds").start())
+        run.follow(messages, follower.add_batch, follower.files.uri("query"))
         follower.conclude()
 
 
-JOB = DeliveryAudit()
+JOB = delivery_audit

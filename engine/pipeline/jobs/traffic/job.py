@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -26,18 +25,15 @@ if TYPE_CHECKING:
 _EVENT_TIMES = {"stored": "store_timestamp", "born": "born_timestamp"}
 
 
-class Traffic:
+def traffic(run: JobRun) -> None:
     """See :mod:`engine.pipeline.jobs.traffic.description`."""
-
-    def run(self, run: JobRun) -> None:
-        """See :class:`~engine.pipeline.jobs.job.Job`."""
-        if run.arguments["follow"]:
-            _follow(run)
-        else:
-            _look_back(run)
+    if run.arguments["follow"]:
+        _follow(run)
+    else:
+        _look_back(run)
 
 
-JOB = Traffic()
+JOB = traffic
 
 
 def _options(run: JobRun) -> dict[str, str]:
@@ -101,9 +97,7 @@ def _follow(run: JobRun) -> None:
     watermark_ms = run.arguments["watermark_ms"]
     topics, groups = run.names("topics"), run.names("groups")
     with ExitStack() as stack:
-        folder = run.arguments["checkpoint_folder"]
-        if not folder:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="glassmq-traffic-"))
+        folder = stack.enter_context(run.checkpoint())
         with open_cluster(run.cluster) as cluster:
             picture = _picture(run, cluster, patience_ms=watermark_ms)
         late = LateCount(run.report, SharedFiles(run.spark, f"{folder}/counts"))
@@ -118,14 +112,6 @@ def _follow(run: JobRun) -> None:
         stack.enter_context(
             LagWatch(run.cluster, groups, topics, run.arguments["trigger_ms"], run.report, picture.close_until)
         )
-        query = (
-            _figures(run, messages, watermark_ms)
-            .writeStream.outputMode("update")
-            .foreachBatch(run.each_batch(batch))
-            .option("checkpointLocation", f"{folder}/query")
-            .trigger(processingTime=f"{run.arguments['trigger_ms']} milliseconds")
-            .queryName("traffic")
-            .start()
-        )
-        run.watch(query)
+        figures = _figures(run, messages, watermark_ms)
+        run.follow(figures, batch, f"{folder}/query", name="traffic", output_mode="update")
         picture.close_all()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -44,19 +44,8 @@ class WindowFigures:
     @classmethod
     def of_row(cls, row: Any) -> WindowFigures:
         """From a row of the DataFrame."""
-        counts = [dict(map(tuple, row[name] or ())) for name in ("queues", "tags", "keys")]
-        return cls(
-            row["start_ms"],
-            row["topic"],
-            row["messages"],
-            row["bytes"],
-            row["p50_ms"],
-            row["p99_ms"],
-            row["max_ms"],
-            counts[0],
-            counts[1],
-            counts[2],
-        )
+        counts = {name: dict(map(tuple, row[name] or ())) for name in ("queues", "tags", "keys")}
+        return cls(**{**row.asDict(), **counts})
 
 
 def newest_windows(figures: DataFrame) -> tuple[list[WindowFigures], bool]:
@@ -194,7 +183,7 @@ class TrafficPicture:
         self._report.table("keys", self._item_rows({topic: of_topic.keys for topic, of_topic in sums.items()}, sums))
 
     def _sums(self) -> dict[str, WindowSums]:
-        sums = {topic: dropped.copy() for topic, dropped in self._dropped.items()}
+        sums = copy.deepcopy(self._dropped)
         for key in sorted(self._windows):
             window = self._windows[key]
             of_topic = sums.setdefault(window.topic, WindowSums())
@@ -267,22 +256,18 @@ class _Item:
     peak_ms: int = 0
 
 
+@dataclass(slots=True)
 class WindowSums:
     """Windows of one topic added up."""
 
-    def __init__(self) -> None:
-        self.messages = 0
-        self.bytes: int | None = None
-        self.peak_per_s = 0.0
-        self.peak_ms = 0
-        self.worst_p99_ms = 0
-        self.queues: dict[str, int] = {}
-        self.tags: dict[str | None, _Item] = {}
-        self.keys: dict[str | None, _Item] = {}
-
-    def copy(self) -> WindowSums:
-        """Another one with the same sums."""
-        return copy.deepcopy(self)
+    messages: int = 0
+    bytes: int | None = None
+    peak_per_s: float = 0.0
+    peak_ms: int = 0
+    worst_p99_ms: int = 0
+    queues: dict[str, int] = field(default_factory=dict)
+    tags: dict[str | None, _Item] = field(default_factory=dict)
+    keys: dict[str | None, _Item] = field(default_factory=dict)
 
     def add(self, window: WindowFigures, window_ms: int) -> None:
         """One more window."""

@@ -18,7 +18,7 @@ from engine.pipeline.jobs.description import (
     cell_texts,
     trigger_ms,
 )
-from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Finding, Status, Window
+from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Status, TransactionAnomaly, Window
 
 _STATUS = cell_texts(
     {
@@ -32,13 +32,13 @@ _STATUS = cell_texts(
 )
 _FINDING = cell_texts(
     {
-        Finding.COMMITTED_AND_ROLLED_BACK: "既提交又回滚",
-        Finding.COMMITTED_TWICE: "多次提交",
-        Finding.DECIDED_LATE: "了结之后又被裁决",
-        Finding.COMMITTED_WITHOUT_HALF: "没有半消息却已提交",
-        Finding.COMMITTED_WITHOUT_OP: "已提交却没有 Op 消息",
-        Finding.OP_WITHOUT_HALF: "有 Op 消息却没有半消息",
-        Finding.ROLLED_BACK_TWICE: "多次回滚",
+        TransactionAnomaly.COMMITTED_AND_ROLLED_BACK: "既提交又回滚",
+        TransactionAnomaly.COMMITTED_TWICE: "多次提交",
+        TransactionAnomaly.DECIDED_LATE: "了结之后又被裁决",
+        TransactionAnomaly.COMMITTED_WITHOUT_HALF: "没有半消息却已提交",
+        TransactionAnomaly.COMMITTED_WITHOUT_OP: "已提交却没有 Op 消息",
+        TransactionAnomaly.OP_WITHOUT_HALF: "有 Op 消息却没有半消息",
+        TransactionAnomaly.ROLLED_BACK_TWICE: "多次回滚",
     }
 )
 _AGREEMENT = cell_texts(

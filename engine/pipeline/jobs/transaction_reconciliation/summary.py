@@ -18,7 +18,7 @@ from engine.pipeline.jobs.report import ROWS_MAX
 from engine.pipeline.jobs.transaction_reconciliation.facts import FORGOTTEN, TRANSACTION
 from engine.pipeline.jobs.transaction_reconciliation.packing import pack_piece, unpack, unpack_piece
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OP_GRACE_MS, Bounds, Rules, is_counted, judge_table
-from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Finding, Status
+from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Status, TransactionAnomaly
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -34,7 +34,7 @@ _ARROW = pa.schema([("summary", pa.string()), ("piece", pa.binary())])
 _NEVER = 1 << 52
 #: Places in a row of the table ``findings``.
 _COMMITS, _BROKER = 4, 6
-_FINDINGS = {finding.value: place for place, finding in enumerate(Finding)}
+_FINDINGS = {finding.value: place for place, finding in enumerate(TransactionAnomaly)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Summary:
 
         Exact as long as all findings are rows.
         """
-        late = [row for row in self.findings if row[-1][0] == Finding.DECIDED_LATE]
+        late = [row for row in self.findings if row[-1][0] == TransactionAnomaly.DECIDED_LATE]
         commits = [(row[1], row[-1][_BROKER]) for row in late for _ in range(row[-1][_COMMITS])]
         ops = [row for row in late if not row[-1][_COMMITS]]
         for at_ms, broker_name in sorted(commits):

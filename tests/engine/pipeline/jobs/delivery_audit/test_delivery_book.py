@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from engine.pipeline.jobs.delivery_audit import delivery_book, number_set, results
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
-from engine.pipeline.jobs.delivery_audit.number_ranges import count_of, without
-from engine.pipeline.jobs.delivery_audit.number_set import NumberSet
+from engine.pipeline.jobs.delivery_audit.number_set import NumberSet, count_of, without
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED
 from engine.pipeline.jobs.delivery_audit.results import KINDS, AuditTeller, findings_of
 from engine.pipeline.jobs.delivery_audit.summaries import TIME_SPANS_MAX, TopicTimes, summariser

@@ -58,7 +58,7 @@ async def send_and_consume(name_servers) -> None:
 def audit(spark, server, watch=lambda _query: None, **arguments) -> MemoryReport:
     report = MemoryReport()
     checked = read_arguments(DESCRIPTION, {"topics": "Audited", "grace_ms": 0, **arguments})
-    JOB.run(JobRun(spark, checked, {"nameServer": server.name_servers[0]}, report, watch=watch))
+    JOB(JobRun(spark, checked, {"nameServer": server.name_servers[0]}, report, watch=watch))
     return report
 
 
