@@ -27,15 +27,7 @@ from engine.protocol.message import MessageExt
 from engine.protocol.message_id import decode_offset_message_id
 from engine.protocol.message_properties import PROPERTY_ORIGIN_MESSAGE_ID
 from engine.protocol.names import dlq_topic
-from engine.protocol.response_code import ResponseCode
-
-#: A disk or a replica that is slow does not make the message any less stored.
-_STORED = (
-    ResponseCode.SUCCESS,
-    ResponseCode.FLUSH_DISK_TIMEOUT,
-    ResponseCode.FLUSH_SLAVE_TIMEOUT,
-    ResponseCode.SLAVE_NOT_AVAILABLE,
-)
+from engine.protocol.response_code import STORED_CODES
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +98,7 @@ class RemoteDeadLetters:
         request = resend_request(dead, group, to, time.time_ns() // 1_000_000, queue_id)
         topic = request.ext_fields["topic"]
         reply = await self._broker.exchange(request, "resend a dead letter")
-        if reply.code not in _STORED:
+        if reply.code not in STORED_CODES:
             raise DeadLetterRefused(DeadLetterRefusal.BY_BROKER, remark=reply.remark or f"code {reply.code}")
         header = SendMessageResponseHeader.decode(reply.ext_fields)
         return ResentPlace(topic, header.queue_id, header.queue_offset)

@@ -35,7 +35,7 @@ from engine.protocol.message_id import decode_offset_message_id
 from engine.protocol.message_properties import PROPERTY_ORIGIN_MESSAGE_ID
 from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX, dlq_topic
 from engine.protocol.remoting_command import RemotingCommand
-from engine.protocol.response_code import ResponseCode
+from engine.protocol.response_code import STORED_CODES
 from engine.remoting.channel import Channel
 from engine.remoting.processor import ProcessorTable
 
@@ -202,7 +202,7 @@ class DeadLetterAdministrator:
         # With synchronous flush the answer comes with the disk's.
         reply = answer if answer is None or isinstance(answer, RemotingCommand) else await answer
         assert reply is not None, "a message that is sent is answered"
-        if reply.code not in _STORED:
+        if reply.code not in STORED_CODES:
             raise DeadLetterRefused(DeadLetterRefusal.BY_BROKER, remark=reply.remark or f"code {reply.code}")
         header = SendMessageResponseHeader.decode(reply.ext_fields)
         topic = request.ext_fields["topic"]
@@ -247,11 +247,3 @@ class DeadLetterAdministrator:
             if not self._store.dispatcher.pending_count:
                 return
             await asyncio.sleep(0)
-
-
-_STORED = (
-    ResponseCode.SUCCESS,
-    ResponseCode.FLUSH_DISK_TIMEOUT,
-    ResponseCode.FLUSH_SLAVE_TIMEOUT,
-    ResponseCode.SLAVE_NOT_AVAILABLE,
-)

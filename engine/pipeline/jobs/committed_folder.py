@@ -78,10 +78,6 @@ class Commit:
     state: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _nothing(_point: str) -> None:
-    return None
-
-
 def _own_place(file: StagedFile) -> str:
     return file.place
 
@@ -93,7 +89,11 @@ class CommittedFolder:
     """
 
     def __init__(
-        self, spark: SparkSession, folder: str, writer: str, reached: Callable[[str], None] = _nothing
+        self,
+        spark: SparkSession,
+        folder: str,
+        writer: str,
+        reached: Callable[[str], None] = lambda _point: None,
     ) -> None:
         """:param writer: a name that no other writer uses; what it staged in an earlier life is removed.
         :param reached: called with the name of each step when it is done; tests die there.

@@ -123,7 +123,7 @@ class _Run:
             raise failed(self.failure) from self.failure
 
     def _run(self, start_spark: Callable[[], SparkSession]) -> None:
-        from engine.pipeline.jobs.query_progress import QueryProgress, TaskProgress
+        from engine.pipeline.jobs.query_progress import QueryProgress, told_tasks
 
         run: JobRun | None = None
         try:
@@ -133,13 +133,13 @@ class _Run:
             self.started()
             queries = QueryProgress(self.report)
             spark.streams.addListener(queries)
-            tasks = TaskProgress(spark.sparkContext, self.report, queries)
-            tasks.start()
             try:
-                run = JobRun(spark, self.arguments, self.cluster, self.report, self._watcher(queries), stop=self.stop)
-                self.job(run)
+                with told_tasks(spark.sparkContext, self.report, queries):
+                    run = JobRun(
+                        spark, self.arguments, self.cluster, self.report, self._watcher(queries), stop=self.stop
+                    )
+                    self.job(run)
             finally:
-                tasks.stop()
                 in_passing(lambda: spark.streams.removeListener(queries)).join(_LAST_WORD_S)
         except BaseException as failure:  # the waiting thread raises it
             self.failure = (run and run.failure) or failure

@@ -10,16 +10,50 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
 
-from engine.pipeline.jobs.archive.business_key import business_key
+from engine.pipeline.errors import WrongArgument
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 #: The kinds of a message: the first of its key, one with the same key and body, one with the same key but another body.
 KEPT, COPY, CHANGED = "kept", "copy", "changed"
 
 _PLACE = ("topic", "broker_name", "queue_id", "queue_offset")
 _KEY = ("topic", "business_key")
+BY_PROPERTY = "property:"
+
+
+def check_key_rule(rule: str) -> None:
+    """Raises :class:`~engine.pipeline.errors.WrongArgument` for a rule that there is not."""
+    names_property = rule.startswith(BY_PROPERTY) and rule != BY_PROPERTY
+    if rule not in ("keys", "unique_id") and not names_property:
+        raise WrongArgument(
+            f"key is {rule!r}; it may be keys, unique_id or property:NAME",
+            f"key 为 {rule!r}；只能是 keys、unique_id 或 property:名称",
+        )
+
+
+def business_key(rule: str) -> Column:
+    """A text that copies of one message share: the rule's name and value, else the unique id, else the place."""
+    if rule == "keys":
+        value, label = F.concat_ws(" ", "keys"), "keys:"
+    elif rule == "unique_id":
+        value, label = F.lit(""), ""
+    else:
+        value, label = F.element_at("properties", F.lit(rule.removeprefix(BY_PROPERTY))), f"{rule}:"
+    return F.coalesce(
+        F.when(value != "", F.concat(F.lit(label), value)),
+        F.when(F.col("unique_id") != "", F.concat(F.lit("unique_id:"), F.col("unique_id"))),
+        # The store time too: a topic that is deleted and made again counts from 0 again.
+        F.concat_ws(
+            ":",
+            F.lit("place"),
+            "broker_name",
+            F.col("queue_id").cast("string"),
+            F.col("queue_offset").cast("string"),
+            F.unix_millis("store_timestamp").cast("string"),
+        ),
+    )
 
 
 def with_keys(messages: DataFrame, rule: str) -> DataFrame:

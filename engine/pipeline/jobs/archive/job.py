@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from engine.pipeline.jobs.archive.archiver import Archiver, ArchiveRules, query_id_of
-from engine.pipeline.jobs.archive.business_key import check_key_rule
+from engine.pipeline.jobs.archive.deduplication import check_key_rule
 from engine.pipeline.jobs.archive.state import ArchiveState
 from engine.pipeline.jobs.committed_folder import CommittedFolder
 from engine.pipeline.jobs.job import JobRun

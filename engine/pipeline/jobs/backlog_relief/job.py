@@ -33,10 +33,6 @@ SENDING_S = 2.0
 SENDING_MAX = 100_000
 
 
-def _nothing(_point: str) -> None:
-    return None
-
-
 def backlog_relief(run: JobRun) -> None:
     """``glassmq pipeline backlog-relief``."""
     with open_cluster(run.cluster) as cluster:
@@ -50,7 +46,7 @@ def backlog_relief(run: JobRun) -> None:
 class Relief:
     """One run of the job."""
 
-    def __init__(self, run: JobRun, cluster: Cluster, reached: Callable[[str], None] = _nothing) -> None:
+    def __init__(self, run: JobRun, cluster: Cluster, reached: Callable[[str], None] = lambda _: None) -> None:
         """:param reached: called at each step with its name; tests die there."""
         self._run = run
         self._cluster = cluster

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import PRODUCERS_MAX, DeliveryBook
@@ -261,7 +261,7 @@ class AuditTeller:
     def _conclude_producers(self, verdicts: list[Verdict]) -> None:
         if not verdicts:
             return
-        findings = sum(verdict.lost + verdict.duplicated + verdict.out_of_order for verdict in verdicts)
+        findings = sum(verdict.findings for verdict in verdicts)
         if not findings and not any(verdict.is_sparse for verdict in verdicts):
             self._report.note(
                 {
@@ -302,21 +302,9 @@ class AuditTeller:
 
 
 def _producer_row(verdict: Verdict) -> list[Cell]:
-    return [
-        verdict.producer or "(not numbered)",
-        verdict.topic,
-        verdict.numbered,
-        verdict.stored,
-        verdict.lost,
-        verdict.duplicated,
-        verdict.out_of_order,
-        verdict.late,
-        verdict.refused,
-        verdict.unknown,
-        verdict.not_judged,
-        verdict.has_ended,
-        verdict.lost + verdict.duplicated + verdict.out_of_order + verdict.is_sparse,
-    ]
+    """Its fields in their order; of sparse numbers the count of findings tells."""
+    told = list(astuple(verdict))[1:-1]
+    return [verdict.producer or "(not numbered)", *told, verdict.findings + verdict.is_sparse]
 
 
 def _group_row(consumption: ConsumptionBook, group: str, topic: str) -> list[Cell]:

@@ -11,8 +11,8 @@ from engine.lab.seed_chunk import SeedRange, SeedTask, cut_into_chunks, run_chun
 from engine.lab.spread import Spread
 from engine.lab.sweep_summary import Counterexample, SweepSummary
 from engine.pipeline.errors import JobFailed
-from engine.pipeline.jobs.simulation_fleet.engine_digest import engine_digest
 from engine.pipeline.jobs.simulation_fleet.results_folder import ResultsFolder
+from engine.pipeline.shipping import engine_digest
 
 #: A portion is at most so large: a table that moves, and little to lose when it is stopped.
 CHUNK_MAX = 50

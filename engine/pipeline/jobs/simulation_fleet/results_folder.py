@@ -19,7 +19,7 @@ from typing import IO, Any, Self
 from engine.lab.seed_chunk import SeedRange, SeedTask
 from engine.lab.sweep_summary import SweepSummary
 from engine.pipeline.errors import JobFailed
-from engine.pipeline.jobs.simulation_fleet.engine_digest import engine_digest
+from engine.pipeline.shipping import engine_digest
 
 FILE_NAME = "fleet.jsonl"
 _FORMAT = "glassmq-simulation-fleet"

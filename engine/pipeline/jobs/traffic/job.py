@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of Spark wr
 
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.shared_files import SharedFiles
-from engine.pipeline.jobs.traffic.consumer_lag import LagTeller, LagWatch, look_at_lag
+from engine.pipeline.jobs.traffic.consumer_lag import LagTeller, look_at_lag, watched_lag
 from engine.pipeline.jobs.traffic.late_count import OBSERVATION, OBSERVED, LateCount
 from engine.pipeline.jobs.traffic.picture import WINDOWS_MAX, TrafficPicture, WindowFigures, newest_windows
 from engine.pipeline.jobs.traffic.windows import COLUMNS_NEEDED, window_figures
@@ -110,7 +110,7 @@ def _follow(run: JobRun) -> None:
         run.spark.streams.addListener(late)
         stack.callback(run.spark.streams.removeListener, late)
         stack.enter_context(
-            LagWatch(run.cluster, groups, topics, run.arguments["trigger_ms"], run.report, picture.close_until)
+            watched_lag(run.cluster, groups, topics, run.arguments["trigger_ms"], run.report, picture.close_until)
         )
         figures = _figures(run, messages, watermark_ms)
         run.follow(figures, batch, f"{folder}/query", name="traffic", output_mode="update")

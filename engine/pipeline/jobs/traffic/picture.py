@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.pipeline.jobs.report import ROWS_MAX, Cell, JobReport
 
@@ -60,8 +60,7 @@ def newest_windows(figures: DataFrame) -> tuple[list[WindowFigures], bool]:
     return [window for window in windows if window.start_ms > oldest_ms], False
 
 
-@dataclass(frozen=True, slots=True)
-class Imbalance:
+class Imbalance(NamedTuple):
     """How unevenly messages spread over queues: 1 and 0 when all have the same.
 
     :ivar max_to_mean: the fullest queue by the mean.
@@ -193,31 +192,12 @@ class TrafficPicture:
     def _window_row(self, window: WindowFigures) -> list[Cell]:
         spread = self._imbalance(window.topic, window.queues)
         per_s = 1_000 / self._window_ms
-        return [
-            window.start_ms,
-            window.topic,
-            window.messages,
-            window.messages * per_s,
-            None if window.bytes is None else window.bytes * per_s,
-            window.p50_ms,
-            window.p99_ms,
-            window.max_ms,
-            spread.max_to_mean,
-            spread.variation,
-        ]
+        figures = window.messages, window.messages * per_s, None if window.bytes is None else window.bytes * per_s
+        return [window.start_ms, window.topic, *figures, window.p50_ms, window.p99_ms, window.max_ms, *spread]
 
     def _topic_row(self, topic: str, sums: WindowSums) -> list[Cell]:
-        spread = self._imbalance(topic, sums.queues)
-        return [
-            topic,
-            sums.messages,
-            sums.bytes,
-            sums.peak_per_s,
-            sums.peak_ms,
-            sums.worst_p99_ms,
-            spread.max_to_mean,
-            spread.variation,
-        ]
+        peak = sums.peak_per_s, sums.peak_ms
+        return [topic, sums.messages, sums.bytes, *peak, sums.worst_p99_ms, *self._imbalance(topic, sums.queues)]
 
     def _queue_rows(self, sums: Mapping[str, WindowSums]) -> list[list[Cell]]:
         """The fullest first."""

@@ -150,13 +150,6 @@ def money_row(sums: Money, expected: int | None) -> Sequence[Cell]:
     :param expected: what somebody knows of ``before``; that it was another sum is a problem, too. None: nobody knows.
     """
     is_as_expected = expected in (None, sums.before)
-    return [
-        sums.before,
-        expected,
-        sums.after,
-        sums.in_flight,
-        sums.lost,
-        sums.from_nowhere,
-        sums.is_conserved and is_as_expected,
-        sums.problems + (0 if is_as_expected else 1),
-    ]
+    problems = sums.problems + (0 if is_as_expected else 1)
+    moved = sums.in_flight, sums.lost, sums.from_nowhere
+    return [sums.before, expected, sums.after, *moved, sums.is_conserved and is_as_expected, problems]

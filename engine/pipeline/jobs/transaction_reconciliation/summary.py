@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,6 +67,7 @@ def buckets_over(bounds: dict[str, Bounds]) -> Buckets:
     return Buckets.over(min([newest_ms, *(one.oldest_ms for one in bounds.values())]), newest_ms)
 
 
+@dataclass
 class Summary:
     """Counts, and the rows that are worth telling.
 
@@ -79,14 +80,13 @@ class Summary:
     :ivar open_changes: bucket -> half messages stored less half messages decided.
     """
 
-    def __init__(self) -> None:
-        self.statuses: dict[str, list[int]] = {}
-        self.unsettled: list[list[Any]] = []
-        self.findings: list[list[Any]] = []
-        self.finding_count = 0
-        self.windows = LatencyHistogram()
-        self.longest: list[list[Any]] = []
-        self.open_changes: dict[int, int] = {}
+    statuses: dict[str, list[int]] = field(default_factory=dict)
+    unsettled: list[list[Any]] = field(default_factory=list)
+    findings: list[list[Any]] = field(default_factory=list)
+    finding_count: int = 0
+    windows: LatencyHistogram = field(default_factory=LatencyHistogram)
+    longest: list[list[Any]] = field(default_factory=list)
+    open_changes: dict[int, int] = field(default_factory=dict)
 
     def update(self, other: Summary) -> None:
         """Add what another task found."""
@@ -201,28 +201,15 @@ class Summary:
 
     def encode(self) -> str:
         """JSON."""
-        return json.dumps(
-            {
-                "statuses": self.statuses,
-                "unsettled": self.unsettled,
-                "findings": self.findings,
-                "finding_count": self.finding_count,
-                "windows": self.windows.encode(),
-                "longest": self.longest,
-                "open_changes": list(self.open_changes.items()),
-            }
-        )
+        encoded = {"windows": self.windows.encode(), "open_changes": list(self.open_changes.items())}
+        return json.dumps(vars(self) | encoded)
 
     @classmethod
     def decode(cls, text: str) -> Summary:
         """What :meth:`encode` made."""
         fields = json.loads(text)
-        made = cls()
-        made.statuses, made.unsettled, made.findings = fields["statuses"], fields["unsettled"], fields["findings"]
-        made.finding_count, made.longest = fields["finding_count"], fields["longest"]
-        made.windows = LatencyHistogram.decode(fields["windows"])
-        made.open_changes = dict(fields["open_changes"])
-        return made
+        decoded = {"windows": LatencyHistogram.decode(fields["windows"]), "open_changes": dict(fields["open_changes"])}
+        return cls(**fields | decoded)
 
 
 def _age(row: list[Any]) -> list[Any]:
