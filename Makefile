@@ -24,6 +24,10 @@ PAGE_PACKAGES := static/vendor/.version
 INSTALLED     := $(STAMPS)/installed
 DEVELOPMENT   := $(STAMPS)/development
 JAVA          := $(STAMPS)/java
+PAGE_TOOLS    := node_modules/.package-lock.json
+# Where the machine has no Node.js that is new enough, .venv/bin has one.
+NODE          := PATH="$(CURDIR)/$(BIN):$$PATH" node_modules/.bin
+MODULES       := "static/**/*.js" "!static/vendor" eslint.config.js
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -68,17 +72,20 @@ soak: install $(DEVELOPMENT)  ## Load, kill and judge a broker for an hour, with
 	@$(BIN)/python -m tests.soak.run $(SOAK)
 
 .PHONY: format
-format: $(DEVELOPMENT)  ## Format the Python files and sort their imports
+format: $(DEVELOPMENT) $(PAGE_TOOLS)  ## Format the Python and JavaScript files and sort Python's imports
 	@$(BIN)/ruff check --quiet --select I --fix .
 	@$(BIN)/ruff format .
+	@$(NODE)/prettier --log-level warn --write $(MODULES)
 
 .PHONY: format-check
-format-check: $(DEVELOPMENT)  ## Fail where `make format` would change something
+format-check: $(DEVELOPMENT) $(PAGE_TOOLS)  ## Fail where `make format` would change something
 	@$(BIN)/ruff format --check .
+	@$(NODE)/prettier --log-level warn --check $(MODULES)
 
 .PHONY: lint
-lint: $(DEVELOPMENT)  ## Look for likely mistakes
+lint: $(DEVELOPMENT) $(PAGE_TOOLS)  ## Look for likely mistakes
 	@$(BIN)/ruff check .
+	@$(NODE)/eslint static eslint.config.js
 
 .PHONY: types
 types: $(DEVELOPMENT)  ## Check the types, strictly
@@ -89,7 +96,7 @@ types: $(DEVELOPMENT)  ## Check the types, strictly
 
 .PHONY: clean
 clean:  ## Remove everything that the other targets made, except ./data
-	@rm -rf $(VENV) .cache static/vendor build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache test-results
+	@rm -rf $(VENV) .cache node_modules static/vendor build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache test-results
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: help
@@ -137,3 +144,7 @@ $(JAVA): $(INSTALLED) scripts/java.py
 
 $(PAGE_PACKAGES): package.json package-lock.json scripts/fetch_page_packages.py | $(STAMPS)/environment
 	@$(BIN)/python -m scripts.fetch_page_packages
+
+$(PAGE_TOOLS): package.json package-lock.json scripts/page_tools.py | $(STAMPS)/environment
+	@$(BIN)/python -m scripts.page_tools
+	@touch $@

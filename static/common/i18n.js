@@ -9,7 +9,8 @@ export function t(key, values = {}) {
   const texts = pageData.translations;
   const text = texts[key] ?? texts[`${key}.${values.n === 1 ? "one" : "other"}`] ?? key;
   return text.replace(/\{(\w+)\}/g, (placeholder, name) =>
-    name in values ? (typeof values[name] === "number" ? formatCount(values[name]) : values[name]) : placeholder);
+    name in values ? (typeof values[name] === "number" ? formatCount(values[name]) : values[name]) : placeholder,
+  );
 }
 
 const counts = new Intl.NumberFormat(language === "zh" ? "zh-CN" : "en");

@@ -58,7 +58,12 @@ export function recallMarks(topicNames, groupNames) {
   if (!isKeeping) {
     const kept = readKept();
     adopt(topics.given, kept.topics, topicNames, (mark) => typeof mark.code === "string");
-    adopt(groups.given, kept.groups, groupNames, (mark) => typeof mark.letter === "string" && SHAPES.includes(mark.shape));
+    adopt(
+      groups.given,
+      kept.groups,
+      groupNames,
+      (mark) => typeof mark.letter === "string" && SHAPES.includes(mark.shape),
+    );
     isKeeping = true;
   }
   topicNames.forEach(topicMark);
@@ -121,7 +126,10 @@ const SIGNS = { RETRY: "↻", DLQ: "†" };
 /** Two letters that remind of the topic and are nobody else's: "order-paid" -> OP, "%RETRY%billing" -> ↻B. */
 function freeCode(name, taken) {
   const sign = SIGNS[/^%(RETRY|DLQ)%/.exec(name)?.[1]];
-  const words = name.replace(/^%(RETRY|DLQ)%/, "").split(/[^a-zA-Z0-9]+|(?<=[a-z])(?=[A-Z])/).filter(Boolean);
+  const words = name
+    .replace(/^%(RETRY|DLQ)%/, "")
+    .split(/[^a-zA-Z0-9]+|(?<=[a-z])(?=[A-Z])/)
+    .filter(Boolean);
   const letters = words.join("").toUpperCase() || "TT";
   const initials = words.length > 1 ? words[0][0] + words[1][0] : "";
   if (sign) return [...letters].map((letter) => sign + letter).find((code) => !taken.has(code)) ?? sign + letters[0];

@@ -14,7 +14,14 @@ const EXAMPLES = [
   ["between", "age BETWEEN 0 AND 6", [["age", "7"]]],
   ["unknown", "NOT (age BETWEEN 0 AND 6)", [["city", "Lyon"]]],
   ["not_binds", "NOT age = 3", [["age", "5"]]],
-  ["failure", "age > 5 OR city = 'Lyon'", [["age", "seven"], ["city", "Lyon"]]],
+  [
+    "failure",
+    "age > 5 OR city = 'Lyon'",
+    [
+      ["age", "seven"],
+      ["city", "Lyon"],
+    ],
+  ],
   ["integer", "created > 0", [["created", "1767225600000"]]],
   ["mistake", "age BETWEN 0 AND 6", [["age", "3"]]],
 ];
@@ -37,7 +44,10 @@ function splitProperty(text) {
 async function evaluate() {
   const number = ++newest;
   const named = properties.value.filter(([name]) => name !== "");
-  const result = await post("/api/filter/evaluate", { expression: expression.value, properties: Object.fromEntries(named) });
+  const result = await post("/api/filter/evaluate", {
+    expression: expression.value,
+    properties: Object.fromEntries(named),
+  });
   if (number === newest) answer.value = result;
 }
 
@@ -47,7 +57,9 @@ function changed() {
 }
 
 function setProperty(index, part, value) {
-  properties.value = properties.value.map((pair, at) => (at === index ? pair.map((old, which) => (which === part ? value : old)) : pair));
+  properties.value = properties.value.map((pair, at) =>
+    at === index ? pair.map((old, which) => (which === part ? value : old)) : pair,
+  );
   changed();
 }
 
@@ -59,31 +71,97 @@ function take([, text, pairs]) {
 
 function Bench() {
   return html`<div class="bench">
-    <section class="panel bench-input" aria-labelledby="bench-input-title"><header class="panel-head"><h2 class="panel-title" id="bench-input-title">${t("filter.message")}</h2></header>
+    <section class="panel bench-input" aria-labelledby="bench-input-title">
+      <header class="panel-head"><h2 class="panel-title" id="bench-input-title">${t("filter.message")}</h2></header>
       <div class="bench-body">
-        <label class="bench-field"><span>${t("filter.expression")}</span>
-          <textarea class="mono" rows="3" maxlength="1000" spellcheck="false" autocapitalize="off" aria-describedby="bench-verdict" value=${expression.value}
-            onInput=${(event) => { expression.value = event.target.value; changed(); }}></textarea></label>
+        <label class="bench-field">
+          <span>${t("filter.expression")}</span>
+          <textarea
+            class="mono"
+            rows="3"
+            maxlength="1000"
+            spellcheck="false"
+            autocapitalize="off"
+            aria-describedby="bench-verdict"
+            value=${expression.value}
+            onInput=${(event) => {
+              expression.value = event.target.value;
+              changed();
+            }}
+          ></textarea>
+        </label>
         <${Properties} />
-        <div class="examples"><h3>${t("filter.examples")}</h3>
-          <ul class="example-list">${EXAMPLES.map((example) => html`<li key=${example[0]}><button type="button" class="link-button" onClick=${() => take(example)}>${t(`filter.example.${example[0]}`)}</button></li>`)}</ul></div>
-      </div></section>
-    <section class="panel bench-result" aria-labelledby="bench-result-title"><header class="panel-head"><h2 class="panel-title" id="bench-result-title">${t("filter.result")}</h2></header>
-      <div class="bench-body" aria-live="polite"><${Result} /></div></section>
+        <div class="examples">
+          <h3>${t("filter.examples")}</h3>
+          <ul class="example-list">
+            ${EXAMPLES.map(
+              (example) =>
+                html`<li key=${example[0]}>
+                  <button type="button" class="link-button" onClick=${() => take(example)}>
+                    ${t(`filter.example.${example[0]}`)}
+                  </button>
+                </li>`,
+            )}
+          </ul>
+        </div>
+      </div>
+    </section>
+    <section class="panel bench-result" aria-labelledby="bench-result-title">
+      <header class="panel-head"><h2 class="panel-title" id="bench-result-title">${t("filter.result")}</h2></header>
+      <div class="bench-body" aria-live="polite"><${Result} /></div>
+    </section>
     <${Tags} />
   </div>`;
 }
 
 function Properties() {
-  return html`<fieldset class="properties"><legend>${t("filter.properties")}</legend>
+  return html`<fieldset class="properties">
+    <legend>${t("filter.properties")}</legend>
     ${properties.value.length === 0 && html`<p class="quiet">${t("filter.no_properties")}</p>`}
-    ${properties.value.map(([name, value], index) => html`<div class="property" key=${index}>
-      <input class="mono" type="text" maxlength="100" value=${name} aria-label=${t("filter.property_name", { n: index + 1 })} onInput=${(event) => setProperty(index, 0, event.target.value)} />
-      <span aria-hidden="true">=</span>
-      <input class="mono" type="text" maxlength="1000" value=${value} aria-label=${t("filter.property_value", { n: index + 1 })} onInput=${(event) => setProperty(index, 1, event.target.value)} />
-      <button type="button" class="button" aria-label=${t("filter.remove", { name: name || index + 1 })} title=${t("filter.remove", { name: name || index + 1 })}
-        onClick=${() => { properties.value = properties.value.filter((_, at) => at !== index); changed(); }}>×</button></div>`)}
-    <button type="button" class="button" disabled=${properties.value.length >= PROPERTIES_MAX} onClick=${() => { properties.value = [...properties.value, ["", ""]]; }}>${t("filter.add")}</button></fieldset>`;
+    ${properties.value.map(
+      ([name, value], index) => html`<div class="property" key=${index}>
+        <input
+          class="mono"
+          type="text"
+          maxlength="100"
+          value=${name}
+          aria-label=${t("filter.property_name", { n: index + 1 })}
+          onInput=${(event) => setProperty(index, 0, event.target.value)}
+        />
+        <span aria-hidden="true">=</span>
+        <input
+          class="mono"
+          type="text"
+          maxlength="1000"
+          value=${value}
+          aria-label=${t("filter.property_value", { n: index + 1 })}
+          onInput=${(event) => setProperty(index, 1, event.target.value)}
+        />
+        <button
+          type="button"
+          class="button"
+          aria-label=${t("filter.remove", { name: name || index + 1 })}
+          title=${t("filter.remove", { name: name || index + 1 })}
+          onClick=${() => {
+            properties.value = properties.value.filter((_, at) => at !== index);
+            changed();
+          }}
+        >
+          ×
+        </button>
+      </div>`,
+    )}
+    <button
+      type="button"
+      class="button"
+      disabled=${properties.value.length >= PROPERTIES_MAX}
+      onClick=${() => {
+        properties.value = [...properties.value, ["", ""]];
+      }}
+    >
+      ${t("filter.add")}
+    </button>
+  </fieldset>`;
 }
 
 function Result() {
@@ -91,15 +169,24 @@ function Result() {
   if (!result) return html`<p class="quiet" id="bench-verdict">…</p>`;
   if (result.mistake) return html`<${Mistake} error=${result.mistake} />`;
   if (result.error) return html`<p class="problem" id="bench-verdict">${result.error}</p>`;
-  return html`<p id="bench-verdict" class=${`verdict ${result.matches ? "is-match" : "is-no-match"}`}>${t(result.matches ? "filter.matches" : `filter.matches_not_${result.tree.outcome}`)}</p>
-    <${Tree} part=${result.tree} />`;
+  return html`
+    <p id="bench-verdict" class=${`verdict ${result.matches ? "is-match" : "is-no-match"}`}>
+      ${t(result.matches ? "filter.matches" : `filter.matches_not_${result.tree.outcome}`)}
+    </p>
+    <${Tree} part=${result.tree} />
+  `;
 }
 
 /** The line of the expression at fault, its column marked, and why. */
 function Mistake({ error }) {
-  return html`<p id="bench-verdict" class="problem">${t("filter.place", { line: error.line, column: error.column })} ${t(`filter.problem.${error.problem}`, error.details)}</p>
+  return html`
+    <p id="bench-verdict" class="problem">
+      ${t("filter.place", { line: error.line, column: error.column })}${" "}
+      ${t(`filter.problem.${error.problem}`, error.details)}
+    </p>
     <pre class="marked mono" aria-hidden="true">${error.marked}</pre>
-    <p class="quiet">${t("filter.refused")}</p>`;
+    <p class="quiet">${t("filter.refused")}</p>
+  `;
 }
 
 render(html`<${Bench} />`, document.getElementById("bench"));

@@ -4,7 +4,11 @@ import { t } from "../common/i18n.js";
 
 export async function post(address, body) {
   try {
-    const response = await fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+    const response = await fetch(address, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
     return await response.json();
   } catch {
     return { error: t("filter.no_answer") };

@@ -17,24 +17,54 @@ async function compare() {
 }
 
 export function Tags() {
-  const field = (kept, label) => html`<label class="bench-field"><span>${t(label)}</span>
-    <input class="mono" type="text" maxlength="100" spellcheck="false" autocapitalize="off" value=${kept.value} onInput=${(event) => { kept.value = event.target.value; compare(); }} /></label>`;
-  return html`<section class="panel bench-tags" aria-labelledby="bench-tags-title"><header class="panel-head"><h2 class="panel-title" id="bench-tags-title">${t("filter.tags.title")}</h2></header>
-    <div class="bench-body"><p>${t("filter.tags.text")}</p>
+  const field = (kept, label) => html`<label class="bench-field">
+    <span>${t(label)}</span>
+    <input
+      class="mono"
+      type="text"
+      maxlength="100"
+      spellcheck="false"
+      autocapitalize="off"
+      value=${kept.value}
+      onInput=${(event) => {
+        kept.value = event.target.value;
+        compare();
+      }}
+    />
+  </label>`;
+  return html`<section class="panel bench-tags" aria-labelledby="bench-tags-title">
+    <header class="panel-head"><h2 class="panel-title" id="bench-tags-title">${t("filter.tags.title")}</h2></header>
+    <div class="bench-body">
+      <p>${t("filter.tags.text")}</p>
       <div class="tag-fields">${field(expression, "filter.tags.expression")}${field(tag, "filter.tags.tag")}</div>
-      <div aria-live="polite"><${Verdict} /></div></div></section>`;
+      <div aria-live="polite"><${Verdict} /></div>
+    </div>
+  </section>`;
 }
 
 function Verdict() {
   const result = answer.value;
   if (!result) return "";
   if (result.error) return html`<p class="problem">${result.error}</p>`;
-  const yes = (is) => html`<span class=${is ? "good-text" : "problem-text"}>${t(is ? "filter.tags.yes" : "filter.tags.no")}</span>`;
-  return html`<table class="tag-table"><tbody>
-    ${result.wanted.map((wanted) => html`<tr key=${wanted.tag}><th scope="row">${t("filter.tags.wanted")} <code>${wanted.tag}</code></th><td class="number">${wanted.code}</td></tr>`)}
-    <tr><th scope="row">${t("filter.tags.of_message")} <code>${tag.value || "—"}</code></th><td class="number">${result.code}</td></tr>
-    <tr><th scope="row">${t("filter.tags.broker")}</th><td>${yes(result.broker_lets_through)}</td></tr>
-    <tr><th scope="row">${t("filter.tags.client")}</th><td>${yes(result.client_takes)}</td></tr></tbody></table>`;
+  const yes = (is) =>
+    html`<span class=${is ? "good-text" : "problem-text"}>${t(is ? "filter.tags.yes" : "filter.tags.no")}</span>`;
+  return html`<table class="tag-table">
+    <tbody>
+      ${result.wanted.map(
+        (wanted) =>
+          html`<tr key=${wanted.tag}>
+            <th scope="row">${t("filter.tags.wanted")} <code>${wanted.tag}</code></th>
+            <td class="number">${wanted.code}</td>
+          </tr>`,
+      )}
+      <tr>
+        <th scope="row">${t("filter.tags.of_message")} <code>${tag.value || "—"}</code></th>
+        <td class="number">${result.code}</td>
+      </tr>
+      <tr><th scope="row">${t("filter.tags.broker")}</th><td>${yes(result.broker_lets_through)}</td></tr>
+      <tr><th scope="row">${t("filter.tags.client")}</th><td>${yes(result.client_takes)}</td></tr>
+    </tbody>
+  </table>`;
 }
 
 compare();

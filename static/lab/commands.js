@@ -13,27 +13,77 @@ export const commandName = (kind) => bilingual(COMMANDS[kind]?.name) || kind;
 export const commandText = (kind) => bilingual(COMMANDS[kind]?.what);
 
 /** What people reach for first comes first; JSON objects come in alphabetical order. */
-const ORDER = ["crash", "restart", "pause-node", "resume-node", "kill-consumer", "stop-consumer", "start-consumer", "listener", "crash-power", "torn-write",
-  "clock-skew", "disk-full", "disk-free", "slow-fsync", "link-delay", "link-loss", "link-duplicate", "link-reorder", "drop-next", "delay-next", "duplicate-next",
-  "partition", "heal", "add-consumer", "queue-count"];
+const ORDER = [
+  "crash",
+  "restart",
+  "pause-node",
+  "resume-node",
+  "kill-consumer",
+  "stop-consumer",
+  "start-consumer",
+  "listener",
+  "crash-power",
+  "torn-write",
+  "clock-skew",
+  "disk-full",
+  "disk-free",
+  "slow-fsync",
+  "link-delay",
+  "link-loss",
+  "link-duplicate",
+  "link-reorder",
+  "drop-next",
+  "delay-next",
+  "duplicate-next",
+  "partition",
+  "heal",
+  "add-consumer",
+  "queue-count",
+];
 const byOrder = (a, b) => (ORDER.indexOf(a) + 1 || ORDER.length + 1) - (ORDER.indexOf(b) + 1 || ORDER.length + 1);
 
 /** In which states of a node a command makes sense; others always do while it runs. */
 const STATES = {
-  restart: ["running", "paused", "crashed", "off"], "start-consumer": ["off", "crashed"], "resume-node": ["paused"],
-  "pause-node": ["running"], "clock-skew": ["running", "paused", "crashed"],
+  restart: ["running", "paused", "crashed", "off"],
+  "start-consumer": ["off", "crashed"],
+  "resume-node": ["paused"],
+  "pause-node": ["running"],
+  "clock-skew": ["running", "paused", "crashed"],
 };
-const ROLES = { broker: ["broker"], "broker or bank": ["broker"], consumer: ["consumer"], node: ["broker", "consumer", "producer", "name_server", "transaction_coordinator", "transaction_manager", "resource_manager"] };
-/** Said better by another one of the list, or has a place of its own: the half messages and the dead letters of a broker's card. */
+const ROLES = {
+  broker: ["broker"],
+  "broker or bank": ["broker"],
+  consumer: ["consumer"],
+  node: [
+    "broker",
+    "consumer",
+    "producer",
+    "name_server",
+    "transaction_coordinator",
+    "transaction_manager",
+    "resource_manager",
+  ],
+};
+/** Said better by another one of the list, or has a place of its own: the half messages and the dead letters of a
+    broker's card. */
 const ELSEWHERE = ["setting", "commit-half", "rollback-half", "resume-half", "resend-dead-letter"];
 
 /** Kinds for the menu of one node. */
 export function kindsForNode(name) {
   const { role, status, bank } = view.value.nodes[name] ?? {};
   const suits = (target) => (ROLES[target] ?? []).includes(role) || (target === "broker or bank" && Boolean(bank));
-  return Object.keys(COMMANDS).filter((kind) => !ELSEWHERE.includes(kind) && suits(COMMANDS[kind].target)
-    && (STATES[kind] ?? ["running", "paused"]).includes(status)).sort(byOrder);
+  return Object.keys(COMMANDS)
+    .filter(
+      (kind) =>
+        !ELSEWHERE.includes(kind) &&
+        suits(COMMANDS[kind].target) &&
+        (STATES[kind] ?? ["running", "paused"]).includes(status),
+    )
+    .sort(byOrder);
 }
 
 /** Kinds for the palette: everything that is no matter of one node or actor. */
-export const kindsOfTarget = (...targets) => Object.keys(COMMANDS).filter((kind) => targets.includes(COMMANDS[kind].target)).sort(byOrder);
+export const kindsOfTarget = (...targets) =>
+  Object.keys(COMMANDS)
+    .filter((kind) => targets.includes(COMMANDS[kind].target))
+    .sort(byOrder);

@@ -20,7 +20,8 @@ export function span(us) {
 const trim = (value) => String(value >= 100 ? Math.round(value) : Math.round(value * 10) / 10);
 
 /** A text that the server sent in both languages, or in one. */
-export const bilingual = (text) => (text === null || typeof text !== "object" ? text ?? "" : text[language] ?? text.en ?? "");
+export const bilingual = (text) =>
+  text === null || typeof text !== "object" ? (text ?? "") : (text[language] ?? text.en ?? "");
 
 /** What a broken invariant is called in the field: "ghost read" in the page's language. */
 export const anomalyName = (anomaly) => t(`lab.anomaly.${anomaly.replaceAll(" ", "_")}`);
@@ -36,4 +37,5 @@ export const shortMs = (ms) => {
 };
 
 /** Bytes that are no text as dots, as beside the bytes of a hex dump. */
+// eslint-disable-next-line no-control-regex -- control characters are what it looks for
 export const printable = (text) => String(text).replace(/[\0-\x08\x0b-\x1f\x7f-\x9f\ufffd]/g, "·");

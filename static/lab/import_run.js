@@ -1,4 +1,5 @@
-// Takes an exported run from a file, chosen or dropped onto the page, and goes to the world that the server makes of it.
+// Takes an exported run from a file, chosen or dropped onto the page, and goes to the world that the server makes of
+// it.
 
 import { t } from "../common/i18n.js";
 import { bilingual } from "./format.js";
@@ -10,7 +11,11 @@ export async function importRun(file, maxBytes) {
   let response;
   let answer;
   try {
-    response = await fetch("/api/lab/import", { method: "POST", body: await file.arrayBuffer(), headers: { "Content-Type": "application/json" } });
+    response = await fetch("/api/lab/import", {
+      method: "POST",
+      body: await file.arrayBuffer(),
+      headers: { "Content-Type": "application/json" },
+    });
     answer = await response.json();
   } catch {
     throw new Error(t("lab.no_answer"));
@@ -40,6 +45,7 @@ export function acceptDrops(onFile, onOver = () => {}) {
     },
   };
   const stop = new AbortController();
-  for (const [type, listener] of Object.entries(listeners)) addEventListener(type, (event) => hasFile(event) && listener(event), { signal: stop.signal });
+  for (const [type, listener] of Object.entries(listeners))
+    addEventListener(type, (event) => hasFile(event) && listener(event), { signal: stop.signal });
   return () => stop.abort();
 }

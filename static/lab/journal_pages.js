@@ -56,7 +56,8 @@ async function fetchWished() {
 
 const pageOf = (number) => Math.floor((number - 1) / PAGE);
 
-/** The first page with an entry that is wanted and not known; one that was tried and does not have it is passed over. */
+/** The first page with an entry that is wanted and not known; one that was tried and does not have it is passed over.
+ */
 function missingPage([first, last], tried) {
   for (let number = Math.max(1, first); number <= last; number += 1) {
     if (!knownEntry(number) && !tried.has(pageOf(number))) return pageOf(number);

@@ -1,5 +1,5 @@
-// A filter over the whole journal. The server looks through it in pieces: the newest events first, then what lies before
-// them, and meanwhile what has happened since.
+// A filter over the whole journal. The server looks through it in pieces: the newest events first, then what lies
+// before them, and meanwhile what has happened since.
 
 import { signal } from "@preact/signals";
 import { searchEntries } from "./session.js";
@@ -31,7 +31,10 @@ export class JournalSearch {
     this.low = view.peek().events_total + 1;
     this.high = this.low - 1;
     const known = journalCut.peek();
-    this.#stops = [journalCut.subscribe((cut) => cut !== known && this.#forget(cut.number)), view.subscribe(() => this.#goOn())];
+    this.#stops = [
+      journalCut.subscribe((cut) => cut !== known && this.#forget(cut.number)),
+      view.subscribe(() => this.#goOn()),
+    ];
   }
 
   /** Whether older events are still to be looked at. */

@@ -52,7 +52,15 @@ export function listenToKeys() {
 
 /** Typing goes into fields; the space bar presses the button that has the focus; Home and End belong to widgets. */
 function isBusy({ target, key }) {
-  if (target.matches?.("input:not([type=radio]):not([type=checkbox]):not([type=range]), textarea, select, [contenteditable]")) return true;
+  if (
+    target.matches?.(
+      "input:not([type=radio]):not([type=checkbox]):not([type=range]), textarea, select, [contenteditable]",
+    )
+  )
+    return true;
   if (key === " ") return target.matches?.("button, a, summary, [role=tab], input") ?? false;
-  return (key === "Home" || key === "End") && (target.matches?.("input, [role=tab], [role=application], [data-roving]") ?? false);
+  return (
+    (key === "Home" || key === "End") &&
+    (target.matches?.("input, [role=tab], [role=application], [data-roving]") ?? false)
+  );
 }

@@ -38,15 +38,47 @@ import { openRecording } from "./source_recording.js";
 import { openSocket } from "./source_socket.js";
 import { loaded, view } from "./view.js";
 
-const PANELS = { source: SourceView, invariants: Invariants, timers: Timers, actors: Actors, faults: Faults, settings: Settings, sequence: Sequence, log: Log, frames: Frames, explorer: Explorer, backlog: Backlog, compare: Compare, life: Life, money: Money, xa: TwoPhaseCommit };
+const PANELS = {
+  source: SourceView,
+  invariants: Invariants,
+  timers: Timers,
+  actors: Actors,
+  faults: Faults,
+  settings: Settings,
+  sequence: Sequence,
+  log: Log,
+  frames: Frames,
+  explorer: Explorer,
+  backlog: Backlog,
+  compare: Compare,
+  life: Life,
+  money: Money,
+  xa: TwoPhaseCommit,
+};
 
 function Page() {
   useEffect(() => void (document.documentElement.dataset.labShape = shape.value), [shape.value]);
-  useEffect(() => view.subscribe(({ playing }) => (document.documentElement.dataset.playing = playing ? "yes" : "no")), []);
-  return html`<div class="lab" data-shape=${shape.value}><${Controls} /><${Banner} />
-    ${loaded.value ? html`<${Stage} />` : html`<p class="loading">${t("live.waiting")}</p>`}
-    <${Dock} place="bottom" panels=${PANELS} />${shape.value !== "narrow" && html`<${Dock} place="side" panels=${PANELS} />`}</div>
-    <${NodeFaults} /><${HalfDialog} /><${DeadLettersDialog} /><${FrameDialog} /><${RecordDialog} /><${AuditDialog} /><${SettingDialog} /><${KeyMap} /><${Notice} />`;
+  useEffect(
+    () => view.subscribe(({ playing }) => (document.documentElement.dataset.playing = playing ? "yes" : "no")),
+    [],
+  );
+  return html`
+    <div class="lab" data-shape=${shape.value}>
+      <${Controls} /><${Banner} />
+      ${loaded.value ? html`<${Stage} />` : html`<p class="loading">${t("live.waiting")}</p>`}
+      <${Dock} place="bottom" panels=${PANELS} />
+      ${shape.value !== "narrow" && html`<${Dock} place="side" panels=${PANELS} />`}
+    </div>
+    <${NodeFaults} />
+    <${HalfDialog} />
+    <${DeadLettersDialog} />
+    <${FrameDialog} />
+    <${RecordDialog} />
+    <${AuditDialog} />
+    <${SettingDialog} />
+    <${KeyMap} />
+    <${Notice} />
+  `;
 }
 
 if (labData.recording) useSource(openRecording(labData.recording));

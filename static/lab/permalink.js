@@ -15,7 +15,8 @@ export function requestOfAddress() {
   if (search.get("world")) request.world = search.get("world");
   const link = location.hash.slice(1);
   if (link) request.link = link;
-  // Other pages lead to the very event; who comes back to an address of this page goes on where the world stands by now.
+  // Other pages lead to the very event; who comes back to an address of this page goes on where the world stands by
+  // now.
   if (link && search.has("exact")) request.exact = true;
   return request;
 }

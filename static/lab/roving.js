@@ -13,7 +13,14 @@ export function Roving({ as = "div", children, ...rest }) {
   const move = (event) => {
     const items = itemsOf(box.current);
     const at = items.indexOf(event.target.closest("[data-roving]"));
-    const to = { ArrowLeft: at - 1, ArrowUp: at - 1, ArrowRight: at + 1, ArrowDown: at + 1, Home: 0, End: items.length - 1 }[event.key];
+    const to = {
+      ArrowLeft: at - 1,
+      ArrowUp: at - 1,
+      ArrowRight: at + 1,
+      ArrowDown: at + 1,
+      Home: 0,
+      End: items.length - 1,
+    }[event.key];
     if (to === undefined || at < 0 || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     event.stopPropagation();

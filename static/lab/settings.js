@@ -24,7 +24,9 @@ export const settingNames = (node) => Object.keys(SETTINGS[roleOf(node)] ?? {});
 /** Those that rule what one sees of the node. */
 export function seenSettings(node) {
   const role = roleOf(node);
-  return [...new Set([...Object.values(STAGE[role] ?? {}), ...Object.values(TIMERS[role] ?? {})])].filter((name) => SETTINGS[role]?.[name]);
+  return [...new Set([...Object.values(STAGE[role] ?? {}), ...Object.values(TIMERS[role] ?? {})])].filter(
+    (name) => SETTINGS[role]?.[name],
+  );
 }
 
 /** What the setting of a node is now: what was set, or the default. */

@@ -23,7 +23,10 @@ export function openRecording(recording) {
   const show = (isSnapshot) => {
     const last = recording.patches.length;
     sequence.value = at;
-    receiveView({ ...tree, playing: playing !== null, speed, events_total: totalEvents, in_past: false, is_over: at === last }, isSnapshot);
+    receiveView(
+      { ...tree, playing: playing !== null, speed, events_total: totalEvents, in_past: false, is_over: at === last },
+      isSnapshot,
+    );
   };
   const forward = () => {
     if (at >= recording.patches.length) return false;
@@ -86,7 +89,9 @@ export function openRecording(recording) {
   /** The last such record, its fields with their texts; after a power cut another one may stand at the same place. */
   const recordOf = (fits) => {
     const found = Object.values(recording.records ?? {}).findLast(fits);
-    return found ? { ...found, fields: found.fields.map((field) => ({ ...recording.field_texts[field.name], ...field })) } : null;
+    return found
+      ? { ...found, fields: found.fields.map((field) => ({ ...recording.field_texts[field.name], ...field })) }
+      : null;
   };
   return {
     isRecording: true,
@@ -96,18 +101,38 @@ export function openRecording(recording) {
     },
     command() {},
     frame: async (id) => recording.frames?.[id] ?? null,
-    entries: async (after, count) => ({ entries: entries.filter(([number]) => number > after && number <= after + count) }),
+    entries: async (after, count) => ({
+      entries: entries.filter(([number]) => number > after && number <= after + count),
+    }),
     search: async ({ text = "", node = "", below = Infinity, above = 0 }) => ({
-      entries: entries.filter(([number, , actor, label]) => number < below && number > above
-        && (!node || nodeOfActor(actor) === node) && `${actor} ${label} #${number}`.toLowerCase().includes(text.toLowerCase())),
-      low: 1, high: totalEvents,
+      entries: entries.filter(
+        ([number, , actor, label]) =>
+          number < below &&
+          number > above &&
+          (!node || nodeOfActor(actor) === node) &&
+          `${actor} ${label} #${number}`.toLowerCase().includes(text.toLowerCase()),
+      ),
+      low: 1,
+      high: totalEvents,
     }),
     window: async (left, right) => ({
-      entries: entries.filter(([, time]) => time >= left && time <= right && time <= tree.time_us), every: 1,
-      frames: Object.values(recording.frames ?? {}).filter((frame) => frame.sent_us <= Math.min(right, tree.time_us) && frame.arrives_us >= left),
+      entries: entries.filter(([, time]) => time >= left && time <= right && time <= tree.time_us),
+      every: 1,
+      frames: Object.values(recording.frames ?? {}).filter(
+        (frame) => frame.sent_us <= Math.min(right, tree.time_us) && frame.arrives_us >= left,
+      ),
     }),
-    record: async (broker, { offset, store_ms: stored }) => recordOf((one) => one.node === broker && one.record.offset === offset && [undefined, one.record.store_ms].includes(stored)),
-    message: async (broker, message) => recordOf((one) => one.node === broker && ["topic", "queue_id", "queue_offset"].every((name) => one.record[name] === message[name])),
+    record: async (broker, { offset, store_ms: stored }) =>
+      recordOf(
+        (one) =>
+          one.node === broker && one.record.offset === offset && [undefined, one.record.store_ms].includes(stored),
+      ),
+    message: async (broker, message) =>
+      recordOf(
+        (one) =>
+          one.node === broker &&
+          ["topic", "queue_id", "queue_offset"].every((name) => one.record[name] === message[name]),
+      ),
     sourceFile: async (file) => recording.sources?.[file] ?? null,
     exportAddress: () => null,
   };

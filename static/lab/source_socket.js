@@ -81,13 +81,21 @@ export function openSocket(request, onRefused = () => {}) {
     frame: (id) => fetched(`${worldPath()}/frames/${encodeURIComponent(id)}`),
     entries: (after, count) => fetched(`${worldPath()}/journal?${new URLSearchParams({ after, count })}`),
     search: (wanted) => fetched(`${worldPath()}/journal?${new URLSearchParams(wanted)}`),
-    lives: (contains) => fetched(`${worldPath()}/lives?${new URLSearchParams({ contains })}`).then(({ messages }) => messages),
-    window: (leftUs, rightUs) => fetched(`${worldPath()}/window?${new URLSearchParams({ left_us: leftUs, right_us: rightUs })}`),
+    lives: (contains) =>
+      fetched(`${worldPath()}/lives?${new URLSearchParams({ contains })}`).then(({ messages }) => messages),
+    window: (leftUs, rightUs) =>
+      fetched(`${worldPath()}/window?${new URLSearchParams({ left_us: leftUs, right_us: rightUs })}`),
     record: (broker, { offset }) => fetched(`${worldPath()}/records/${encodeURIComponent(broker)}/${offset}`),
-    message: (broker, { topic, queue_id: queueId, queue_offset: offset }) => fetched(`${worldPath()}/records/${[broker, topic, queueId, offset].map(encodeURIComponent).join("/")}`),
+    message: (broker, { topic, queue_id: queueId, queue_offset: offset }) =>
+      fetched(`${worldPath()}/records/${[broker, topic, queueId, offset].map(encodeURIComponent).join("/")}`),
     sourceFile: (file) => fetched(`/api/lab/source?file=${encodeURIComponent(file)}`),
     auditPlan: () => fetched(`${worldPath()}/audit`),
-    startAudit: (event) => fetched(`${worldPath()}/audit`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ event }) }),
+    startAudit: (event) =>
+      fetched(`${worldPath()}/audit`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ event }),
+      }),
     exportAddress: (format) => `${worldPath()}/export.${format}`,
   };
 }

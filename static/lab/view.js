@@ -7,9 +7,38 @@ import { batch, computed, signal } from "@preact/signals";
 import { groupMark, topicMark } from "../common/palette.js";
 
 const EMPTY_VIEW = {
-  world: {}, scenario: "", title: "", about: "", duration_us: 0, busy: null, stopped_by: null, commands: [], failures: [], forked_from: null, time_total_us: 0,
-  seed: 0, event: 0, events_total: 0, time_us: 0, playing: false, speed: 1, in_past: false, is_over: false,
-  nodes: {}, frames: [], timers: [], actors: [], next: null, invariants: [], faults: [], settings: [], link: "", backlog: null, life: null, money: null, xa: null,
+  world: {},
+  scenario: "",
+  title: "",
+  about: "",
+  duration_us: 0,
+  busy: null,
+  stopped_by: null,
+  commands: [],
+  failures: [],
+  forked_from: null,
+  time_total_us: 0,
+  seed: 0,
+  event: 0,
+  events_total: 0,
+  time_us: 0,
+  playing: false,
+  speed: 1,
+  in_past: false,
+  is_over: false,
+  nodes: {},
+  frames: [],
+  timers: [],
+  actors: [],
+  next: null,
+  invariants: [],
+  faults: [],
+  settings: [],
+  link: "",
+  backlog: null,
+  life: null,
+  money: null,
+  xa: null,
 };
 
 /** The last entries of the journal that this page keeps; the run itself keeps them all. */
@@ -31,7 +60,8 @@ export const journalVersion = signal(0);
 /** The last time that entries behind `number` became others: a fork, a restart, another world. */
 export const journalCut = signal({ number: 0 });
 
-/** The same for panels that nobody can read twenty times a second: at once while the world rests, calmly while it moves. */
+/** The same for panels that nobody can read twenty times a second: at once while the world rests, calmly while it
+    moves. */
 export const calmView = signal(EMPTY_VIEW);
 /** The same for the nodes: their cards are the dearest part of the page. */
 export const nodes = signal({});
@@ -117,7 +147,14 @@ export function entryOf(entry) {
     const [number, time, actor, label, cause] = entry;
     return { number, time, actor, node: nodeOfActor(actor), label, cause };
   }
-  return { number: entry.number, time: entry.time_us, actor: entry.actor, node: entry.node ?? nodeOfActor(entry.actor), label: entry.label, cause: entry.cause };
+  return {
+    number: entry.number,
+    time: entry.time_us,
+    actor: entry.actor,
+    node: entry.node ?? nodeOfActor(entry.actor),
+    label: entry.label,
+    cause: entry.cause,
+  };
 }
 
 /** "B1" of the task "B1/flush" and of the link "P1->B1#2": what arrives there acts there. */
@@ -134,17 +171,27 @@ export function entryAt(number) {
 
 // ------------------------------------------------------------------------------------------------ selections
 
-const ROLE_ORDER = ["producer", "name_server", "broker", "consumer", "transaction_manager", "transaction_coordinator", "resource_manager"];
+const ROLE_ORDER = [
+  "producer",
+  "name_server",
+  "broker",
+  "consumer",
+  "transaction_manager",
+  "transaction_coordinator",
+  "resource_manager",
+];
 
 /** Names of all nodes: producers, name servers, brokers, consumers. Keeps its identity while they stay the same. */
 export const nodeNames = steadyList(() => {
   const known = nodes.value;
-  return Object.keys(known).sort((a, b) =>
-    ROLE_ORDER.indexOf(known[a].role) - ROLE_ORDER.indexOf(known[b].role) || compare(a, b));
+  return Object.keys(known).sort(
+    (a, b) => ROLE_ORDER.indexOf(known[a].role) - ROLE_ORDER.indexOf(known[b].role) || compare(a, b),
+  );
 });
 
-export const nodesOfRole = Object.fromEntries(ROLE_ORDER.map((role) =>
-  [role, steadyList(() => nodeNames.value.filter((name) => nodes.value[name].role === role))]));
+export const nodesOfRole = Object.fromEntries(
+  ROLE_ORDER.map((role) => [role, steadyList(() => nodeNames.value.filter((name) => nodes.value[name].role === role))]),
+);
 
 /** A computed list that keeps its identity while its elements stay the same, so that nobody renders for nothing. */
 export function steadyList(make) {
@@ -165,14 +212,19 @@ export const runningTimers = computed(() => calmView.value.timers.filter((timer)
 
 /** Frames on their way at the time of the view, the next to arrive first. */
 export const framesUnderWay = ({ frames, time_us: now }) =>
-  frames.filter((frame) => frame.sent_us <= now && frame.arrives_us > now && !frame.dropped).sort((a, b) => a.arrives_us - b.arrives_us);
+  frames
+    .filter((frame) => frame.sent_us <= now && frame.arrives_us > now && !frame.dropped)
+    .sort((a, b) => a.arrives_us - b.arrives_us);
 
 export const framesInFlight = computed(() => framesUnderWay(view.value));
 
 const invariants = computed(() => view.value.invariants);
 
 export const violations = computed(() =>
-  invariants.value.flatMap((invariant) => (invariant.violations ?? []).map((violation) => ({ ...violation, invariant }))));
+  invariants.value.flatMap((invariant) =>
+    (invariant.violations ?? []).map((violation) => ({ ...violation, invariant })),
+  ),
+);
 
 /** Elements that a violation names: "B1", "B1 Orders@0", "order-7". */
 export const accused = computed(() => {
@@ -205,8 +257,14 @@ export const openDeadLetters = signal(null);
 /** A message that the pointer or the focus is on (its key), to mark it everywhere; or null. */
 export const pointedKey = signal(null);
 
+/** Whether the pointer is on the message `key`, wherever the page shows it. */
+export const isPointed = (key) => Boolean(pointedKey.value) && pointedKey.value === key;
+
 /** What makes an element's pointer point at the message or transfer of that key. */
-export const pointing = (key) => ({ onPointerEnter: () => (pointedKey.value = key), onPointerLeave: () => (pointedKey.value = null) });
+export const pointing = (key) => ({
+  onPointerEnter: () => (pointedKey.value = key),
+  onPointerLeave: () => (pointedKey.value = null),
+});
 export const notice = signal(null);
 
 let noticeTimer;

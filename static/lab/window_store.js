@@ -34,10 +34,14 @@ export function windowOf(left, right) {
   if (!fetched || fetched.left > Math.max(0, left) || fetched.right < right || fetched.event < event) want(left, right);
   if (!fetched || fetched.left > right || fetched.right < left) return { entries: journal, frames };
   const byId = new Map([...fetched.frames, ...frames].map((frame, index) => [frame.id ?? `arrival ${index}`, frame]));
-  return { entries: [...fetched.entries, ...journal.slice(indexAfter(fetched.entries.at(-1)?.number ?? 0))], frames: [...byId.values()] };
+  return {
+    entries: [...fetched.entries, ...journal.slice(indexAfter(fetched.entries.at(-1)?.number ?? 0))],
+    frames: [...byId.values()],
+  };
 }
 
-/** Whether nothing is missing: numbers of entries and of frames follow each other without a gap, and reach the view's. */
+/** Whether nothing is missing: numbers of entries and of frames follow each other without a gap, and reach the view's.
+ */
 function isWhole(left, right, event) {
   const first = firstAfter(left);
   const end = Math.max(first, Math.min(firstAfter(right), indexAfter(event)));
@@ -69,7 +73,8 @@ async function ask() {
   askedAt = performance.now();
   try {
     const answer = await fetchWindow(range.left, range.right);
-    if (cut === journalCut.peek()) fetched = { ...range, event, entries: answer.entries.map(entryOf), frames: answer.frames };
+    if (cut === journalCut.peek())
+      fetched = { ...range, event, entries: answer.entries.map(entryOf), frames: answer.frames };
   } catch (error) {
     console.warn(`a stretch of time could not be fetched: ${error.message}`);
     fetched = { ...range, event, entries: [], frames: [] };

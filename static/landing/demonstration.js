@@ -18,12 +18,18 @@ const LOCK = "broker-lock";
 export function Demonstration() {
   const answer = useSignal({});
   useEffect(() => {
-    loadFilm().then((film) => (answer.value = { film, player: new FilmPlayer(film, receiveView) }))
+    loadFilm()
+      .then((loaded) => (answer.value = { film: loaded, player: new FilmPlayer(loaded, receiveView) }))
       .catch((error) => (answer.value = { problem: error.message }));
   }, []);
   const { film, player, problem } = answer.value;
-  if (problem) return html`<p class="problem" role="alert">${t("landing.demo.failed", { why: problem })} <a href="/lab">${t("landing.break")}</a></p>`;
-  return player ? html`<${Film} film=${film} player=${player} />` : html`<p class="loading">${t("landing.demo.loading")}</p>`;
+  if (problem)
+    return html`<p class="problem" role="alert">
+      ${t("landing.demo.failed", { why: problem })} <a href="/lab">${t("landing.break")}</a>
+    </p>`;
+  return player
+    ? html`<${Film} film=${film} player=${player} />`
+    : html`<p class="loading">${t("landing.demo.loading")}</p>`;
 }
 
 async function loadFilm() {
@@ -39,34 +45,80 @@ function Film({ film, player }) {
     else player.showStill(0);
     return () => player.pause();
   }, []);
-  useEffect(() => player.playing.subscribe((playing) => (document.documentElement.dataset.playing = playing ? "yes" : "no")), []);
+  useEffect(
+    () => player.playing.subscribe((playing) => (document.documentElement.dataset.playing = playing ? "yes" : "no")),
+    [],
+  );
   const chapter = player.chapters[player.chapter.value];
   const isOver = useComputed(() => player.isOver);
-  return html`<div class="film" data-chapter=${chapter.name} data-take=${chapter.take} data-playing=${player.playing.value ? "yes" : "no"} data-over=${isOver.value ? "yes" : "no"}>
+  return html`<div
+    class="film"
+    data-chapter=${chapter.name}
+    data-take=${chapter.take}
+    data-playing=${player.playing.value ? "yes" : "no"}
+    data-over=${isOver.value ? "yes" : "no"}
+  >
     <p class="film-caption" aria-live="polite">${bilingual(chapter.text)}</p>
     <${Verdict} />
-    <div class="film-stage"><div inert><${Stage} /></div>${chapter.take > 0 && html`<span class="film-veil" aria-hidden="true"></span>`}${isOver.value && html`<${Ways} film=${film} player=${player} />`}</div>
-    <${Controls} film=${film} player=${player} /></div>`;
+    <div class="film-stage">
+      <div inert><${Stage} /></div>
+      ${chapter.take > 0 && html`<span class="film-veil" aria-hidden="true"></span>`}
+      ${isOver.value && html`<${Ways} film=${film} player=${player} />`}
+    </div>
+    <${Controls} film=${film} player=${player} />
+  </div>`;
 }
 
 /** Whether the lock is on, and what the checkers of the run have found: the newest violation, in their words. */
 function Verdict() {
-  const isOff = useComputed(() => Object.values(view.value.nodes).some((node) => node.role === "broker" && node.switched_off?.includes(LOCK)));
-  const holding = useComputed(() => view.value.invariants.filter((invariant) => invariant.ok).length);
+  const isOff = useComputed(() =>
+    Object.values(view.value.nodes).some((node) => node.role === "broker" && node.switched_off?.includes(LOCK)),
+  );
+  const holding = useComputed(() => view.value.invariants.filter((one) => one.ok).length);
   const broken = useComputed(() => violations.value.at(-1));
   const { invariant, anomaly, text } = broken.value ?? {};
   return html`<div class=${`film-verdict ${invariant ? "is-broken" : ""}`} aria-live="polite">
-    <span class=${`film-lock ${isOff.value ? "is-off" : ""}`}><${Icon} name="lock" /> ${t(isOff.value ? "landing.demo.lock_off" : "landing.demo.lock_on")}</span>
-    ${invariant ? html`<span class="film-broken"><${Icon} name="cross" /> <strong>${bilingual(invariant.title)}</strong> <span class="badge badge-bad">${anomalyName(anomaly)}</span> <span>${bilingual(text)}</span></span>`
-    : html`<span class="film-holds"><${Icon} name="check" /> ${t("landing.demo.all_hold", { n: holding.value })}</span>`}</div>`;
+    <span class=${`film-lock ${isOff.value ? "is-off" : ""}`}>
+      <${Icon} name="lock" /> ${t(isOff.value ? "landing.demo.lock_off" : "landing.demo.lock_on")}
+    </span>
+    ${
+      invariant
+        ? html`<span class="film-broken">
+          <${Icon} name="cross" />${" "}
+          <strong>${bilingual(invariant.title)}</strong>${" "}
+          <span class="badge badge-bad">
+            ${anomalyName(anomaly)}
+          </span>${" "}
+          <span>${bilingual(text)}</span>
+        </span>`
+        : html`<span class="film-holds">
+          <${Icon} name="check" /> ${t("landing.demo.all_hold", { n: holding.value })}
+        </span>`
+    }
+  </div>`;
 }
 
 /** What one may do now; it lies over the last picture. */
 function Ways({ film, player }) {
-  const offers = [["learn", film.lesson], ["break", film.address], ["connect_offer", "#connect"]];
-  return html`<div class="film-over" id="film-over"><p class="film-over-text">${t("landing.demo.over")}</p>
-    <p class="film-over-ways">${offers.map(([name, address]) => html`<a key=${name} class="button button-primary button-large" href=${address}><span>${t(`landing.${name}`)}</span><span class="film-over-what">${t(`landing.demo.${name}`)}</span></a>`)}
-      <button type="button" class="button button-large" onClick=${() => again(player)}>${t("landing.demo.replay")}</button></p></div>`;
+  const offers = [
+    ["learn", film.lesson],
+    ["break", film.address],
+    ["connect_offer", "#connect"],
+  ];
+  return html`<div class="film-over" id="film-over">
+    <p class="film-over-text">${t("landing.demo.over")}</p>
+    <p class="film-over-ways">
+      ${offers.map(
+        ([name, address]) =>
+          html`<a key=${name} class="button button-primary button-large" href=${address}>
+            <span>${t(`landing.${name}`)}</span><span class="film-over-what">${t(`landing.demo.${name}`)}</span>
+          </a>`,
+      )}
+      <button type="button" class="button button-large" onClick=${() => again(player)}>
+        ${t("landing.demo.replay")}
+      </button>
+    </p>
+  </div>`;
 }
 
 const again = (player) => (motion.peek() ? player.play() : player.showStill(0));
@@ -76,40 +128,69 @@ function Controls({ film, player }) {
   const last = player.chapters.length - 1;
   // Those who want nothing to move get one still picture after the other, until they press play themselves.
   const go = (to) => (player.playing.peek() || motion.peek() ? player.goTo(to) : player.showStill(to));
-  const button = (id, icon, action, text, off) => html`<button type="button" class="button icon-button" id=${id} disabled=${off} onClick=${action} aria-label=${text} title=${text}><${Icon} name=${icon} /></button>`;
+  const button = (id, icon, action, text, off) =>
+    html`<button
+      type="button"
+      class="button icon-button"
+      id=${id}
+      disabled=${off}
+      onClick=${action}
+      aria-label=${text}
+      title=${text}
+    >
+      <${Icon} name=${icon} />
+    </button>`;
   return html`<div class="film-controls">
     ${button("film-previous", "back", () => go(number - 1), t("landing.demo.previous"), number === 0)}
-    <button type="button" class="button play-button" id="film-play" onClick=${() => player.toggle()}><${Icon} name=${player.playing.value ? "pause" : player.isOver ? "restart" : "play"} />
-      <span>${t(player.playing.value ? "landing.demo.pause" : player.isOver ? "landing.demo.replay" : "landing.demo.play")}</span></button>
+    <button type="button" class="button play-button" id="film-play" onClick=${() => player.toggle()}>
+      <${Icon} name=${player.playing.value ? "pause" : player.isOver ? "restart" : "play"} />
+      <span>
+        ${t(player.playing.value ? "landing.demo.pause" : player.isOver ? "landing.demo.replay" : "landing.demo.play")}
+      </span>
+    </button>
     ${button("film-next", "step", () => go(number + 1), t("landing.demo.next"), number === last)}
     <${Progress} player=${player} />
     <span class="film-time"><${Clock} /> <span class="quiet">${speedOf(player.chapters[number])}</span></span>
-    <a class="film-world" href=${film.address}>${t("landing.demo.to_world")}</a></div>`;
+    <a class="film-world" href=${film.address}>${t("landing.demo.to_world")}</a>
+  </div>`;
 }
 
 /** One bar per chapter, as long as the chapter. */
 function Progress({ player }) {
   const position = player.position.value;
   let start = 0;
-  return html`<span class="film-progress" role="img" aria-label=${t("landing.demo.scene", { number: player.chapter.value + 1, count: player.chapters.length })}>
+  return html`<span
+    class="film-progress"
+    role="img"
+    aria-label=${t("landing.demo.scene", { number: player.chapter.value + 1, count: player.chapters.length })}
+  >
     ${player.chapters.map(({ name, play_ms: play, rest_ms: rest }) => {
       const share = Math.min(1, Math.max(0, (position - start) / (play + rest)));
       start += play + rest;
-      return html`<span key=${name} class="film-part" style=${{ flexGrow: play + rest }}><span style=${{ transform: `scaleX(${share.toFixed(3)})` }}></span></span>`;
-    })}</span>`;
+      return html`<span key=${name} class="film-part" style=${{ flexGrow: play + rest }}>
+        <span style=${{ transform: `scaleX(${share.toFixed(3)})` }}></span>
+      </span>`;
+    })}
+  </span>`;
 }
 
 /** The world's clock, written straight into the document: it changes with every picture. */
 function Clock() {
   const place = useSignal(null);
-  useEffect(() => onPaint((time) => {
-    if (place.value) place.value.textContent = `${virtualTime(time)} s`;
-  }), []);
+  useEffect(
+    () =>
+      onPaint((time) => {
+        if (place.value) place.value.textContent = `${virtualTime(time)} s`;
+      }),
+    [],
+  );
   return html`<span class="number film-clock" ref=${(element) => (place.value = element)}></span>`;
 }
 
 function speedOf({ begin_us: begin, end_us: end, play_ms: play }) {
   const factor = (play * 1000) / Math.max(1, end - begin);
   if (factor < 0.67) return t("landing.demo.speed_fast", { factor: Math.round(1 / factor) });
-  return factor < 1.5 ? t("landing.demo.speed_real") : t("landing.demo.speed_slow", { factor: factor < 10 ? Math.round(factor) : Number(factor.toPrecision(2)) });
+  return factor < 1.5
+    ? t("landing.demo.speed_real")
+    : t("landing.demo.speed_slow", { factor: factor < 10 ? Math.round(factor) : Number(factor.toPrecision(2)) });
 }

@@ -8,7 +8,17 @@ import { compact, count } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { topicMark } from "../common/palette.js";
 import { openStream } from "../live/stream.js";
-import { addresses, groupNames, isLagging, loaded, receive, state, storedMessages, totalLag, userTopics } from "../live/view.js";
+import {
+  addresses,
+  groupNames,
+  isLagging,
+  loaded,
+  receive,
+  state,
+  storedMessages,
+  totalLag,
+  userTopics,
+} from "../live/view.js";
 import { GlassmqCommand, GroupMark, LanguageBadge } from "../live/panels/marks.js";
 import { Demonstration } from "./demonstration.js";
 
@@ -24,68 +34,127 @@ const stream = openStream((next, extra) => {
 });
 
 function MiniPicture() {
-  return html`<header class="mini-head"><span class=${`mini-state mini-is-${stream.status.value}`}>${t(`connection.${stream.status.value}`)}</span>
-      <strong>${state.value.cluster.broker_name}</strong> <code>${state.value.cluster.broker_address}</code></header>
+  return html`
+    <header class="mini-head">
+      <span class=${`mini-state mini-is-${stream.status.value}`}>${t(`connection.${stream.status.value}`)}</span>
+      <strong>${state.value.cluster.broker_name}</strong> <code>${state.value.cluster.broker_address}</code>
+    </header>
     <div class="mini-picture"><${Clients} /><${MiniBroker} /><${MiniGroups} /></div>
-    ${loaded.value && userTopics.value.length === 0 && html`<p class="mini-next">${t("live.producers.none_next")} <${GlassmqCommand} words="send orders 'hello'" /></p>`}
-    <${Figures} />`;
+    ${
+      loaded.value &&
+      userTopics.value.length === 0 &&
+      html`<p class="mini-next">${t("live.producers.none_next")} <${GlassmqCommand} words="send orders 'hello'" /></p>`
+    }
+    <${Figures} />
+  `;
 }
 
 function Clients() {
-  const clients = useComputed(() => Object.values(state.value.connections).filter((client) => !client.role?.includes("consumer")));
+  const clients = useComputed(() =>
+    Object.values(state.value.connections).filter((client) => !client.role?.includes("consumer")),
+  );
   const hadMessages = useComputed(() => state.value.commit_log.tail.length > 0);
   const rest = clients.value.length - MOST_CLIENTS;
-  return html`<div class="mini-side"><h2>${t("live.producers.title")}</h2>
-    ${clients.value.slice(0, MOST_CLIENTS).map((client) => html`<p class="mini-client"><${LanguageBadge} language=${client.language} />
-      <span class="ellipsis">${client.producer_groups?.[0] ?? ""}</span></p>`)}
+  return html`<div class="mini-side">
+    <h2>${t("live.producers.title")}</h2>
+    ${clients.value.slice(0, MOST_CLIENTS).map(
+      (client) => html`<p class="mini-client">
+        <${LanguageBadge} language=${client.language} />
+        <span class="ellipsis">${client.producer_groups?.[0] ?? ""}</span>
+      </p>`,
+    )}
     ${rest > 0 && html`<p class="quiet">${t("live.clients.more", { n: rest })}</p>`}
-    ${loaded.value && clients.value.length === 0 && html`<p class="quiet">${t(hadMessages.value ? "live.producers.gone" : "live.producers.none")}</p>`}</div>`;
+    ${
+      loaded.value &&
+      clients.value.length === 0 &&
+      html`<p class="quiet">${t(hadMessages.value ? "live.producers.gone" : "live.producers.none")}</p>`
+    }
+  </div>`;
 }
 
 function MiniBroker() {
   const records = state.value.commit_log.tail.slice(-MOST_RECORDS);
   return html`<a class="mini-broker" href="/live" aria-label=${t("landing.to_live")}>
     <span class="mini-label">${t("live.commit_log.title")}</span>
-    <span class="mini-strip">${records.map((record) => html`<span key=${record.offset} class=${`mini-block tone-${topicMark(record.topic).tone}`}>${topicMark(record.topic).code}</span>`)}
-      ${loaded.value && records.length === 0 && html`<span class="quiet">${t("landing.no_messages")}</span>`}</span>
+    <span class="mini-strip">
+      ${records.map(
+        (record) =>
+          html`<span key=${record.offset} class=${`mini-block tone-${topicMark(record.topic).tone}`}>
+            ${topicMark(record.topic).code}
+          </span>`,
+      )}
+      ${loaded.value && records.length === 0 && html`<span class="quiet">${t("landing.no_messages")}</span>`}
+    </span>
     <span class="mini-label">${t("live.topics.title")}</span>
     ${userTopics.value.slice(0, MOST_TOPICS).map((topic) => html`<${MiniTopic} key=${topic} topic=${topic} />`)}
-    ${userTopics.value.length > MOST_TOPICS && html`<span class="quiet">${t("live.clients.more", { n: userTopics.value.length - MOST_TOPICS })}</span>`}
+    ${
+      userTopics.value.length > MOST_TOPICS &&
+      html`<span class="quiet">${t("live.clients.more", { n: userTopics.value.length - MOST_TOPICS })}</span>`
+    }
   </a>`;
 }
 
 /** A topic as one bar per queue, as high as the logarithm of what the queue holds. */
 function MiniTopic({ topic }) {
   const queues = useComputed(() => state.value.topics[topic]?.queues ?? {});
-  const held = Object.keys(queues.value).sort((a, b) => a - b).map((id) => queues.value[id].max - queues.value[id].min);
+  const held = Object.keys(queues.value)
+    .sort((a, b) => a - b)
+    .map((id) => queues.value[id].max - queues.value[id].min);
   const height = (stored) => 3 + 2.1 * Math.min(9, Math.log10(1 + Math.max(0, stored)) + (stored > 0 ? 1 : 0));
   return html`<span class=${`mini-topic tone-${topicMark(topic).tone}`}>
     <span class="topic-mark">${topicMark(topic).code}</span><span class="ellipsis">${topic}</span>
-    <svg width=${Math.min(16, held.length) * 7} height="24" aria-hidden="true">${held.slice(0, 16).map((stored, index) =>
-      html`<rect x=${index * 7} y=${24 - height(stored)} width="5" height=${height(stored)} rx="1" />`)}</svg>
-    <span class="number">${compact(held.reduce((sum, stored) => sum + stored, 0))}</span></span>`;
+    <svg width=${Math.min(16, held.length) * 7} height="24" aria-hidden="true">
+      ${held
+        .slice(0, 16)
+        .map(
+          (stored, index) =>
+            html`<rect x=${index * 7} y=${24 - height(stored)} width="5" height=${height(stored)} rx="1" />`,
+        )}
+    </svg>
+    <span class="number">${compact(held.reduce((sum, stored) => sum + stored, 0))}</span>
+  </span>`;
 }
 
 function MiniGroups() {
   const rest = groupNames.value.length - MOST_CLIENTS;
-  return html`<div class="mini-side"><h2>${t("live.consumers.title")}</h2>
-    ${groupNames.value.slice(0, MOST_CLIENTS).map((group) => html`<p key=${group} class="mini-client"><${GroupMark} group=${group} />
-      <span class="ellipsis">${group}</span> <span class=${`number ${isLagging(state.value.groups[group].lag) ? "has-lag" : "quiet"}`}>${compact(state.value.groups[group].lag)}</span></p>`)}
+  return html`<div class="mini-side">
+    <h2>${t("live.consumers.title")}</h2>
+    ${groupNames.value.slice(0, MOST_CLIENTS).map(
+      (group) => html`<p key=${group} class="mini-client">
+        <${GroupMark} group=${group} />
+        <span class="ellipsis">${group}</span>${" "}
+        <span class=${`number ${isLagging(state.value.groups[group].lag) ? "has-lag" : "quiet"}`}>
+          ${compact(state.value.groups[group].lag)}
+        </span>
+      </p>`,
+    )}
     ${rest > 0 && html`<p class="quiet">${t("live.clients.more", { n: rest })}</p>`}
-    ${loaded.value && groupNames.value.length === 0 && html`<p class="quiet">${t("live.consumers.none")}</p>`}</div>`;
+    ${loaded.value && groupNames.value.length === 0 && html`<p class="quiet">${t("live.consumers.none")}</p>`}
+  </div>`;
 }
 
 function Figures() {
-  const figure = (name, value, unit) => html`<div class="mini-figure" data-figure=${name}><dt>${t(`live.metrics.${name}`)}</dt><dd><span class="number">${value}</span> <span class="unit">${unit}</span></dd></div>`;
+  const figure = (name, value, unit) =>
+    html`<div class="mini-figure" data-figure=${name}>
+      <dt>${t(`live.metrics.${name}`)}</dt>
+      <dd><span class="number">${value}</span> <span class="unit">${unit}</span></dd>
+    </div>`;
   const { in_messages: into, out_messages: out } = state.value.rates;
   const known = (text) => (loaded.value ? text : "–");
-  return html`<dl class="mini-figures">${figure("stored", known(compact(storedMessages.value)), t("unit.messages"))}
-    ${figure("in", known(compact(into ?? 0)), t("unit.per_second"))}${figure("out", known(compact(out ?? 0)), t("unit.per_second"))}
-    ${figure("lag", known(compact(totalLag.value)), t("unit.messages"))}${figure("clients", known(count(addresses.value.length)), "")}</dl>`;
+  return html`<dl class="mini-figures">
+    ${figure("stored", known(compact(storedMessages.value)), t("unit.messages"))}
+    ${figure("in", known(compact(into ?? 0)), t("unit.per_second"))}
+    ${figure("out", known(compact(out ?? 0)), t("unit.per_second"))}
+    ${figure("lag", known(compact(totalLag.value)), t("unit.messages"))}
+    ${figure("clients", known(count(addresses.value.length)), "")}
+  </dl>`;
 }
 
 render(html`<${GlassmqCommand} words="send orders 'hello'" />`, document.getElementById("node-command"));
-for (const [id, Part] of [["demonstration-place", Demonstration], ["mini-place", MiniPicture]]) {
+for (const [id, Part] of [
+  ["demonstration-place", Demonstration],
+  ["mini-place", MiniPicture],
+]) {
   const place = document.getElementById(id);
   place.replaceChildren();
   render(html`<${Part} />`, place);

@@ -1,10 +1,23 @@
-// From a step's question to its result: what the buttons of the panel do, and what happens when the world comes to rest.
+// From a step's question to its result: what the buttons of the panel do, and what happens when the world comes to
+// rest.
 
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { t } from "../common/i18n.js";
 import { fitSpan } from "../lab/panels/sequence.js";
 import { view } from "../lab/view.js";
-import { acceptVerdict, done, forgetEverything, goTo, isDecided, lesson, place, recordOf, reopen, step, steps } from "./lesson.js";
+import {
+  acceptVerdict,
+  done,
+  forgetEverything,
+  goTo,
+  isDecided,
+  lesson,
+  place,
+  recordOf,
+  reopen,
+  step,
+  steps,
+} from "./lesson.js";
 import { replay, replaying } from "./replay.js";
 import { acting, atRest, attempt, carryOut, check, openAnother, prepare, readyFor, resetProgress } from "./world.js";
 
@@ -17,7 +30,9 @@ export const problem = signal(null);
 const spans = new Map();
 
 /** The open step's result; not while it is still being shown how it came about. */
-export const shownVerdict = computed(() => (step.value && !replaying.value && !acting.value ? recordOf(step.value.id).verdict ?? null : null));
+export const shownVerdict = computed(() =>
+  step.value && !replaying.value && !acting.value ? (recordOf(step.value.id).verdict ?? null) : null,
+);
 
 export async function doIt() {
   const index = place.peek() - 1;
@@ -110,8 +125,9 @@ async function checkQuietly(index) {
   if (verdict?.done && place.peek() - 1 === index && !recordOf(id).verdict) settle(index, verdict);
 }
 
-/** The world that is there when the page opens, or when the server has built it again. A new one is brought to where the
-    open step starts; one that is under way stands before the first step that is not done, as far as one can know. */
+/** The world that is there when the page opens, or when the server has built it again. A new one is brought to where
+    the open step starts; one that is under way stands before the first step that is not done, as far as one can know.
+    */
 function takeOver() {
   const { event, commands, scenario } = view.peek();
   if (scenario !== lesson.scenario) return void openAnother();

@@ -1,4 +1,5 @@
-// The lesson that the server wrote into the page, and how far the learner is: the page that is open, predictions, results.
+// The lesson that the server wrote into the page, and how far the learner is: the page that is open, predictions,
+// results.
 //
 // Which steps are done the server knows (per browser). What was predicted and what came out is kept in this browser, so
 // that a reload shows it again.
@@ -23,7 +24,8 @@ export const isSummary = computed(() => place.value === SUMMARY);
 export const done = signal(new Set(lesson.progress));
 export const allDone = computed(() => steps.every(({ id }) => done.value.has(id)));
 
-/** Step id -> { prediction?, isSkipped?, verdict? }: `prediction` as it goes to the server, `verdict` as it came back. */
+/** Step id -> { prediction?, isSkipped?, verdict? }: `prediction` as it goes to the server, `verdict` as it came back.
+ */
 export const records = signal(stored());
 export const recordOf = (id) => records.value[id] ?? {};
 /** Step id -> how many hints are open. */
@@ -35,7 +37,9 @@ function stored() {
   for (const { id, after_html: after } of steps) {
     if (!lesson.progress.includes(id)) continue;
     const made = lesson.predictions?.[id];
-    known[id] = { verdict: { done: true, after_html: after, prediction: made ? { right: made.right, answer: null } : null } };
+    known[id] = {
+      verdict: { done: true, after_html: after, prediction: made ? { right: made.right, answer: null } : null },
+    };
     if (made) known[id].prediction = made.prediction;
     else known[id].isSkipped = true;
   }

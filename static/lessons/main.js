@@ -39,16 +39,48 @@ import { LessonPanel } from "./panel.js";
 import { replaying } from "./replay.js";
 import { openWorld } from "./world.js";
 
-const PANELS = { sequence: Sequence, life: Life, money: Money, xa: TwoPhaseCommit, source: SourceView, log: Log, backlog: Backlog, frames: Frames, timers: Timers, invariants: Invariants, actors: Actors, faults: Faults, settings: Settings, explorer: Explorer };
+const PANELS = {
+  sequence: Sequence,
+  life: Life,
+  money: Money,
+  xa: TwoPhaseCommit,
+  source: SourceView,
+  log: Log,
+  backlog: Backlog,
+  frames: Frames,
+  timers: Timers,
+  invariants: Invariants,
+  actors: Actors,
+  faults: Faults,
+  settings: Settings,
+  explorer: Explorer,
+};
 
 function Page() {
-  useEffect(() => view.subscribe(({ playing }) => (document.documentElement.dataset.playing = playing ? "yes" : "no")), []);
+  useEffect(
+    () => view.subscribe(({ playing }) => (document.documentElement.dataset.playing = playing ? "yes" : "no")),
+    [],
+  );
   useEffect(() => replaying.subscribe((now) => (document.documentElement.dataset.replaying = now ? "yes" : "no")), []);
-  return html`<div class="lesson" data-page=${isSummary.value ? "summary" : "step"}><${LessonPanel} />
-    <div class="lab lesson-lab"><${Controls} /><${Banner} />
-    ${loaded.value ? html`<${Stage} />` : html`<p class="loading">${t("live.waiting")}</p>`}
-    <${Dock} place="bottom" groups=${[Object.keys(PANELS)]} panels=${PANELS} /></div></div>
-    <${NodeFaults} /><${HalfDialog} /><${DeadLettersDialog} /><${FrameDialog} /><${RecordDialog} /><${AuditDialog} /><${SettingDialog} /><${KeyMap} /><${Notice} />`;
+  return html`
+    <div class="lesson" data-page=${isSummary.value ? "summary" : "step"}>
+      <${LessonPanel} />
+      <div class="lab lesson-lab">
+        <${Controls} /><${Banner} />
+        ${loaded.value ? html`<${Stage} />` : html`<p class="loading">${t("live.waiting")}</p>`}
+        <${Dock} place="bottom" groups=${[Object.keys(PANELS)]} panels=${PANELS} />
+      </div>
+    </div>
+    <${NodeFaults} />
+    <${HalfDialog} />
+    <${DeadLettersDialog} />
+    <${FrameDialog} />
+    <${RecordDialog} />
+    <${AuditDialog} />
+    <${SettingDialog} />
+    <${KeyMap} />
+    <${Notice} />
+  `;
 }
 
 openWorld();

@@ -1,4 +1,5 @@
-// Names in the text lead the eye: while the pointer is on `B1` or `hello-0`, that node or message is marked on the stage.
+// Names in the text lead the eye: while the pointer is on `B1` or `hello-0`, that node or message is marked on the
+// stage.
 
 import { pointedKey } from "../lab/view.js";
 

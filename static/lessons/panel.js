@@ -27,15 +27,49 @@ export function LessonPanel() {
     stopPointing();
     stopReplay();
   }, [place.value]);
-  const title = isIntro.value ? t("lesson.intro") : isSummary.value ? t("lesson.summary") : bilingual(step.value.heading);
-  return html`<section class="lesson-panel panel" id="lesson" aria-label=${t("lesson.panel")} onKeyDown=${keepScrollKeys}>
+  const title = isIntro.value
+    ? t("lesson.intro")
+    : isSummary.value
+      ? t("lesson.summary")
+      : bilingual(step.value.heading);
+  return html`<section
+    class="lesson-panel panel"
+    id="lesson"
+    aria-label=${t("lesson.panel")}
+    onKeyDown=${keepScrollKeys}
+  >
     <${Dots} />
-    <div class="lesson-body" ref=${body} tabindex="0" role="region" aria-labelledby="lesson-heading" onPointerOver=${markMentioned} onPointerLeave=${unmarkMentioned}>
+    <div
+      class="lesson-body"
+      ref=${body}
+      tabindex="0"
+      role="region"
+      aria-labelledby="lesson-heading"
+      onPointerOver=${markMentioned}
+      onPointerLeave=${unmarkMentioned}
+    >
       <${Trouble} />
-      ${!isSummary.value && html`<p class="lesson-kicker quiet">${isIntro.value ? t("lesson.minutes", { n: lesson.minutes }) : t("lesson.step_of", { at: place.value, of: steps.length })}</p>`}
+      ${
+        !isSummary.value &&
+        html`<p class="lesson-kicker quiet">
+          ${
+            isIntro.value
+              ? t("lesson.minutes", { n: lesson.minutes })
+              : t("lesson.step_of", { at: place.value, of: steps.length })
+          }
+        </p>`
+      }
       <h2 id="lesson-heading" tabindex="-1" ref=${heading}>${title}</h2>
-      ${isIntro.value ? html`<${Intro} />` : isSummary.value ? html`<${Summary} />` : html`<${StepPage} key=${step.value.id} step=${step.value} />`}</div>
-    <${Foot} /></section>`;
+      ${
+        isIntro.value
+          ? html`<${Intro} />`
+          : isSummary.value
+            ? html`<${Summary} />`
+            : html`<${StepPage} key=${step.value.id} step=${step.value} />`
+      }
+    </div>
+    <${Foot} />
+  </section>`;
 }
 
 /** Keys that scroll the text do so, whatever they do to the world elsewhere on the page. */
@@ -43,59 +77,170 @@ const keepScrollKeys = (event) => [" ", "Home", "End"].includes(event.key) && ev
 
 /** One button per page; a row of buttons that are all in the order of the Tab key, as there are few. */
 function Dots() {
-  const dot = (index, label, name, kind) => html`<li key=${index}><button type="button" class=${`dot dot-${kind}`} aria-current=${place.value === index ? "step" : undefined} onClick=${() => goTo(index)} title=${name} aria-label=${label}>
-    ${kind === "done" ? html`<${Icon} name="check" />` : kind === "summary" ? html`<${Icon} name="flag" />` : kind === "intro" ? "i" : index}</button></li>`;
-  return html`<nav class="dots" aria-label=${t("lesson.progress", { done: done.value.size, of: steps.length })}><ol style=${{ "--n": steps.length + 2 }}>
-    ${dot(0, t("lesson.intro"), t("lesson.intro"), "intro")}
-    ${steps.map(({ id, heading }, index) => {
-    const isDone = done.value.has(id);
-    const name = bilingual(heading);
-    return dot(index + 1, t(isDone ? "lesson.dot_done" : "lesson.dot", { at: index + 1, name }), name, isDone ? "done" : "todo");
-  })}
-    ${dot(steps.length + 1, t("lesson.summary"), t("lesson.summary"), "summary")}</ol></nav>`;
+  const dot = (index, label, name, kind) => html`<li key=${index}>
+    <button
+      type="button"
+      class=${`dot dot-${kind}`}
+      aria-current=${place.value === index ? "step" : undefined}
+      onClick=${() => goTo(index)}
+      title=${name}
+      aria-label=${label}
+    >
+      ${
+        kind === "done"
+          ? html`<${Icon} name="check" />`
+          : kind === "summary"
+            ? html`<${Icon} name="flag" />`
+            : kind === "intro"
+              ? "i"
+              : index
+      }
+    </button>
+  </li>`;
+  return html`<nav class="dots" aria-label=${t("lesson.progress", { done: done.value.size, of: steps.length })}>
+    <ol style=${{ "--n": steps.length + 2 }}>
+      ${dot(0, t("lesson.intro"), t("lesson.intro"), "intro")}
+      ${steps.map(({ id, heading }, index) => {
+        const isDone = done.value.has(id);
+        const name = bilingual(heading);
+        return dot(
+          index + 1,
+          t(isDone ? "lesson.dot_done" : "lesson.dot", { at: index + 1, name }),
+          name,
+          isDone ? "done" : "todo",
+        );
+      })}
+      ${dot(steps.length + 1, t("lesson.summary"), t("lesson.summary"), "summary")}
+    </ol>
+  </nav>`;
 }
 
 /** What keeps the world away from this page. */
 function Trouble() {
   if (refusedWorld.value) {
-    return html`<div class="problem" role="alert" id="world-refused"><p><strong>${t("lesson.trouble.no_world")}</strong> ${refusedWorld.value.text}</p>
-      <p><button type="button" class="button" id="open-again" onClick=${openAgain}>${t("lesson.trouble.again")}</button></p></div>`;
+    return html`<div class="problem" role="alert" id="world-refused">
+      <p><strong>${t("lesson.trouble.no_world")}</strong> ${refusedWorld.value.text}</p>
+      <p>
+        <button type="button" class="button" id="open-again" onClick=${openAgain}>${t("lesson.trouble.again")}</button>
+      </p>
+    </div>`;
   }
-  if (status.value === "reconnecting") return html`<p class="problem" role="status" id="connection-lost"><strong>${t("lesson.trouble.lost")}</strong> ${t("lesson.trouble.lost_text")}</p>`;
-  if (status.value === "refused") return html`<p class="problem" role="status" id="connection-lost"><strong>${t("lesson.trouble.full")}</strong> ${t("lesson.trouble.full_text")}</p>`;
+  if (status.value === "reconnecting")
+    return html`<p class="problem" role="status" id="connection-lost">
+      <strong>${t("lesson.trouble.lost")}</strong> ${t("lesson.trouble.lost_text")}
+    </p>`;
+  if (status.value === "refused")
+    return html`<p class="problem" role="status" id="connection-lost">
+      <strong>${t("lesson.trouble.full")}</strong> ${t("lesson.trouble.full_text")}
+    </p>`;
   return null;
 }
 
 function Intro() {
-  return html`<${Prose} class="lesson-text" text=${lesson.intro_html} />
-    <ol class="contents">${steps.map(({ id, heading }, index) => html`<li key=${id}><button type="button" class="link-button" onClick=${() => goTo(index + 1)}>${bilingual(heading)}</button>${done.value.has(id) && html` <span class="good-text" title=${t("lesson.done")}><${Icon} name="check" /><span class="sr-only">${t("lesson.done")}</span></span>`}</li>`)}</ol>
-    ${done.value.size > 0 && html`<${BeginAnew} />`}`;
+  return html`
+    <${Prose} class="lesson-text" text=${lesson.intro_html} />
+    <ol class="contents">
+      ${steps.map(
+        ({ id, heading }, index) =>
+          html`<li key=${id}>
+            <button type="button" class="link-button" onClick=${() => goTo(index + 1)}>${bilingual(heading)}</button>
+            ${
+              done.value.has(id) &&
+              html` <span class="good-text" title=${t("lesson.done")}>
+                  <${Icon} name="check" /><span class="sr-only">${t("lesson.done")}</span>
+                </span>
+              `
+            }
+          </li>`,
+      )}
+    </ol>
+    ${done.value.size > 0 && html`<${BeginAnew} />`}
+  `;
 }
 
 function Summary() {
-  return html`${!allDone.value && html`<p class="quiet">${t("lesson.some_open", { n: steps.length - done.value.size })}</p>`}
-    ${allDone.value && html`<p class="finished"><span class="verdict"><${Icon} name="check" /></span><span><strong>${t("lesson.finished")}</strong> <${Score} /></span></p>`}
+  return html`
+    ${!allDone.value && html`<p class="quiet">${t("lesson.some_open", { n: steps.length - done.value.size })}</p>`}
+    ${
+      allDone.value &&
+      html`<p class="finished">
+        <span class="verdict"><${Icon} name="check" /></span>
+        <span><strong>${t("lesson.finished")}</strong> <${Score} /></span>
+      </p>`
+    }
     <${Prose} class="lesson-text" text=${lesson.summary_html} />
-    <p class="summary-ways"><a class="button" href=${`/lab/${encodeURIComponent(lesson.scenario)}${location.hash}`}>${t("lesson.to_lab")}</a> <a class="button" href="/tutorials">${t("lesson.to_list")}</a></p>
-    <${BeginAnew} />`;
+    <p class="summary-ways">
+      <a class="button" href=${`/lab/${encodeURIComponent(lesson.scenario)}${location.hash}`}>
+        ${t("lesson.to_lab")}
+      </a>${" "}
+      <a class="button" href="/tutorials">
+        ${t("lesson.to_list")}
+      </a>
+    </p>
+    <${BeginAnew} />
+  `;
 }
 
 function Score() {
   const judged = steps.map(({ id }) => recordOf(id).verdict?.prediction).filter(Boolean);
-  return judged.length > 0 ? t("lesson.score", { right: judged.filter(({ right }) => right).length, of: judged.length }) : null;
+  return judged.length > 0
+    ? t("lesson.score", { right: judged.filter(({ right }) => right).length, of: judged.length })
+    : null;
 }
 
 function BeginAnew() {
   const asks = useSignal(false);
-  if (!asks.value) return html`<p><button type="button" class="link-button" id="begin-anew" onClick=${() => (asks.value = true)}>${t("lesson.anew")}</button></p>`;
-  return html`<p class="problem" role="alert">${t("lesson.anew_text")} <button type="button" class="button" id="begin-anew-yes" onClick=${() => (beginAnew(), (asks.value = false))}>${t("lesson.anew_yes")}</button>
-    <button type="button" class="button" onClick=${() => (asks.value = false)}>${t("lab.cancel")}</button></p>`;
+  if (!asks.value)
+    return html`<p>
+      <button type="button" class="link-button" id="begin-anew" onClick=${() => (asks.value = true)}>
+        ${t("lesson.anew")}
+      </button>
+    </p>`;
+  return html`<p class="problem" role="alert">
+    ${t("lesson.anew_text")}${" "}
+    <button type="button" class="button" id="begin-anew-yes" onClick=${() => (beginAnew(), (asks.value = false))}>
+      ${t("lesson.anew_yes")}
+    </button>
+    <button type="button" class="button" onClick=${() => (asks.value = false)}>${t("lab.cancel")}</button>
+  </p>`;
 }
 
 function Foot() {
   const isDone = isIntro.value || (step.value && recordOf(step.value.id).verdict);
-  const next = isIntro.value ? t("lesson.begin") : isDone || step.value?.action.length === 0 ? t("lesson.next") : t("lesson.skip");
-  return html`<footer class="lesson-foot"><button type="button" class="button" id="lesson-back" disabled=${isIntro.value} onClick=${() => goTo(place.value - 1)}>${t("lesson.back")}</button>
-    ${isSummary.value ? lesson.next ? html`<a class="button button-primary" id="next-lesson" href=${`/tutorials/${encodeURIComponent(lesson.next)}`}>${t("lesson.next_lesson")}</a>` : html`<a class="button button-primary" href="/tutorials">${t("lesson.to_list")}</a>`
-    : html`<button type="button" class=${`button ${isDone ? "button-primary" : ""}`} id="lesson-next" onClick=${() => goTo(place.value + 1)}>${next}</button>`}</footer>`;
+  const next = isIntro.value
+    ? t("lesson.begin")
+    : isDone || step.value?.action.length === 0
+      ? t("lesson.next")
+      : t("lesson.skip");
+  return html`<footer class="lesson-foot">
+    <button
+      type="button"
+      class="button"
+      id="lesson-back"
+      disabled=${isIntro.value}
+      onClick=${() => goTo(place.value - 1)}
+    >
+      ${t("lesson.back")}
+    </button>
+    ${
+      isSummary.value
+        ? lesson.next
+          ? html`<a
+            class="button button-primary"
+            id="next-lesson"
+            href=${`/tutorials/${encodeURIComponent(lesson.next)}`}
+          >
+            ${t("lesson.next_lesson")}
+          </a>`
+          : html`<a class="button button-primary" href="/tutorials">${t("lesson.to_list")}</a>`
+        : html`<button
+          type="button"
+          class=${`button ${isDone ? "button-primary" : ""}`}
+          id="lesson-next"
+          onClick=${() => goTo(place.value + 1)}
+        >
+          ${next}
+        </button>`
+    }
+  </footer>`;
 }

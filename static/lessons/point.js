@@ -20,10 +20,20 @@ export const stopPointing = () => tour?.destroy();
 function start(targets, opener) {
   const theme = getComputedStyle(document.documentElement);
   tour = driver({
-    animate: motion.peek(), smoothScroll: motion.peek(), duration: 260, allowKeyboardControl: false, stagePadding: 5, stageRadius: 8,
-    overlayColor: theme.getPropertyValue("--lesson-overlay").trim() || "#000", overlayOpacity: 0.6, popoverClass: "lesson-popover",
-    showProgress: targets.length > 1, progressText: t("lesson.show.progress", { at: "{{current}}", of: "{{total}}" }),
-    nextBtnText: t("lesson.show.next"), prevBtnText: t("lesson.show.previous"), doneBtnText: t("lesson.show.done"),
+    animate: motion.peek(),
+    smoothScroll: motion.peek(),
+    duration: 260,
+    allowKeyboardControl: false,
+    stagePadding: 5,
+    stageRadius: 8,
+    overlayColor: theme.getPropertyValue("--lesson-overlay").trim() || "#000",
+    overlayOpacity: 0.6,
+    popoverClass: "lesson-popover",
+    showProgress: targets.length > 1,
+    progressText: t("lesson.show.progress", { at: "{{current}}", of: "{{total}}" }),
+    nextBtnText: t("lesson.show.next"),
+    prevBtnText: t("lesson.show.previous"),
+    doneBtnText: t("lesson.show.done"),
     showButtons: targets.length > 1 ? ["next", "previous", "close"] : ["next", "close"],
     onPopoverRender: ({ closeButton, title, footer }) => {
       closeButton.setAttribute("aria-label", t("lesson.show.done"));
@@ -36,7 +46,10 @@ function start(targets, opener) {
       tour = null;
       opener?.focus?.();
     },
-    steps: targets.map((target) => ({ element: () => elementOrHolder(target), popover: { title: escaped(targetName(target)), description: escaped(targetText(target)) } })),
+    steps: targets.map((target) => ({
+      element: () => elementOrHolder(target),
+      popover: { title: escaped(targetName(target)), description: escaped(targetText(target)) },
+    })),
   });
   addEventListener("keydown", endOnEscape, true);
   tour.drive();

@@ -33,15 +33,46 @@ export function Prediction({ step }) {
   if (isDecided) {
     return html`<section class="lesson-card predict-card is-decided" aria-label=${t("lesson.predict.title")}>
       <${Prose} class="lesson-question" text=${predict.question} />
-      <p class="predict-given">${isSkipped ? t("lesson.predict.skipped") : html`${t("lesson.predict.given")} <strong>${answerText(predict, prediction)}</strong>`}
-        ${!verdict && html` <button type="button" class="link-button" onClick=${() => note(id, { prediction: undefined, isSkipped: false })}>${t("lesson.predict.change")}</button>`}</p></section>`;
+      <p class="predict-given">
+        ${
+          isSkipped
+            ? t("lesson.predict.skipped")
+            : html`${t("lesson.predict.given")} <strong>${answerText(predict, prediction)}</strong>`
+        }
+        ${
+          !verdict &&
+          html` <button
+              type="button"
+              class="link-button"
+              onClick=${() => note(id, { prediction: undefined, isSkipped: false })}
+            >
+              ${t("lesson.predict.change")}
+            </button>
+          `
+        }
+      </p>
+    </section>`;
   }
   return html`<form class="lesson-card predict-card" onSubmit=${commit}>
-    <fieldset><legend class="card-title"><${Icon} name="question" />${t("lesson.predict.title")}</legend>
+    <fieldset>
+      <legend class="card-title"><${Icon} name="question" />${t("lesson.predict.title")}</legend>
       <${Prose} class="lesson-question" text=${predict.question} />
-      <${Form} predict=${predict} draft=${draft} name=${`predict-${id}`} /></fieldset>
-    <div class="card-buttons"><button type="submit" class="button button-primary" id="predict" disabled=${draft.value === null}>${t("lesson.predict.commit")}</button>
-      <button type="button" class="link-button" id="skip-prediction" onClick=${() => decide({ prediction: undefined, isSkipped: true })}>${t("lesson.predict.skip")}</button></div></form>`;
+      <${Form} predict=${predict} draft=${draft} name=${`predict-${id}`} />
+    </fieldset>
+    <div class="card-buttons">
+      <button type="submit" class="button button-primary" id="predict" disabled=${draft.value === null}>
+        ${t("lesson.predict.commit")}
+      </button>
+      <button
+        type="button"
+        class="link-button"
+        id="skip-prediction"
+        onClick=${() => decide({ prediction: undefined, isSkipped: true })}
+      >
+        ${t("lesson.predict.skip")}
+      </button>
+    </div>
+  </form>`;
 }
 
 /** As the figures of the texts are written. */
@@ -49,21 +80,46 @@ const figure = (number) => (Number.isInteger(number) ? count(number) : number);
 
 /** An answer in words: what the learner gave, or what the engine says. */
 export function answerText(predict, answer) {
-  if (predict.kind === "choice") return html`<${Prose} as="span" text=${predict.choices.find(({ id }) => id === answer)?.text} />`;
+  if (predict.kind === "choice")
+    return html`<${Prose} as="span" text=${predict.choices.find(({ id }) => id === answer)?.text} />`;
   if (predict.kind === "number") return `${figure(answer)}${predict.unit ? ` ${bilingual(predict.unit)}` : ""}`;
   return targetName(answer);
 }
 
 function Choices({ predict, draft, name }) {
-  return html`<div class="choices">${predict.choices.map(({ id, text }) => html`<label key=${id} class="choice-row"><input type="radio" name=${name} value=${id} checked=${draft.value === id} onChange=${() => (draft.value = id)} />
-    <${Prose} as="span" text=${text} /></label>`)}</div>`;
+  return html`<div class="choices">
+    ${predict.choices.map(
+      ({ id, text }) => html`<label key=${id} class="choice-row">
+        <input
+          type="radio"
+          name=${name}
+          value=${id}
+          checked=${draft.value === id}
+          onChange=${() => (draft.value = id)}
+        />
+        <${Prose} as="span" text=${text} />
+      </label>`,
+    )}
+  </div>`;
 }
 
 function NumberField({ predict, draft }) {
-  const read = ({ currentTarget: { value } }) => (draft.value = value.trim() === "" || !Number.isFinite(Number(value)) ? null : Number(value));
-  return html`<label class="number-row"><span class="sr-only">${t("lesson.predict.number")}</span>
-    <input class="input" type="number" step="any" inputmode="numeric" id="predict-number" value=${draft.value ?? ""} onInput=${read} placeholder="?" />
-    ${predict.unit && html`<span class="quiet">${bilingual(predict.unit)}</span>`}</label>`;
+  const read = ({ currentTarget: { value } }) =>
+    (draft.value = value.trim() === "" || !Number.isFinite(Number(value)) ? null : Number(value));
+  return html`<label class="number-row">
+    <span class="sr-only">${t("lesson.predict.number")}</span>
+    <input
+      class="input"
+      type="number"
+      step="any"
+      inputmode="numeric"
+      id="predict-number"
+      value=${draft.value ?? ""}
+      onInput=${read}
+      placeholder="?"
+    />
+    ${predict.unit && html`<span class="quiet">${bilingual(predict.unit)}</span>`}
+  </label>`;
 }
 
 /** Things of the stage: a click on one of them, or the same ones in a list for the keyboard. */
@@ -81,7 +137,9 @@ function Targets({ predict, draft, name }) {
     };
     const pick = (event) => {
       // The innermost one: a queue stands inside its broker.
-      const hit = predict.targets.map((target) => [target, elementOf(target)]).filter(([, element]) => element?.contains(event.target))
+      const hit = predict.targets
+        .map((target) => [target, elementOf(target)])
+        .filter(([, element]) => element?.contains(event.target))
         .sort(([, a], [, b]) => (a.contains(b) ? 1 : -1))[0];
       if (!hit) return;
       event.preventDefault();
@@ -94,10 +152,26 @@ function Targets({ predict, draft, name }) {
       stops.forEach((stop) => stop());
       stage.removeEventListener("click", pick, true);
       delete document.documentElement.dataset.picking;
-      document.querySelectorAll(".is-pickable").forEach((element) => element.classList.remove("is-pickable", "is-picked"));
+      document
+        .querySelectorAll(".is-pickable")
+        .forEach((element) => element.classList.remove("is-pickable", "is-picked"));
     };
   }, [predict, loaded.value]);
-  return html`<p class="quiet pick-hint">${t("lesson.predict.click")}</p>
-    <div class="choices">${predict.targets.map((target) => html`<label key=${target} class="choice-row"><input type="radio" name=${name} value=${target} checked=${draft.value === target} onChange=${() => (draft.value = target)} />
-    <span>${targetName(target)}</span></label>`)}</div>`;
+  return html`
+    <p class="quiet pick-hint">${t("lesson.predict.click")}</p>
+    <div class="choices">
+      ${predict.targets.map(
+        (target) => html`<label key=${target} class="choice-row">
+          <input
+            type="radio"
+            name=${name}
+            value=${target}
+            checked=${draft.value === target}
+            onChange=${() => (draft.value = target)}
+          />
+          <span>${targetName(target)}</span>
+        </label>`,
+      )}
+    </div>
+  `;
 }

@@ -71,7 +71,10 @@ function picturesBetween(from, to) {
     moments.push({ number, time, worth });
     worth = 0;
   }
-  return thinned(thinned(moments, ({ worth }) => worth === 0), ({ worth }) => worth < 2);
+  return thinned(
+    thinned(moments, (moment) => moment.worth === 0),
+    (moment) => moment.worth < 2,
+  );
 }
 
 /** Leaves every so many of the moments that may go out, until few enough are left; the last one stays. */
@@ -79,7 +82,13 @@ function thinned(moments, mayGo) {
   const tooMany = moments.length - MOST_PICTURES;
   const free = moments.filter((moment, index) => mayGo(moment) && index < moments.length - 1);
   if (tooMany <= 0 || free.length === 0) return moments;
-  const gone = new Set(free.filter((_, index) => Math.floor((index + 1) * tooMany / free.length) > Math.floor(index * tooMany / free.length) || tooMany >= free.length));
+  const gone = new Set(
+    free.filter(
+      (_, index) =>
+        Math.floor(((index + 1) * tooMany) / free.length) > Math.floor((index * tooMany) / free.length) ||
+        tooMany >= free.length,
+    ),
+  );
   return moments.filter((moment) => !gone.has(moment));
 }
 

@@ -14,10 +14,19 @@ import { replaying, stopReplay } from "./replay.js";
 import { acting, isReachable, readyFor } from "./world.js";
 
 export function StepPage({ step }) {
-  return html`<${Prose} class="lesson-text" text=${step.html} />
-    ${step.point_at.length > 0 && html`<p><button type="button" class="button show-button" id="show-me" onClick=${() => pointAt(step.point_at)}><${Icon} name="eye" />${t("lesson.show.title")}</button></p>`}
+  return html`
+    <${Prose} class="lesson-text" text=${step.html} />
+    ${
+      step.point_at.length > 0 &&
+      html`<p>
+        <button type="button" class="button show-button" id="show-me" onClick=${() => pointAt(step.point_at)}>
+          <${Icon} name="eye" />${t("lesson.show.title")}
+        </button>
+      </p>`
+    }
     ${step.predict && html`<${Prediction} key=${step.id} step=${step} />`}
-    <${Action} step=${step} /><${Hints} step=${step} /><${Result} step=${step} />`;
+    <${Action} step=${step} /><${Hints} step=${step} /><${Result} step=${step} />
+  `;
 }
 
 /** The button that sends exactly what one could do by hand. */
@@ -29,28 +38,79 @@ function Action({ step }) {
   if (step.action.length === 0) return null;
   const isReady = readyFor.value === place.value - 1;
   return html`<section class="lesson-card action-card" aria-label=${t("lesson.action.title")}>
-    <div class="card-buttons"><button type="button" class="button button-primary do-button" id="do-it" disabled=${!isDecided(step) || busy || !isReachable.value} onClick=${doIt}>
-      <${Icon} name="play" /><span>${bilingual(step.action_name) || t("lesson.action.do")}</span></button></div>
-    ${busy ? html`<p class="quiet" role="status">${t(`lesson.action.${busy.kind}`, { at: busy.at + 1, of: busy.of })}</p>`
-    : !isDecided(step) ? html`<p class="quiet">${t("lesson.action.first_predict")}</p>`
-    : isReady ? html`<p class="quiet">${t("lesson.action.by_hand")}</p>`
-    : html`<p class="quiet">${t("lesson.action.elsewhere")} <button type="button" class="link-button" id="set-stage" onClick=${setTheStage}>${t("lesson.action.set_stage")}</button></p>`}
-    ${problem.value && html`<p class="problem" role="alert" id="lesson-problem">${problem.value} <button type="button" class="link-button" onClick=${setTheStage}>${t("lesson.action.set_stage")}</button></p>`}</section>`;
+    <div class="card-buttons">
+      <button
+        type="button"
+        class="button button-primary do-button"
+        id="do-it"
+        disabled=${!isDecided(step) || busy || !isReachable.value}
+        onClick=${doIt}
+      >
+        <${Icon} name="play" /><span>${bilingual(step.action_name) || t("lesson.action.do")}</span>
+      </button>
+    </div>
+    ${
+      busy
+        ? html`<p class="quiet" role="status">${t(`lesson.action.${busy.kind}`, { at: busy.at + 1, of: busy.of })}</p>`
+        : !isDecided(step)
+          ? html`<p class="quiet">${t("lesson.action.first_predict")}</p>`
+          : isReady
+            ? html`<p class="quiet">${t("lesson.action.by_hand")}</p>`
+            : html`<p class="quiet">
+              ${t("lesson.action.elsewhere")}${" "}
+              <button type="button" class="link-button" id="set-stage" onClick=${setTheStage}>
+                ${t("lesson.action.set_stage")}
+              </button>
+            </p>`
+    }
+    ${
+      problem.value &&
+      html`<p class="problem" role="alert" id="lesson-problem">
+        ${problem.value}${" "}
+        <button type="button" class="link-button" onClick=${setTheStage}>
+          ${t("lesson.action.set_stage")}
+        </button>
+      </p>`
+    }
+  </section>`;
 }
 
 function Replay() {
   const { at, of } = replaying.value;
-  return html`<section class="lesson-card action-card" id="replay"><p role="status">${t("lesson.replay.text")}</p>
+  return html`<section class="lesson-card action-card" id="replay">
+    <p role="status">${t("lesson.replay.text")}</p>
     <progress max=${of} value=${at} aria-label=${t("lesson.replay.progress")}></progress>
-    <div class="card-buttons"><button type="button" class="button" id="skip-replay" onClick=${stopReplay}>${t("lesson.replay.skip")}</button></div></section>`;
+    <div class="card-buttons">
+      <button type="button" class="button" id="skip-replay" onClick=${stopReplay}>${t("lesson.replay.skip")}</button>
+    </div>
+  </section>`;
 }
 
 function Hints({ step }) {
   const open = hintsOpen.value[step.id] ?? 0;
   if (step.hints.length === 0 || (shownVerdict.value && open === 0)) return null;
   const more = () => (hintsOpen.value = { ...hintsOpen.value, [step.id]: open + 1 });
-  return html`<section class="hints" aria-label=${t("lesson.hint.title")}><div aria-live="polite">${open > 0 && html`<ul>${step.hints.slice(0, open).map((hint, index) => html`<li key=${index} class="hint"><${Icon} name="bulb" /><${Prose} text=${hint} /></li>`)}</ul>`}</div>
-    ${open < step.hints.length && html`<button type="button" class="link-button hint-button" id="hint" onClick=${more}>${t("lesson.hint.more", { at: open + 1, of: step.hints.length })}</button>`}</section>`;
+  return html`<section class="hints" aria-label=${t("lesson.hint.title")}>
+    <div aria-live="polite">
+      ${
+        open > 0 &&
+        html`<ul>
+          ${step.hints
+            .slice(0, open)
+            .map(
+              (hint, index) =>
+                html`<li key=${index} class="hint"><${Icon} name="bulb" /><${Prose} text=${hint} /></li>`,
+            )}
+        </ul>`
+      }
+    </div>
+    ${
+      open < step.hints.length &&
+      html`<button type="button" class="link-button hint-button" id="hint" onClick=${more}>
+        ${t("lesson.hint.more", { at: open + 1, of: step.hints.length })}
+      </button>`
+    }
+  </section>`;
 }
 
 /** What the learner expected beside what the engine says, and why. */
@@ -60,15 +120,40 @@ function Result({ step }) {
   const isNew = useRef(true);
   useLayoutEffect(() => {
     // The button that had the focus is gone: the result takes it, so that a keyboard goes on from here.
-    if (verdict && !isNew.current && (document.activeElement === document.body || document.activeElement === null)) box.current?.focus({ preventScroll: true });
+    if (verdict && !isNew.current && (document.activeElement === document.body || document.activeElement === null))
+      box.current?.focus({ preventScroll: true });
     isNew.current = Boolean(verdict);
     if (verdict && box.current) bringIntoView(box.current);
   }, [verdict]);
-  return html`<div aria-live="polite" class="result-place">${verdict && html`<section class="lesson-card result-card" id="result" tabindex="-1" ref=${box} aria-label=${t("lesson.result.title")}>
-    ${step.action.length > 0 && html`<${Judgement} step=${step} judged=${verdict.prediction} />`}
-    ${verdict.after_html && html`<${Prose} class="lesson-text" text=${verdict.after_html} />`}
-    <p class="result-more">${canWatch(step.id) && html`<button type="button" class="link-button" id="watch-again" onClick=${() => watchAgain(step.id)}>${t("lesson.replay.again")}</button>`}
-      ${step.action.length > 0 && html`<button type="button" class="link-button" id="do-again" onClick=${doAgain}>${t("lesson.result.again")}</button>`}</p></section>`}</div>`;
+  return html`<div aria-live="polite" class="result-place">
+    ${
+      verdict &&
+      html`<section
+        class="lesson-card result-card"
+        id="result"
+        tabindex="-1"
+        ref=${box}
+        aria-label=${t("lesson.result.title")}
+      >
+        ${step.action.length > 0 && html`<${Judgement} step=${step} judged=${verdict.prediction} />`}
+        ${verdict.after_html && html`<${Prose} class="lesson-text" text=${verdict.after_html} />`}
+        <p class="result-more">
+          ${
+            canWatch(step.id) &&
+            html`<button type="button" class="link-button" id="watch-again" onClick=${() => watchAgain(step.id)}>
+              ${t("lesson.replay.again")}
+            </button>`
+          }
+          ${
+            step.action.length > 0 &&
+            html`<button type="button" class="link-button" id="do-again" onClick=${doAgain}>
+              ${t("lesson.result.again")}
+            </button>`
+          }
+        </p>
+      </section>`
+    }
+  </div>`;
 }
 
 /** Scrolls the lesson's text, and never the page, so that as much of `element` shows as can. */
@@ -82,9 +167,24 @@ function bringIntoView(element) {
 
 function Judgement({ step, judged }) {
   const { prediction } = recordOf(step.id);
-  if (!judged) return html`<p class="judgement judgement-done"><span class="verdict"><${Icon} name="check" /></span><strong>${t("lesson.result.done")}</strong></p>`;
-  return html`<div class=${`judgement ${judged.right ? "judgement-right" : "judgement-wrong"}`}><span class="verdict"><${Icon} name=${judged.right ? "check" : "differs"} /></span>
-    <div><strong>${t(judged.right ? "lesson.result.right" : "lesson.result.wrong")}</strong>
-    ${!judged.right && html`<dl class="expected"><dt>${t("lesson.result.you")}</dt><dd>${answerText(step.predict, prediction)}</dd>
-      ${judged.answer !== null && html`<dt>${t("lesson.result.engine")}</dt><dd>${answerText(step.predict, judged.answer)}</dd>`}</dl>`}</div></div>`;
+  if (!judged)
+    return html`<p class="judgement judgement-done">
+      <span class="verdict"><${Icon} name="check" /></span><strong>${t("lesson.result.done")}</strong>
+    </p>`;
+  return html`<div class=${`judgement ${judged.right ? "judgement-right" : "judgement-wrong"}`}>
+    <span class="verdict"><${Icon} name=${judged.right ? "check" : "differs"} /></span>
+    <div>
+      <strong>${t(judged.right ? "lesson.result.right" : "lesson.result.wrong")}</strong>
+      ${
+        !judged.right &&
+        html`<dl class="expected">
+          <dt>${t("lesson.result.you")}</dt><dd>${answerText(step.predict, prediction)}</dd>
+          ${
+            judged.answer !== null &&
+            html`<dt>${t("lesson.result.engine")}</dt><dd>${answerText(step.predict, judged.answer)}</dd>`
+          }
+        </dl>`
+      }
+    </div>
+  </div>`;
 }

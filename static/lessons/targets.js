@@ -8,7 +8,8 @@ import { view } from "../lab/view.js";
 const inNode = (name, selector = "") => document.querySelector(`#stage [data-node="${CSS.escape(name)}"] ${selector}`);
 const queueOf = (broker, topic, id) => inNode(broker, `[data-queue="${CSS.escape(`${topic}@${id}`)}"]`);
 
-const treeOf = (consumer, queue, name) => inNode(consumer, `[data-process-queue="${CSS.escape(queue)}"] [data-tree="${name}"]`);
+const treeOf = (consumer, queue, name) =>
+  inNode(consumer, `[data-process-queue="${CSS.escape(queue)}"] [data-tree="${name}"]`);
 
 /** Kind -> the element that stands for it now, or null while there is none. */
 export const TARGETS = {
@@ -18,8 +19,10 @@ export const TARGETS = {
   "commit-log": (broker) => inNode(broker, ".commit-log"),
   record: (broker, key) => inNode(broker, `[data-record="${recordOffset(broker, key)}"]`),
   queue: queueOf,
-  entry: (broker, topic, id, offset) => queueOf(broker, topic, id)?.querySelector(`[data-entry="${CSS.escape(offset)}"]`) ?? null,
-  committed: (broker, topic, id, group) => queueOf(broker, topic, id)?.querySelector(`[data-committed="${CSS.escape(group)}"]`) ?? null,
+  entry: (broker, topic, id, offset) =>
+    queueOf(broker, topic, id)?.querySelector(`[data-entry="${CSS.escape(offset)}"]`) ?? null,
+  committed: (broker, topic, id, group) =>
+    queueOf(broker, topic, id)?.querySelector(`[data-committed="${CSS.escape(group)}"]`) ?? null,
   "held-pulls": (broker) => inNode(broker, "[data-part=held-pulls]"),
   "process-queue": (consumer, queue) => inNode(consumer, `[data-process-queue="${CSS.escape(queue)}"]`),
   "waiting-tree": (consumer, queue) => treeOf(consumer, queue, "msgTreeMap"),

@@ -118,7 +118,9 @@ async function doOne({ control, command, target = "", ...values }) {
   // These two may change nothing, and then nothing comes back.
   if (control === "speed") return void source.control(control, values);
   if (values.on === "time" && before.time_us >= values.time_us) return undefined;
-  const answered = until(() => atRest.value && (control ? hasMoved(control, before, view.value) : hasObeyed(before, view.value)));
+  const answered = until(
+    () => atRest.value && (control ? hasMoved(control, before, view.value) : hasObeyed(before, view.value)),
+  );
   if (control) source.control(control, values);
   else source.command(command, target, values);
   return answered;
@@ -130,7 +132,8 @@ function hasMoved(control, before, now) {
 }
 
 /** A command shows in the list of commands; one that changes a setting builds the world anew. */
-const hasObeyed = (before, now) => now.commands.length !== before.commands.length || now.forked_from !== before.forked_from;
+const hasObeyed = (before, now) =>
+  now.commands.length !== before.commands.length || now.forked_from !== before.forked_from;
 
 /** Resolves when `isTrue()`, which reads signals. Rejects with Interrupted: refused, connection lost, or no answer. */
 function until(isTrue) {
@@ -148,7 +151,8 @@ function until(isTrue) {
     const timer = setTimeout(() => end(reject, new Interrupted(t("lesson.problem.no_answer"))), PATIENCE_MS);
     onRefusal = (error) => end(reject, error);
     stop = effect(() => {
-      if (status.value === "reconnecting" || status.value === "refused") end(reject, new Interrupted(t("lesson.problem.interrupted")));
+      if (status.value === "reconnecting" || status.value === "refused")
+        end(reject, new Interrupted(t("lesson.problem.interrupted")));
       else if (isTrue()) end(resolve);
     });
   });
@@ -156,7 +160,8 @@ function until(isTrue) {
 
 // ------------------------------------------------------------------------------------------------ checking
 
-/** Asks the engine whether the step is done, and whether the prediction was right. Resolves to null without an answer. */
+/** Asks the engine whether the step is done, and whether the prediction was right. Resolves to null without an answer.
+ */
 export async function check(id) {
   const { prediction, isSkipped } = recordOf(id);
   const body = { world: view.peek().world.id, step: id };
@@ -169,7 +174,9 @@ export const resetProgress = () => post("reset", {});
 async function post(what, body) {
   try {
     const response = await fetch(`/api/lessons/${encodeURIComponent(lesson.name)}/${what}`, {
-      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
     });
     const answer = await response.json();
     if (!response.ok) console.warn(`${what}: ${response.status}`, answer);

@@ -23,7 +23,8 @@ effect(() => {
   for (const [address, now] of Object.entries(connections)) {
     const old = before[address];
     if (old && (now.frames_in > old.frames_in || now.frames_out > old.frames_out)) {
-      for (const listener of listeners) listener(address, now.frames_in - old.frames_in, now.frames_out - old.frames_out);
+      for (const listener of listeners)
+        listener(address, now.frames_in - old.frames_in, now.frames_out - old.frames_out);
     }
     rates[address] = rateOf(address, now, nowMs, known[address]);
   }

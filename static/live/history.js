@@ -1,21 +1,33 @@
-// The last ten minutes of rates, one entry per second, as columns: the form that uPlot draws without conversion. The backlog is known
-// for the seconds only in which somebody watched: the broker keeps rates, not this.
+// The last ten minutes of rates, one entry per second, as columns: the form that uPlot draws without conversion. The
+// backlog is known for the seconds only in which somebody watched: the broker keeps rates, not this.
 
 export const HISTORY_SECONDS = 600;
 
 const SERIES = [
-  "in_messages", "out_messages", "in_bytes", "out_bytes",
-  "put_p50_us", "put_p99_us", "deliver_p50_ms", "deliver_p99_ms", "backlog",
+  "in_messages",
+  "out_messages",
+  "in_bytes",
+  "out_bytes",
+  "put_p50_us",
+  "put_p99_us",
+  "deliver_p50_ms",
+  "deliver_p99_ms",
+  "backlog",
 ];
 
 export const EMPTY_HISTORY = Object.fromEntries([["seconds", []], ...SERIES.map((name) => [name, []])]);
 
 /** Latencies of a second without messages are no zeros: there was nothing to measure. */
-const MEASURED_ON = { put_p50_us: "in_messages", put_p99_us: "in_messages", deliver_p50_ms: "out_messages", deliver_p99_ms: "out_messages" };
+const MEASURED_ON = {
+  put_p50_us: "in_messages",
+  put_p99_us: "in_messages",
+  deliver_p50_ms: "out_messages",
+  deliver_p99_ms: "out_messages",
+};
 
 /** The value of one second, null where there is none; `of(name)` gives that second's figures. */
 function valueOf(name, of) {
-  return name in MEASURED_ON && !of(MEASURED_ON[name]) ? null : of(name) ?? null;
+  return name in MEASURED_ON && !of(MEASURED_ON[name]) ? null : (of(name) ?? null);
 }
 
 /** A latency or rate of the last second, null where nothing was measured. */
@@ -26,9 +38,14 @@ export const rateOf = (rates, name) => valueOf(name, (column) => rates[column]);
  * leaves out filled with nulls (a gap in the plot).
  */
 export function historyOf(sent, startedMs = 0) {
-  const seconds = (sent?.seconds ?? []).filter((second) => second >= Math.floor(startedMs / 1000)).slice(-HISTORY_SECONDS);
+  const seconds = (sent?.seconds ?? [])
+    .filter((second) => second >= Math.floor(startedMs / 1000))
+    .slice(-HISTORY_SECONDS);
   const start = (sent?.seconds?.length ?? 0) - seconds.length;
-  const columns = SERIES.map((name) => [name, seconds.map((_, index) => valueOf(name, (column) => sent[column]?.[start + index]))]);
+  const columns = SERIES.map((name) => [
+    name,
+    seconds.map((_, index) => valueOf(name, (column) => sent[column]?.[start + index])),
+  ]);
   return Object.fromEntries([["seconds", seconds], ...columns]);
 }
 
@@ -42,7 +59,8 @@ export function withSecond(history, rates) {
   // More than ten minutes without a second (a laptop that slept): the old part would only squeeze the new.
   const kept = rates.second - last > HISTORY_SECONDS ? EMPTY_HISTORY : history;
   const isGap = kept.seconds.length > 0 && rates.second - last > GAP_SECONDS;
-  const extend = (column, value, between) => [...column, ...(isGap ? [between] : []), value ?? null].slice(-HISTORY_SECONDS);
+  const extend = (column, value, between) =>
+    [...column, ...(isGap ? [between] : []), value ?? null].slice(-HISTORY_SECONDS);
   const columns = SERIES.map((name) => [name, extend(kept[name], rateOf(rates, name), null)]);
   return Object.fromEntries([["seconds", extend(kept.seconds, rates.second, last + 1)], ...columns]);
 }

@@ -16,10 +16,16 @@ export const SHORTCUTS = new Map([
   ["p", ["pause", () => setPaused(!paused.value)]],
   ["m", ["motion", () => setMotion(!motionWanted.value)]],
   ["/", ["filter", () => document.getElementById("topic-filter")?.focus()]],
-  ["s", ["search", () => {
-    goTo("search");
-    document.getElementById("search-text")?.focus();
-  }]],
+  [
+    "s",
+    [
+      "search",
+      () => {
+        goTo("search");
+        document.getElementById("search-text")?.focus();
+      },
+    ],
+  ],
   ["n", ["newest", () => document.querySelector(".strip .block[tabindex='0']")?.focus()]],
   ["t", ["theme", nextTheme]],
   ...SECTIONS.map((section, index) => [String(index + 1), [`section_${section}`, () => goTo(section)]]),

@@ -23,8 +23,19 @@ import { receive } from "./view.js";
 const stream = openStream(receive);
 
 function Page() {
-  return html`<${Metrics} /><${Stage} /><${Records} /><${Search} /><${Groups} /><${Transactions} /><${DelayLevels} /><${DeadLetters} /><${Plots} /><${Log} />
-    <${QueueEntries} /><${Inspector} /><${KeyMap} />`;
+  return html`
+    <${Metrics} />
+    <${Stage} />
+    <${Records} />
+    <${Search} />
+    <${Groups} />
+    <${Transactions} />
+    <${DelayLevels} />
+    <${DeadLetters} />
+    <${Plots} />
+    <${Log} />
+    <${QueueEntries} /><${Inspector} /><${KeyMap} />
+  `;
 }
 
 render(html`<${ConnectionState} stream=${stream} />`, document.getElementById("connection-place"));

@@ -6,7 +6,15 @@ import { recallMarks } from "../common/palette.js";
 import { EMPTY_HISTORY, historyOf, withSecond } from "./history.js";
 
 const EMPTY_STATE = {
-  cluster: {}, connections: {}, topics: {}, groups: {}, locks: {}, transactions: null, delay_levels: null, rates: {}, log: [],
+  cluster: {},
+  connections: {},
+  topics: {},
+  groups: {},
+  locks: {},
+  transactions: null,
+  delay_levels: null,
+  rates: {},
+  log: [],
   commit_log: { min_offset: 0, max_offset: 0, flushed_offset: 0, dispatched_offset: 0, file_count: 0, tail: [] },
   omitted: {},
 };
@@ -85,7 +93,8 @@ reducedMotion.addEventListener("change", () => (systemMotion.value = !reducedMot
 /** Does anything move? Numbers and lengths always update. */
 export const motion = computed(() => !paused.value && motionWanted.value);
 export const motionWanted = computed(() =>
-  motionChoice.value === null ? systemMotion.value : motionChoice.value === "on");
+  motionChoice.value === null ? systemMotion.value : motionChoice.value === "on",
+);
 
 export function setMotion(on) {
   motionChoice.value = on ? "on" : "off";
@@ -143,7 +152,8 @@ export const systemTopics = topicsOfKind("system");
 /** Retry and dead-letter topics, the two of one group beside each other. */
 const groupTopicsUnsorted = topicsOfKind("retry", "dlq");
 export const groupTopics = steadyList(() =>
-  [...groupTopicsUnsorted.value].sort((a, b) => compare(groupOf(a), groupOf(b)) || compare(b, a)));
+  [...groupTopicsUnsorted.value].sort((a, b) => compare(groupOf(a), groupOf(b)) || compare(b, a)),
+);
 
 /** "%RETRY%billing" -> "billing" */
 export function groupOf(topic) {
@@ -168,14 +178,19 @@ export function compare(a, b) {
 }
 
 export function queueCounts(topic) {
-  let stored = 0;
-  for (const queue of Object.values(topic.queues)) stored += Math.max(0, queue.max - queue.min);
-  return stored;
+  let number = 0;
+  for (const queue of Object.values(topic.queues)) number += Math.max(0, queue.max - queue.min);
+  return number;
 }
 
 /** Messages held in topics of users (system topics left out). */
 export const storedMessages = computed(() =>
-  Object.values(state.value.topics).reduce((sum, topic) => (topic.kind === "system" ? sum : sum + queueCounts(topic)), 0));
+  Object.values(state.value.topics).reduce(
+    (sum, topic) => (topic.kind === "system" ? sum : sum + queueCounts(topic)),
+    0,
+  ),
+);
 
 export const totalLag = computed(() =>
-  Object.values(state.value.groups).reduce((sum, group) => sum + (group.lag ?? 0), 0));
+  Object.values(state.value.groups).reduce((sum, group) => sum + (group.lag ?? 0), 0),
+);

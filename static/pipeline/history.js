@@ -9,16 +9,27 @@ export function History() {
   const runs = runList.value;
   return html`<section class="panel" aria-labelledby="history-title">
     <header class="panel-head"><h2 class="panel-title" id="history-title">${t("pipeline.history")}</h2></header>
-    ${runs.length === 0
-      ? html`<p class="empty">${t("pipeline.no_runs")}</p>`
-      : html`<ul class="run-list" role="list">${runs.map((run) => html`<li key=${run.id}>
-          <a class="run-link" href=${`#run-${run.id}`} aria-current=${chosenRun.value === run.id ? "true" : null}>
-            <${PhaseSign} phase=${run.phase} /><span class="run-name">${inLanguage(jobNamed(run.job)?.title) || run.job}</span>
-            <span class="number quiet">${clockTime(run.started_ms)}</span></a></li>`)}</ul>`}
+    ${
+      runs.length === 0
+        ? html`<p class="empty">${t("pipeline.no_runs")}</p>`
+        : html`<ul class="run-list" role="list">
+          ${runs.map(
+            (run) => html`<li key=${run.id}>
+              <a class="run-link" href=${`#run-${run.id}`} aria-current=${chosenRun.value === run.id ? "true" : null}>
+                <${PhaseSign} phase=${run.phase} />
+                <span class="run-name">${inLanguage(jobNamed(run.job)?.title) || run.job}</span>
+                <span class="number quiet">${clockTime(run.started_ms)}</span>
+              </a>
+            </li>`,
+          )}
+        </ul>`
+    }
   </section>`;
 }
 
 /** The phase by shape and word; colour only adds to it. */
 export function PhaseSign({ phase }) {
-  return html`<span class=${`phase phase-${phase}`}><span class="phase-sign" aria-hidden="true"></span>${t(`pipeline.phase.${phase}`)}</span>`;
+  return html`<span class=${`phase phase-${phase}`}>
+    <span class="phase-sign" aria-hidden="true"></span>${t(`pipeline.phase.${phase}`)}
+  </span>`;
 }

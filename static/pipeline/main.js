@@ -22,13 +22,21 @@ function Page() {
   if (info.value === null) return html`<p class="loading">${t("pipeline.loading")}</p>`;
   if (info.value.failure) return html`<p class="problem" role="alert">${info.value.failure}</p>`;
   const run = runById(chosenRun.value);
-  return html`${info.value.problem && html`<p class="problem pipeline-problem">${inLanguage(info.value.problem)}</p>`}
+  return html`
+    ${info.value.problem && html`<p class="problem pipeline-problem">${inLanguage(info.value.problem)}</p>`}
     <${Connection} />
     <div class="pipeline">
-      <div class="pipeline-side">${runList.value.length > 0 && html`<${History} />`}<${JobList} />${runList.value.length === 0 && html`<${History} />`}</div>
-      <div class="pipeline-main">${run ? html`<${RunView} key=${run.id} run=${run} />` : html`<${JobForm} key=${chosenJob.value} />`}</div>
+      <div class="pipeline-side">
+        ${runList.value.length > 0 && html`<${History} />`}
+        <${JobList} />
+        ${runList.value.length === 0 && html`<${History} />`}
+      </div>
+      <div class="pipeline-main">
+        ${run ? html`<${RunView} key=${run.id} run=${run} />` : html`<${JobForm} key=${chosenJob.value} />`}
+      </div>
     </div>
-    <p class="sr-only" role="status">${tellsOf(run)}</p>`;
+    <p class="sr-only" role="status">${tellsOf(run)}</p>
+  `;
 }
 
 /** Said only when it is of interest: what stands here may be old. */

@@ -10,9 +10,18 @@ import { inLanguage } from "./runs.js";
 const HEIGHT = 190;
 /** Lines of a plot in turn: a colour and dashes, so that none is told apart by colour alone. */
 const LINES = [
-  ["--plot-in", []], ["--plot-out", [7, 4]], ["--plot-high", [2, 4]], ["--line-strong", [12, 3, 2, 3]],
-  ["--plot-in", [2, 2]], ["--plot-out", [14, 4]], ["--plot-high", []], ["--line-strong", [4, 4]],
-  ["--plot-in", [10, 2, 2, 2]], ["--plot-out", []], ["--plot-high", [10, 4]], ["--line-strong", []],
+  ["--plot-in", []],
+  ["--plot-out", [7, 4]],
+  ["--plot-high", [2, 4]],
+  ["--line-strong", [12, 3, 2, 3]],
+  ["--plot-in", [2, 2]],
+  ["--plot-out", [14, 4]],
+  ["--plot-high", []],
+  ["--line-strong", [4, 4]],
+  ["--plot-in", [10, 2, 2, 2]],
+  ["--plot-out", []],
+  ["--plot-high", [10, 4]],
+  ["--line-strong", []],
 ];
 
 export function BatchPlots({ batches }) {
@@ -21,11 +30,24 @@ export function BatchPlots({ batches }) {
   return html`<section class="panel" aria-labelledby="batches-title">
     <header class="panel-head"><h3 class="panel-title" id="batches-title">${t("pipeline.batches")}</h3></header>
     <div class="plots">
-      <${Plot} title=${t("pipeline.plot.rates")} unit=${t("pipeline.plot.rates_unit")} isTime=${true} print=${compact}
-        names=${[t("pipeline.figure.input"), t("pipeline.figure.processed")]} data=${columns("input_rows_per_s", "processed_rows_per_s")} />
-      <${Plot} title=${t("pipeline.plot.duration")} unit="" isTime=${true} print=${(value) => milliseconds(value === null ? null : Math.round(value))}
-        names=${[t("pipeline.figure.duration")]} data=${columns("total_ms")} />
-    </div></section>`;
+      <${Plot}
+        title=${t("pipeline.plot.rates")}
+        unit=${t("pipeline.plot.rates_unit")}
+        isTime=${true}
+        print=${compact}
+        names=${[t("pipeline.figure.input"), t("pipeline.figure.processed")]}
+        data=${columns("input_rows_per_s", "processed_rows_per_s")}
+      />
+      <${Plot}
+        title=${t("pipeline.plot.duration")}
+        unit=""
+        isTime=${true}
+        print=${(value) => milliseconds(value === null ? null : Math.round(value))}
+        names=${[t("pipeline.figure.duration")]}
+        data=${columns("total_ms")}
+      />
+    </div>
+  </section>`;
 }
 
 export function JobPlots({ job, plots }) {
@@ -33,8 +55,21 @@ export function JobPlots({ job, plots }) {
   if (shown.length === 0) return null;
   return html`<section class="panel" aria-labelledby="plots-title">
     <header class="panel-head"><h3 class="panel-title" id="plots-title">${t("pipeline.plots")}</h3></header>
-    <div class="plots">${shown.map((plot) => html`<${Plot} key=${plot.name} title=${inLanguage(plot.title)} unit=${unitText(plot.unit)} isTime=${plot.x_title === null}
-      xTitle=${inLanguage(plot.x_title)} print=${compactOf} names=${Object.keys(plots[plot.name]).map((name) => seriesName(plot, name))} data=${joined(plots[plot.name], plot.x_title === null)} />`)}</div></section>`;
+    <div class="plots">
+      ${shown.map(
+        (plot) => html`<${Plot}
+          key=${plot.name}
+          title=${inLanguage(plot.title)}
+          unit=${unitText(plot.unit)}
+          isTime=${plot.x_title === null}
+          xTitle=${inLanguage(plot.x_title)}
+          print=${compactOf}
+          names=${Object.keys(plots[plot.name]).map((name) => seriesName(plot, name))}
+          data=${joined(plots[plot.name], plot.x_title === null)}
+        />`,
+      )}
+    </div>
+  </section>`;
 }
 
 /** Words of the job's own in the page's language; names of topics and groups as they are. */
@@ -48,7 +83,10 @@ function unitText(unit) {
 }
 
 /** Figures below ten thousand keep their fractions. */
-const compactOf = (value) => (value === null || Math.abs(value) >= 100 || Number.isInteger(value) ? compact(value) : String(Number(value.toPrecision(3))));
+const compactOf = (value) =>
+  value === null || Math.abs(value) >= 100 || Number.isInteger(value)
+    ? compact(value)
+    : String(Number(value.toPrecision(3)));
 
 /** Lines of [x, y] points as columns over all their x, gaps where a line has no point there. */
 function joined(lines, isTime) {
@@ -87,11 +125,30 @@ function Plot({ title, unit, names, data, print, isTime, xTitle }) {
   useEffect(() => chart.current?.setData(data), [data]);
   const lasts = names.map((_, index) => data[index + 1].findLast((value) => value != null) ?? null);
   const summary = names.map((name, index) => `${name} ${print(lasts[index])}`).join(t("text.list_separator"));
-  return html`<figure class="plot"><figcaption><strong>${title}</strong> <span class="quiet">${[unit, xTitle].filter(Boolean).join(" · ")}</span></figcaption>
+  return html`<figure class="plot">
+    <figcaption>
+      <strong>${title}</strong> <span class="quiet">${[unit, xTitle].filter(Boolean).join(" · ")}</span>
+    </figcaption>
     <div class="plot-canvas" ref=${place} role="img" aria-label=${`${title}: ${summary}`}></div>
-    <ul class="plot-legend" role="list">${names.map((name, index) => html`<li key=${name}>
-      <svg width="26" height="8" aria-hidden="true"><line x1="0" x2="26" y1="4" y2="4" stroke=${`var(${lineOf(index)[0]})`} stroke-width="3" stroke-dasharray=${lineOf(index)[1].join(" ")} /></svg>
-      <span>${name}</span> <strong class="number">${print(lasts[index])}</strong></li>`)}</ul></figure>`;
+    <ul class="plot-legend" role="list">
+      ${names.map(
+        (name, index) => html`<li key=${name}>
+          <svg width="26" height="8" aria-hidden="true">
+            <line
+              x1="0"
+              x2="26"
+              y1="4"
+              y2="4"
+              stroke=${`var(${lineOf(index)[0]})`}
+              stroke-width="3"
+              stroke-dasharray=${lineOf(index)[1].join(" ")}
+            />
+          </svg>
+          <span>${name}</span> <strong class="number">${print(lasts[index])}</strong>
+        </li>`,
+      )}
+    </ul>
+  </figure>`;
 }
 
 const lineOf = (index) => LINES[index % LINES.length];
@@ -116,16 +173,38 @@ function placeRange(chart, first, last) {
 function options(place, { names, print, isTime }) {
   const styles = getComputedStyle(document.documentElement);
   const colour = (variable) => styles.getPropertyValue(variable).trim();
-  const font = `${styles.getPropertyValue("--plot-font-size").trim() || "12px"} ${getComputedStyle(document.body).fontFamily}`;
-  const axis = { stroke: colour("--text-quiet"), font, grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line"), size: 4 } };
+  const fontSize = styles.getPropertyValue("--plot-font-size").trim() || "12px";
+  const font = `${fontSize} ${getComputedStyle(document.body).fontFamily}`;
+  const axis = {
+    stroke: colour("--text-quiet"),
+    font,
+    grid: { stroke: colour("--line"), width: 1 },
+    ticks: { stroke: colour("--line"), size: 4 },
+  };
   const label = isTime ? (value) => clockTime(value * 1000) : compactOf;
   return {
-    width: place.clientWidth, height: HEIGHT, legend: { show: false }, cursor: { y: false, drag: { x: false, y: false } },
-    scales: { x: { time: isTime, range: isTime ? timeRange : placeRange }, y: { range: (_, least, most) => [Math.min(0, least ?? 0), Math.max(1, (most ?? 0) * 1.1)] } },
-    axes: [{ ...axis, values: (_, values) => values.map(label), space: 75, size: 34 }, { ...axis, values: (_, values) => values.map(print), size: 64 }],
-    series: [{}, ...names.map((name, index) => ({
-      label: name, stroke: colour(lineOf(index)[0]), width: 2, dash: lineOf(index)[1], spanGaps: true,
-      points: { show: (_, __, first, last) => last - first < 40, size: 5 },
-    }))],
+    width: place.clientWidth,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false } },
+    scales: {
+      x: { time: isTime, range: isTime ? timeRange : placeRange },
+      y: { range: (_, least, most) => [Math.min(0, least ?? 0), Math.max(1, (most ?? 0) * 1.1)] },
+    },
+    axes: [
+      { ...axis, values: (_, values) => values.map(label), space: 75, size: 34 },
+      { ...axis, values: (_, values) => values.map(print), size: 64 },
+    ],
+    series: [
+      {},
+      ...names.map((name, index) => ({
+        label: name,
+        stroke: colour(lineOf(index)[0]),
+        width: 2,
+        dash: lineOf(index)[1],
+        spanGaps: true,
+        points: { show: (_, __, first, last) => last - first < 40, size: 5 },
+      })),
+    ],
   };
 }

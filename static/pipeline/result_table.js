@@ -26,23 +26,84 @@ export function ResultTable({ table, result }) {
   const shown = isWhole.value ? rows : rows.slice(0, MOST_ROWS);
   const title = inLanguage(table.title);
   return html`<section class="panel result" aria-labelledby=${`table-${table.name}`} data-table=${table.name}>
-    <header class="panel-head"><h3 class="panel-title" id=${`table-${table.name}`}>${title}</h3>
-      ${bad >= 0 && (findings > 0 ? html`<span class="badge badge-warning">${t("pipeline.findings", { n: findings })}</span>` : html`<span class="good-text">${t("pipeline.no_findings")}</span>`)}</header>
-    ${rows.length === 0 ? html`<p class="empty">${t("pipeline.no_rows")}</p>` : html`<div class="table-scroll result-scroll" tabindex="0" role="group" aria-label=${title}><table>
-      <thead><tr>${bad >= 0 && html`<th scope="col" class="bad-cell"><span class="sr-only">${t("pipeline.finding")}</span></th>`}
-        ${table.columns.map((column) => html`<th key=${column.name} scope="col" class=${isNumeric(column) ? "number" : ""}>${inLanguage(column.title)}</th>`)}</tr></thead>
-      <tbody>${shown.map((row, index) => html`<tr key=${index} class=${isBad(row) ? "is-bad" : ""}>
-        ${bad >= 0 && html`<td class="bad-cell">${isBad(row) && html`<span class="bad-sign" role="img" aria-label=${t("pipeline.finding")} title=${t("pipeline.finding")}>▲</span>`}</td>`}
-        ${table.columns.map((column, at) => html`<td key=${column.name} class=${cellClass(column, wordOf(column, row[at]))}>${cellText(column, row[at])}</td>`)}</tr>`)}</tbody></table></div>`}
-    ${(shown.length < rows.length || leftOut > 0) && html`<p class="result-more">
-      ${shown.length < rows.length && html`<button type="button" class="button" onClick=${() => (isWhole.value = true)}>${t("pipeline.show_all", { n: rows.length })}</button>`}
-      ${leftOut > 0 && html`<span class="quiet">${t("pipeline.left_out", { n: leftOut })}</span>`}</p>`}
+    <header class="panel-head">
+      <h3 class="panel-title" id=${`table-${table.name}`}>${title}</h3>
+      ${
+        bad >= 0 &&
+        (findings > 0
+          ? html`<span class="badge badge-warning">${t("pipeline.findings", { n: findings })}</span>`
+          : html`<span class="good-text">${t("pipeline.no_findings")}</span>`)
+      }
+    </header>
+    ${
+      rows.length === 0
+        ? html`<p class="empty">${t("pipeline.no_rows")}</p>`
+        : html`<div class="table-scroll result-scroll" tabindex="0" role="group" aria-label=${title}>
+          <table>
+            <thead>
+              <tr>
+                ${
+                  bad >= 0 &&
+                  html`<th scope="col" class="bad-cell"><span class="sr-only">${t("pipeline.finding")}</span></th>`
+                }
+                ${table.columns.map(
+                  (column) =>
+                    html`<th key=${column.name} scope="col" class=${isNumeric(column) ? "number" : ""}>
+                      ${inLanguage(column.title)}
+                    </th>`,
+                )}
+              </tr>
+            </thead>
+            <tbody>
+              ${shown.map(
+                (row, index) => html`<tr key=${index} class=${isBad(row) ? "is-bad" : ""}>
+                  ${
+                    bad >= 0 &&
+                    html`<td class="bad-cell">
+                      ${
+                        isBad(row) &&
+                        html`<span
+                          class="bad-sign"
+                          role="img"
+                          aria-label=${t("pipeline.finding")}
+                          title=${t("pipeline.finding")}
+                        >
+                          ▲
+                        </span>`
+                      }
+                    </td>`
+                  }
+                  ${table.columns.map(
+                    (column, at) =>
+                      html`<td key=${column.name} class=${cellClass(column, wordOf(column, row[at]))}>
+                        ${cellText(column, row[at])}
+                      </td>`,
+                  )}
+                </tr>`,
+              )}
+            </tbody>
+          </table>
+        </div>`
+    }
+    ${
+      (shown.length < rows.length || leftOut > 0) &&
+      html`<p class="result-more">
+        ${
+          shown.length < rows.length &&
+          html`<button type="button" class="button" onClick=${() => (isWhole.value = true)}>
+            ${t("pipeline.show_all", { n: rows.length })}
+          </button>`
+        }
+        ${leftOut > 0 && html`<span class="quiet">${t("pipeline.left_out", { n: leftOut })}</span>`}
+      </p>`
+    }
   </section>`;
 }
 
 const isNumeric = (column) => NUMERIC.includes(column.kind);
 /** Long texts are broken, wherever that may be: names and ids would push the figures out of sight. */
-const cellClass = (column, value) => (isNumeric(column) ? "number" : column.kind !== "link" && String(value).length > LONG_TEXT ? "long-text" : "");
+const cellClass = (column, value) =>
+  isNumeric(column) ? "number" : column.kind !== "link" && String(value).length > LONG_TEXT ? "long-text" : "";
 
 /** Words of the job's own, and sentences that come in both languages, in the page's; anything else as it is. */
 function wordOf({ cell_texts: texts }, value) {
@@ -53,13 +114,21 @@ function wordOf({ cell_texts: texts }, value) {
 function cellText(column, value) {
   if (value === null) return html`<span class="quiet">–</span>`;
   switch (column.kind) {
-    case "integer": return typeof value === "number" ? count(value) : String(value);
-    case "number": return typeof value === "number" ? number.format(value) : String(value);
-    case "share": return typeof value === "number" ? share.format(value) : String(value);
-    case "ms": return typeof value === "number" ? milliseconds(value) : String(value);
-    case "timestamp": return typeof value === "number" ? `${day.format(value)} ${clockTime(value)}` : String(value);
-    case "link": return LEADS_SOMEWHERE.test(value) ? html`<a href=${value}>${inLanguage(column.title)}</a>` : String(value);
-    case "yes_no": return t(value ? "pipeline.yes" : "pipeline.no");
-    default: return String(wordOf(column, value));
+    case "integer":
+      return typeof value === "number" ? count(value) : String(value);
+    case "number":
+      return typeof value === "number" ? number.format(value) : String(value);
+    case "share":
+      return typeof value === "number" ? share.format(value) : String(value);
+    case "ms":
+      return typeof value === "number" ? milliseconds(value) : String(value);
+    case "timestamp":
+      return typeof value === "number" ? `${day.format(value)} ${clockTime(value)}` : String(value);
+    case "link":
+      return LEADS_SOMEWHERE.test(value) ? html`<a href=${value}>${inLanguage(column.title)}</a>` : String(value);
+    case "yes_no":
+      return t(value ? "pipeline.yes" : "pipeline.no");
+    default:
+      return String(wordOf(column, value));
   }
 }

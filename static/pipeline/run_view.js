@@ -16,52 +16,83 @@ export function RunView({ run }) {
   const title = useRef(null);
   // The button that was pressed is gone: whoever works with the keyboard goes on from the run's title.
   useEffect(() => {
-    if (document.activeElement === document.body && wantsFocus.delete(run.id)) title.current?.focus({ preventScroll: true });
+    if (document.activeElement === document.body && wantsFocus.delete(run.id))
+      title.current?.focus({ preventScroll: true });
   }, [run.phase]);
   if (!job) return null;
   const tables = job.tables.filter(({ name }) => run.tables?.[name]);
-  return html`<section class="panel run" aria-labelledby="run-title" data-phase=${run.phase} data-run=${run.id}>
-    <header class="panel-head"><h2 class="panel-title" id="run-title" tabindex="-1" ref=${title}>${inLanguage(job.title)}</h2><${PhaseSign} phase=${run.phase} />
-      <${Elapsed} run=${run} /><${StopButton} run=${run} />
-      ${isOver(run) && html`<a class="button again" href=${`#${run.job}`}>${t("pipeline.again")}</a>`}</header>
-    <div class="run-body">
-      ${run.origin && html`<p>${t("pipeline.origin")} <a href=${run.origin}>${t("pipeline.origin_back")}</a></p>`}
-      <${Arguments} run=${run} />
-      <${State} run=${run} />
-      ${run.is_whole && html`<${Progress} run=${run} /><${Notes} notes=${run.notes} />`}
-      ${run.is_whole && run.batches.length > 0 && html`<${Figures} run=${run} />`}
-    </div>
-  </section>
-  ${tables.map((table) => html`<${ResultTable} key=${table.name} table=${table} result=${run.tables[table.name]} />`)}
-  ${run.is_whole && html`<${JobPlots} job=${job} plots=${run.plots} />
-    ${run.batches.length > 1 && html`<${BatchPlots} batches=${run.batches} />`}
-    ${Object.keys(run.reached).length > 0 && html`<${SparkLanes} run=${run} />`}`}`;
+  return html`
+    <section class="panel run" aria-labelledby="run-title" data-phase=${run.phase} data-run=${run.id}>
+      <header class="panel-head">
+        <h2 class="panel-title" id="run-title" tabindex="-1" ref=${title}>${inLanguage(job.title)}</h2>
+        <${PhaseSign} phase=${run.phase} />
+        <${Elapsed} run=${run} /><${StopButton} run=${run} />
+        ${isOver(run) && html`<a class="button again" href=${`#${run.job}`}>${t("pipeline.again")}</a>`}
+      </header>
+      <div class="run-body">
+        ${run.origin && html`<p>${t("pipeline.origin")} <a href=${run.origin}>${t("pipeline.origin_back")}</a></p>`}
+        <${Arguments} run=${run} />
+        <${State} run=${run} />
+        ${run.is_whole && html`<${Progress} run=${run} /><${Notes} notes=${run.notes} />`}
+        ${run.is_whole && run.batches.length > 0 && html`<${Figures} run=${run} />`}
+      </div>
+    </section>
+    ${tables.map((table) => html`<${ResultTable} key=${table.name} table=${table} result=${run.tables[table.name]} />`)}
+    ${
+      run.is_whole &&
+      html`
+        <${JobPlots} job=${job} plots=${run.plots} />
+        ${run.batches.length > 1 && html`<${BatchPlots} batches=${run.batches} />`}
+        ${Object.keys(run.reached).length > 0 && html`<${SparkLanes} run=${run} />`}
+      `
+    }
+  `;
 }
 
 function Arguments({ run }) {
   const given = Object.entries(run.arguments).filter(([, value]) => value !== null && value !== "");
-  return html`<dl class="facts run-arguments">${given.map(([name, value]) => html`<div class="fact" key=${name}><dt><code>${name.replaceAll("_", "-")}</code></dt>
-    <dd>${typeof value === "boolean" ? t(value ? "pipeline.yes" : "pipeline.no") : String(value)}</dd></div>`)}
-    <div class="fact"><dt>${t("pipeline.master")}</dt><dd><code>${run.master}</code></dd></div></dl>`;
+  return html`<dl class="facts run-arguments">
+    ${given.map(
+      ([name, value]) => html`<div class="fact" key=${name}>
+        <dt><code>${name.replaceAll("_", "-")}</code></dt>
+        <dd>${typeof value === "boolean" ? t(value ? "pipeline.yes" : "pipeline.no") : String(value)}</dd>
+      </div>`,
+    )}
+    <div class="fact"><dt>${t("pipeline.master")}</dt><dd><code>${run.master}</code></dd></div>
+  </dl>`;
 }
 
 /** What the phase means, where the word alone leaves something open. */
 function State({ run }) {
   if (run.phase === "failed") {
-    return html`<div class="problem run-error" role="alert"><p><strong>${t("pipeline.failed_because")}</strong></p><${Failure} failure=${run.failure} />
-      ${run.log_file && html`<p class="quiet">${t("pipeline.log_file")} <code>${run.log_file}</code></p>`}</div>`;
+    return html`<div class="problem run-error" role="alert">
+      <p><strong>${t("pipeline.failed_because")}</strong></p><${Failure} failure=${run.failure} />
+      ${run.log_file && html`<p class="quiet">${t("pipeline.log_file")} <code>${run.log_file}</code></p>`}
+    </div>`;
   }
-  const hints = { starting: "pipeline.starting_hint", stopping: "pipeline.stopping_hint", stopped: "pipeline.stopped_hint" };
-  const isWaiting = run.phase === "running" && run.is_whole && run.batches.length === 0 && Object.keys(run.progress).length === 0;
+  const hints = {
+    starting: "pipeline.starting_hint",
+    stopping: "pipeline.stopping_hint",
+    stopped: "pipeline.stopped_hint",
+  };
+  const isWaiting =
+    run.phase === "running" && run.is_whole && run.batches.length === 0 && Object.keys(run.progress).length === 0;
   const key = hints[run.phase] ?? (isWaiting ? "pipeline.waiting_hint" : null);
-  return key && html`<p class="run-hint">${["starting", "stopping"].includes(run.phase) && html`<span class="busy" aria-hidden="true"></span>`}${t(key)}</p>`;
+  return (
+    key &&
+    html`<p class="run-hint">
+      ${["starting", "stopping"].includes(run.phase) && html`<span class="busy" aria-hidden="true"></span>`}${t(key)}
+    </p>`
+  );
 }
 
 /** What went wrong in the page's language, and below it what was said in English only. */
 function Failure({ failure }) {
   if (!failure) return html`<p>${t("pipeline.no_reason")}</p>`;
-  return html`<p class="run-error-text">${inLanguage(failure.text)}</p>
-    ${failure.detail && html`<p class="run-error-text"><code lang="en">${failure.detail}</code></p>`}`;
+  return html`
+    <p class="run-error-text">${inLanguage(failure.text)}</p>
+    ${failure.detail && html`<p class="run-error-text"><code lang="en">${failure.detail}</code></p>`}
+  `;
 }
 
 /** How long it has been at it; a clock of its own, the server does not send one. */
@@ -80,38 +111,55 @@ function Elapsed({ run }) {
 function StopButton({ run }) {
   const problem = useSignal(null);
   if (isOver(run)) return null;
-  return html`<button type="button" class="button stop-button" disabled=${run.phase === "stopping"}
-      onClick=${async () => (problem.value = await stop(run.id))}><span class="stop-sign" aria-hidden="true"></span>${t("pipeline.stop")}</button>
-    ${problem.value && html`<span class="problem-text" role="alert">${problem.value}</span>`}`;
+  return html`
+    <button
+      type="button"
+      class="button stop-button"
+      disabled=${run.phase === "stopping"}
+      onClick=${async () => (problem.value = await stop(run.id))}
+    >
+      <span class="stop-sign" aria-hidden="true"></span>${t("pipeline.stop")}
+    </button>
+    ${problem.value && html`<span class="problem-text" role="alert">${problem.value}</span>`}
+  `;
 }
 
 /** The job's own count where it has one, else that of Spark's tasks. */
 function Progress({ run }) {
   const units = Object.keys(run.progress);
-  const unit = units.find((name) => name !== "tasks") ?? units[0];
+  const unit = units.find((one) => one !== "tasks") ?? units[0];
   // Tasks are those of the stage at work: when the run is over they say nothing.
   if (unit === undefined || (unit === "tasks" && isOver(run))) return null;
   const { done, total } = run.progress[unit];
-  const name = ["messages", "tasks", "seeds", "schedules", "rows", "files", "batches"].includes(unit) ? t(`pipeline.unit.${unit}`) : unit;
+  const name = ["messages", "tasks", "seeds", "schedules", "rows", "files", "batches"].includes(unit)
+    ? t(`pipeline.unit.${unit}`)
+    : unit;
   if (!total) return html`<p class="run-progress"><strong class="number">${count(done)}</strong> ${name}</p>`;
   const share = Math.min(1, done / total);
   const text = t("pipeline.progress", { done: count(done), total: count(total), unit: name });
-  return html`<div class="run-progress"><progress max="1" value=${share} aria-label=${text}></progress>
-    <span class="number">${Math.floor(share * 100)} %</span> <span class="quiet">${text}</span></div>`;
+  return html`<div class="run-progress">
+    <progress max="1" value=${share} aria-label=${text}></progress>
+    <span class="number">${Math.floor(share * 100)} %</span> <span class="quiet">${text}</span>
+  </div>`;
 }
 
 function Notes({ notes }) {
   if (notes.length === 0) return null;
-  return html`<ul class="run-notes" role="list">${notes.map((note, index) => html`<li key=${index}>${inLanguage(note)}</li>`)}</ul>`;
+  return html`<ul class="run-notes" role="list">
+    ${notes.map((note, index) => html`<li key=${index}>${inLanguage(note)}</li>`)}
+  </ul>`;
 }
 
 /** The last micro-batch in figures. */
 function Figures({ run }) {
   const last = run.batches.at(-1);
   const busy = run.batches.findLast((batch) => batch.rows > 0) ?? last;
-  const figure = (key, value) => html`<div class="figure"><dt>${t(`pipeline.figure.${key}`)}</dt><dd class="number">${value}</dd></div>`;
+  const figure = (key, value) =>
+    html`<div class="figure"><dt>${t(`pipeline.figure.${key}`)}</dt><dd class="number">${value}</dd></div>`;
   const rate = (value) => (value === null ? "–" : t("pipeline.per_second", { n: compact(Math.round(value)) }));
-  return html`<dl class="figures">${figure("batches", count(run.batch_count))}${figure("rows", compact(run.row_count))}
+  return html`<dl class="figures">
+    ${figure("batches", count(run.batch_count))}${figure("rows", compact(run.row_count))}
     ${figure("input", rate(busy.input_rows_per_s))}${figure("processed", rate(busy.processed_rows_per_s))}
-    ${figure("duration", milliseconds(last.total_ms))}${last.lag !== null && figure("lag", compact(last.lag))}</dl>`;
+    ${figure("duration", milliseconds(last.total_ms))}${last.lag !== null && figure("lag", compact(last.lag))}
+  </dl>`;
 }

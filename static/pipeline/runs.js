@@ -39,7 +39,7 @@ export function receiveRuns(state) {
 
 export function runById(id) {
   const run = runs.value.runs[id];
-  return run?.is_whole ? run : wholes.value[id] ?? run;
+  return run?.is_whole ? run : (wholes.value[id] ?? run);
 }
 
 // A run that ended long ago is asked for when somebody looks at it.
@@ -76,7 +76,9 @@ export async function stop(id) {
 }
 
 async function ask(address, body) {
-  const options = body ? { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) } : {};
+  const options = body
+    ? { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }
+    : {};
   try {
     const response = await fetch(address, options);
     return await response.json();

@@ -16,39 +16,79 @@ const MOST_LANES = 32;
 export function SparkLanes({ run }) {
   const axis = useRef(null);
   useLayoutEffect(() => {
-    const observer = new ResizeObserver(([entry]) => (laneWidth.value = Math.max(120, Math.floor(entry.contentRect.width))));
+    const observer = new ResizeObserver(
+      ([entry]) => (laneWidth.value = Math.max(120, Math.floor(entry.contentRect.width))),
+    );
     observer.observe(axis.current);
     return () => observer.disconnect();
   }, []);
   const topics = Object.keys(run.reached).sort();
   const isElsewhere = loaded.value && topics.every((topic) => queuesHere(topic).length === 0);
   return html`<section class="panel spark-lanes" aria-labelledby="lanes-title">
-    <header class="panel-head"><h3 class="panel-title" id="lanes-title">${t("pipeline.lanes")}</h3>
-      ${isElsewhere ? html`<span class="quiet">${t("pipeline.lanes_elsewhere")}</span>` : html`<span class="quiet spark-legend"><${SparkMark} size=${1.3} /> ${t("pipeline.lanes_hint")}</span>`}</header>
+    <header class="panel-head">
+      <h3 class="panel-title" id="lanes-title">${t("pipeline.lanes")}</h3>
+      ${
+        isElsewhere
+          ? html`<span class="quiet">${t("pipeline.lanes_elsewhere")}</span>`
+          : html`<span class="quiet spark-legend"><${SparkMark} size=${1.3} /> ${t("pipeline.lanes_hint")}</span>`
+      }
+    </header>
     <div class="topics">
-      <div class=${`lane-axis lane-columns ${isElsewhere ? "is-hidden" : ""}`} aria-hidden="true"><span></span><span class="number">${t("live.lane.min")}</span>
-        <span ref=${axis} class="lane-axis-scale"><${AxisTicks} /></span><span class="number">${t("live.lane.max")}</span><span>${t("live.lane.lag")}</span></div>
+      <div class=${`lane-axis lane-columns ${isElsewhere ? "is-hidden" : ""}`} aria-hidden="true">
+        <span></span><span class="number">${t("live.lane.min")}</span>
+        <span ref=${axis} class="lane-axis-scale"><${AxisTicks} /></span>
+        <span class="number">${t("live.lane.max")}</span>
+        <span>${t("live.lane.lag")}</span>
+      </div>
       ${topics.map((topic) => html`<${TopicLanes} key=${topic} run=${run} topic=${topic} />`)}
-    </div></section>`;
+    </div>
+  </section>`;
 }
 
 function TopicLanes({ run, topic }) {
   const reached = ofBroker(run.reached[topic], state.value.cluster.broker_name);
   const known = queuesHere(topic);
-  const title = html`<h4 class="topic-title lanes-topic"><${TopicMark} topic=${topic} /><span class="topic-name">${topic}</span></h4>`;
+  const title = html`<h4 class="topic-title lanes-topic">
+    <${TopicMark} topic=${topic} /><span class="topic-name">${topic}</span>
+  </h4>`;
   // A topic of another broker, or one that the broker's page leaves out: figures only.
   if (known.length === 0) {
     if (!loaded.value) return null;
-    return html`<div class="topic">${title}<p class="lanes-figures number">${Object.entries(run.reached[topic]).map(([queue, offset]) => html`<span key=${queue}><code>${queue}</code> ${count(offset)}</span> `)}</p></div>`;
+    return html`<div class="topic">
+      ${title}
+      <p class="lanes-figures number">
+        ${Object.entries(run.reached[topic]).map(
+          ([queue, offset]) => html`<span key=${queue}><code>${queue}</code> ${count(offset)}</span> `,
+        )}
+      </p>
+    </div>`;
   }
   const rows = known.length > MOST_LANES ? [null] : known.map(String);
   const spark = Object.fromEntries(Object.entries(reached).map(([queueId, offset]) => [queueId, { [run.id]: offset }]));
-  return html`<div class="topic">${title}<table class="lanes"><tbody>
-    ${rows.map((queueId) => html`<${LaneRow} key=${queueId ?? "all"} topic=${topic} queueId=${queueId} spark=${spark} isPlain=${true} />`)}</tbody></table></div>`;
+  return html`<div class="topic">
+    ${title}
+    <table class="lanes">
+      <tbody>
+        ${rows.map(
+          (queueId) =>
+            html`<${LaneRow}
+              key=${queueId ?? "all"}
+              topic=${topic}
+              queueId=${queueId}
+              spark=${spark}
+              isPlain=${true}
+            />`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
 }
 
 /** The queues of a topic that this page's broker has. */
-const queuesHere = (topic) => Object.keys(state.value.topics[topic]?.queues ?? {}).map(Number).sort((a, b) => a - b);
+const queuesHere = (topic) =>
+  Object.keys(state.value.topics[topic]?.queues ?? {})
+    .map(Number)
+    .sort((a, b) => a - b);
 
 /** {"broker-a:0": 5} -> {"0": 5} */
 function ofBroker(queues, brokerName) {

@@ -17,37 +17,118 @@ const SIGNS = { debit: "−", credit: "+", check: "?" };
 /** `part` is the view's: see app/lab/bank_view.py. */
 export const Bank = memo(({ part }) => {
   const pays = part.way !== null;
-  const uncommitted = part.balance !== null && part.balance !== part.committed_balance ? part.balance - part.committed_balance : 0;
-  return html`<section class=${`bank ${part.is_locked ? "is-locked" : ""}`} data-part="bank" aria-label=${t("lab.bank.label", { bank: part.name, account: part.account })}>
-    <div class="bank-head"><h3>${part.name}</h3><span class="quiet">${t("lab.bank.account")} <strong>${part.account}</strong></span>
-      <span class="bank-balance number" title=${t("lab.bank.committed_hint")}>${count(part.committed_balance)}</span></div>
-    <p class="bank-way quiet">${pays ? t(`lab.bank.way_${part.way.replaceAll("-", "_")}`) : t(part.idempotent ? "lab.bank.idempotent" : "lab.bank.not_idempotent")}</p>
-    ${uncommitted !== 0 && html`<p class="bank-uncommitted" title=${t("lab.bank.uncommitted_hint")}><span class="bank-hatch" aria-hidden="true"></span>${t("lab.bank.uncommitted")} <span class="number">${signed(uncommitted)}</span> → <span class="number">${count(part.balance)}</span></p>`}
-    ${part.is_locked && part.way !== "two-phase-commit" && html`<p class="bank-locked"><${Icon} name="lock" /> ${t("lab.bank.locked")}${part.waiters.length > 0 && html` <span class="badge badge-warning" title=${part.waiters.join(", ")}>${t("lab.bank.waiters", { n: part.waiters.length })}</span>`}</p>`}
-    ${part.open.length > 0 && html`<ul class="bank-rows" aria-label=${t("lab.bank.open")}>${part.open.map((deed) => html`<${Open} key=${`${deed.doing} ${deed.key}`} deed=${deed} />`)}</ul>`}
+  const uncommitted =
+    part.balance !== null && part.balance !== part.committed_balance ? part.balance - part.committed_balance : 0;
+  return html`<section
+    class=${`bank ${part.is_locked ? "is-locked" : ""}`}
+    data-part="bank"
+    aria-label=${t("lab.bank.label", { bank: part.name, account: part.account })}
+  >
+    <div class="bank-head">
+      <h3>${part.name}</h3><span class="quiet">${t("lab.bank.account")} <strong>${part.account}</strong></span>
+      <span class="bank-balance number" title=${t("lab.bank.committed_hint")}>${count(part.committed_balance)}</span>
+    </div>
+    <p class="bank-way quiet">
+      ${
+        pays
+          ? t(`lab.bank.way_${part.way.replaceAll("-", "_")}`)
+          : t(part.idempotent ? "lab.bank.idempotent" : "lab.bank.not_idempotent")
+      }
+    </p>
+    ${
+      uncommitted !== 0 &&
+      html`<p class="bank-uncommitted" title=${t("lab.bank.uncommitted_hint")}>
+        <span class="bank-hatch" aria-hidden="true"></span>
+        ${t("lab.bank.uncommitted")}${" "}
+        <span class="number">${signed(uncommitted)}</span> → <span class="number">
+          ${count(part.balance)}
+        </span>
+      </p>`
+    }
+    ${
+      part.is_locked &&
+      part.way !== "two-phase-commit" &&
+      html`<p class="bank-locked">
+        <${Icon} name="lock" /> ${t("lab.bank.locked")}
+        ${
+          part.waiters.length > 0 &&
+          html` <span class="badge badge-warning" title=${part.waiters.join(", ")}>
+              ${t("lab.bank.waiters", { n: part.waiters.length })}
+            </span>
+          `
+        }
+      </p>`
+    }
+    ${
+      part.open.length > 0 &&
+      html`<ul class="bank-rows" aria-label=${t("lab.bank.open")}>
+        ${part.open.map((deed) => html`<${Open} key=${`${deed.doing} ${deed.key}`} deed=${deed} />`)}
+      </ul>`
+    }
     <ul class="bank-rows" aria-label=${t(pays ? "lab.bank.rows_debits" : "lab.bank.rows_credits")}>
       ${part.rows.length === 0 && html`<li class="quiet">${t("lab.bank.no_rows")}</li>`}
-      ${part.rows.slice(-MOST_ROWS).reverse().map((row) => html`<${Row} key=${row.key} row=${row} sign=${(row.doing ?? (pays ? "debit" : "credit")) === "debit" ? -1 : 1} />`)}
-      ${part.refused.slice(-MOST_REFUSED).reverse().map((one) => html`<${Refused} key=${`${one.key} ${one.time_us}`} one=${one} />`)}</ul>
-    ${part.duplicates_ignored > 0 && html`<p class="quiet">${t("lab.bank.duplicates", { n: part.duplicates_ignored })}</p>`}</section>`;
+      ${part.rows
+        .slice(-MOST_ROWS)
+        .reverse()
+        .map(
+          (row) =>
+            html`<${Row}
+              key=${row.key}
+              row=${row}
+              sign=${(row.doing ?? (pays ? "debit" : "credit")) === "debit" ? -1 : 1}
+            />`,
+        )}
+      ${part.refused
+        .slice(-MOST_REFUSED)
+        .reverse()
+        .map((one) => html`<${Refused} key=${`${one.key} ${one.time_us}`} one=${one} />`)}
+    </ul>
+    ${
+      part.duplicates_ignored > 0 &&
+      html`<p class="quiet">${t("lab.bank.duplicates", { n: part.duplicates_ignored })}</p>`
+    }
+  </section>`;
 });
 
 const signed = (amount) => `${amount < 0 ? "−" : "+"}${count(Math.abs(amount))}`;
 
 function Open({ deed }) {
   const spent = span(view.value.time_us - deed.since_us);
-  return html`<li class="bank-row is-running" ...${pointing(deed.key)} title=${t(`lab.bank.doing_${deed.doing}`, { key: deed.key })}><span class="call-sign" aria-hidden="true"></span><span class="ellipsis">${t(`lab.bank.doing_${deed.doing}`, { key: deed.key })}</span><span class="number">${spent}</span></li>`;
+  return html`<li
+    class="bank-row is-running"
+    ...${pointing(deed.key)}
+    title=${t(`lab.bank.doing_${deed.doing}`, { key: deed.key })}
+  >
+    <span class="call-sign" aria-hidden="true"></span>
+    <span class="ellipsis">${t(`lab.bank.doing_${deed.doing}`, { key: deed.key })}</span>
+    <span class="number">${spent}</span>
+  </li>`;
 }
 
 function Row({ row, sign }) {
   const isOpen = row.state === "open";
   const text = t(isOpen ? "lab.bank.row_open" : "lab.bank.row_committed", { key: row.key });
-  return html`<li class=${`bank-row ${isOpen ? "is-open" : ""} ${accused.value.has(row.key) ? "is-accused" : ""}`} data-transfer=${row.key} ...${pointing(row.key)} title=${text}>
-    <span aria-hidden="true">${isOpen ? "…" : "✓"}</span><span class="ellipsis">${row.key}<span class="sr-only"> ${text}</span></span>
-    <span class="number">${row.times > 1 && html`<span class="badge badge-bad">×${row.times}</span> `}${signed(sign * row.amount)}</span></li>`;
+  return html`<li
+    class=${`bank-row ${isOpen ? "is-open" : ""} ${accused.value.has(row.key) ? "is-accused" : ""}`}
+    data-transfer=${row.key}
+    ...${pointing(row.key)}
+    title=${text}
+  >
+    <span aria-hidden="true">${isOpen ? "…" : "✓"}</span>
+    <span class="ellipsis">${row.key}<span class="sr-only"> ${text}</span></span>
+    <span class="number">
+      ${row.times > 1 && html`<span class="badge badge-bad">×${row.times}</span> `}${signed(sign * row.amount)}
+    </span>
+  </li>`;
 }
 
 function Refused({ one }) {
   const reason = t(`lab.bank.reason_${one.reason.replaceAll("-", "_")}`);
-  return html`<li class="bank-row is-refused" ...${pointing(one.key)} title=${`${one.key}: ${SIGNS[one.doing]}${count(one.amount)} · ${reason}`}><span aria-hidden="true">✕</span><span class="ellipsis">${one.key}</span><span>${reason}</span></li>`;
+  return html`<li
+    class="bank-row is-refused"
+    ...${pointing(one.key)}
+    title=${`${one.key}: ${SIGNS[one.doing]}${count(one.amount)} · ${reason}`}
+  >
+    <span aria-hidden="true">✕</span><span class="ellipsis">${one.key}</span><span>${reason}</span>
+  </li>`;
 }

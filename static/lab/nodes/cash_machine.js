@@ -10,7 +10,18 @@ import { view } from "../view.js";
 export function CashMachine({ part }) {
   const last = part.ended.at(-1);
   const isWaiting = part.since_us !== null && part.holder;
-  const text = isWaiting ? t("lab.cash.waits", { time: span(view.value.time_us - part.since_us), holder: part.holder })
-    : !last ? t("lab.cash.none") : last.balance === null ? t("lab.cash.in_vain") : t("lab.cash.told", { balance: count(last.balance) });
-  return html`<p class=${`node-line cash-machine ${isWaiting || last?.balance === null ? "is-waiting" : ""}`} data-part="cash-machine" title=${t("lab.cash.hint")}><span class="cash-sign" aria-hidden="true"></span><span class="quiet">${t("lab.cash.title")}</span> ${text}</p>`;
+  const text = isWaiting
+    ? t("lab.cash.waits", { time: span(view.value.time_us - part.since_us), holder: part.holder })
+    : !last
+      ? t("lab.cash.none")
+      : last.balance === null
+        ? t("lab.cash.in_vain")
+        : t("lab.cash.told", { balance: count(last.balance) });
+  return html`<p
+    class=${`node-line cash-machine ${isWaiting || last?.balance === null ? "is-waiting" : ""}`}
+    data-part="cash-machine"
+    title=${t("lab.cash.hint")}
+  >
+    <span class="cash-sign" aria-hidden="true"></span><span class="quiet">${t("lab.cash.title")}</span> ${text}
+  </p>`;
 }

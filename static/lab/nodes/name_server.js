@@ -9,8 +9,13 @@ export const NameServer = memo(({ name, node }) => {
   const brokers = Object.entries(node.brokers ?? {});
   const topics = Object.keys(node.topics ?? node.routes ?? {}).length;
   return html`<${NodeCard} name=${name} node=${node}>
-    <p class="node-line"><span class="quiet">${t("lab.name_server.routes")}</span>
+    <p class="node-line">
+      <span class="quiet">${t("lab.name_server.routes")}</span>
       ${brokers.length === 0 && html`<span class="quiet">${t("lab.name_server.none")}</span>`}
-      ${brokers.map(([broker, facts]) => html`<span key=${broker} class="chip" title=${JSON.stringify(facts)}>${broker}</span>`)}
-      ${topics > 0 && html`<span class="quiet">${t("lab.name_server.topics", { n: topics })}</span>`}</p></${NodeCard}>`;
+      ${brokers.map(
+        ([broker, facts]) => html`<span key=${broker} class="chip" title=${JSON.stringify(facts)}>${broker}</span>`,
+      )}
+      ${topics > 0 && html`<span class="quiet">${t("lab.name_server.topics", { n: topics })}</span>`}
+    </p>
+  </${NodeCard}>`;
 });

@@ -36,7 +36,10 @@ export const Tree = memo(({ tree, name, width, onOpen }) => {
   const x = (node) => rounded(7 + step * (node.rank + 0.5));
   const y = (node) => rounded(size + 3 + row * node.depth);
   const [drawnWidth, height] = [14 + step * nodes.length, 2 * size + 6 + row * depth];
-  const edges = nodes.filter((node) => node.parent).map((node) => `M${x(node.parent)} ${y(node.parent)}L${x(node)} ${y(node)}`).join("");
+  const edges = nodes
+    .filter((node) => node.parent)
+    .map((node) => `M${x(node.parent)} ${y(node.parent)}L${x(node)} ${y(node)}`)
+    .join("");
   const label = t("lab.tree.label", { name, n: nodes.length, first: nodes[0].offset, last: nodes.at(-1).offset });
   const marked = useSignal(null);
   const cursor = nodes.find((node) => node.offset === marked.value);
@@ -55,13 +58,55 @@ export const Tree = memo(({ tree, name, width, onOpen }) => {
     const far = (node) => (x(node) - event.offsetX * scale) ** 2 + (y(node) - event.offsetY * scale) ** 2;
     onOpen(nodes.reduce((best, node) => (far(node) < far(best) ? node : best)).offset);
   };
-  return html`<figure class="tree" data-tree=${name}><figcaption class="tree-name">${name} <span class="quiet number">${nodes.length}</span></figcaption>
-    <svg class="tree-drawing" viewBox=${`0 0 ${rounded(drawnWidth)} ${rounded(height)}`} style=${{ width: `${(drawnWidth / 14).toFixed(2)}rem` }} role="application" aria-roledescription=${t("lab.tree.role")} tabindex="0"
-      aria-label=${cursor ? t("lab.tree.node", { offset: cursor.offset, key: cursor.key || "–" }) : label} onClick=${click} onKeyDown=${walk} onBlur=${() => (marked.value = null)}>
-    <path class="tree-edges" d=${edges} />
-    ${step >= LABEL_STEP ? nodes.map((node) => html`<${TreeNode} key=${node.offset} offset=${node.offset} red=${node.red} name=${node.key} x=${x(node)} y=${y(node)} size=${size} />`)
-    : html`<path class="tree-reds" d=${nodes.filter((node) => node.red).map((node) => circle(x(node), y(node), size)).join("")} /><path class="tree-blacks" d=${nodes.filter((node) => !node.red).map((node) => square(x(node), y(node), size)).join("")} />`}
-    ${cursor && html`<circle class="tree-cursor" cx=${x(cursor)} cy=${y(cursor)} r=${size + 2.5} />`}</svg></figure>`;
+  return html`<figure class="tree" data-tree=${name}>
+    <figcaption class="tree-name">${name} <span class="quiet number">${nodes.length}</span></figcaption>
+    <svg
+      class="tree-drawing"
+      viewBox=${`0 0 ${rounded(drawnWidth)} ${rounded(height)}`}
+      style=${{ width: `${(drawnWidth / 14).toFixed(2)}rem` }}
+      role="application"
+      aria-roledescription=${t("lab.tree.role")}
+      tabindex="0"
+      aria-label=${cursor ? t("lab.tree.node", { offset: cursor.offset, key: cursor.key || "–" }) : label}
+      onClick=${click}
+      onKeyDown=${walk}
+      onBlur=${() => (marked.value = null)}
+    >
+      <path class="tree-edges" d=${edges} />
+      ${
+        step >= LABEL_STEP
+          ? nodes.map(
+              (node) =>
+                html`<${TreeNode}
+                  key=${node.offset}
+                  offset=${node.offset}
+                  red=${node.red}
+                  name=${node.key}
+                  x=${x(node)}
+                  y=${y(node)}
+                  size=${size}
+                />`,
+            )
+          : html`
+            <path
+              class="tree-reds"
+              d=${nodes
+                .filter((node) => node.red)
+                .map((node) => circle(x(node), y(node), size))
+                .join("")}
+            />
+            <path
+              class="tree-blacks"
+              d=${nodes
+                .filter((node) => !node.red)
+                .map((node) => square(x(node), y(node), size))
+                .join("")}
+            />
+          `
+      }
+      ${cursor && html`<circle class="tree-cursor" cx=${x(cursor)} cy=${y(cursor)} r=${size + 2.5} />`}
+    </svg>
+  </figure>`;
 });
 
 const rounded = (value) => Math.round(value * 10) / 10;
@@ -71,7 +116,19 @@ const square = (x, y, r) => `M${rounded(x - 0.92 * r)} ${rounded(y - 0.92 * r)}h
 /** A small tree's nodes carry their offsets; big trees are drawn as two shapes, which costs the browser far less. */
 const TreeNode = memo(({ offset, red, name, x, y, size }) => {
   const digits = String(offset).slice(-3);
-  return html`<g class=${red ? "tree-red" : "tree-black"} style=${{ transform: `translate(${x}px, ${y}px)` }}><title>${offset} ${name}</title>
-    ${red ? html`<circle r=${size} />` : html`<rect x=${-size * 0.92} y=${-size * 0.92} width=${size * 1.84} height=${size * 1.84} rx="1.5" />`}
-    <text text-anchor="middle" dy=".35em" style=${{ fontSize: `${Math.min(9, (size * 2.3) / Math.max(1.6, digits.length * 0.72)).toFixed(1)}px` }}>${digits}</text></g>`;
+  return html`<g class=${red ? "tree-red" : "tree-black"} style=${{ transform: `translate(${x}px, ${y}px)` }}>
+    <title>${offset} ${name}</title>
+    ${
+      red
+        ? html`<circle r=${size} />`
+        : html`<rect x=${-size * 0.92} y=${-size * 0.92} width=${size * 1.84} height=${size * 1.84} rx="1.5" />`
+    }
+    <text
+      text-anchor="middle"
+      dy=".35em"
+      style=${{ fontSize: `${Math.min(9, (size * 2.3) / Math.max(1.6, digits.length * 0.72)).toFixed(1)}px` }}
+    >
+      ${digits}
+    </text>
+  </g>`;
 });

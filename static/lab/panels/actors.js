@@ -20,16 +20,54 @@ export function Actors() {
   const next = useComputed(() => calmView.value.next?.actor);
   const text = filter.value.toLowerCase();
   const shown = actors.value.filter((actor) => `${actor.name} ${actor.label}`.toLowerCase().includes(text));
-  return html`<div class="panel-tools"><input type="search" value=${filter.value} placeholder=${t("lab.actors.filter")} aria-label=${t("lab.actors.filter")}
-      onInput=${(event) => (filter.value = event.currentTarget.value)} /><span class="quiet number">${shown.length}</span></div>
-    <ul class="actors">${shown.map((actor) => html`<${Actor} key=${actor.name} actor=${actor} isNext=${actor.name === next.value} />`)}</ul>`;
+  return html`
+    <div class="panel-tools">
+      <input
+        type="search"
+        value=${filter.value}
+        placeholder=${t("lab.actors.filter")}
+        aria-label=${t("lab.actors.filter")}
+        onInput=${(event) => (filter.value = event.currentTarget.value)}
+      />
+      <span class="quiet number">${shown.length}</span>
+    </div>
+    <ul class="actors">
+      ${shown.map((actor) => html`<${Actor} key=${actor.name} actor=${actor} isNext=${actor.name === next.value} />`)}
+    </ul>
+  `;
 }
 
 const Actor = memo(({ actor, isNext }) => {
   const isHeld = actor.held_until_us > view.peek().time_us;
-  return html`<li class=${`actor ${isNext ? "is-next" : ""}`}><span class="actor-name mono ellipsis" title=${actor.name}>${actor.name}</span>
-    <span class="actor-label ellipsis" title=${labelText(actor.label)}>${isNext && html`<span class="badge">${t("lab.actors.next")}</span> `}${isHeld ? t("lab.actors.held", { time: span(actor.held_until_us - view.peek().time_us) }) : labelText(actor.label)}</span>
+  return html`<li class=${`actor ${isNext ? "is-next" : ""}`}>
+    <span class="actor-name mono ellipsis" title=${actor.name}>${actor.name}</span>
+    <span class="actor-label ellipsis" title=${labelText(actor.label)}>
+      ${isNext && html`<span class="badge">${t("lab.actors.next")}</span> `}
+      ${
+        isHeld
+          ? t("lab.actors.held", { time: span(actor.held_until_us - view.peek().time_us) })
+          : labelText(actor.label)
+      }
+    </span>
     <span class="number quiet" title=${t("lab.actors.steps")}>${count(actor.steps)}</span>
-    <button type="button" class="button small-button" onClick=${() => stepActor(actor.name)} title=${t("lab.actors.step")} aria-label=${t("lab.actors.step_of", { name: actor.name })}><${Icon} name="step" /></button>
-    <button type="button" class="button small-button" aria-pressed=${isHeld} onClick=${() => command(isHeld ? "release" : "hold", actor.name, isHeld ? {} : { ms: HOLD_MS })} title=${t("lab.actors.hold")} aria-label=${t("lab.actors.hold_of", { name: actor.name })}><${Icon} name="hold" /></button></li>`;
+    <button
+      type="button"
+      class="button small-button"
+      onClick=${() => stepActor(actor.name)}
+      title=${t("lab.actors.step")}
+      aria-label=${t("lab.actors.step_of", { name: actor.name })}
+    >
+      <${Icon} name="step" />
+    </button>
+    <button
+      type="button"
+      class="button small-button"
+      aria-pressed=${isHeld}
+      onClick=${() => command(isHeld ? "release" : "hold", actor.name, isHeld ? {} : { ms: HOLD_MS })}
+      title=${t("lab.actors.hold")}
+      aria-label=${t("lab.actors.hold_of", { name: actor.name })}
+    >
+      <${Icon} name="hold" />
+    </button>
+  </li>`;
 });

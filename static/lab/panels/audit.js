@@ -24,13 +24,30 @@ function open() {
 /** Whoever follows somebody else's world cannot make it stand still: there is nothing to audit before a fork. */
 export function AuditButton() {
   if (isRecording() || !mine.value) return null;
-  return html`<p class="audit-line"><button type="button" class="button small-button" id="audit" aria-haspopup="dialog" title=${t("lab.audit.open_hint")} onClick=${open}>
-    <${Icon} name="eye" /><span>${t("lab.audit.open")}</span></button></p>`;
+  return html`<p class="audit-line">
+    <button
+      type="button"
+      class="button small-button"
+      id="audit"
+      aria-haspopup="dialog"
+      title=${t("lab.audit.open_hint")}
+      onClick=${open}
+    >
+      <${Icon} name="eye" /><span>${t("lab.audit.open")}</span>
+    </button>
+  </p>`;
 }
 
 export function AuditDialog() {
-  return html`<${Dialog} isOpen=${isOpen.value} onClose=${() => (isOpen.value = false)} id="audit-dialog" kind="small-dialog" title=${t("lab.audit.title")}>
-    ${isOpen.value && html`<${Audit} />`}</${Dialog}>`;
+  return html`<${Dialog}
+    isOpen=${isOpen.value}
+    onClose=${() => (isOpen.value = false)}
+    id="audit-dialog"
+    kind="small-dialog"
+    title=${t("lab.audit.title")}
+  >
+    ${isOpen.value && html`<${Audit} />`}
+  </${Dialog}>`;
 }
 
 async function start(place, event) {
@@ -53,21 +70,46 @@ function Audit() {
     plan.value = failure.value = null;
     if (place === null) return undefined;
     let isThere = true;
-    auditPlan().then((answer) => isThere && (plan.value = answer), (error) => isThere && (failure.value = error.message));
+    auditPlan().then(
+      (answer) => isThere && (plan.value = answer),
+      (error) => isThere && (failure.value = error.message),
+    );
     return () => (isThere = false);
   }, [place]);
   const last = begun.value;
   const isHere = last?.place === place;
   const problem = failure.value ?? (isHere ? last.failure : null);
   const canStart = plan.value && !plan.value.problem && !(isHere && last.address);
-  return html`<div class="audit"><p>${t("lab.audit.about", { event: count(event) })}</p>
-    ${plan.value?.problem ? html`<${Problem} plan=${plan.value} />` : plan.value && html`<${Plan} plan=${plan.value} />`}
+  return html`<div class="audit">
+    <p>${t("lab.audit.about", { event: count(event) })}</p>
+    ${
+      plan.value?.problem ? html`<${Problem} plan=${plan.value} />` : plan.value && html`<${Plan} plan=${plan.value} />`
+    }
     ${problem && html`<p class="problem" role="alert">${problem}</p>`}
     <div class="audit-end" aria-live="polite">
-      ${canStart && html`<button type="button" class="button button-primary" id="audit-start" aria-disabled=${last?.isStarting ? "true" : null} onClick=${() => start(place, event)}><${Icon} name="play" /><span>${t("lab.audit.start")}</span></button>`}
+      ${
+        canStart &&
+        html`<button
+          type="button"
+          class="button button-primary"
+          id="audit-start"
+          aria-disabled=${last?.isStarting ? "true" : null}
+          onClick=${() => start(place, event)}
+        >
+          <${Icon} name="play" /><span>${t("lab.audit.start")}</span>
+        </button>`
+      }
       ${last?.isStarting && html`<p class="quiet">${t("lab.audit.replaying")}</p>`}
-      ${last?.address && html`<p>${t("lab.audit.started", { event: count(last.event) })}</p><${RunLink} key=${last.address} address=${last.address} />`}
-      ${!plan.value && !problem && html`<p class="quiet">${t("lab.audit.waiting")}</p>`}</div></div>`;
+      ${
+        last?.address &&
+        html`
+          <p>${t("lab.audit.started", { event: count(last.event) })}</p>
+          <${RunLink} key=${last.address} address=${last.address} />
+        `
+      }
+      ${!plan.value && !problem && html`<p class="quiet">${t("lab.audit.waiting")}</p>`}
+    </div>
+  </div>`;
 }
 
 /** The button that was pressed is gone: whoever works with the keyboard goes on from here. */
@@ -78,22 +120,43 @@ function RunLink({ address }) {
 }
 
 function Plan({ plan }) {
-  const fact = (key, names) => html`<div class="fact"><dt>${t(`lab.audit.${key}`)}</dt><dd>${names.length > 0 ? names.join(", ") : t("lab.audit.groups_none")}</dd></div>`;
-  return html`<dl class="facts">${fact("topics", plan.topics)}${fact("groups", plan.groups)}</dl>
+  const fact = (key, names) =>
+    html`<div class="fact">
+      <dt>${t(`lab.audit.${key}`)}</dt><dd>${names.length > 0 ? names.join(", ") : t("lab.audit.groups_none")}</dd>
+    </div>`;
+  return html`
+    <dl class="facts">${fact("topics", plan.topics)}${fact("groups", plan.groups)}</dl>
     <${ToSet} text="silent" names=${plan.silent} setting="enable_msg_trace" />
-    <p class="quiet">${t("lab.audit.now")}</p>`;
+    <p class="quiet">${t("lab.audit.now")}</p>
+  `;
 }
 
 function Problem({ plan }) {
-  return html`<p class="panel-note">${bilingual(plan.problem)}</p>
+  return html`
+    <p class="panel-note">${bilingual(plan.problem)}</p>
     <${ToSet} text="unnumbered" names=${plan.unnumbered} setting="number_messages" />
-    <p class="quiet">${t("lab.audit.how")} <a href="/tutorials/15-auditing-with-spark">${t("lab.audit.lesson")}</a></p>`;
+    <p class="quiet">${t("lab.audit.how")} <a href="/tutorials/15-auditing-with-spark">${t("lab.audit.lesson")}</a></p>
+  `;
 }
 
 /** Nodes with a switch that stands in the way of the audit: each leads to its editor. */
 function ToSet({ text, names, setting }) {
   if (names.length === 0) return null;
-  return html`<div class="audit-settings"><p>${t(`lab.audit.${text}`)}</p>
-    <ul role="list">${names.map((node) => html`<li key=${node}><button type="button" class="button small-button" aria-haspopup="dialog" onClick=${() => (openSetting.value = { node, name: setting })}>
-      <${Icon} name="edit" /><span>${node} <code>${setting}</code></span></button></li>`)}</ul></div>`;
+  return html`<div class="audit-settings">
+    <p>${t(`lab.audit.${text}`)}</p>
+    <ul role="list">
+      ${names.map(
+        (node) => html`<li key=${node}>
+          <button
+            type="button"
+            class="button small-button"
+            aria-haspopup="dialog"
+            onClick=${() => (openSetting.value = { node, name: setting })}
+          >
+            <${Icon} name="edit" /><span>${node} <code>${setting}</code></span>
+          </button>
+        </li>`,
+      )}
+    </ul>
+  </div>`;
 }

@@ -1,5 +1,5 @@
-// One scenario, run once per value of a setting: tables that were computed before (glassmq lab compare); each row leads to
-// its run, as it stood when the node started.
+// One scenario, run once per value of a setting: tables that were computed before (glassmq lab compare); each row leads
+// to its run, as it stood when the node started.
 
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
@@ -42,17 +42,64 @@ export function Compare() {
   const comparisons = COMPARISONS[scenario] ?? {};
   const files = Object.keys(comparisons).map((assignment) => fileOf(scenario, assignment));
   useEffect(() => files.forEach(load), [scenario]);
-  return html`<div class="compare"><p class="quiet">${t("lab.compare.about")}</p>
+  return html`<div class="compare">
+    <p class="quiet">${t("lab.compare.about")}</p>
     ${files.some((file) => tables.value[file] === "missing") && html`<p class="quiet">${t("lab.compare.missing")}</p>`}
-    <div class="compare-tables">${Object.entries(comparisons).map(([assignment, figures]) => html`<${Table} key=${assignment} assignment=${assignment} figures=${figures} table=${tables.value[fileOf(scenario, assignment)]} />`)}</div></div>`;
+    <div class="compare-tables">
+      ${Object.entries(comparisons).map(
+        ([assignment, figures]) =>
+          html`<${Table}
+            key=${assignment}
+            assignment=${assignment}
+            figures=${figures}
+            table=${tables.value[fileOf(scenario, assignment)]}
+          />`,
+      )}
+    </div>
+  </div>`;
 }
 
 function Table({ assignment, figures, table }) {
   if (!table || table === "missing") return null;
   const most = Object.fromEntries(figures.map((name) => [name, Math.max(...table.runs.map((run) => run[name])) || 1]));
   const [node, setting] = assignment.split(".");
-  return html`<table class="compare-table"><caption><strong>${node}</strong> <code>${setting}</code></caption>
-    <thead><tr><th scope="col">${t("lab.compare.value")}</th>${figures.map((name) => html`<th scope="col" key=${name} title=${t(`lab.compare.what_${name}`)}>${t(`lab.compare.col_${name}`)}</th>`)}</tr></thead>
-    <tbody>${table.runs.map((run) => html`<tr key=${run.value}><th scope="row"><button type="button" class="link-button number" onClick=${() => openLink(run.link)} title=${t("lab.compare.open", { setting, value: run.value })}>${run.value}</button></th>
-      ${figures.map((name) => html`<td key=${name}><span class="compare-figure number">${figure.format(run[name])}</span><span class="compare-bar" aria-hidden="true"><span style=${{ width: `${(100 * run[name]) / most[name]}%` }}></span></span></td>`)}</tr>`)}</tbody></table>`;
+  return html`<table class="compare-table">
+    <caption><strong>${node}</strong> <code>${setting}</code></caption>
+    <thead>
+      <tr>
+        <th scope="col">${t("lab.compare.value")}</th>
+        ${figures.map(
+          (name) =>
+            html`<th scope="col" key=${name} title=${t(`lab.compare.what_${name}`)}>
+              ${t(`lab.compare.col_${name}`)}
+            </th>`,
+        )}
+      </tr>
+    </thead>
+    <tbody>
+      ${table.runs.map(
+        (run) => html`<tr key=${run.value}>
+          <th scope="row">
+            <button
+              type="button"
+              class="link-button number"
+              onClick=${() => openLink(run.link)}
+              title=${t("lab.compare.open", { setting, value: run.value })}
+            >
+              ${run.value}
+            </button>
+          </th>
+          ${figures.map(
+            (name) =>
+              html`<td key=${name}>
+                <span class="compare-figure number">${figure.format(run[name])}</span>
+                <span class="compare-bar" aria-hidden="true">
+                  <span style=${{ width: `${(100 * run[name]) / most[name]}%` }}></span>
+                </span>
+              </td>`,
+          )}
+        </tr>`,
+      )}
+    </tbody>
+  </table>`;
 }

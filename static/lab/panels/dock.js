@@ -8,13 +8,45 @@ import { canCompare } from "./compare.js";
 import { calmView, framesUnderWay, runningTimers, violations } from "../view.js";
 
 const SHAPES = {
-  large: { side: [["source"], ["invariants"], ["timers", "actors", "faults", "settings"]], bottom: [["sequence"], ["xa", "money", "compare", "log", "backlog", "life", "frames", "explorer"]] },
-  wide: { side: [["source"], ["invariants", "timers", "actors", "faults", "settings"]], bottom: [["sequence"], ["xa", "money", "compare", "log", "backlog", "life", "frames", "explorer"]] },
-  narrow: { side: [], bottom: [["sequence", "xa", "money", "compare", "source", "invariants", "log", "backlog", "life", "frames", "timers", "actors", "faults", "settings", "explorer"]] },
+  large: {
+    side: [["source"], ["invariants"], ["timers", "actors", "faults", "settings"]],
+    bottom: [["sequence"], ["xa", "money", "compare", "log", "backlog", "life", "frames", "explorer"]],
+  },
+  wide: {
+    side: [["source"], ["invariants", "timers", "actors", "faults", "settings"]],
+    bottom: [["sequence"], ["xa", "money", "compare", "log", "backlog", "life", "frames", "explorer"]],
+  },
+  narrow: {
+    side: [],
+    bottom: [
+      [
+        "sequence",
+        "xa",
+        "money",
+        "compare",
+        "source",
+        "invariants",
+        "log",
+        "backlog",
+        "life",
+        "frames",
+        "timers",
+        "actors",
+        "faults",
+        "settings",
+        "explorer",
+      ],
+    ],
+  },
 };
 
 /** Panels that only some worlds have. */
-const OPTIONAL = { backlog: computed(() => calmView.value.backlog !== null), compare: canCompare, money: computed(() => calmView.value.money !== null), xa: computed(() => calmView.value.xa !== null) };
+const OPTIONAL = {
+  backlog: computed(() => calmView.value.backlog !== null),
+  compare: canCompare,
+  money: computed(() => calmView.value.money !== null),
+  xa: computed(() => calmView.value.xa !== null),
+};
 const isThere = (name) => OPTIONAL[name]?.value ?? true;
 
 const isWide = matchMedia("(min-width: 1240px)");
@@ -56,16 +88,29 @@ export function focusPanel(name, selector) {
 /** `groups`: lists of panels that share one place; without it as many as fit the window. */
 export function Dock({ place, panels, groups = SHAPES[shape.value][place] }) {
   return html`<div class=${`dock dock-${place}`}>
-    ${groups.map((names) => names.filter(isThere)).map((names) => html`<${TabGroup} key=${names.join(" ")} names=${names} panels=${panels} />`)}</div>`;
+    ${groups
+      .map((names) => names.filter(isThere))
+      .map((names) => html`<${TabGroup} key=${names.join(" ")} names=${names} panels=${panels} />`)}
+  </div>`;
 }
 
 function TabGroup({ names, panels }) {
   const shown = chosen.value.find((name) => names.includes(name)) ?? names[0];
   const Panel = panels[shown];
-  const body = html`<div class=${`tab-panel tab-panel-${shown}`} id=${`panel-${shown}`} key=${shown} tabindex="0"
-    role=${names.length > 1 ? "tabpanel" : "region"} aria-labelledby=${`tab-${shown}`}><${Panel} /></div>`;
+  const body = html`<div
+    class=${`tab-panel tab-panel-${shown}`}
+    id=${`panel-${shown}`}
+    key=${shown}
+    tabindex="0"
+    role=${names.length > 1 ? "tabpanel" : "region"}
+    aria-labelledby=${`tab-${shown}`}
+  >
+    <${Panel} />
+  </div>`;
   if (names.length === 1) {
-    return html`<section class=${`panel tab-group group-${shown}`}><div class="tabs"><h2 class="tab tab-alone" id=${`tab-${shown}`}><${TabText} name=${shown} /></h2></div>${body}</section>`;
+    return html`<section class=${`panel tab-group group-${shown}`}>
+      <div class="tabs"><h2 class="tab tab-alone" id=${`tab-${shown}`}><${TabText} name=${shown} /></h2></div>${body}
+    </section>`;
   }
   const move = (event) => {
     const at = names.indexOf(shown);
@@ -76,10 +121,26 @@ function TabGroup({ names, panels }) {
     showPanel(next);
     document.getElementById(`tab-${next}`)?.focus();
   };
-  return html`<section class="panel tab-group"><div class="tabs" role="tablist" onKeyDown=${move}>
-    ${names.map((name) => html`<button key=${name} type="button" class="tab" role="tab" id=${`tab-${name}`} aria-selected=${name === shown}
-      aria-controls=${name === shown ? `panel-${name}` : undefined} tabindex=${name === shown ? 0 : -1} onClick=${() => showPanel(name)}><${TabText} name=${name} /></button>`)}
-    </div>${body}</section>`;
+  return html`<section class="panel tab-group">
+    <div class="tabs" role="tablist" onKeyDown=${move}>
+      ${names.map(
+        (name) => html`<button
+          key=${name}
+          type="button"
+          class="tab"
+          role="tab"
+          id=${`tab-${name}`}
+          aria-selected=${name === shown}
+          aria-controls=${name === shown ? `panel-${name}` : undefined}
+          tabindex=${name === shown ? 0 : -1}
+          onClick=${() => showPanel(name)}
+        >
+          <${TabText} name=${name} />
+        </button>`,
+      )}
+    </div>
+    ${body}
+  </section>`;
 }
 
 /** The tab's name and, where it is worth knowing without opening it, a figure. */
@@ -92,7 +153,12 @@ function TabText({ name }) {
   };
   if (name === "invariants") {
     const bad = violations.value.length;
-    return html`${t("lab.panel.invariants")} <span class=${bad ? "tab-figure tab-bad" : "tab-figure tab-good"}>${bad ? `✕ ${bad}` : `✓ ${calmView.value.invariants.length}`}</span>`;
+    return html`
+      ${t("lab.panel.invariants")}${" "}
+      <span class=${bad ? "tab-figure tab-bad" : "tab-figure tab-good"}>
+        ${bad ? `✕ ${bad}` : `✓ ${calmView.value.invariants.length}`}
+      </span>
+    `;
   }
   const figure = figures[name]?.();
   return html`${t(`lab.panel.${name}`)}${figure ? html` <span class="tab-figure number">${figure}</span>` : ""}`;

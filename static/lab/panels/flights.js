@@ -22,11 +22,21 @@ const LOST_US = 30_000;
 /** Requests and responses fly beside each other, not over each other; pixels. */
 const ASIDE = 5;
 
-export const frameShape = (frame) => frame.dropped ? "lost" : frame.kind === "response" ? "response" : frame.oneway ? "oneway" : frame.kind === "request" ? "request" : "signal";
+export const frameShape = (frame) =>
+  frame.dropped
+    ? "lost"
+    : frame.kind === "response"
+      ? "response"
+      : frame.oneway
+        ? "oneway"
+        : frame.kind === "request"
+          ? "request"
+          : "signal";
 
 /** "SEND_MESSAGE_V2", "reply to SEND_MESSAGE_V2", "connection request" */
 export function frameName(frame) {
-  if (frame.kind === "response") return frame.reply_to_name ? t("lab.frame.reply", { name: frame.reply_to_name }) : frame.name;
+  if (frame.kind === "response")
+    return frame.reply_to_name ? t("lab.frame.reply", { name: frame.reply_to_name }) : frame.name;
   return ["connect", "accept", "close"].includes(frame.kind) ? t(`lab.frame.${frame.kind}`) : frame.name;
 }
 
@@ -59,25 +69,45 @@ export function Flights({ stage }) {
     return () => (sizes.disconnect(), stop());
   }, []);
 
-  useEffect(() => onPaint((time) => {
-    for (const [id, { element, frame }] of buttons.current) {
-      const line = lines.peek().get(pairOf(frame));
-      if (!line || !element.isConnected) {
-        if (!element.isConnected) buttons.current.delete(id);
-        continue;
-      }
-      const [x, y] = placeOn(line, frame, frame.dropped ? 0.5 : shareOf(frame, time));
-      element.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
-      element.style.setProperty("--aside", asideOf(line, x));
-    }
-  }), []);
+  useEffect(
+    () =>
+      onPaint((time) => {
+        for (const [id, { element, frame }] of buttons.current) {
+          const line = lines.peek().get(pairOf(frame));
+          if (!line || !element.isConnected) {
+            if (!element.isConnected) buttons.current.delete(id);
+            continue;
+          }
+          const [x, y] = placeOn(line, frame, frame.dropped ? 0.5 : shareOf(frame, time));
+          element.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
+          element.style.setProperty("--aside", asideOf(line, x));
+        }
+      }),
+    [],
+  );
   useEffect(() => traceStarter(traces, lines), []);
 
-  return html`<svg class="links" aria-hidden="true">${[...lines.value].map(([pair, line]) => html`<path key=${pair} class="link" d=${`M${line[0]}C${line[1]} ${line[2]} ${line[3]}`} />`)}</svg>
+  return html`
+    <svg class="links" aria-hidden="true">
+      ${[...lines.value].map(
+        ([pair, line]) => html`<path key=${pair} class="link" d=${`M${line[0]}C${line[1]} ${line[2]} ${line[3]}`} />`,
+      )}
+    </svg>
     <div class="traces" ref=${traces} aria-hidden="true"></div>
     <${Roving} class="flights" role="group" aria-label=${t("lab.flights.title", { n: flying.value.length })}>
-      ${flying.value.map((frame) => lines.value.has(pairOf(frame)) && html`<${FrameButton} key=${frame.id} frame=${frame} line=${lines.value.get(pairOf(frame))} buttons=${buttons.current} />`)}</${Roving}>
-    ${hidden.value > 0 && html`<p class="flights-more quiet">${t("lab.flights.more", { n: hidden.value })}</p>`}`;
+      ${flying.value.map(
+        (frame) =>
+          lines.value.has(pairOf(frame)) &&
+          html`<${FrameButton}
+            key=${frame.id}
+            frame=${frame}
+            line=${lines.value.get(pairOf(frame))}
+            buttons=${buttons.current}
+          />`,
+      )}
+    </${Roving}>
+    ${hidden.value > 0 && html`<p class="flights-more quiet">${t("lab.flights.more", { n: hidden.value })}</p>`}
+  `;
 }
 
 /** Where the name stands: over the sign in the middle of the gap, and on the gap's side of it near a node. */
@@ -94,28 +124,53 @@ function FrameButton({ frame, line, buttons }) {
     repaint();
   }, [frame]);
   const [x, y] = placeOn(line, frame, frame.dropped ? 0.5 : shareOf(frame, view.peek().time_us));
-  const label = t(frame.dropped ? "lab.flights.lost" : "lab.flights.frame", { name: frameName(frame), source: frame.source, target: frame.target, left: span(frame.arrives_us - view.peek().time_us) });
-  return html`<button type="button" ref=${element} class=${`frame frame-${frameShape(frame)}`} tabindex="-1" data-roving data-frame=${frame.id} data-key=${frame.key} aria-label=${label} title=${label}
-    style=${{ transform: `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`, "--aside": asideOf(line, x) }} onClick=${() => (openFrame.value = frame.id)}>
-    <span class="frame-sign" aria-hidden="true">${frame.dropped ? "✕" : ""}</span><span class="frame-name">${shortName(frame)}</span></button>`;
+  const label = t(frame.dropped ? "lab.flights.lost" : "lab.flights.frame", {
+    name: frameName(frame),
+    source: frame.source,
+    target: frame.target,
+    left: span(frame.arrives_us - view.peek().time_us),
+  });
+  return html`<button
+    type="button"
+    ref=${element}
+    class=${`frame frame-${frameShape(frame)}`}
+    tabindex="-1"
+    data-roving
+    data-frame=${frame.id}
+    data-key=${frame.key}
+    aria-label=${label}
+    title=${label}
+    style=${{ transform: `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`, "--aside": asideOf(line, x) }}
+    onClick=${() => (openFrame.value = frame.id)}
+  >
+    <span class="frame-sign" aria-hidden="true">${frame.dropped ? "✕" : ""}</span>
+    <span class="frame-name">${shortName(frame)}</span>
+  </button>`;
 }
 
 /** "send", "↩ send": what fits beside the link. */
 function shortName(frame) {
   const name = frame.kind === "response" ? `↩ ${frame.reply_to_name ?? ""}` : frameName(frame);
-  return name.replace(/_MESSAGE(_V2)?|CONSUMER_|_BY_TOPIC|_INFO/g, "").toLowerCase().replaceAll("_", " ");
+  return name
+    .replace(/_MESSAGE(_V2)?|CONSUMER_|_BY_TOPIC|_INFO/g, "")
+    .toLowerCase()
+    .replaceAll("_", " ");
 }
 
 const pairOf = ({ source, target }) => (source < target ? `${source} ${target}` : `${target} ${source}`);
-const shareOf = (frame, time) => Math.min(1, Math.max(0, (time - frame.sent_us) / Math.max(1, frame.arrives_us - frame.sent_us)));
-const lostFrames = ({ frames, time_us: now }) => frames.filter((frame) => frame.dropped && frame.source !== frame.target && now - frame.sent_us < LOST_US).slice(-6);
+const shareOf = (frame, time) =>
+  Math.min(1, Math.max(0, (time - frame.sent_us) / Math.max(1, frame.arrives_us - frame.sent_us)));
+const lostFrames = ({ frames, time_us: now }) =>
+  frames.filter((frame) => frame.dropped && frame.source !== frame.target && now - frame.sent_us < LOST_US).slice(-6);
 
 /** One line per pair of nodes that ever spoke: start, two control points, end; from the name that sorts first. */
 function measureLines(stage, pairs) {
   const origin = stage.getBoundingClientRect();
   const lines = new Map();
   for (const pair of pairs) {
-    const [from, to] = pair.split(" ").map((name) => stage.querySelector(`[data-anchor="${CSS.escape(name)}"]`)?.getBoundingClientRect());
+    const [from, to] = pair
+      .split(" ")
+      .map((name) => stage.querySelector(`[data-anchor="${CSS.escape(name)}"]`)?.getBoundingClientRect());
     if (from && to) lines.set(pair, curveBetween(from, to, origin));
   }
   return lines;
@@ -128,12 +183,22 @@ function curveBetween(a, b, origin) {
     const [x1, x2] = a.right < b.left ? [a.right, b.left] : [a.left, b.right];
     const [left, right] = [x1 - origin.left, x2 - origin.left];
     const bend = (right - left) / 2;
-    return [[left, mid(a)], [left + bend, mid(a)], [right - bend, mid(b)], [right, mid(b)]].map(rounded);
+    return [
+      [left, mid(a)],
+      [left + bend, mid(a)],
+      [right - bend, mid(b)],
+      [right, mid(b)],
+    ].map(rounded);
   }
   // Above each other: out at the left side and in again.
   const x = Math.min(a.left, b.left) - origin.left;
   const out = Math.min(30, 12 + Math.abs(mid(a) - mid(b)) / 8);
-  return [[x, mid(a)], [x - out, mid(a)], [x - out, mid(b)], [x, mid(b)]].map(rounded);
+  return [
+    [x, mid(a)],
+    [x - out, mid(a)],
+    [x - out, mid(b)],
+    [x, mid(b)],
+  ].map(rounded);
 }
 
 const rounded = (point) => point.map(Math.round);
@@ -145,9 +210,9 @@ function placeOn(line, frame, share) {
   return [x, y + (isForward ? -ASIDE : ASIDE)];
 }
 
-function pointAt([a, b, c, d], t) {
-  const s = 1 - t;
-  const [w0, w1, w2, w3] = [s * s * s, 3 * s * s * t, 3 * s * t * t, t * t * t];
+function pointAt([a, b, c, d], share) {
+  const s = 1 - share;
+  const [w0, w1, w2, w3] = [s * s * s, 3 * s * s * share, 3 * s * share * share, share * share * share];
   return [w0 * a[0] + w1 * b[0] + w2 * c[0] + w3 * d[0], w0 * a[1] + w1 * b[1] + w2 * c[1] + w3 * d[1]];
 }
 
@@ -175,6 +240,9 @@ function start(box, line, frame) {
   box.append(trace);
   const radius = 0.36 * remPx.peek();
   const places = [0, 0.25, 0.5, 0.75, 1].map((share) => placeOn(line, frame, share));
-  const flight = trace.animate(places.map(([x, y]) => ({ transform: `translate(${(x - radius).toFixed(1)}px, ${(y - radius).toFixed(1)}px)` })), { duration: TRACE_MS, easing: "ease-in-out" });
+  const flight = trace.animate(
+    places.map(([x, y]) => ({ transform: `translate(${(x - radius).toFixed(1)}px, ${(y - radius).toFixed(1)}px)` })),
+    { duration: TRACE_MS, easing: "ease-in-out" },
+  );
   flight.onfinish = flight.oncancel = () => trace.remove();
 }

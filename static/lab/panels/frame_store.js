@@ -25,7 +25,9 @@ export class FrameStore {
 
   /** Frames under way at some time between the two. */
   between(leftUs, rightUs) {
-    return this.#frames.filter((frame) => frame.sent_us <= rightUs && Math.max(frame.sent_us, frame.arrives_us ?? 0) >= leftUs);
+    return this.#frames.filter(
+      (frame) => frame.sent_us <= rightUs && Math.max(frame.sent_us, frame.arrives_us ?? 0) >= leftUs,
+    );
   }
 
   /** Whether all frames that were sent between the two are here; `newest`: the number of the last one that was sent. */

@@ -14,8 +14,15 @@ export function HalfDialog() {
   const open = openHalf.value;
   const close = () => (openHalf.value = null);
   const title = open && t("lab.half.dialog_title", { name: open.message.key || open.message.id, broker: open.broker });
-  return html`<${Dialog} isOpen=${open !== null} onClose=${close} id="half-dialog" kind="small-dialog" title=${title ?? ""}>
-    ${open && html`<${Deeds} key=${open.message.id} ...${open} close=${close} />`}</${Dialog}>`;
+  return html`<${Dialog}
+    isOpen=${open !== null}
+    onClose=${close}
+    id="half-dialog"
+    kind="small-dialog"
+    title=${title ?? ""}
+  >
+    ${open && html`<${Deeds} key=${open.message.id} ...${open} close=${close} />`}
+  </${Dialog}>`;
 }
 
 /** `message`: a row of the card. It is looked up anew: a check or an END_TRANSACTION may have come since. */
@@ -31,9 +38,41 @@ function Deeds({ broker, message: opened, close }) {
     close();
   };
   const fact = (key, value) => html`<div><dt>${t(`lab.half.fact_${key}`)}</dt><dd>${value}</dd></div>`;
-  return html`<dl class="half-facts">${fact("id", html`<span class="mono">${message.id}</span>`)}${fact("place", `${message.topic} Q${message.queue_id}`)}${fact("group", message.group)}
-      ${fact("checks", t("lab.half.checks", { n: message.check_times, max: part?.check_max ?? "–" }))}${fact("age", span(view.value.time_us - message.born_us))}</dl>
-    ${isDecided && html`<label class="form-row form-switch"><input type="checkbox" name="anyway" checked=${anyway.value} onChange=${(event) => (anyway.value = event.currentTarget.checked)} /><span>${t("lab.half.anyway", { op: message.decided_by })}</span></label>`}
-    ${(isGivenUp ? ["resume-half"] : ["commit-half", "rollback-half"]).map((kind) => kind in COMMANDS && html`<div class="half-deed" key=${kind}><p>${commandText(kind)}</p>
-      <button type="button" class="button button-primary" data-deed=${kind} disabled=${isDecided && !anyway.value} onClick=${() => act(kind)}>${commandName(kind)}</button></div>`)}`;
+  return html`
+    <dl class="half-facts">
+      ${fact("id", html`<span class="mono">${message.id}</span>`)}
+      ${fact("place", `${message.topic} Q${message.queue_id}`)}
+      ${fact("group", message.group)}
+      ${fact("checks", t("lab.half.checks", { n: message.check_times, max: part?.check_max ?? "–" }))}
+      ${fact("age", span(view.value.time_us - message.born_us))}
+    </dl>
+    ${
+      isDecided &&
+      html`<label class="form-row form-switch">
+        <input
+          type="checkbox"
+          name="anyway"
+          checked=${anyway.value}
+          onChange=${(event) => (anyway.value = event.currentTarget.checked)}
+        />
+        <span>${t("lab.half.anyway", { op: message.decided_by })}</span>
+      </label>`
+    }
+    ${(isGivenUp ? ["resume-half"] : ["commit-half", "rollback-half"]).map(
+      (kind) =>
+        kind in COMMANDS &&
+        html`<div class="half-deed" key=${kind}>
+          <p>${commandText(kind)}</p>
+          <button
+            type="button"
+            class="button button-primary"
+            data-deed=${kind}
+            disabled=${isDecided && !anyway.value}
+            onClick=${() => act(kind)}
+          >
+            ${commandName(kind)}
+          </button>
+        </div>`,
+    )}
+  `;
 }

@@ -18,15 +18,33 @@ export function Title() {
   const title = useComputed(() => bilingual(view.value.title) || view.value.scenario);
   const about = useComputed(() => bilingual(view.value.about));
   const seed = useComputed(() => view.value.seed);
-  return html`<div class="scenario-title"><h1 class="ellipsis" title=${about.value}>${title.value || t("lab.title")}</h1>
-    ${loaded.value && html`<span class="quiet number scenario-seed" title=${t("lab.seed_hint")}>${t("lab.seed", { seed: String(seed.value) })}</span>`}
-    ${view.value.world.published && html`<span class="badge">${t("lab.published", { n: view.value.world.viewers ?? 1 })}</span>`}</div>`;
+  return html`<div class="scenario-title">
+    <h1 class="ellipsis" title=${about.value}>${title.value || t("lab.title")}</h1>
+    ${
+      loaded.value &&
+      html`<span class="quiet number scenario-seed" title=${t("lab.seed_hint")}>
+        ${t("lab.seed", { seed: String(seed.value) })}
+      </span>`
+    }
+    ${
+      view.value.world.published &&
+      html`<span class="badge">${t("lab.published", { n: view.value.world.viewers ?? 1 })}</span>`
+    }
+  </div>`;
 }
 
 export function Connection() {
   const shown = status.value;
-  return html`<div class=${`connection connection-${shown}`} id="connection" data-status=${shown} data-sequence=${sequence.value ?? ""} title=${t(`lab.status_hint.${shown}`)}>
-    <span class="connection-sign" aria-hidden="true"></span><span class="connection-text" role="status">${t(`lab.connection.${shown}`)}</span></div>`;
+  return html`<div
+    class=${`connection connection-${shown}`}
+    id="connection"
+    data-status=${shown}
+    data-sequence=${sequence.value ?? ""}
+    title=${t(`lab.status_hint.${shown}`)}
+  >
+    <span class="connection-sign" aria-hidden="true"></span>
+    <span class="connection-text" role="status">${t(`lab.connection.${shown}`)}</span>
+  </div>`;
 }
 
 export function Choices() {
@@ -37,12 +55,48 @@ export function Choices() {
     if (on) copy(followAddress(), t("lab.publish_copied"));
   };
   const published = useComputed(() => view.value.world.published ?? false);
-  return html`${!isRecording() && html`<button type="button" class="button" id="share" onClick=${share} title=${`${t("lab.share.hint")} (c)`}><${Icon} name="share" /><span class="button-text">${t("lab.share.title")}</span></button>
-    <${Export} /><${Import} />
-    ${mine.value && html`<button type="button" class="button" id="publish" aria-pressed=${published.value} onClick=${togglePublished} title=${t("lab.publish_hint")}>${t("lab.publish")}</button>`}`}
-    <button type="button" class="button toggle toggle-motion" aria-pressed=${motionWanted.value} onClick=${() => setMotion(!motionWanted.value)} title=${t("controls.motion_hint").replace(/[(（]m[)）]/, "")}>
-      <span class="toggle-sign" aria-hidden="true"></span><span class="button-text">${t("controls.motion")}</span></button>
-    <button type="button" class="button" onClick=${() => (keyMapOpen.value = true)} aria-haspopup="dialog" title=${t("keys.open")}><kbd aria-hidden="true">?</kbd><span class="sr-only">${t("keys.title")}</span></button>`;
+  return html`
+    ${
+      !isRecording() &&
+      html`
+        <button type="button" class="button" id="share" onClick=${share} title=${`${t("lab.share.hint")} (c)`}>
+          <${Icon} name="share" /><span class="button-text">${t("lab.share.title")}</span>
+        </button>
+        <${Export} /><${Import} />
+        ${
+          mine.value &&
+          html`<button
+            type="button"
+            class="button"
+            id="publish"
+            aria-pressed=${published.value}
+            onClick=${togglePublished}
+            title=${t("lab.publish_hint")}
+          >
+            ${t("lab.publish")}
+          </button>`
+        }
+      `
+    }
+    <button
+      type="button"
+      class="button toggle toggle-motion"
+      aria-pressed=${motionWanted.value}
+      onClick=${() => setMotion(!motionWanted.value)}
+      title=${t("controls.motion_hint").replace(/[(（]m[)）]/, "")}
+    >
+      <span class="toggle-sign" aria-hidden="true"></span><span class="button-text">${t("controls.motion")}</span>
+    </button>
+    <button
+      type="button"
+      class="button"
+      onClick=${() => (keyMapOpen.value = true)}
+      aria-haspopup="dialog"
+      title=${t("keys.open")}
+    >
+      <kbd aria-hidden="true">?</kbd><span class="sr-only">${t("keys.title")}</span>
+    </button>
+  `;
 }
 
 /** Plain http from another machine gives no clipboard: then the address stands in a box to copy from. */
@@ -64,11 +118,24 @@ function Import() {
     event.currentTarget.value = "";
     if (file) take(file);
   };
-  return html`<label class="button import-button" title=${t("lab.import.hint")}><span class="wide-only"><${Icon} name="open" /></span><span>${t("lab.import.short")}</span><input type="file" class="sr-only" id="import-file" accept=".json,application/json" onChange=${chosen} /></label>`;
+  return html`<label class="button import-button" title=${t("lab.import.hint")}>
+    <span class="wide-only"><${Icon} name="open" /></span>
+    <span>${t("lab.import.short")}</span>
+    <input type="file" class="sr-only" id="import-file" accept=".json,application/json" onChange=${chosen} />
+  </label>`;
 }
 
 function Export() {
   if (!loaded.value) return null;
-  const link = (format) => html`<a class="button" id=${`export-${format}`} href=${exportAddress(format)} download title=${t(`lab.export.${format}_hint`)}><span class="wide-only"><${Icon} name="save" /></span>${format.toUpperCase()}</a>`;
+  const link = (format) =>
+    html`<a
+      class="button"
+      id=${`export-${format}`}
+      href=${exportAddress(format)}
+      download
+      title=${t(`lab.export.${format}_hint`)}
+    >
+      <span class="wide-only"><${Icon} name="save" /></span>${format.toUpperCase()}
+    </a>`;
   return html`${link("json")}${link("html")}`;
 }

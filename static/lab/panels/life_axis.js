@@ -1,7 +1,7 @@
 // Where things stand on the lanes of messages' lives: plain functions of times and widths.
 //
-// A message is sent, stored and delivered within milliseconds and then waits for seconds or hours. Where nothing happens
-// for long the axis may therefore be broken: such a gap is drawn shorter than it is, and says how long it was.
+// A message is sent, stored and delivered within milliseconds and then waits for seconds or hours. Where nothing
+// happens for long the axis may therefore be broken: such a gap is drawn shorter than it is, and says how long it was.
 
 /** A gap is long when it is so many times longer than nine in ten of the others. */
 const LONG_TIMES = 4;
@@ -16,7 +16,9 @@ export function axisOf(times, isBroken) {
   const starts = [0];
   for (const length of lengths) starts.push(starts.at(-1) + length);
   const whole = Math.max(1, starts.at(-1));
-  const breaks = gaps.flatMap((gap, index) => (gap > long ? [{ from: points[index], gap, left: starts[index] / whole, right: starts[index + 1] / whole }] : []));
+  const breaks = gaps.flatMap((gap, index) =>
+    gap > long ? [{ from: points[index], gap, left: starts[index] / whole, right: starts[index + 1] / whole }] : [],
+  );
   return { points, starts, whole, breaks };
 }
 
@@ -72,7 +74,10 @@ export function placed(items, axis, width) {
   for (let index = places.length - 1; index >= 0; index -= 1) {
     const place = places[index];
     if (place.left + place.least > limit) place.left = Math.max(0, limit - place.least);
-    place.right = Math.min(Math.max(place.right, place.left + place.least), index === places.length - 1 ? width : Math.max(places[index + 1].left, place.left + place.least));
+    place.right = Math.min(
+      Math.max(place.right, place.left + place.least),
+      index === places.length - 1 ? width : Math.max(places[index + 1].left, place.left + place.least),
+    );
     limit = place.left;
   }
   return places.map(({ left, right }) => ({ left, width: right - left }));

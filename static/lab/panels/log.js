@@ -29,13 +29,32 @@ export function Log() {
   const isFiltered = text.value !== "" || node.value !== "";
   const search = useSearch(isFiltered, text.value, node.value);
   const rows = search ? foundRows(search) : allRows();
-  return html`<div class="event-log"><div class="panel-tools"><input type="search" id="log-filter" value=${typed.value} placeholder=${t("lab.events.filter")} aria-label=${t("lab.events.filter")}
-      maxlength="100" onInput=${(event) => (typed.value = event.currentTarget.value)} />
-    <select value=${node.value} aria-label=${t("lab.events.node")} onChange=${(event) => (node.value = event.currentTarget.value)}><option value="">${t("lab.until.any_node")}</option>
-      ${nodeNames.value.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}</select>
-    <span class="quiet number" role="status">${search ? foundText(search, rows.count) : t("lab.events.count", { n: rows.count })}</span></div>
+  return html`<div class="event-log">
+    <div class="panel-tools">
+      <input
+        type="search"
+        id="log-filter"
+        value=${typed.value}
+        placeholder=${t("lab.events.filter")}
+        aria-label=${t("lab.events.filter")}
+        maxlength="100"
+        onInput=${(event) => (typed.value = event.currentTarget.value)}
+      />
+      <select
+        value=${node.value}
+        aria-label=${t("lab.events.node")}
+        onChange=${(event) => (node.value = event.currentTarget.value)}
+      >
+        <option value="">${t("lab.until.any_node")}</option>
+        ${nodeNames.value.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
+      </select>
+      <span class="quiet number" role="status">
+        ${search ? foundText(search, rows.count) : t("lab.events.count", { n: rows.count })}
+      </span>
+    </div>
     ${search?.problem && html`<p class="problem" role="alert">${search.problem}</p>`}
-    <${Rows} rows=${rows} isSearching=${search !== null && !search.isDone} /></div>`;
+    <${Rows} rows=${rows} isSearching=${search !== null && !search.isDone} />
+  </div>`;
 }
 
 /** A search that runs while there is a filter, or null. */
@@ -49,7 +68,11 @@ function useSearch(isFiltered, text, node) {
 
 function allRows() {
   void [journalVersion.value, pagesVersion.value];
-  return { count: calmView.value.event, at: (index) => knownEntry(index + 1) ?? { number: index + 1 }, indexOf: (number) => number - 1 };
+  return {
+    count: calmView.value.event,
+    at: (index) => knownEntry(index + 1) ?? { number: index + 1 },
+    indexOf: (number) => number - 1,
+  };
 }
 
 function foundRows(search) {
@@ -57,7 +80,11 @@ function foundRows(search) {
   const last = calmView.value.event;
   let count = search.entries.length;
   while (count > 0 && search.entries[count - 1].number > last) count -= 1;
-  return { count, at: (index) => search.entries[index], indexOf: (number) => search.entries.findIndex((entry) => entry.number === number) };
+  return {
+    count,
+    at: (index) => search.entries[index],
+    indexOf: (number) => search.entries.findIndex((entry) => entry.number === number),
+  };
 }
 
 function foundText(search, count) {
@@ -90,7 +117,8 @@ function Rows({ rows, isSearching }) {
     const height = ROW_REM * remPx.peek();
     if (at < 0 || !box.current) return;
     const top = at * height;
-    if (top < box.current.scrollTop || top > box.current.scrollTop + box.current.clientHeight - height) box.current.scrollTop = top - box.current.clientHeight / 2;
+    if (top < box.current.scrollTop || top > box.current.scrollTop + box.current.clientHeight - height)
+      box.current.scrollTop = top - box.current.clientHeight / 2;
   };
   const scrolled = (event) => {
     const { scrollTop, clientHeight, scrollHeight } = event.currentTarget;
@@ -105,17 +133,61 @@ function Rows({ rows, isSearching }) {
   useEffect(() => {
     if (gap !== undefined) wantEntries(gap, last);
   }, [gap, last]);
-  return html`<div class="log-rows" ref=${box} tabindex="0" role="group" aria-label=${t("lab.panel.log")} onScroll=${scrolled} onKeyDown=${(event) => walk(event, rows)}>
-    ${rows.count === 0 && html`<p class="panel-empty quiet">${t(isSearching ? "lab.events.searching_none" : "lab.events.none")}</p>`}
-    <ol style=${{ height: `${rows.count * rowHeight}px` }}>${shown.map((entry, index) => html`<${Row} key=${entry.number} entry=${entry} top=${(first + index) * rowHeight} chosen=${chosenEvent.value === entry.number} />`)}</ol></div>`;
+  return html`<div
+    class="log-rows"
+    ref=${box}
+    tabindex="0"
+    role="group"
+    aria-label=${t("lab.panel.log")}
+    onScroll=${scrolled}
+    onKeyDown=${(event) => walk(event, rows)}
+  >
+    ${
+      rows.count === 0 &&
+      html`<p class="panel-empty quiet">${t(isSearching ? "lab.events.searching_none" : "lab.events.none")}</p>`
+    }
+    <ol style=${{ height: `${rows.count * rowHeight}px` }}>
+      ${shown.map(
+        (entry, index) =>
+          html`<${Row}
+            key=${entry.number}
+            entry=${entry}
+            top=${(first + index) * rowHeight}
+            chosen=${chosenEvent.value === entry.number}
+          />`,
+      )}
+    </ol>
+  </div>`;
 }
 
 function Row({ entry, top, chosen }) {
   const isKnown = entry.actor !== undefined;
-  return html`<li class=${`log-row ${chosen ? "is-chosen" : ""}`} data-known=${isKnown ? "yes" : "no"} style=${{ transform: `translateY(${top}px)` }} onClick=${() => (chosenEvent.value = entry.number)} onDblClick=${() => scrub(entry.number)}>
-    <button type="button" class="link-button number" tabindex="-1" onClick=${() => scrub(entry.number)} title=${t("lab.log.go")}>#${entry.number}</button>${isKnown
-    ? html`<span class="number quiet">${virtualTime(entry.time)}</span><span class="mono ellipsis" title=${entry.actor}>${entry.actor}</span><span class="ellipsis" title=${labelText(entry.label)}>${labelText(entry.label)}</span>`
-    : html`<span class="quiet">…</span>`}</li>`;
+  return html`<li
+    class=${`log-row ${chosen ? "is-chosen" : ""}`}
+    data-known=${isKnown ? "yes" : "no"}
+    style=${{ transform: `translateY(${top}px)` }}
+    onClick=${() => (chosenEvent.value = entry.number)}
+    onDblClick=${() => scrub(entry.number)}
+  >
+    <button
+      type="button"
+      class="link-button number"
+      tabindex="-1"
+      onClick=${() => scrub(entry.number)}
+      title=${t("lab.log.go")}
+    >
+      #${entry.number}
+    </button>
+    ${
+      isKnown
+        ? html`
+          <span class="number quiet">${virtualTime(entry.time)}</span>
+          <span class="mono ellipsis" title=${entry.actor}>${entry.actor}</span>
+          <span class="ellipsis" title=${labelText(entry.label)}>${labelText(entry.label)}</span>
+        `
+        : html`<span class="quiet">…</span>`
+    }
+  </li>`;
 }
 
 function walk(event, rows) {

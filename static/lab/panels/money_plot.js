@@ -1,5 +1,6 @@
-// Debited and credited over virtual time as two step lines. Money on its way hangs from the line of what was debited, money
-// from nowhere stands on it: both are sums over transfers, so that one transfer's money on its way hides none from nowhere.
+// Debited and credited over virtual time as two step lines. Money on its way hangs from the line of what was debited,
+// money from nowhere stands on it: both are sums over transfers, so that one transfer's money on its way hides none
+// from nowhere.
 
 import { html } from "htm/preact";
 import { signal, useSignal } from "@preact/signals";
@@ -57,14 +58,41 @@ export function MoneyPlot({ series, now }) {
     const time = scale.time(x);
     cursor.value = time >= range.left && time <= Math.min(range.right, now) ? time : null;
   };
-  const button = (name, sign, action, isOff = false) => html`<button type="button" class="button icon-button" onClick=${action} disabled=${isOff} aria-label=${t(`lab.money.${name}`)} title=${t(`lab.money.${name}`)}>${sign}</button>`;
+  const button = (name, sign, action, isOff = false) =>
+    html`<button
+      type="button"
+      class="button icon-button"
+      onClick=${action}
+      disabled=${isOff}
+      aria-label=${t(`lab.money.${name}`)}
+      title=${t(`lab.money.${name}`)}
+    >
+      ${sign}
+    </button>`;
   return html`<section class="money-plot" aria-label=${t("lab.money.plot")}>
-    <div class="money-tools"><${Readout} series=${series} time=${cursor.value} />
-      <span class="tool-group">${button("earlier", "‹", () => pan(-0.5), stretch.value === null)}${button("later", "›", () => pan(0.5), stretch.value === null)}
-      ${button("wider", "−", () => zoom(ZOOM), stretch.value === null)}<span class="number span-text">${span(range.right - range.left)}</span>${button("narrower", "+", () => zoom(1 / ZOOM))}
-      ${button("whole", "↔", () => (stretch.value = null), stretch.value === null)}</span></div>
-    <${Canvas} box=${box} size=${size} label=${t("lab.money.plot_label")} readout="money-readout" onKeyDown=${walk} onPoint=${point} onLeave=${() => (cursor.value = null)}>
-      <${Drawing} series=${series} now=${now} scale=${scale} /><${Cursor} scale=${scale} time=${cursor.value} /></${Canvas}></section>`;
+    <div class="money-tools">
+      <${Readout} series=${series} time=${cursor.value} />
+      <span class="tool-group">
+        ${button("earlier", "‹", () => pan(-0.5), stretch.value === null)}
+        ${button("later", "›", () => pan(0.5), stretch.value === null)}
+        ${button("wider", "−", () => zoom(ZOOM), stretch.value === null)}
+        <span class="number span-text">${span(range.right - range.left)}</span>
+        ${button("narrower", "+", () => zoom(1 / ZOOM))}
+        ${button("whole", "↔", () => (stretch.value = null), stretch.value === null)}
+      </span>
+    </div>
+    <${Canvas}
+      box=${box}
+      size=${size}
+      label=${t("lab.money.plot_label")}
+      readout="money-readout"
+      onKeyDown=${walk}
+      onPoint=${point}
+      onLeave=${() => (cursor.value = null)}
+    >
+      <${Drawing} series=${series} now=${now} scale=${scale} /><${Cursor} scale=${scale} time=${cursor.value} />
+    </${Canvas}>
+  </section>`;
 }
 
 /** From shortly before the first change to now. */
@@ -79,35 +107,85 @@ function scaleOf({ width, height }, range, series) {
   const bottom = height - 1.35 * rem;
   const inner = { left: 3.7 * rem, right: width - 0.5 * rem, top: 0.5 * rem, bottom, floor: bottom };
   const most = Math.max(1, ...series.map(([, debited, , , fromNowhere]) => debited + fromNowhere));
-  return { ...inner, ...timeScale(inner, range), rem, most, y: (amount) => bottom - (amount / (most * 1.06)) * (bottom - inner.top) };
+  return {
+    ...inner,
+    ...timeScale(inner, range),
+    rem,
+    most,
+    y: (amount) => bottom - (amount / (most * 1.06)) * (bottom - inner.top),
+  };
 }
 
 function Drawing({ series, now, scale }) {
-  const ends = series.map(([time, debited, credited, way, nowhere], index) => ({ time, debited, credited, way, nowhere, end: series[index + 1]?.[0] ?? now })).filter(({ time, end }) => end >= scale.range.left && time <= scale.range.right);
-  const line = (name) => ends.map((part, index) => `${index === 0 ? `M${scale.x(part.time)} ${scale.y(part[name])}` : `V${scale.y(part[name])}`}H${scale.x(part.end)}`).join("");
-  const area = (name, sign) => ends.filter((part) => part[name] > 0).map((part) => {
-    const from = scale.x(part.time);
-    return `M${from} ${scale.y(part.debited)}H${Math.max(from + SLIVER_PX, scale.x(part.end))}V${scale.y(part.debited + sign * part[name])}H${from}Z`;
-  }).join("");
-  return html`<defs><pattern id="money-way" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="7" height="7" class="money-way-ground" /><rect width="2.4" height="7" class="money-way-lines" /></pattern>
-      <pattern id="money-nowhere" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8" class="money-nowhere-ground" /><path d="M0 0L8 8M8 0L0 8" class="money-nowhere-lines" /></pattern></defs>
+  const ends = series
+    .map(([time, debited, credited, way, nowhere], index) => ({
+      time,
+      debited,
+      credited,
+      way,
+      nowhere,
+      end: series[index + 1]?.[0] ?? now,
+    }))
+    .filter(({ time, end }) => end >= scale.range.left && time <= scale.range.right);
+  const line = (name) =>
+    ends
+      .map(
+        (part, index) =>
+          (index === 0 ? `M${scale.x(part.time)} ${scale.y(part[name])}` : `V${scale.y(part[name])}`) +
+          `H${scale.x(part.end)}`,
+      )
+      .join("");
+  const area = (name, sign) =>
+    ends
+      .filter((part) => part[name] > 0)
+      .map((part) => {
+        const from = scale.x(part.time);
+        const to = Math.max(from + SLIVER_PX, scale.x(part.end));
+        const [bottom, top] = [scale.y(part.debited), scale.y(part.debited + sign * part[name])];
+        return `M${from} ${bottom}H${to}V${top}H${from}Z`;
+      })
+      .join("");
+  return html`
+    <defs>
+      <pattern id="money-way" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+        <rect width="7" height="7" class="money-way-ground" /><rect width="2.4" height="7" class="money-way-lines" />
+      </pattern>
+      <pattern id="money-nowhere" width="8" height="8" patternUnits="userSpaceOnUse">
+        <rect width="8" height="8" class="money-nowhere-ground" />
+        <path d="M0 0L8 8M8 0L0 8" class="money-nowhere-lines" />
+      </pattern>
+    </defs>
     <${Axes} scale=${scale} values=${[0, scale.most / 2, scale.most].filter(Number.isInteger)} />
     <path d=${area("way", -1)} fill="url(#money-way)" class="money-way" data-area="on-the-way" />
     <path d=${area("nowhere", 1)} fill="url(#money-nowhere)" class="money-nowhere" data-area="from-nowhere" />
-    <path d=${line("debited")} class="money-line money-debited" /><path d=${line("credited")} class="money-line money-credited" />`;
+    <path d=${line("debited")} class="money-line money-debited" />
+    <path d=${line("credited")} class="money-line money-credited" />
+  `;
 }
 
 /** The sums at the cursor: debited - credited = on its way - from nowhere. */
 function Readout({ series, time }) {
-  // Where both amounts will be told there is room for two lines from the beginning: the plot must not jump under the pointer.
-  const isLong = series.some(([, , , way, nowhere]) => way > 0 && nowhere > 0);
+  // Where both amounts will be told there is room for two lines from the beginning: the plot must not jump under the
+  // pointer.
+  const isLong = series.some((sums) => sums[3] > 0 && sums[4] > 0);
   const name = `money-readout ${isLong ? "is-long" : ""}`;
   if (time === null) {
     return html`<p class=${`${name} quiet`} id="money-readout" aria-live="polite">${t("lab.money.hint")}</p>`;
   }
   const [, debited, credited, way, nowhere] = series.findLast(([at]) => at <= time) ?? [0, 0, 0, 0, 0];
-  const parts = [["", way, "in_flight"], ["− ", nowhere, "nowhere"]].filter(([, amount]) => amount > 0);
-  const what = parts.map(([sign, amount, label]) => `${sign}${count(amount)} ${t(`lab.money.${label}`)}`).join(" ") || count(0);
-  return html`<p class=${`${name} number`} id="money-readout" aria-live="polite"><span class="sr-only">${t("lab.money.readout", { time: virtualTime(time), debited: count(debited), credited: count(credited) })}</span>
-    <span aria-hidden="true">${virtualTime(time)} s: ${count(debited)} − ${count(credited)} =</span> <strong>${what}</strong></p>`;
+  const parts = [
+    ["", way, "in_flight"],
+    ["− ", nowhere, "nowhere"],
+  ].filter(([, amount]) => amount > 0);
+  const what =
+    parts.map(([sign, amount, label]) => `${sign}${count(amount)} ${t(`lab.money.${label}`)}`).join(" ") || count(0);
+  return html`<p class=${`${name} number`} id="money-readout" aria-live="polite">
+    <span class="sr-only">
+      ${t("lab.money.readout", { time: virtualTime(time), debited: count(debited), credited: count(credited) })}
+    </span>
+    <span aria-hidden="true">${virtualTime(time)} s: ${count(debited)} − ${count(credited)} =</span>${" "}
+    <strong>
+      ${what}
+    </strong>
+  </p>`;
 }

@@ -19,19 +19,52 @@ export function RecordDialog() {
     answer.value = {};
     let isWanted = true;
     if (open) {
-      detailsOf(open).then((view) => isWanted && (answer.value = view ? { view } : { problem: t("lab.record.not_recorded") }))
+      detailsOf(open)
+        .then(
+          (found) => isWanted && (answer.value = found ? { view: found } : { problem: t("lab.record.not_recorded") }),
+        )
         .catch((error) => isWanted && (answer.value = { problem: error.message }));
     }
     return () => (isWanted = false);
   }, [open]);
   const { view, problem } = open ? answer.value : {};
   const record = view?.record ?? open?.record;
-  const title = record && html`<${TopicMark} topic=${record.topic} /> <span class="ellipsis">${record.topic}</span> <span class="quiet">Q${record.queue_id}</span> <span class="number">${count(record.queue_offset)}</span>
-    <span class="quiet">${open.holder ? t("lab.record.held_by", { holder: open.holder, broker: open.broker }) : open.broker}</span>`;
-  return html`<${Dialog} isOpen=${open !== null} onClose=${() => (openRecord.value = null)} id="record-dialog" kind="inspector record-dialog" title=${title ?? ""}>
-    ${problem && html`<p class="problem" role="alert">${problem}</p>${record?.body !== undefined && html`<h3>${t("inspector.body")}</h3><pre class="message-body" tabindex="0" aria-label=${t("inspector.body")}>${record.body}</pre>`}`}
+  const title =
+    record &&
+    html`
+      <${TopicMark} topic=${record.topic} />${" "}
+      <span class="ellipsis">${record.topic}</span>${" "}
+      <span class="quiet">
+        Q${record.queue_id}
+      </span>${" "}
+      <span class="number">${count(record.queue_offset)}</span>
+      <span class="quiet">
+        ${open.holder ? t("lab.record.held_by", { holder: open.holder, broker: open.broker }) : open.broker}
+      </span>
+    `;
+  return html`<${Dialog}
+    isOpen=${open !== null}
+    onClose=${() => (openRecord.value = null)}
+    id="record-dialog"
+    kind="inspector record-dialog"
+    title=${title ?? ""}
+  >
+    ${
+      problem &&
+      html`
+        <p class="problem" role="alert">${problem}</p>
+        ${
+          record?.body !== undefined &&
+          html`
+            <h3>${t("inspector.body")}</h3>
+            <pre class="message-body" tabindex="0" aria-label=${t("inspector.body")}>${record.body}</pre>
+          `
+        }
+      `
+    }
     ${open && !view && !problem && html`<p class="loading">${t("inspector.loading")}</p>`}
-    ${view && html`<${RecordDetails} key=${view.record.offset} view=${view} clock=${time} />`}</${Dialog}>`;
+    ${view && html`<${RecordDetails} key=${view.record.offset} view=${view} clock=${time} />`}
+  </${Dialog}>`;
 }
 
 /** A message of a tree has no place in the commit log: its queue's entry knows it. */

@@ -26,7 +26,7 @@ const spanIndex = signal(5);
 
 /** Zooms so that at least `us` are seen. */
 export function fitSpan(us) {
-  const fits = SPANS_US.findIndex((span) => span >= us);
+  const fits = SPANS_US.findIndex((length) => length >= us);
   spanIndex.value = fits < 0 ? SPANS_US.length - 1 : fits;
 }
 
@@ -40,15 +40,22 @@ export function Sequence() {
     const sizes = new ResizeObserver(repaint);
     sizes.observe(canvas.current);
     const paint = (time) => {
-      if (canvas.current) picture.current = paintSequence(canvas.current, sceneAt(time, SPANS_US[spanIndex.peek()], follow.peek()));
+      if (canvas.current)
+        picture.current = paintSequence(canvas.current, sceneAt(time, SPANS_US[spanIndex.peek()], follow.peek()));
     };
-    const stops = [onPaint(paint), ...[chosenEvent, journalVersion, pagesVersion, windowVersion, view, spanIndex, panUs].map((signal) => signal.subscribe(repaint))];
+    const stops = [
+      onPaint(paint),
+      ...[chosenEvent, journalVersion, pagesVersion, windowVersion, view, spanIndex, panUs].map((shown) =>
+        shown.subscribe(repaint),
+      ),
+    ];
     addEventListener("themechange", repaint);
     return () => (sizes.disconnect(), stops.forEach((stop) => stop()), removeEventListener("themechange", repaint));
   }, []);
 
   const zoom = (by) => (spanIndex.value = Math.min(SPANS_US.length - 1, Math.max(0, spanIndex.value + by)));
-  const pan = (share) => (panUs.value = Math.max(-view.peek().time_us, Math.min(0, panUs.value + share * SPANS_US[spanIndex.value])));
+  const pan = (share) =>
+    (panUs.value = Math.max(-view.peek().time_us, Math.min(0, panUs.value + share * SPANS_US[spanIndex.value])));
   const click = (event) => {
     const hit = nearest(picture.current, event.offsetX, event.offsetY);
     // Of a frame whose bytes are gone only the event of its arrival is left.
@@ -65,26 +72,103 @@ export function Sequence() {
     event.preventDefault();
   };
   return html`<div class="sequence">
-    <div class="panel-tools"><${Chosen} />
-      <span class="legend" aria-hidden="true">${["request", "response", "oneway", "lost"].map((shape) => html`<span key=${shape} class=${`legend-item frame-${shape}`}><span class="frame-sign">${shape === "lost" ? "✕" : ""}</span>${t(`lab.sequence.${shape}`)}</span>`)}</span>
-      <span class="tool-group"><button type="button" class="button icon-button" onClick=${() => pan(-0.5)} aria-label=${t("lab.sequence.earlier")} title=${t("lab.sequence.earlier")}>‹</button>
-      <button type="button" class="button icon-button" onClick=${() => pan(0.5)} disabled=${follow.value === 0} aria-label=${t("lab.sequence.later")} title=${t("lab.sequence.later")}>›</button>
-      <button type="button" class="button icon-button" onClick=${() => zoom(1)} aria-label=${t("lab.sequence.wider")} title=${t("lab.sequence.wider")}>−</button>
-      <span class="number span-text">${span(SPANS_US[spanIndex.value])}</span>
-      <button type="button" class="button icon-button" onClick=${() => zoom(-1)} aria-label=${t("lab.sequence.narrower")} title=${t("lab.sequence.narrower")}>+</button></span></div>
-    <canvas ref=${canvas} class="sequence-canvas" tabindex="0" role="application" aria-roledescription=${t("lab.sequence.role")} aria-label=${t("lab.sequence.label")}
-      aria-describedby="sequence-chosen" onClick=${click} onKeyDown=${walk}></canvas></div>`;
+    <div class="panel-tools">
+      <${Chosen} />
+      <span class="legend" aria-hidden="true">
+        ${["request", "response", "oneway", "lost"].map(
+          (shape) =>
+            html`<span key=${shape} class=${`legend-item frame-${shape}`}>
+              <span class="frame-sign">${shape === "lost" ? "✕" : ""}</span>${t(`lab.sequence.${shape}`)}
+            </span>`,
+        )}
+      </span>
+      <span class="tool-group">
+        <button
+          type="button"
+          class="button icon-button"
+          onClick=${() => pan(-0.5)}
+          aria-label=${t("lab.sequence.earlier")}
+          title=${t("lab.sequence.earlier")}
+        >
+          ‹
+        </button>
+        <button
+          type="button"
+          class="button icon-button"
+          onClick=${() => pan(0.5)}
+          disabled=${follow.value === 0}
+          aria-label=${t("lab.sequence.later")}
+          title=${t("lab.sequence.later")}
+        >
+          ›
+        </button>
+        <button
+          type="button"
+          class="button icon-button"
+          onClick=${() => zoom(1)}
+          aria-label=${t("lab.sequence.wider")}
+          title=${t("lab.sequence.wider")}
+        >
+          −
+        </button>
+        <span class="number span-text">${span(SPANS_US[spanIndex.value])}</span>
+        <button
+          type="button"
+          class="button icon-button"
+          onClick=${() => zoom(-1)}
+          aria-label=${t("lab.sequence.narrower")}
+          title=${t("lab.sequence.narrower")}
+        >
+          +
+        </button>
+      </span>
+    </div>
+    <canvas
+      ref=${canvas}
+      class="sequence-canvas"
+      tabindex="0"
+      role="application"
+      aria-roledescription=${t("lab.sequence.role")}
+      aria-label=${t("lab.sequence.label")}
+      aria-describedby="sequence-chosen"
+      onClick=${click}
+      onKeyDown=${walk}
+    ></canvas>
+  </div>`;
 }
 
 /** What the chosen event was, for eyes and screen readers. */
 function Chosen() {
-  const entry = useComputed(() => (void [journalVersion.value, pagesVersion.value], chosenEvent.value === null ? null : knownEntry(chosenEvent.value) ?? null));
+  const entry = useComputed(
+    () => (
+      void [journalVersion.value, pagesVersion.value],
+      chosenEvent.value === null ? null : (knownEntry(chosenEvent.value) ?? null)
+    ),
+  );
   useEffect(() => {
     if (chosenEvent.value !== null && entry.value === null) wantEntries(chosenEvent.value, chosenEvent.value);
   }, [chosenEvent.value, entry.value]);
-  return html`<p class="sequence-chosen ellipsis" id="sequence-chosen" aria-live="polite">${entry.value
-    ? html`<button type="button" class="link-button number" onClick=${() => scrub(entry.value.number)} title=${t("lab.log.go")}>#${entry.value.number}</button> <span class="number quiet">${virtualTime(entry.value.time)} s</span> <strong>${entry.value.actor}</strong> ${labelText(entry.value.label)}`
-    : html`<span class="quiet">${t("lab.sequence.hint")}</span>`}</p>`;
+  return html`<p class="sequence-chosen ellipsis" id="sequence-chosen" aria-live="polite">
+    ${
+      entry.value
+        ? html`
+          <button
+            type="button"
+            class="link-button number"
+            onClick=${() => scrub(entry.value.number)}
+            title=${t("lab.log.go")}
+          >
+            #${entry.value.number}
+          </button>${" "}
+          <span class="number quiet">${virtualTime(entry.value.time)} s</span>${" "}
+          <strong>
+            ${entry.value.actor}
+          </strong>${" "}
+          ${labelText(entry.value.label)}
+        `
+        : html`<span class="quiet">${t("lab.sequence.hint")}</span>`
+    }
+  </p>`;
 }
 
 function choose(by) {
@@ -96,15 +180,27 @@ function sceneAt(time, spanUs, pan) {
   const [left, right] = [time + pan - spanUs * 0.94, time + pan + spanUs * 0.06];
   const { entries, frames } = windowOf(left, right);
   return {
-    now: time, left, right, unit: remPx.peek() / 14, lanes: nodeNames.peek(), parts: partsOf(nodes.peek()), journal: entries, frames,
-    lastEvent: view.peek().event, commands: commandsOf(view.peek()), chain: chainOf(chosenEvent.peek()), frameName,
+    now: time,
+    left,
+    right,
+    unit: remPx.peek() / 14,
+    lanes: nodeNames.peek(),
+    parts: partsOf(nodes.peek()),
+    journal: entries,
+    frames,
+    lastEvent: view.peek().event,
+    commands: commandsOf(view.peek()),
+    chain: chainOf(chosenEvent.peek()),
+    frameName,
   };
 }
 
 /** Node -> "TM RM": the parts that nodes play in a transaction over several nodes. */
-const partsOf = (known) => new Map(Object.entries(known).flatMap(([name, { xa_roles: parts }]) => (parts ? [[name, parts.join(" ")]] : [])));
+const partsOf = (known) =>
+  new Map(Object.entries(known).flatMap(([name, { xa_roles: parts }]) => (parts ? [[name, parts.join(" ")]] : [])));
 
-const commandsOf = ({ commands }) => commands.map((command) => ({ ...command, name: `${commandName(command.kind)} ${command.target}` }));
+const commandsOf = ({ commands }) =>
+  commands.map((command) => ({ ...command, name: `${commandName(command.kind)} ${command.target}` }));
 
 /** The chosen event and what caused it, back to the outside world. */
 function chainOf(number) {

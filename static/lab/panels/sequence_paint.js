@@ -29,16 +29,24 @@ export function paintSequence(canvas, scene) {
   return paint;
 }
 
-let colours = null;
-addEventListener("themechange", () => (colours = null));
+let themeColours = null;
+addEventListener("themechange", () => (themeColours = null));
 
 /** The theme's colours; asked from the browser once per theme, because asking forces it to compute styles. */
 function coloursOf(element) {
   const style = getComputedStyle(element);
   const of = (name) => style.getPropertyValue(name).trim();
-  return (colours ??= {
-    text: of("--text"), quiet: of("--text-quiet"), line: of("--line"), strong: of("--line-strong"), accent: of("--accent"),
-    request: of("--plot-in"), response: of("--plot-out"), lost: of("--lab-bad"), oneway: of("--lab-oneway"), panel: of("--panel"),
+  return (themeColours ??= {
+    text: of("--text"),
+    quiet: of("--text-quiet"),
+    line: of("--line"),
+    strong: of("--line-strong"),
+    accent: of("--accent"),
+    request: of("--plot-in"),
+    response: of("--plot-out"),
+    lost: of("--lab-bad"),
+    oneway: of("--lab-oneway"),
+    panel: of("--panel"),
     font: style.fontFamily,
   });
 }
@@ -68,7 +76,10 @@ class Painter {
     for (let time = Math.max(0, Math.ceil(scene.left / step) * step); time <= scene.right; time += step) {
       const x = this.x(time);
       if (x < this.labels + 20) continue;
-      this.line(colours.line, 1, [[x, this.top], [x, this.height]]);
+      this.line(colours.line, 1, [
+        [x, this.top],
+        [x, this.height],
+      ]);
       context.fillStyle = colours.quiet;
       context.fillText(axisText(time, step), x, this.top / 2);
     }
@@ -79,7 +90,15 @@ class Painter {
     context.textAlign = "left";
     for (const name of scene.lanes) {
       const y = this.laneOf.get(name);
-      this.line(colours.strong, 1, [[Math.max(this.labels, this.x(0)), y], [Math.min(this.width, this.x(scene.now)), y]], 0.55);
+      this.line(
+        colours.strong,
+        1,
+        [
+          [Math.max(this.labels, this.x(0)), y],
+          [Math.min(this.width, this.x(scene.now)), y],
+        ],
+        0.55,
+      );
       context.fillStyle = colours.text;
       context.fillText(name.length > 10 ? `${name.slice(0, 9)}…` : name, 8, y);
       this.part(name, y);
@@ -109,7 +128,15 @@ class Painter {
       const [y1, y2] = [this.laneOf.get(frame.source), this.laneOf.get(frame.target)];
       if (y1 === undefined || y2 === undefined || frame.sent_us > scene.now || y1 === y2) continue;
       const isReply = frame.kind === "response";
-      const colour = frame.dropped ? colours.lost : frame.oneway ? colours.oneway : isReply ? colours.response : ["request", "frame"].includes(frame.kind) ? colours.request : colours.quiet;
+      const colour = frame.dropped
+        ? colours.lost
+        : frame.oneway
+          ? colours.oneway
+          : isReply
+            ? colours.response
+            : ["request", "frame"].includes(frame.kind)
+              ? colours.request
+              : colours.quiet;
       const whole = Math.max(1, (frame.dropped ? frame.sent_us + 1500 : frame.arrives_us) - frame.sent_us);
       const share = frame.dropped ? 0.5 : Math.min(1, (scene.now - frame.sent_us) / whole);
       const [x1, x2] = [this.x(frame.sent_us), this.x(frame.sent_us + whole)];
@@ -141,7 +168,16 @@ class Painter {
       if (command.time_us < scene.left || command.time_us > scene.now) continue;
       const x = this.x(command.time_us);
       const y = this.laneOf.get(command.target);
-      this.line(colours.lost, 1.5, [[x, this.top], [x, this.height]], 0.8, [2, 3]);
+      this.line(
+        colours.lost,
+        1.5,
+        [
+          [x, this.top],
+          [x, this.height],
+        ],
+        0.8,
+        [2, 3],
+      );
       context.fillStyle = colours.lost;
       if (y !== undefined) this.flash(x, y);
       context.textAlign = "left";
@@ -155,13 +191,20 @@ class Painter {
       const [entry, cause] = [scene.chain[index], scene.chain[index + 1]];
       const [x, y] = [this.x(entry.time), this.laneOf.get(entry.node)];
       if (y === undefined) continue;
-      if (cause && this.laneOf.has(cause.node)) this.line(colours.text, 2.6, [[this.x(cause.time), this.laneOf.get(cause.node)], [x, y]]);
+      if (cause && this.laneOf.has(cause.node))
+        this.line(colours.text, 2.6, [
+          [this.x(cause.time), this.laneOf.get(cause.node)],
+          [x, y],
+        ]);
       this.ring(x, y, index === 0 ? 8 : 5.5);
     }
   }
 
   now() {
-    this.line(this.colours.accent, 2, [[this.x(this.scene.now), this.top - 4], [this.x(this.scene.now), this.height]]);
+    this.line(this.colours.accent, 2, [
+      [this.x(this.scene.now), this.top - 4],
+      [this.x(this.scene.now), this.height],
+    ]);
     this.context.restore();
   }
 
@@ -187,21 +230,35 @@ class Painter {
     context.fillStyle = colour;
     context.beginPath();
     context.moveTo(x2, y2);
-    for (const turn of [2.75, -2.75]) context.lineTo(x2 + length * Math.cos(angle + turn), y2 + length * Math.sin(angle + turn));
+    for (const turn of [2.75, -2.75])
+      context.lineTo(x2 + length * Math.cos(angle + turn), y2 + length * Math.sin(angle + turn));
     context.fill();
   }
 
   cross([x, y], colour) {
     const reach = 4.5 * this.scene.unit;
-    this.line(colour, 2.5, [[x - reach, y - reach], [x + reach, y + reach]]);
-    this.line(colour, 2.5, [[x - reach, y + reach], [x + reach, y - reach]]);
+    this.line(colour, 2.5, [
+      [x - reach, y - reach],
+      [x + reach, y + reach],
+    ]);
+    this.line(colour, 2.5, [
+      [x - reach, y + reach],
+      [x + reach, y - reach],
+    ]);
   }
 
   flash(x, y) {
     const { context } = this;
     const scale = 0.95 * this.scene.unit;
     context.beginPath();
-    [[2, -9], [-5, 1], [-1, 1], [-2, 9], [6, -2], [1, -2]].forEach(([dx, dy], index) => context[index === 0 ? "moveTo" : "lineTo"](x + dx * scale, y + dy * scale));
+    [
+      [2, -9],
+      [-5, 1],
+      [-1, 1],
+      [-2, 9],
+      [6, -2],
+      [1, -2],
+    ].forEach(([dx, dy], index) => context[index === 0 ? "moveTo" : "lineTo"](x + dx * scale, y + dy * scale));
     context.fill();
   }
 

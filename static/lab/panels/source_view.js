@@ -14,8 +14,12 @@ const files = new Map();
 
 function linesOf(file) {
   if (!files.has(file)) {
-    files.set(file, sourceFile(file).then((answer) => (Array.isArray(answer?.lines) ? answer.lines : (answer?.text ?? "").split("\n")))
-      .catch((error) => (files.delete(file), [`# ${error.message}`])));
+    files.set(
+      file,
+      sourceFile(file)
+        .then((answer) => (Array.isArray(answer?.lines) ? answer.lines : (answer?.text ?? "").split("\n")))
+        .catch((error) => (files.delete(file), [`# ${error.message}`])),
+    );
   }
   return files.get(file);
 }
@@ -34,16 +38,37 @@ export function SourceView() {
   useLayoutEffect(() => {
     box.current?.querySelector(".is-next")?.scrollIntoView({ block: "center", inline: "nearest" });
   }, [line, shown.value]);
-  return html`<div class="source"><${Next} next=${next.value} />
-    ${file && html`<div class="source-place"><code>${file}${next.value.line ? `:${next.value.line}` : ""}</code> <span class="quiet mono ellipsis">${next.value.function}</span></div>`}
-    <div class="source-lines" ref=${box} tabindex="0" role="group" aria-label=${t("lab.panel.source")}>${shown.value && file && html`<${Lines} key=${shown.value.file} lines=${shown.value.lines} line=${line} />`}
-      ${!file && next.value && html`<p class="quiet source-none">${t("lab.source.none")}</p>`}</div></div>`;
+  return html`<div class="source">
+    <${Next} next=${next.value} />
+    ${
+      file &&
+      html`<div class="source-place">
+        <code>${file}${next.value.line ? `:${next.value.line}` : ""}</code>${" "}
+        <span class="quiet mono ellipsis">
+          ${next.value.function}
+        </span>
+      </div>`
+    }
+    <div class="source-lines" ref=${box} tabindex="0" role="group" aria-label=${t("lab.panel.source")}>
+      ${shown.value && file && html`<${Lines} key=${shown.value.file} lines=${shown.value.lines} line=${line} />`}
+      ${!file && next.value && html`<p class="quiet source-none">${t("lab.source.none")}</p>`}
+    </div>
+  </div>`;
 }
 
 function Next({ next }) {
   const { stopped_by: stopped, is_over: isOver } = calmView.value;
-  if (!next) return html`<p class="source-next quiet">${t(stopped?.kind === "over" || isOver ? "lab.source.over" : "lab.source.nothing")}</p>`;
-  return html`<p class="source-next" id="next-event"><span class="quiet">${t("lab.source.next")}</span> <strong>${next.actor}</strong> <span>${labelText(next.label)}</span></p>`;
+  if (!next)
+    return html`<p class="source-next quiet">
+      ${t(stopped?.kind === "over" || isOver ? "lab.source.over" : "lab.source.nothing")}
+    </p>`;
+  return html`<p class="source-next" id="next-event">
+    <span class="quiet">${t("lab.source.next")}</span>${" "}
+    <strong>${next.actor}</strong>${" "}
+    <span>
+      ${labelText(next.label)}
+    </span>
+  </p>`;
 }
 
 const AROUND = 40;
@@ -51,6 +76,16 @@ const AROUND = 40;
 /** Only the lines near the marked one are in the document. */
 function Lines({ lines, line }) {
   const first = Math.max(0, (line ?? 1) - AROUND);
-  return html`<ol class="code" style=${{ counterReset: `line ${first}` }}>${lines.slice(first, first + 2 * AROUND).map((text, index) =>
-    html`<li key=${first + index} class=${first + index + 1 === line ? "is-next" : ""} aria-current=${first + index + 1 === line ? "step" : undefined}><code>${colourLine(text)}</code></li>`)}</ol>`;
+  return html`<ol class="code" style=${{ counterReset: `line ${first}` }}>
+    ${lines.slice(first, first + 2 * AROUND).map(
+      (text, index) =>
+        html`<li
+          key=${first + index}
+          class=${first + index + 1 === line ? "is-next" : ""}
+          aria-current=${first + index + 1 === line ? "step" : undefined}
+        >
+          <code>${colourLine(text)}</code>
+        </li>`,
+    )}
+  </ol>`;
 }

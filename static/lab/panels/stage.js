@@ -12,18 +12,33 @@ import { ResourceManager, TransactionCoordinator, TransactionManager } from "../
 import { nodes, nodesOfRole } from "../view.js";
 import { Flights } from "./flights.js";
 
-const CARDS = { producer: Producer, name_server: NameServer, broker: Broker, consumer: Consumer, transaction_coordinator: TransactionCoordinator, transaction_manager: TransactionManager, resource_manager: ResourceManager };
+const CARDS = {
+  producer: Producer,
+  name_server: NameServer,
+  broker: Broker,
+  consumer: Consumer,
+  transaction_coordinator: TransactionCoordinator,
+  transaction_manager: TransactionManager,
+  resource_manager: ResourceManager,
+};
 
 export function Stage() {
   const stage = useRef(null);
   return html`<section class="lab-stage" id="stage" tabindex="0" aria-label=${t("lab.stage.title")}>
-    <div class="lab-stage-inner" ref=${stage}><${Flights} stage=${stage} />
-      <${Column} roles=${["producer", "transaction_manager"]} name="producer" /><${Column} roles=${["name_server", "broker", "transaction_coordinator"]} name="broker" /><${Column} roles=${["consumer", "resource_manager"]} name="consumer" /></div></section>`;
+    <div class="lab-stage-inner" ref=${stage}>
+      <${Flights} stage=${stage} />
+      <${Column} roles=${["producer", "transaction_manager"]} name="producer" />
+      <${Column} roles=${["name_server", "broker", "transaction_coordinator"]} name="broker" />
+      <${Column} roles=${["consumer", "resource_manager"]} name="consumer" />
+    </div>
+  </section>`;
 }
 
 function Column({ roles, name: column }) {
   const names = roles.flatMap((role) => nodesOfRole[role].value.map((name) => [role, name]));
-  return html`<div class=${`column column-${column}`}>${names.map(([role, name]) => html`<${Node} key=${name} role=${role} name=${name} />`)}</div>`;
+  return html`<div class=${`column column-${column}`}>
+    ${names.map(([role, name]) => html`<${Node} key=${name} role=${role} name=${name} />`)}
+  </div>`;
 }
 
 /** Renders when this node's part of the view is another object, and not otherwise. */

@@ -21,24 +21,49 @@ export function Timers() {
   const list = useRef(null);
   // Bars and figures move with every picture; the rows are rendered only when timers come and go.
   const painted = useRef(0);
-  useEffect(() => onPaint((time) => {
-    if (performance.now() - painted.current < PAINT_EVERY_MS) return;
-    painted.current = performance.now();
-    for (const row of list.current?.children ?? []) {
-      const { start, due } = row.dataset;
-      if (due === undefined) continue;
-      const left = Math.max(0, due - time);
-      row.querySelector(".bar-fill").style.transform = `scaleX(${Math.min(1, left / Math.max(1, due - start)).toFixed(3)})`;
-      const text = span(left);
-      const figure = row.querySelector(".timer-left");
-      if (figure.textContent !== text) figure.textContent = text;
-    }
-  }), []);
+  useEffect(
+    () =>
+      onPaint((time) => {
+        if (performance.now() - painted.current < PAINT_EVERY_MS) return;
+        painted.current = performance.now();
+        for (const row of list.current?.children ?? []) {
+          const { start, due } = row.dataset;
+          if (due === undefined) continue;
+          const left = Math.max(0, due - time);
+          row.querySelector(".bar-fill").style.transform =
+            `scaleX(${Math.min(1, left / Math.max(1, due - start)).toFixed(3)})`;
+          const text = span(left);
+          const figure = row.querySelector(".timer-left");
+          if (figure.textContent !== text) figure.textContent = text;
+        }
+      }),
+    [],
+  );
   if (timers.value.length === 0) return html`<p class="panel-empty quiet">${t("lab.timers.none")}</p>`;
   const now = shownTime();
-  return html`<ul class="timers" ref=${list}>${timers.value.map((timer) => html`<li key=${`${timer.actor} ${timer.label} ${timer.due_us}`} class="timer-row" data-start=${timer.started_us} data-due=${timer.due_us}>
-    <span class="timer-node">${timer.node}</span><span class="timer-name ellipsis" title=${`${timer.actor}: ${labelText(timer.label)}`}>${labelText(timer.label || timer.actor.split("/").at(-1))}</span>
-    <button type="button" class="timer-left number link-button" onClick=${() => runUntil({ on: "time", node: "", contains: "", time_us: timer.due_us })} title=${t("lab.timers.run", { actor: timer.actor })}>${span(timer.due_us - now)}</button>
-    <span class="timer-setting"><${SettingButton} node=${timer.node} name=${settingOfTimer(timer)} /></span>
-    <span class="bar" aria-hidden="true"><span class="bar-fill"></span></span></li>`)}</ul>`;
+  return html`<ul class="timers" ref=${list}>
+    ${timers.value.map(
+      (timer) => html`<li
+        key=${`${timer.actor} ${timer.label} ${timer.due_us}`}
+        class="timer-row"
+        data-start=${timer.started_us}
+        data-due=${timer.due_us}
+      >
+        <span class="timer-node">${timer.node}</span>
+        <span class="timer-name ellipsis" title=${`${timer.actor}: ${labelText(timer.label)}`}>
+          ${labelText(timer.label || timer.actor.split("/").at(-1))}
+        </span>
+        <button
+          type="button"
+          class="timer-left number link-button"
+          onClick=${() => runUntil({ on: "time", node: "", contains: "", time_us: timer.due_us })}
+          title=${t("lab.timers.run", { actor: timer.actor })}
+        >
+          ${span(timer.due_us - now)}
+        </button>
+        <span class="timer-setting"><${SettingButton} node=${timer.node} name=${settingOfTimer(timer)} /></span>
+        <span class="bar" aria-hidden="true"><span class="bar-fill"></span></span>
+      </li>`,
+    )}
+  </ul>`;
 }

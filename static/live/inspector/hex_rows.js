@@ -5,7 +5,8 @@ export const ROW_BYTES = 16;
 /** "0a1f" -> Uint8Array [10, 31] */
 export function bytesOf(hex) {
   const bytes = new Uint8Array(hex.length >> 1);
-  for (let index = 0; index < bytes.length; index += 1) bytes[index] = parseInt(hex.slice(2 * index, 2 * index + 2), 16);
+  for (let index = 0; index < bytes.length; index += 1)
+    bytes[index] = parseInt(hex.slice(2 * index, 2 * index + 2), 16);
   return bytes;
 }
 

@@ -30,7 +30,11 @@ export function HexView({ bytes, owners, fields, chosen, cursor }) {
   }, []);
 
   // A field chosen in the list may lie out of sight.
-  useEffect(() => chosen.subscribe((index) => index !== null && reveal(box.current, fields[index].start, ROW_REM * remPx.peek())), [fields]);
+  useEffect(
+    () =>
+      chosen.subscribe((index) => index !== null && reveal(box.current, fields[index].start, ROW_REM * remPx.peek())),
+    [fields],
+  );
   useEffect(() => cursor.subscribe((byte) => byte !== null && reveal(box.current, byte, ROW_REM * remPx.peek())), []);
 
   const point = (event) => {
@@ -43,13 +47,31 @@ export function HexView({ bytes, owners, fields, chosen, cursor }) {
   const { first, end } = rowsInSight(sight.value.top, sight.value.height, rowHeight, rows);
   const drawn = useMemo(() => Array.from({ length: end - first }, (_, index) => first + index), [first, end]);
 
-  return html`<div class="hex" ref=${box} tabindex="0" role="application" aria-roledescription=${t("inspector.hex_role")}
-      aria-label=${t("inspector.hex_label")} aria-describedby="hex-announce"
-      onScroll=${(event) => (sight.value = { ...sight.peek(), top: event.currentTarget.scrollTop })}
-      onPointerOver=${point} onClick=${point} onKeyDown=${(event) => moveCursor(event, cursor, chosen, owners, bytes.length)}>
+  return html`<div
+    class="hex"
+    ref=${box}
+    tabindex="0"
+    role="application"
+    aria-roledescription=${t("inspector.hex_role")}
+    aria-label=${t("inspector.hex_label")}
+    aria-describedby="hex-announce"
+    onScroll=${(event) => (sight.value = { ...sight.peek(), top: event.currentTarget.scrollTop })}
+    onPointerOver=${point}
+    onClick=${point}
+    onKeyDown=${(event) => moveCursor(event, cursor, chosen, owners, bytes.length)}
+  >
     <div class="hex-rows" aria-hidden="true" style=${{ height: `${rows * rowHeight}px` }}>
-      ${drawn.map((row) => html`<${HexRow} key=${row} row=${row} bytes=${bytes} owners=${owners} top=${row * rowHeight}
-        chosen=${chosen.value} cursor=${cursor.value} />`)}
+      ${drawn.map(
+        (row) => html`<${HexRow}
+          key=${row}
+          row=${row}
+          bytes=${bytes}
+          owners=${owners}
+          top=${row * rowHeight}
+          chosen=${chosen.value}
+          cursor=${cursor.value}
+        />`,
+      )}
     </div>
   </div>`;
 }
@@ -57,13 +79,23 @@ export function HexView({ bytes, owners, fields, chosen, cursor }) {
 function HexRow({ row, bytes, owners, top, chosen, cursor }) {
   const start = row * ROW_BYTES;
   const places = Array.from({ length: Math.min(ROW_BYTES, bytes.length - start) }, (_, index) => start + index);
-  const classOf = (at) => [
-    "byte", `tint-${owners[at] < 0 ? "none" : owners[at] % TINTS}`, owners[at] === chosen && chosen !== null && "is-chosen", at === cursor && "is-cursor",
-  ].filter(Boolean).join(" ");
+  const classOf = (at) =>
+    [
+      "byte",
+      `tint-${owners[at] < 0 ? "none" : owners[at] % TINTS}`,
+      owners[at] === chosen && chosen !== null && "is-chosen",
+      at === cursor && "is-cursor",
+    ]
+      .filter(Boolean)
+      .join(" ");
   return html`<div class="hex-row" style=${{ transform: `translateY(${top}px)` }}>
     <span class="hex-position">${start.toString(16).padStart(6, "0")}</span>
-    <span class="hex-bytes">${places.map((at) => html`<span class=${classOf(at)} data-byte=${at}>${hexOf(bytes[at])}</span>`)}</span>
-    <span class="hex-text">${places.map((at) => html`<span class=${classOf(at)} data-byte=${at}>${textOf(bytes[at])}</span>`)}</span>
+    <span class="hex-bytes">
+      ${places.map((at) => html`<span class=${classOf(at)} data-byte=${at}>${hexOf(bytes[at])}</span>`)}
+    </span>
+    <span class="hex-text">
+      ${places.map((at) => html`<span class=${classOf(at)} data-byte=${at}>${textOf(bytes[at])}</span>`)}
+    </span>
   </div>`;
 }
 
@@ -75,7 +107,14 @@ function reveal(box, byte, rowHeight) {
 }
 
 function moveCursor(event, cursor, chosen, owners, length) {
-  const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -ROW_BYTES, ArrowDown: ROW_BYTES, PageUp: -16 * ROW_BYTES, PageDown: 16 * ROW_BYTES };
+  const steps = {
+    ArrowLeft: -1,
+    ArrowRight: 1,
+    ArrowUp: -ROW_BYTES,
+    ArrowDown: ROW_BYTES,
+    PageUp: -16 * ROW_BYTES,
+    PageDown: 16 * ROW_BYTES,
+  };
   const at = cursor.value ?? 0;
   const wanted = event.key === "Home" ? 0 : event.key === "End" ? length - 1 : at + (steps[event.key] ?? NaN);
   if (Number.isNaN(wanted)) return;

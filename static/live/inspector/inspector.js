@@ -19,15 +19,31 @@ export function Inspector() {
     if (offset === null && dialog.current.open) dialog.current.close();
   }, [offset]);
   const close = () => (inspectedOffset.value = null);
-  return html`<dialog class="inspector" id="inspector" ref=${dialog} aria-labelledby="inspector-title" onClose=${close}
-      onClick=${(event) => event.target === dialog.current && close()}>
-    ${offset !== null && html`<div class="inspector-body">
-      <header class="inspector-head"><${Title} offset=${offset} record=${answer.view?.record} />
-        <button type="button" class="button button-close" onClick=${close}>${t("inspector.close")} <kbd>Esc</kbd></button></header>
-      ${answer.problem && html`<div class="problem" role="alert">${answer.problem}</div>`}
-      ${!answer.view && !answer.problem && html`<${Empty} title=${t("inspector.loading")} />`}
-      ${answer.view && html`<${Trail} record=${answer.view.record} /><${RecordDetails} key=${offset} view=${answer.view} />`}
-    </div>`}
+  return html`<dialog
+    class="inspector"
+    id="inspector"
+    ref=${dialog}
+    aria-labelledby="inspector-title"
+    onClose=${close}
+    onClick=${(event) => event.target === dialog.current && close()}
+  >
+    ${
+      offset !== null &&
+      html`<div class="inspector-body">
+        <header class="inspector-head">
+          <${Title} offset=${offset} record=${answer.view?.record} />
+          <button type="button" class="button button-close" onClick=${close}>
+            ${t("inspector.close")} <kbd>Esc</kbd>
+          </button>
+        </header>
+        ${answer.problem && html`<div class="problem" role="alert">${answer.problem}</div>`}
+        ${!answer.view && !answer.problem && html`<${Empty} title=${t("inspector.loading")} />`}
+        ${
+          answer.view &&
+          html`<${Trail} record=${answer.view.record} /><${RecordDetails} key=${offset} view=${answer.view} />`
+        }
+      </div>`
+    }
   </dialog>`;
 }
 
@@ -41,10 +57,13 @@ function useRecord(offset) {
     fetch(`/api/messages/at/${offset}`, { signal: abort.signal })
       .then(async (response) => {
         const view = await response.json();
-        answer.value = response.ok ? { view } : { problem: response.status === 404 ? t("inspector.nothing_there", { offset }) : view.error };
+        answer.value = response.ok
+          ? { view }
+          : { problem: response.status === 404 ? t("inspector.nothing_there", { offset }) : view.error };
       })
       .catch((error) => {
-        if (error.name !== "AbortError") answer.value = { problem: t("live.search.unreachable", { why: error.message }) };
+        if (error.name !== "AbortError")
+          answer.value = { problem: t("live.search.unreachable", { why: error.message }) };
       });
     return () => abort.abort();
   }, [offset]);
@@ -53,6 +72,11 @@ function useRecord(offset) {
 
 function Title({ offset, record }) {
   if (!record) return html`<h2 id="inspector-title">${t("inspector.title", { offset })}</h2>`;
-  return html`<h2 id="inspector-title"><${TopicMark} topic=${record.topic} /> <span class="ellipsis">${record.topic}</span>
-    <span class="quiet">Q${record.queue_id} · ${t("inspector.queue_offset")}</span> <span class="number">${count(record.queue_offset)}</span></h2>`;
+  return html`<h2 id="inspector-title">
+    <${TopicMark} topic=${record.topic} /> <span class="ellipsis">${record.topic}</span>
+    <span class="quiet">Q${record.queue_id} · ${t("inspector.queue_offset")}</span>${" "}
+    <span class="number">
+      ${count(record.queue_offset)}
+    </span>
+  </h2>`;
 }

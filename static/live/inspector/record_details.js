@@ -16,18 +16,27 @@ export function RecordDetails({ view, clock = (ms) => clockTime(ms, true) }) {
   const cursor = useSignal(null);
   const bytes = useMemo(() => bytesOf(view.hex), [view]);
   const owners = useMemo(() => fieldOfByte(fields, bytes.length), [view]);
-  return html`<${Facts} view=${view} clock=${clock} />
+  return html`
+    <${Facts} view=${view} clock=${clock} />
     <div class="inspector-columns">
-      <section class="inspector-fields" aria-labelledby="fields-title"><h3 id="fields-title">${t("inspector.fields")}</h3>
-        <${FieldList} fields=${fields} chosen=${chosen} /></section>
-      <section class="inspector-hex" aria-labelledby="bytes-title"><h3 id="bytes-title">${t("inspector.bytes")} <span class="quiet">${sizeText(view.record.size)}</span></h3>
+      <section class="inspector-fields" aria-labelledby="fields-title">
+        <h3 id="fields-title">${t("inspector.fields")}</h3>
+        <${FieldList} fields=${fields} chosen=${chosen} />
+      </section>
+      <section class="inspector-hex" aria-labelledby="bytes-title">
+        <h3 id="bytes-title">${t("inspector.bytes")} <span class="quiet">${sizeText(view.record.size)}</span></h3>
         <${HexView} bytes=${bytes} owners=${owners} fields=${fields} chosen=${chosen} cursor=${cursor} />
-        ${view.hex_omitted_bytes > 0 && html`<p class="quiet">${t("inspector.omitted", { n: view.hex_omitted_bytes })}</p>`}
-        <${Explanation} field=${chosen.value === null ? null : fields[chosen.value]} /></section>
+        ${
+          view.hex_omitted_bytes > 0 &&
+          html`<p class="quiet">${t("inspector.omitted", { n: view.hex_omitted_bytes })}</p>`
+        }
+        <${Explanation} field=${chosen.value === null ? null : fields[chosen.value]} />
+      </section>
     </div>
     <div class="inspector-columns inspector-lower">
       <${Properties} properties=${view.properties} /><${Body} view=${view} />
-    </div>`;
+    </div>
+  `;
 }
 
 function Facts({ view, clock }) {
@@ -39,8 +48,16 @@ function Facts({ view, clock }) {
     ${fact("inspector.born_host", record.born_host)}
     ${record.unique_id && fact("inspector.unique_id", record.unique_id)}
     ${record.reconsume_times > 0 && fact("inspector.reconsume_times", count(record.reconsume_times))}
-    <div class="fact"><dt>${t("inspector.crc")}</dt><dd>${view.crc_matches === false
-      ? html`<span class="problem-text">✕ ${t("inspector.crc_bad")}</span>` : html`<span class="good-text">✓ ${t("inspector.crc_good")}</span>`}</dd></div>
+    <div class="fact">
+      <dt>${t("inspector.crc")}</dt>
+      <dd>
+        ${
+          view.crc_matches === false
+            ? html`<span class="problem-text">✕ ${t("inspector.crc_bad")}</span>`
+            : html`<span class="good-text">✓ ${t("inspector.crc_good")}</span>`
+        }
+      </dd>
+    </div>
   </dl>`;
 }
 
@@ -49,19 +66,45 @@ function FieldList({ fields, chosen }) {
   const list = useRef(null);
   const move = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const at = event.key === "Home" ? 0 : event.key === "End" ? fields.length - 1 : (chosen.value ?? (step > 0 ? -1 : fields.length)) + step;
+    const at =
+      event.key === "Home"
+        ? 0
+        : event.key === "End"
+          ? fields.length - 1
+          : (chosen.value ?? (step > 0 ? -1 : fields.length)) + step;
     if (Number.isNaN(at)) return;
     event.preventDefault();
     chosen.value = Math.min(Math.max(at, 0), fields.length - 1);
   };
-  useEffect(() => chosen.subscribe((index) => list.current?.children[index]?.scrollIntoView?.({ block: "nearest" })), []);
-  return html`<ul class="field-list" role="listbox" tabindex="0" ref=${list} aria-labelledby="fields-title" onKeyDown=${move}
-      aria-activedescendant=${chosen.value === null ? undefined : `field-${chosen.value}`}>
-    ${fields.map((field, index) => html`<li key=${field.name} role="option" id=${`field-${index}`} aria-selected=${chosen.value === index}
-        class=${`field-row tint-${index % 6} ${chosen.value === index ? "is-chosen" : ""}`} data-field=${field.name}
-        onPointerEnter=${() => (chosen.value = index)} onClick=${() => (chosen.value = index)}>
-      <span class="field-name">${nameOf(field)}</span><span class="field-value" title=${field.value}>${withDots(field.value)}</span>
-      <span class="field-place number">${field.start}<span class="quiet"> +${field.length}</span></span></li>`)}
+  useEffect(
+    () => chosen.subscribe((index) => list.current?.children[index]?.scrollIntoView?.({ block: "nearest" })),
+    [],
+  );
+  return html`<ul
+    class="field-list"
+    role="listbox"
+    tabindex="0"
+    ref=${list}
+    aria-labelledby="fields-title"
+    onKeyDown=${move}
+    aria-activedescendant=${chosen.value === null ? undefined : `field-${chosen.value}`}
+  >
+    ${fields.map(
+      (field, index) => html`<li
+        key=${field.name}
+        role="option"
+        id=${`field-${index}`}
+        aria-selected=${chosen.value === index}
+        class=${`field-row tint-${index % 6} ${chosen.value === index ? "is-chosen" : ""}`}
+        data-field=${field.name}
+        onPointerEnter=${() => (chosen.value = index)}
+        onClick=${() => (chosen.value = index)}
+      >
+        <span class="field-name">${nameOf(field)}</span>
+        <span class="field-value" title=${field.value}>${withDots(field.value)}</span>
+        <span class="field-place number">${field.start}<span class="quiet"> +${field.length}</span></span>
+      </li>`,
+    )}
   </ul>`;
 }
 
@@ -69,21 +112,46 @@ const nameOf = (field) => (language === "zh" && field.name_zh ? `${field.name_zh
 
 function Explanation({ field }) {
   const text = field && ((language === "zh" && field.explanation_zh) || field.explanation || "");
-  return html`<p class="field-explanation" id="hex-announce" aria-live="polite">${field
-    ? html`<strong>${nameOf(field)}</strong> <span class="quiet">${t("inspector.place", { start: field.start, length: field.length })}</span><br />${text}`
-    : t("inspector.point")}</p>`;
+  return html`<p class="field-explanation" id="hex-announce" aria-live="polite">
+    ${
+      field
+        ? html`
+          <strong>${nameOf(field)}</strong>${" "}
+          <span class="quiet">
+            ${t("inspector.place", { start: field.start, length: field.length })}
+          </span>
+          <br />
+          ${text}
+        `
+        : t("inspector.point")
+    }
+  </p>`;
 }
 
 function Properties({ properties }) {
   const names = Object.keys(properties);
-  return html`<section class="inspector-properties"><h3>${t("inspector.properties")} <span class="quiet number">${names.length}</span></h3>
-    ${names.length === 0 ? html`<p class="quiet">${t("inspector.no_properties")}</p>` : html`<dl class="property-list">
-      ${names.map((name) => html`<div key=${name}><dt>${name}</dt><dd>${properties[name]}</dd></div>`)}</dl>`}</section>`;
+  return html`<section class="inspector-properties">
+    <h3>${t("inspector.properties")} <span class="quiet number">${names.length}</span></h3>
+    ${
+      names.length === 0
+        ? html`<p class="quiet">${t("inspector.no_properties")}</p>`
+        : html`<dl class="property-list">
+          ${names.map((name) => html`<div key=${name}><dt>${name}</dt><dd>${properties[name]}</dd></div>`)}
+        </dl>`
+    }
+  </section>`;
 }
 
 function Body({ view }) {
   const text = view.body_text ?? (view.body_hex ?? "").replace(/(..)/g, "$1 ");
-  return html`<section class="inspector-message"><h3>${t(view.body_text === null ? "inspector.body_hex" : "inspector.body")} <span class="quiet">${sizeText(view.body_bytes ?? view.record.body_bytes)}</span></h3>
+  return html`<section class="inspector-message">
+    <h3>
+      ${t(view.body_text === null ? "inspector.body_hex" : "inspector.body")}${" "}
+      <span class="quiet">
+        ${sizeText(view.body_bytes ?? view.record.body_bytes)}
+      </span>
+    </h3>
     ${view.body_problem && html`<p class="problem">${view.body_problem}</p>`}
-    <pre class="message-body" tabindex="0" aria-label=${t("inspector.body")}>${text}</pre></section>`;
+    <pre class="message-body" tabindex="0" aria-label=${t("inspector.body")}>${text}</pre>
+  </section>`;
 }

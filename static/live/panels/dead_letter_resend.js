@@ -15,7 +15,9 @@ export const ask = (group, messages, count = messages?.length ?? 0) => (asked.va
 export function ResendDialog({ onDone }) {
   const question = asked.value;
   const close = () => (asked.value = null);
-  return html`<${DeedDialog} id="resend-dialog" question=${question} onClose=${close}>${question && html`<${Question} ...${question} close=${close} onDone=${onDone} />`}</${DeedDialog}>`;
+  return html`<${DeedDialog} id="resend-dialog" question=${question} onClose=${close}>
+    ${question && html`<${Question} ...${question} close=${close} onDone=${onDone} />`}
+  </${DeedDialog}>`;
 }
 
 function Question({ group, messages, count, close, onDone }) {
@@ -32,28 +34,71 @@ function Question({ group, messages, count, close, onDone }) {
     resendResult.value = text;
     onDone();
   };
-  const title = messages === null ? t("live.dead.title_all", { n: count, group }) : messages.length === 1 ? t("live.dead.title_one", { name: messages[0].keys[0] ?? messages[0].id }) : t("live.dead.title_some", { n: messages.length, group });
-  return html`<${DeedForm} id="resend-dialog" title=${title} button=${t("lab.dead.resend")} act=${act} onClose=${close} onDone=${tell}>
-    <fieldset class="dead-ways"><legend>${t("lab.dead.to")}</legend>${["group", "topic"].map((way) => html`<label class="dead-way" key=${way}><input type="radio" name="to" value=${way} checked=${to.value === way} onChange=${() => (to.value = way)} />
-      <span><strong>${t(`lab.dead.to_${way}`, { group })}${way === "topic" && topics ? ` (${topics})` : ""}</strong> ${t(`lab.dead.to_${way}_text`, { group })}</span></label>`)}</fieldset>
+  const title =
+    messages === null
+      ? t("live.dead.title_all", { n: count, group })
+      : messages.length === 1
+        ? t("live.dead.title_one", { name: messages[0].keys[0] ?? messages[0].id })
+        : t("live.dead.title_some", { n: messages.length, group });
+  return html`<${DeedForm}
+    id="resend-dialog"
+    title=${title}
+    button=${t("lab.dead.resend")}
+    act=${act}
+    onClose=${close}
+    onDone=${tell}
+  >
+    <fieldset class="dead-ways">
+      <legend>${t("lab.dead.to")}</legend>
+      ${["group", "topic"].map(
+        (way) => html`<label class="dead-way" key=${way}>
+          <input type="radio" name="to" value=${way} checked=${to.value === way} onChange=${() => (to.value = way)} />
+          <span>
+            <strong>
+              ${t(`lab.dead.to_${way}`, { group })}
+              ${way === "topic" && topics ? ` (${topics})` : ""}
+            </strong>${" "}
+            ${t(`lab.dead.to_${way}_text`, { group })}
+          </span>
+        </label>`,
+      )}
+    </fieldset>
     <p>${t("live.dead.what")}</p>
-    ${again > 0 && html`<label class="form-row form-switch"><input type="checkbox" name="anyway" checked=${anyway.value} onChange=${(event) => (anyway.value = event.currentTarget.checked)} /><span>${t("live.dead.anyway", { n: again })}</span></label>`}
-    ${messages === null && html`<p>${t("live.dead.all_leaves")}</p>`}</${DeedForm}>`;
+    ${
+      again > 0 &&
+      html`<label class="form-row form-switch">
+        <input
+          type="checkbox"
+          name="anyway"
+          checked=${anyway.value}
+          onChange=${(event) => (anyway.value = event.currentTarget.checked)}
+        />
+        <span>${t("live.dead.anyway", { n: again })}</span>
+      </label>`
+    }
+    ${messages === null && html`<p>${t("live.dead.all_leaves")}</p>`}
+  </${DeedForm}>`;
 }
 
 /** All of a group go in portions, as many as one request may send. `why`: empty when all that could be sent was. */
 async function resend(group, messages, to, anyway) {
   const report = { sent: 0, already: 0 };
   const failures = [];
-  for (let start = 0; start !== null; ) {
-    const wish = messages === null ? { messages: "all", to, start } : { messages: messages.map((message) => message.id), to, anyway };
-    const { answer, why } = await post(`/api/live/dead-letters/${encodeURIComponent(group)}/resend`, wish);
-    if (why) return { report, why };
+  for (let start = 0; start !== null;) {
+    const wish =
+      messages === null
+        ? { messages: "all", to, start }
+        : { messages: messages.map((message) => message.id), to, anyway };
+    const { answer, why: refusal } = await post(`/api/live/dead-letters/${encodeURIComponent(group)}/resend`, wish);
+    if (refusal) return { report, why: refusal };
     report.sent += answer.resent.length;
     report.already += answer.already;
     for (const failed of answer.failed) failures.push(`${failed.id}: ${failed.text?.[language] ?? failed.error}`);
     start = answer.next;
   }
-  const why = failures.length > 0 ? t("live.dead.failed", { n: failures.length, sent: report.sent, why: failures.slice(0, 5).join("\n") }) : "";
+  const why =
+    failures.length > 0
+      ? t("live.dead.failed", { n: failures.length, sent: report.sent, why: failures.slice(0, 5).join("\n") })
+      : "";
   return { report, why };
 }

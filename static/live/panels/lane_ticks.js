@@ -12,8 +12,15 @@ export function AxisTicks() {
   const ticks = readableTicks(axisTicks(depth.value, laneScale.value), LABEL_REM * rem);
   return html`<svg width=${laneWidth.value} height=${2.5 * rem} class="axis-drawing">
     <text x="0" y=${0.9 * rem} class="axis-title">${t("live.lane.axis")}</text>
-    ${ticks.map((tick) => html`<text x=${tick === depth.value ? 0 : xOf(tick)} y=${2.15 * rem}
-      text-anchor=${tick === depth.value ? "start" : "middle"}>${compact(tick)}</text>`)}
+    ${ticks.map(
+      (tick) => html`<text
+        x=${tick === depth.value ? 0 : xOf(tick)}
+        y=${2.15 * rem}
+        text-anchor=${tick === depth.value ? "start" : "middle"}
+      >
+        ${compact(tick)}
+      </text>`,
+    )}
     <text x=${laneWidth.value} y=${2.15 * rem} text-anchor="end">${t("live.lane.caught_up")}</text>
   </svg>`;
 }

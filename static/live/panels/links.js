@@ -45,9 +45,12 @@ export function Links({ stage }) {
 
   useEffect(() => onFrames(flightStarter(dots, lines)), []);
 
-  return html`<svg class="links" aria-hidden="true">
-    ${lines.value.map((line) => html`<path key=${line.key} class="link" d=${pathOf(line.points)} />`)}
-  </svg><div ref=${dots} class="link-dots" aria-hidden="true"></div>`;
+  return html`
+    <svg class="links" aria-hidden="true">
+      ${lines.value.map((line) => html`<path key=${line.key} class="link" d=${pathOf(line.points)} />`)}
+    </svg>
+    <div ref=${dots} class="link-dots" aria-hidden="true"></div>
+  `;
 }
 
 /** One line per linked card that is in sight: [{ key, address, points }], the points from client to broker. */
@@ -62,7 +65,9 @@ function measureLines(stage) {
     const column = card.closest(".client-list").getBoundingClientRect();
     if (place.bottom < column.top + 8 || place.top > column.bottom - 8) continue;
     if (isStacked && (place.right < column.left + 8 || place.left > column.right - 8)) continue;
-    const points = isStacked ? verticalLine(place, broker, origin, side) : horizontalLine(place, column, broker, origin, side);
+    const points = isStacked
+      ? verticalLine(place, broker, origin, side)
+      : horizontalLine(place, column, broker, origin, side);
     lines.push({ key: `${card.dataset.link}@${lines.length}`, address, points });
   }
   return lines;
@@ -86,7 +91,15 @@ function verticalLine(place, broker, origin, side) {
 /** Start, two control points and end of a curve that leaves and arrives at a right angle. */
 function curve(x1, y1, x2, y2, isHorizontal) {
   const [middleX, middleY] = [(x1 + x2) / 2, (y1 + y2) / 2];
-  const controls = isHorizontal ? [[middleX, y1], [middleX, y2]] : [[x1, middleY], [x2, middleY]];
+  const controls = isHorizontal
+    ? [
+        [middleX, y1],
+        [middleX, y2],
+      ]
+    : [
+        [x1, middleY],
+        [x2, middleY],
+      ];
   return [[x1, y1], ...controls, [x2, y2]].map((point) => point.map(Math.round));
 }
 
@@ -95,7 +108,9 @@ const pathOf = ([start, first, second, end]) => `M${start}C${first} ${second} ${
 /** Keyframes along the curve: transforms are what a browser moves without painting anew. */
 function keyframesAlong(points, radius) {
   return [0, 0.25, 0.5, 0.75, 1].map((at) => {
-    const [x, y] = [0, 1].map((axis) => points.reduce((sum, point, index) => sum + BEZIER[index](at) * point[axis], 0) - radius);
+    const [x, y] = [0, 1].map(
+      (axis) => points.reduce((sum, point, index) => sum + BEZIER[index](at) * point[axis], 0) - radius,
+    );
     return { transform: `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)` };
   });
 }
@@ -126,7 +141,9 @@ function flightStarter(dots, lines) {
     dot.style.width = dot.style.height = `${2 * radius}px`;
     dots.current.append(dot);
     const flight = dot.animate(keyframesAlong(line.points, radius), {
-      duration: FLIGHT_MS, easing: "ease-in-out", direction: direction === "in" ? "normal" : "reverse",
+      duration: FLIGHT_MS,
+      easing: "ease-in-out",
+      direction: direction === "in" ? "normal" : "reverse",
     });
     flight.onfinish = () => dot.remove();
     flight.oncancel = () => dot.remove();

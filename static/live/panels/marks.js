@@ -13,7 +13,13 @@ export function TopicMark({ topic }) {
 /** The group's letter in its shape; `size` in rem, so that it grows with the text. */
 export function GroupMark({ group, size = 1.4 }) {
   const mark = groupMark(group);
-  return html`<svg class=${`group-mark tone-${mark.tone}`} width=${`${size}rem`} height=${`${size}rem`} viewBox="-10 -10 20 20" aria-hidden="true">
+  return html`<svg
+    class=${`group-mark tone-${mark.tone}`}
+    width=${`${size}rem`}
+    height=${`${size}rem`}
+    viewBox="-10 -10 20 20"
+    aria-hidden="true"
+  >
     <${GroupShape} group=${group} />
   </svg>`;
 }
@@ -29,23 +35,45 @@ export function GroupShape({ group }) {
 
 /** The mark of a job on Spark: a star, as no group has it. */
 export function SparkMark({ size = 1.4 }) {
-  return html`<svg class="group-mark" width=${`${size}rem`} height=${`${size}rem`} viewBox="-10 -10 20 20" aria-hidden="true"><${SparkShape} /></svg>`;
+  return html`<svg
+    class="group-mark"
+    width=${`${size}rem`}
+    height=${`${size}rem`}
+    viewBox="-10 -10 20 20"
+    aria-hidden="true"
+  >
+    <${SparkShape} />
+  </svg>`;
 }
 
 /** The same, for use inside another drawing, around the point (0, 0), 18 wide. */
 export function SparkShape() {
-  return html`<g class="spark-mark"><path class="spark-shape" d=${STAR} /><text class="spark-letter" text-anchor="middle" dy=".36em">S</text></g>`;
+  return html`<g class="spark-mark">
+    <path class="spark-shape" d=${STAR} /><text class="spark-letter" text-anchor="middle" dy=".36em">S</text>
+  </g>`;
 }
 
 /** Eight points around the letter. */
-const STAR = Array.from({ length: 16 }, (_, index) => {
-  const [radius, angle] = [index % 2 ? 6.3 : 9, (index * Math.PI) / 8 - Math.PI / 2];
-  return `${index ? "L" : "M"}${(radius * Math.cos(angle)).toFixed(2)} ${(radius * Math.sin(angle)).toFixed(2)}`;
-}).join("") + "Z";
+const STAR =
+  Array.from({ length: 16 }, (_, index) => {
+    const [radius, angle] = [index % 2 ? 6.3 : 9, (index * Math.PI) / 8 - Math.PI / 2];
+    return `${index ? "L" : "M"}${(radius * Math.cos(angle)).toFixed(2)} ${(radius * Math.sin(angle)).toFixed(2)}`;
+  }).join("") + "Z";
 
 const LANGUAGES = {
-  JAVA: "Java", CPP: "C++", DOTNET: ".NET", PYTHON: "Python", DELPHI: "Delphi", ERLANG: "Erlang", RUBY: "Ruby",
-  HTTP: "HTTP", GO: "Go", PHP: "PHP", OMS: "OMS", RUST: "Rust", NODE_JS: "Node",
+  JAVA: "Java",
+  CPP: "C++",
+  DOTNET: ".NET",
+  PYTHON: "Python",
+  DELPHI: "Delphi",
+  ERLANG: "Erlang",
+  RUBY: "Ruby",
+  HTTP: "HTTP",
+  GO: "Go",
+  PHP: "PHP",
+  OMS: "OMS",
+  RUST: "Rust",
+  NODE_JS: "Node",
 };
 
 export function LanguageBadge({ language }) {
@@ -73,5 +101,7 @@ export function GlassmqCommand({ words }) {
 
 /** A command to copy; it breaks between its words only. */
 export function Command({ text }) {
-  return html`<code class="command">${text.split(" ").map((word, index) => html`${index > 0 && " "}<span>${word}</span>`)}</code>`;
+  return html`<code class="command">
+    ${text.split(" ").map((word, index) => html`${index > 0 && " "}<span>${word}</span>`)}
+  </code>`;
 }

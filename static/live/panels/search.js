@@ -31,19 +31,46 @@ export function Search() {
   return html`<section class="panel" id="search" tabindex="-1" aria-labelledby="search-title">
     <header class="panel-head"><h2 class="panel-title" id="search-title">${t("live.search.title")}</h2></header>
     <form class="search-form" onSubmit=${submit} role="search">
-      <fieldset class="segmented"><legend class="sr-only">${t("live.search.by")}</legend>
-        ${MODES.map((name) => html`<label><input type="radio" name="mode" checked=${mode.value === name}
-          onChange=${() => (mode.value = name)} /><span>${t(`live.search.by_${name}`)}</span></label>`)}
+      <fieldset class="segmented">
+        <legend class="sr-only">${t("live.search.by")}</legend>
+        ${MODES.map(
+          (name) => html`<label>
+            <input type="radio" name="mode" checked=${mode.value === name} onChange=${() => (mode.value = name)} />
+            <span>${t(`live.search.by_${name}`)}</span>
+          </label>`,
+        )}
       </fieldset>
-      ${mode.value === "key" && html`<label class="field"><span>${t("live.search.topic")}</span>
-        <select name="topic" class="topic-select">
-          ${topics.length === 0 && html`<option value="">${t("live.topics.none")}</option>`}${topics.map((topic) => html`<option value=${topic}>${topic}</option>`)}</select></label>`}
-      <label class="field field-grow"><span class="sr-only">${t(`live.search.by_${mode.value}`)}</span>
-        <input id="search-text" name="text" type="search" autocomplete="off" spellcheck=${false} required
-          placeholder=${t(`live.search.placeholder_${mode.value}`)} /></label>
+      ${
+        mode.value === "key" &&
+        html`<label class="field">
+          <span>${t("live.search.topic")}</span>
+          <select name="topic" class="topic-select">
+            ${topics.length === 0 && html`<option value="">${t("live.topics.none")}</option>`}
+            ${topics.map((topic) => html`<option value=${topic}>${topic}</option>`)}
+          </select>
+        </label>`
+      }
+      <label class="field field-grow">
+        <span class="sr-only">${t(`live.search.by_${mode.value}`)}</span>
+        <input
+          id="search-text"
+          name="text"
+          type="search"
+          autocomplete="off"
+          spellcheck=${false}
+          required
+          placeholder=${t(`live.search.placeholder_${mode.value}`)}
+        />
+      </label>
       <button type="submit" class="button button-primary">${t("live.search.submit")}</button>
     </form>
-    <div class="table-scroll search-result" aria-live="polite" tabindex="0" role="group" aria-label=${t("live.search.results")}>
+    <div
+      class="table-scroll search-result"
+      aria-live="polite"
+      tabindex="0"
+      role="group"
+      aria-label=${t("live.search.results")}
+    >
       <${Result} result=${result.value} mode=${mode.value} />
     </div>
   </section>`;
@@ -69,14 +96,21 @@ async function findMessages(mode, text, topic) {
 
 function Result({ result, mode }) {
   switch (result.state) {
-    case "idle": return html`<p class="quiet search-hint">${t(`live.search.hint_${mode}`)}</p>`;
-    case "searching": return html`<p class="quiet search-hint">${t("live.search.searching")}</p>`;
-    case "failed": return html`<p class="problem" role="alert">${result.why}</p>`;
+    case "idle":
+      return html`<p class="quiet search-hint">${t(`live.search.hint_${mode}`)}</p>`;
+    case "searching":
+      return html`<p class="quiet search-hint">${t("live.search.searching")}</p>`;
+    case "failed":
+      return html`<p class="problem" role="alert">${result.why}</p>`;
     default:
       if (result.messages.length === 0) {
-        return html`<${Empty} title=${t("live.search.none", { text: result.text })}><p>${t("live.search.none_next")}</p></${Empty}>`;
+        return html`<${Empty} title=${t("live.search.none", { text: result.text })}>
+          <p>${t("live.search.none_next")}</p>
+        </${Empty}>`;
       }
-      return html`<p class="quiet search-hint">${t("live.search.found", { n: result.messages.length })}</p>
-        <${RecordTable} records=${result.messages} caption=${t("live.search.results")} />`;
+      return html`
+        <p class="quiet search-hint">${t("live.search.found", { n: result.messages.length })}</p>
+        <${RecordTable} records=${result.messages} caption=${t("live.search.results")} />
+      `;
   }
 }

@@ -31,10 +31,21 @@ function BrokerHead() {
   const flush = useComputed(() => state.value.cluster.flush);
   return html`<header class="broker-head">
     <h2 class="broker-name">${name.value ?? t("live.stage.broker")}</h2>
-    <span class="broker-fact"><span class="quiet">${t("live.stage.broker_address")}</span> <code>${address}</code></span>
-    <span class="broker-fact"><span class="quiet">${t("live.stage.name_server")}</span> <code>${nameServer}</code></span>
-    ${flush.value && html`<span class="badge" title=${t(`live.stage.flush_${flush.value}_hint`)}>${t(`live.stage.flush_${flush.value}`)}</span>`}
-    <span class="legend" aria-hidden="true"><span class="legend-dot legend-in"></span>${t("live.stage.legend_in")}
-      <span class="legend-dot legend-out"></span>${t("live.stage.legend_out")}</span>
+    <span class="broker-fact">
+      <span class="quiet">${t("live.stage.broker_address")}</span> <code>${address}</code>
+    </span>
+    <span class="broker-fact">
+      <span class="quiet">${t("live.stage.name_server")}</span> <code>${nameServer}</code>
+    </span>
+    ${
+      flush.value &&
+      html`<span class="badge" title=${t(`live.stage.flush_${flush.value}_hint`)}>
+        ${t(`live.stage.flush_${flush.value}`)}
+      </span>`
+    }
+    <span class="legend" aria-hidden="true">
+      <span class="legend-dot legend-in"></span>${t("live.stage.legend_in")}
+      <span class="legend-dot legend-out"></span>${t("live.stage.legend_out")}
+    </span>
   </header>`;
 }

@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 from app.command_line import main
 from app.lab.audits import plan_of
-from engine.lab.command import Command
 from engine.lab.run import LabRun
+from engine.lab.scenario import Command
 from engine.lab.scenario_files import load_scenario
 from engine.lab.scenario_text import parse_scenario
 from engine.pipeline.errors import JobFailed

@@ -1,0 +1,21 @@
+// What `make lint` looks for in the page's modules. Layout is prettier's business (package.json).
+
+import js from "@eslint/js";
+import globals from "globals";
+
+export default [
+  { ignores: ["static/vendor/**"] },
+  js.configs.recommended,
+  {
+    languageOptions: { globals: globals.browser },
+    linterOptions: { reportUnusedDisableDirectives: "error" },
+    rules: {
+      eqeqeq: ["error", "always", { null: "ignore" }], // `== null` asks for null and undefined at once
+      "no-shadow": ["error", { builtinGlobals: false, hoist: "all" }],
+      "no-use-before-define": ["error", { functions: false, classes: false, variables: false }],
+      "max-len": ["error", { code: 120 }], // prettier leaves templates as they are
+      "no-var": "error",
+      "prefer-const": "error",
+    },
+  },
+];
