@@ -68,7 +68,8 @@ class QueryProgress(StreamingQueryListener):
         query = str(progress.get("id"))
         sources = [source for source in progress.get("sources", []) if isinstance(source, dict)]
         reached = _merged(queue_offsets(source.get("endOffset")) for source in sources)
-        latest = _merged(_latest_of(source) for source in sources)
+        # Spark leaves it out, or writes "null", while a source has not said where the queues ended.
+        latest = _merged(queue_offsets(source.get("latestOffset")) for source in sources)
         self._report.batch(batch_figures(progress, lag_of(reached, latest)))
         if reached:
             self._reached[query] = reached
@@ -125,11 +126,6 @@ def lag_of(reached: QueueOffsets, latest: QueueOffsets) -> int | None:
         for topic, queues in latest.items()
         for queue, end in queues.items()
     )
-
-
-def _latest_of(source: Mapping[str, Any]) -> QueueOffsets:
-    """Where the queues ended; Spark leaves it out, or writes "null", while a source has not said it."""
-    return queue_offsets(source.get("latestOffset"))
 
 
 def _merged(several: Any) -> dict[str, dict[str, int]]:

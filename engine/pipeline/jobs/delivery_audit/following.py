@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
 
 from engine.pipeline.errors import JobFailed
-from engine.pipeline.jobs.delivery_audit.consumption import JoinRules, join_events
+from engine.pipeline.jobs.delivery_audit.consumption import FACTS_SCHEMA, JoinRules, join_events
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
 from engine.pipeline.jobs.delivery_audit.results import AuditTeller, findings_of
 from engine.pipeline.jobs.delivery_audit.summaries import COLUMNS, TopicTimes, ledger_body, summarise
-from engine.pipeline.jobs.delivery_audit.trace_events import EVENT_SCHEMA, stored_events, trace_events
+from engine.pipeline.jobs.delivery_audit.trace_events import stored_events, trace_events
 from engine.pipeline.jobs.report import JobReport
 from engine.pipeline.jobs.shared_files import SharedFiles
 
@@ -137,18 +137,13 @@ class Follower:
         )
         rows = summarise(frame, rules.late_ms, -1).union(ledgers).collect()
         summaries = [(row.kind, row.summary) for row in rows if row.kind != "ledger"]
-        self.book.add(summaries, rules.read_limit)
+        times = self.book.add(summaries, rules.read_limit)
         for row in rows:
             if row.kind == "ledger":
                 fields = json.loads(row.summary)
                 body = base64.b64decode(fields["body"]) if "body" in fields else None
                 self.book.read_ledger(body, fields["ms"])
         self.book.settle(self.book.horizon_ms - rules.grace_ms)
-        times: dict[str, TopicTimes] = {}
-        for kind, summary in summaries:
-            fields = json.loads(summary)
-            if kind == "times" and fields["topic"] in rules.topics:
-                times.setdefault(fields["topic"], TopicTimes()).update(TopicTimes.decode(fields["times"]))
         return times
 
     def _add_events(self, frame: DataFrame, batch: int) -> None:
@@ -157,9 +152,7 @@ class Follower:
         trace = frame.filter(F.col("topic") == rules.trace_topic)
         events = events.union(trace_events(trace, rules.topics, self.consumption.groups))
         if self.files.exists(_pending(self.batch)):
-            pending = self._spark.read.schema(f"{EVENT_SCHEMA}, facts string").parquet(
-                self.files.uri(_pending(self.batch))
-            )
+            pending = self._spark.read.schema(FACTS_SCHEMA).parquet(self.files.uri(_pending(self.batch)))
             events = events.union(pending.filter(F.col("facts").isNull()).drop("facts"))
         horizon_ms = self.book.horizon_ms
         join = JoinRules(
@@ -171,7 +164,7 @@ class Follower:
         tasks = int(self._spark.conf.get("spark.sql.shuffle.partitions") or 2)
         where = self.files.uri(_pending(batch))
         join_events(events, join, tasks).write.mode("overwrite").parquet(where)
-        written = self._spark.read.schema(f"{EVENT_SCHEMA}, facts string").parquet(where)
+        written = self._spark.read.schema(FACTS_SCHEMA).parquet(where)
         rows = written.filter(F.col("facts").isNotNull()).select("facts").collect()
         self.consumption.add([row.facts for row in rows])
 

@@ -20,7 +20,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.pipeline.jobs.arrow_columns import first_elements, int64, milliseconds, numbers, property_values
+from engine.pipeline.jobs.arrow_columns import (
+    arrow_schema_of,
+    first_elements,
+    int64,
+    milliseconds,
+    numbers,
+    property_values,
+)
 from engine.pipeline.jobs.transaction_reconciliation.packing import PACKED_SCHEMA, pack
 from engine.protocol.message_properties import (
     PROPERTY_PRODUCER_GROUP,
@@ -101,20 +108,11 @@ FIELDS = {
 KEY = ("role", "broker_name", "identity")
 #: The columns of facts: the key, all offsets that the half message had in the half queue, and what is merged.
 FACT_COLUMNS = (*KEY, "half_offsets", *FIELDS)
-_TYPES = {
-    **dict.fromkeys(KEY, "string"),
-    "half_offsets": "array<bigint>",
-    **{name: kind for name, (kind, _) in FIELDS.items()},
-}
-ARROW_TYPES = {
-    "string": pa.string(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "timestamp": pa.timestamp("us", tz="UTC"),
-    "array<bigint>": pa.list_(pa.field("element", pa.int64())),
-}
-FACT_ARROW = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in _TYPES.items()])
-
+_KEY_SCHEMA = ", ".join(f"{name} string" for name in KEY)
+_FIELD_SCHEMA = ", ".join(f"{name} {kind}" for name, (kind, _) in FIELDS.items())
+FACT_ARROW = arrow_schema_of(f"{_KEY_SCHEMA}, half_offsets array<bigint>, {_FIELD_SCHEMA}")
+#: Facts that know one half offset at most.
+SPREAD_ARROW = arrow_schema_of(f"{_KEY_SCHEMA}, half_offset bigint, {_FIELD_SCHEMA}")
 #: A task gives facts on when it has so many.
 _ROWS_TOGETHER = 50_000
 #: What a message is to a transaction.

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.pipeline.jobs.arrow_columns import milliseconds, numbers
+from engine.pipeline.jobs.arrow_columns import arrow_schema_of, milliseconds, numbers
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 from engine.pipeline.jobs.report import ROWS_MAX
 from engine.pipeline.jobs.transaction_reconciliation.facts import FORGOTTEN, TRANSACTION
@@ -29,7 +29,7 @@ LONGEST_MAX = 20
 POINTS_MAX = 200
 #: A row of a task is its summary, or a packed table of keys and statuses of transactions.
 _SCHEMA = "summary string, piece binary"
-_ARROW = pa.schema([("summary", pa.string()), ("piece", pa.binary())])
+_ARROW = arrow_schema_of(_SCHEMA)
 #: Later than any message, in ms.
 _NEVER = 1 << 52
 #: Places in a row of the table ``findings``.
