@@ -1,4 +1,4 @@
-"""Install what looks after the page's modules, eslint and prettier, into ``node_modules/``: ``python -m scripts.page_tools``.
+"""Install what looks after the page's modules, eslint and prettier: ``python -m scripts.page_tools``.
 
 ``package.json`` names them as development packages, so nobody gets them who only runs GlassMQ. They come the way the
 page's packages do (``scripts/fetch_page_packages.py``), and run under the Node.js of the npm that brought them.

@@ -11,11 +11,11 @@ import struct
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from app.json_types import JsonObject
+from app.foundation.json_types import JsonObject
 from app.observation.bounds import TAIL_RECORDS_MAX
-from app.record_view import record_summary
+from app.observation.record_view import record_summary
 from engine.protocol.errors import MalformedMessage
-from engine.protocol.message_codec import MESSAGE_MAGIC
+from engine.protocol.message.message_codec import MESSAGE_MAGIC
 
 if TYPE_CHECKING:
     from engine.store.message_store import MessageStore

@@ -15,35 +15,35 @@ import struct
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from engine.protocol.errors import ProtocolError
-from engine.protocol.message import MessageExt
+from engine.protocol.message.message import MessageExt
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import DiskFault, DiskFull, FolderLock, Runtime
-from engine.store.clean_service import CleanService
-from engine.store.commit_log import CommitLog, MessageRefused
-from engine.store.commit_log_check_service import CommitLogCheckService
-from engine.store.commit_log_flush_service import CommitLogFlushService
-from engine.store.config_file import ConfigFile
-from engine.store.consume_queue import ConsumeQueue, Entry
-from engine.store.consume_queue_ext import ConsumeQueueExtUnit
-from engine.store.consume_queue_table import ConsumeQueueTable
-from engine.store.damaged_records import DamagedRecords
-from engine.store.dispatch_request import DispatchRequest
-from engine.store.flush_consume_queue_service import FlushConsumeQueueService
-from engine.store.get_message_result import GetMessageResult, QueryMessageResult
-from engine.store.index_service import IndexService
-from engine.store.mapping_pool import MappingPool
-from engine.store.message_dispatcher import MessageDispatcher, MessagesArrived
-from engine.store.message_filter import MessageFilter
-from engine.store.message_reader import MessageReader
-from engine.store.put_message_result import PutMessageResult, PutMessageStatus
-from engine.store.recovery_point import PATH as RECOVERY_POINT_PATH
-from engine.store.recovery_report import RecoveryReport
-from engine.store.running_flags import Refusal, RunningFlags
-from engine.store.store_batch import StoreBatch
-from engine.store.store_checkpoint import StoreCheckpoint
-from engine.store.store_config import MessageStoreConfig
-from engine.store.store_message import StoreMessage
-from engine.store.store_recovery import ABORT_PATH, StoreRecovery
+from engine.store.files.config_file import ConfigFile
+from engine.store.files.mapping_pool import MappingPool
+from engine.store.files.recovery_point import PATH as RECOVERY_POINT_PATH
+from engine.store.files.running_flags import Refusal, RunningFlags
+from engine.store.files.store_checkpoint import StoreCheckpoint
+from engine.store.files.store_config import MessageStoreConfig
+from engine.store.log.commit_log import CommitLog, MessageRefused
+from engine.store.log.damaged_records import DamagedRecords
+from engine.store.log.put_message_result import PutMessageResult, PutMessageStatus
+from engine.store.log.store_batch import StoreBatch
+from engine.store.log.store_message import StoreMessage
+from engine.store.queues.consume_queue import ConsumeQueue, Entry
+from engine.store.queues.consume_queue_ext import ConsumeQueueExtUnit
+from engine.store.queues.consume_queue_table import ConsumeQueueTable
+from engine.store.queues.dispatch_request import DispatchRequest
+from engine.store.queues.index_service import IndexService
+from engine.store.reading.get_message_result import GetMessageResult, QueryMessageResult
+from engine.store.reading.message_filter import MessageFilter
+from engine.store.reading.message_reader import MessageReader
+from engine.store.recovery.recovery_report import RecoveryReport
+from engine.store.recovery.store_recovery import ABORT_PATH, StoreRecovery
+from engine.store.services.clean_service import CleanService
+from engine.store.services.commit_log_check_service import CommitLogCheckService
+from engine.store.services.commit_log_flush_service import CommitLogFlushService
+from engine.store.services.flush_consume_queue_service import FlushConsumeQueueService
+from engine.store.services.message_dispatcher import MessageDispatcher, MessagesArrived
 
 _log = logging.getLogger("glassmq.store")
 
