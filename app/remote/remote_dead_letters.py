@@ -41,7 +41,8 @@ class ResentPlace:
 
 class RemoteDeadLetters:
     """Those of the broker called ``broker_name`` at ``address``. Every method raises an ``MQClientError`` when it does
-    not answer, and :class:`~engine.broker.delivery.dead_letter.DeadLetterRefused` when it cannot be: then nothing has happened.
+    not answer, and :class:`~engine.broker.delivery.dead_letter.DeadLetterRefused` when it cannot be: then nothing has
+    happened.
     """
 
     def __init__(self, reader: ClusterReader, broker_name: str, address: str) -> None:

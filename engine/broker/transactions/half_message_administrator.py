@@ -40,7 +40,8 @@ _DONE = {Deed.COMMIT: "committed", Deed.ROLLBACK: "rolled back", Deed.RESUME: "t
 
 
 class HalfMessageAdministrator:
-    """Acts on one running broker, in its thread. Messages are named as in :mod:`engine.broker.transactions.half_message_lookup`.
+    """Acts on one running broker, in its thread. Messages are named as in
+    :mod:`engine.broker.transactions.half_message_lookup`.
 
     Each deed looks up first whether the message was decided meanwhile, which RocketMQ's broker would not
     ask. ``anyway`` leaves that out for commit and rollback, to show what happens then.

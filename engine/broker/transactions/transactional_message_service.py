@@ -15,8 +15,9 @@ from the offset where the last round ended, and beside it along the op queue::
 
 A half message that is asked about is therefore a new one each time, with a new place; the answer names that place, a
 late END_TRANSACTION the old one. With ``commit_transaction_once`` the broker knows both for one transaction
-(:mod:`engine.broker.transactions.undecided_transactions`) and carries out the first decision only: a round goes past copies that
-are not the newest, and an op message names the newest. Without it, as in RocketMQ, the two are committed both.
+(:mod:`engine.broker.transactions.undecided_transactions`) and carries out the first decision only: a round goes past
+copies that are not the newest, and an op message names the newest. Without it, as in RocketMQ, the two are committed
+both.
 
 The two offsets are stored as those of consumer group CID_RMQ_SYS_TRANS, and not before what they go past is on the
 disk: otherwise a power cut could take the newer copy and leave nobody to ask. Simplified: one round handles one queue,

@@ -1,7 +1,8 @@
 """The cluster of a rehearsal: what a consumer asks of name server and broker, answered without frames.
 
-The lock table is the broker's own (:class:`~engine.broker.tables.rebalance_lock_manager.RebalanceLockManager`). Messages,
-offsets and members stand in dictionaries. A request takes the scenario's latency to get there and again to come back.
+The lock table is the broker's own (:class:`~engine.broker.tables.rebalance_lock_manager.RebalanceLockManager`).
+Messages, offsets and members stand in dictionaries. A request takes the scenario's latency to get there and again to
+come back.
 
 A request is worked out when it is sent, as it will be when it gets there, so only the reply is an event. That comes to
 the same: all requests take equally long, so they get there in the order in which they are sent; when which message

@@ -1,7 +1,7 @@
 """What a scenario says: a cluster, its traffic, what to stop at and what must hold.
 
-Times are virtual milliseconds from the beginning of the world. :func:`engine.lab.scenario.scenario_text.parse_scenario` makes
-these objects from a text; docs of the single fields stand here, what values are allowed stands there.
+Times are virtual milliseconds from the beginning of the world. :func:`engine.lab.scenario.scenario_text.parse_scenario`
+makes these objects from a text; docs of the single fields stand here, what values are allowed stands there.
 """
 
 from __future__ import annotations

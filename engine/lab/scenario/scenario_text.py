@@ -1,4 +1,5 @@
-"""From the text of a scenario to a :class:`~engine.lab.scenario.scenario.Scenario`, with an error for whatever is not allowed.
+"""From the text of a scenario to a :class:`~engine.lab.scenario.scenario.Scenario`, with an error for whatever is not
+allowed.
 
 The text is YAML; ``tutorials/scenarios/basics/general.yaml`` shows most of it.
 """

@@ -1,8 +1,8 @@
 """A job while it runs: what it is given and what it must do.
 
 A job is a function; everything it has is in the :class:`JobRun`. It keeps its logic in functions from DataFrames (with
-the columns of :mod:`engine.pipeline.source.decoding.schema`) to DataFrames, so that tests and other sources (Parquet) can use
-them, and does reading, reporting and writing itself.
+the columns of :mod:`engine.pipeline.source.decoding.schema`) to DataFrames, so that tests and other sources (Parquet)
+can use them, and does reading, reporting and writing itself.
 """
 
 from __future__ import annotations

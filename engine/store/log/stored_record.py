@@ -1,10 +1,10 @@
 """Reading the commit log's bytes without making message objects (RocketMQ: ``CommitLog.checkMessageAndReturnSize``).
 
-The layout is drawn in :mod:`engine.protocol.message.message_codec`. The CRC in a message covers its body only; therefore a
-message is taken as whole only if all its lengths agree, if it lies where it says it lies (the physical offset), if its
-topic is a legal name, if its logical offset is possible (every earlier message of the queue lies before it and takes 91
-bytes at least), and if no disk sector of its properties was lost (a lost sector reads as zeros). A changed bit in a
-time stamp, say, cannot be seen: RocketMQ's format has no check for it.
+The layout is drawn in :mod:`engine.protocol.message.message_codec`. The CRC in a message covers its body only;
+therefore a message is taken as whole only if all its lengths agree, if it lies where it says it lies (the physical
+offset), if its topic is a legal name, if its logical offset is possible (every earlier message of the queue lies before
+it and takes 91 bytes at least), and if no disk sector of its properties was lost (a lost sector reads as zeros). A
+changed bit in a time stamp, say, cannot be seen: RocketMQ's format has no check for it.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class LagLook(NamedTuple):
 
 
 def look_at_lag(cluster: Cluster, groups: Sequence[str], topics: Sequence[str]) -> LagLook:
-    """Of every group in every queue of the topics. Raises :class:`~engine.pipeline.source.cluster.errors.RocketMQError`."""
+    """Of every group in every queue of the topics. Raises :class:`RocketMQError`."""
     queues = cluster.queues(topics)
     # Progress before ends: messages that come in between make the lag larger, never negative.
     progress: dict[str, dict[QueueKey, int]] = {}

@@ -1,9 +1,9 @@
 """Stored messages, as pull replies carry them, to Arrow record batches.
 
-The layout is drawn in :mod:`engine.protocol.message.message_codec`. Python visits each message once, to read its size; all
-else is numpy and Arrow over the whole batch: the fixed part of all messages is gathered as one structured array, topic,
-body and properties by their ranges. The law: the same as ``decode_messages(data)`` of that module. The CRC of the body
-is not checked: TCP has its own checksum, and the broker's was checked when it was stored.
+The layout is drawn in :mod:`engine.protocol.message.message_codec`. Python visits each message once, to read its size;
+all else is numpy and Arrow over the whole batch: the fixed part of all messages is gathered as one structured array,
+topic, body and properties by their ranges. The law: the same as ``decode_messages(data)`` of that module. The CRC of
+the body is not checked: TCP has its own checksum, and the broker's was checked when it was stored.
 """
 
 from __future__ import annotations
