@@ -20,7 +20,7 @@ from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.cluster_options import CLUSTER_OPTION_NAMES, ClusterOptions
 from engine.pipeline.source.cluster.option_values import OptionValues
 from engine.protocol.message.message import Message
-from tests.support.memory_report import MemoryReport
+from tests.support.pipeline.memory_report import MemoryReport
 
 
 class Killed(Exception):

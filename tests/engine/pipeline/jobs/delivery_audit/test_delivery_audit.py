@@ -28,7 +28,7 @@ from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import (
     message_table,
     numbered_table,
 )
-from tests.support.memory_report import MemoryReport
+from tests.support.pipeline.memory_report import MemoryReport
 
 COLUMNS = {table.name: [column.name for column in table.columns] for table in DESCRIPTION.tables}
 

@@ -21,7 +21,7 @@ from engine.pipeline.jobs.delivery_audit.results import KINDS, AuditTeller, find
 from engine.pipeline.jobs.delivery_audit.summaries import TIME_SPANS_MAX, TopicTimes, summariser
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import EPOCH_MS, Model, Stored, message_table
-from tests.support.memory_report import MemoryReport
+from tests.support.pipeline.memory_report import MemoryReport
 
 ALL = 1 << 53
 numbers = st.lists(st.integers(0, 10_000) | st.integers(0, 1 << 60))

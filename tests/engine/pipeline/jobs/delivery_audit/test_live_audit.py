@@ -13,7 +13,7 @@ from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
 from engine.pipeline.jobs.delivery_audit.job import JOB
 from engine.pipeline.jobs.job import JobRun
 from tests.support.live.live_server import LiveServer
-from tests.support.memory_report import MemoryReport
+from tests.support.pipeline.memory_report import MemoryReport
 
 COLUMNS = {table.name: [column.name for column in table.columns] for table in DESCRIPTION.tables}
 COUNT = 60

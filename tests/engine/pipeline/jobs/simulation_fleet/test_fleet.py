@@ -19,7 +19,7 @@ from engine.pipeline.jobs.simulation_fleet.description import DESCRIPTION, FINDI
 from engine.pipeline.jobs.simulation_fleet.fleet import chunk_size, run_fleet
 from engine.pipeline.jobs.simulation_fleet.job import JOB
 from engine.pipeline.jobs.simulation_fleet.results_folder import ResultsFolder
-from tests.support.memory_report import MemoryReport
+from tests.support.pipeline.memory_report import MemoryReport
 
 #: Among them seed 17, which violates two invariants.
 SEEDS = SeedRange(12, 8)

@@ -13,7 +13,7 @@ from engine.pipeline.source.cluster.cluster import Cluster, open_cluster
 from engine.pipeline.source.cluster.errors import RocketMQError
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
 from tests.support.live.live_server import LiveServer
-from tests.support.memory_report import MemoryReport
+from tests.support.pipeline.memory_report import MemoryReport
 
 RULES = """\
 accounts:
