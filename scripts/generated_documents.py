@@ -35,8 +35,8 @@ from engine.client.consumer.message_back_sender import FIRST_RETRY_DELAY_LEVEL
 from engine.client.foundation.client_config import ClientConfig
 from engine.lab.checkers import CHECKERS
 from engine.lab.nodes.money_flow import MoneyFlow
-from engine.lab.run.quiet import be_quiet
 from engine.lab.run.run import LabRun
+from engine.lab.run.spread import be_quiet
 from engine.lab.scenario.command import COMMANDS as LAB_COMMANDS
 from engine.lab.scenario.scenario_files import load_scenario, preset_scenario_names
 from engine.lab.sweep.comparison import Change, run_with

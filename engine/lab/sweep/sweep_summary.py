@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from engine.lab.scenario.scenario import FaultKind
@@ -65,15 +65,6 @@ class Counterexample:
         """What is shorter is easier to understand: fewest faults, then fewest events until it shows; then by seed."""
         return len(self.faults), self.violation["event"], self.seed
 
-    def to_dict(self) -> dict[str, Any]:
-        """As a JSON object."""
-        return {
-            "seed": self.seed,
-            "faults": [kind.value for kind in self.faults],
-            "violation": dict(self.violation),
-            "link": self.link,
-        }
-
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
         """Back from JSON."""
@@ -82,13 +73,13 @@ class Counterexample:
 
 
 @dataclass(slots=True)
-class Finding:
-    """One invariant: how many runs violated it, and the shortest of them."""
+class Broken:
+    """One invariant that does not hold: how many runs violated it, and the shortest of them."""
 
     runs: int
     shortest: Counterexample
 
-    def merge(self, other: Finding) -> None:
+    def merge(self, other: Broken) -> None:
         """Count ``other``'s runs too."""
         self.runs += other.runs
         self.shortest = min(self.shortest, other.shortest, key=lambda example: example.length)
@@ -119,7 +110,7 @@ class SweepSummary:
     unfinished: dict[int, str] = field(default_factory=dict)
     unfinished_count: int = 0
     kinds: dict[FaultKind, KindCount] = field(default_factory=dict)
-    findings: dict[str, Finding] = field(default_factory=dict)
+    findings: dict[str, Broken] = field(default_factory=dict)
     fingerprint: int = 0
 
     def add(self, result: SeedResult) -> None:
@@ -145,7 +136,7 @@ class SweepSummary:
             firsts.setdefault(violation["checker"], violation)
         for name, violation in firsts.items():
             example = Counterexample(result.seed, result.fault_kinds, violation, result.link)
-            self._merge_finding(name, Finding(1, example))
+            self._merge_finding(name, Broken(1, example))
 
     def add_unfinished(self, seed: int, why: str) -> None:
         """A seed that could not be run to its end."""
@@ -169,11 +160,11 @@ class SweepSummary:
             self._merge_finding(name, finding)
         self.fingerprint = (self.fingerprint + other.fingerprint) % _FINGERPRINT
 
-    def _merge_finding(self, name: str, finding: Finding) -> None:
+    def _merge_finding(self, name: str, finding: Broken) -> None:
         if name in self.findings:
             self.findings[name].merge(finding)
         else:
-            self.findings[name] = Finding(finding.runs, finding.shortest)
+            self.findings[name] = Broken(finding.runs, finding.shortest)
 
     def _keep_told(self, results: list[SeedResult]) -> None:
         self.told = sorted(self.told + results, key=lambda result: result.seed)[:KEPT_IN_FULL]
@@ -191,7 +182,7 @@ class SweepSummary:
             "commands": self.commands,
             "bad": self.bad,
             "bad_seeds": self.bad_seeds,
-            "told": [_result_to_dict(result) for result in self.told],
+            "told": [asdict(result) for result in self.told],
             "unfinished": [[seed, why] for seed, why in self.unfinished.items()],
             "unfinished_count": self.unfinished_count,
             "kinds": {
@@ -199,7 +190,7 @@ class SweepSummary:
                 for kind, count in sorted(self.kinds.items())
             },
             "findings": {
-                name: {"runs": finding.runs, "shortest": finding.shortest.to_dict()}
+                name: {"runs": finding.runs, "shortest": asdict(finding.shortest)}
                 for name, finding in sorted(self.findings.items())
             },
             "fingerprint": f"{self.fingerprint:032x}",
@@ -219,7 +210,7 @@ class SweepSummary:
             fields["unfinished_count"],
             {FaultKind(kind): KindCount(*counts) for kind, counts in fields["kinds"].items()},
             {
-                name: Finding(finding["runs"], Counterexample.from_dict(finding["shortest"]))
+                name: Broken(finding["runs"], Counterexample.from_dict(finding["shortest"]))
                 for name, finding in fields["findings"].items()
             },
             int(fields["fingerprint"], 16),
@@ -231,25 +222,6 @@ def _fingerprint(result: SeedResult) -> int:
     return int.from_bytes(digest[:16], "big")
 
 
-def _result_to_dict(result: SeedResult) -> dict[str, Any]:
-    return {
-        "seed": result.seed,
-        "events": result.events,
-        "faults": result.faults,
-        "journal_hash": result.journal_hash,
-        "violations": [dict(violation) for violation in result.violations],
-        "link": result.link,
-        "fault_kinds": [kind.value for kind in result.fault_kinds],
-    }
-
-
 def _result_from_dict(fields: Mapping[str, Any]) -> SeedResult:
-    return SeedResult(
-        fields["seed"],
-        fields["events"],
-        fields["faults"],
-        fields["journal_hash"],
-        tuple(fields["violations"]),
-        fields["link"],
-        tuple(FaultKind(kind) for kind in fields["fault_kinds"]),
-    )
+    kinds = tuple(FaultKind(kind) for kind in fields["fault_kinds"])
+    return SeedResult(**{**fields, "violations": tuple(fields["violations"]), "fault_kinds": kinds})

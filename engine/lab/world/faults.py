@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from engine.lab.administrator_deeds import act_on_half_message, resend_dead_letter
 from engine.lab.nodes.broker_role import BrokerRole
 from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.nodes.history import CommandApplied
@@ -21,14 +22,12 @@ from engine.lab.scenario.scenario import Command, Role, ScriptLine
 from engine.lab.scenario.scenario_names import NODE_NAME, NODES_MAX
 from engine.lab.scenario.settings import check_settings, find_setting
 from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER, SWITCHES, apply_to_broker, apply_to_consumer
-from engine.lab.world.dead_letter_deeds import resend_dead_letter
-from engine.lab.world.half_message_deeds import act_on_half_message
 from engine.lab.world.link_faults import NextFrameFault
 from engine.lab.world.world import ScenarioWorld
 from engine.protocol.errors import ProtocolError
 from engine.protocol.names import validate_topic
 from engine.runtime.lab.lab_actor import LabActor
-from engine.runtime.lab.lab_link_fault import Partition, PoorLink
+from engine.runtime.lab.lab_link_fault import Partition
 from engine.runtime.lab.lab_storage import LabStorage
 from engine.texts import Text, joined
 
@@ -308,61 +307,33 @@ def _heal(world: ScenarioWorld, command: Command) -> None:
     world.link_faults.heal()
 
 
-def _change_link(world: ScenarioWorld, command: Command, change: Callable[[PoorLink], None]) -> None:
+#: Kind -> what it sets of a link; a delay is said in ms and kept in us.
+_OF_LINK = {
+    "link-delay": "delay_us",
+    "link-loss": "loss_ratio",
+    "link-duplicate": "duplicate_ratio",
+    "link-reorder": "reorder_ratio",
+}
+
+
+def _change_link(world: ScenarioWorld, command: Command) -> None:
+    is_delay = command.kind == "link-delay"
+    value = _integer(command, "ms") * 1_000 if is_delay else float(cast("float", command.value["ratio"]))
     for source, target in _directions(world, command.target):
-        change(world.link_faults.poor_link(source, target))
+        setattr(world.link_faults.poor_link(source, target), _OF_LINK[command.kind], value)
 
 
-def _link_delay(world: ScenarioWorld, command: Command) -> None:
-    delay_us = _integer(command, "ms") * 1_000
-
-    def change(link: PoorLink) -> None:
-        link.delay_us = delay_us
-
-    _change_link(world, command, change)
-
-
-def _link_loss(world: ScenarioWorld, command: Command) -> None:
-    def change(link: PoorLink) -> None:
-        link.loss_ratio = float(cast("float", command.value["ratio"]))
-
-    _change_link(world, command, change)
-
-
-def _link_duplicate(world: ScenarioWorld, command: Command) -> None:
-    def change(link: PoorLink) -> None:
-        link.duplicate_ratio = float(cast("float", command.value["ratio"]))
-
-    _change_link(world, command, change)
-
-
-def _link_reorder(world: ScenarioWorld, command: Command) -> None:
-    def change(link: PoorLink) -> None:
-        link.reorder_ratio = float(cast("float", command.value["ratio"]))
-
-    _change_link(world, command, change)
-
-
-def _next_frame(world: ScenarioWorld, command: Command, delays_us: tuple[int, ...]) -> None:
+def _next_frame(world: ScenarioWorld, command: Command) -> None:
     waiting = world.link_faults.next_frames
     directions = _directions(world, command.target) if command.target else [("", "")]
     if len(directions) > 1:
         raise CommandRefused("refusal.one_frame_only", kind=command.kind)
     if len(waiting) >= FAULTS_MAX:
         raise TooManyFaults("refusal.too_many_frame_faults", limit=FAULTS_MAX)
-    waiting.append(NextFrameFault(str(command.value["frame"]), *directions[0], delays_us))
-
-
-def _drop_next(world: ScenarioWorld, command: Command) -> None:
-    _next_frame(world, command, ())
-
-
-def _delay_next(world: ScenarioWorld, command: Command) -> None:
-    _next_frame(world, command, (_integer(command, "ms") * 1_000,))
-
-
-def _duplicate_next(world: ScenarioWorld, command: Command) -> None:
-    _next_frame(world, command, (0, 0))
+    delays_us: dict[str, tuple[int, ...]] = {"drop-next": (), "duplicate-next": (0, 0)}
+    if command.kind == "delay-next":
+        delays_us["delay-next"] = (_integer(command, "ms") * 1_000,)
+    waiting.append(NextFrameFault(str(command.value["frame"]), *directions[0], delays_us[command.kind]))
 
 
 # --- disks and actors ----------------------------------------------------------------------------------------------
@@ -409,19 +380,19 @@ _ACTIONS: Mapping[str, Callable[[ScenarioWorld, Command], Any]] = {
     "commit-half": _half_message,
     "crash": _crash,
     "crash-power": _crash_power,
-    "delay-next": _delay_next,
+    "delay-next": _next_frame,
     "disk-free": _disk_free,
     "disk-full": _disk_full,
-    "drop-next": _drop_next,
-    "duplicate-next": _duplicate_next,
+    "drop-next": _next_frame,
+    "duplicate-next": _next_frame,
     "forced-unlock": _forced_unlock,
     "heal": _heal,
     "hold": _hold,
     "kill-consumer": _kill_consumer,
-    "link-delay": _link_delay,
-    "link-duplicate": _link_duplicate,
-    "link-loss": _link_loss,
-    "link-reorder": _link_reorder,
+    "link-delay": _change_link,
+    "link-duplicate": _change_link,
+    "link-loss": _change_link,
+    "link-reorder": _change_link,
     "listener": _listener,
     "lock-switch": _lock_switch,
     "partition": _partition,

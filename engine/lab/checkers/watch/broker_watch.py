@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping, Sequence
 
 from engine.broker.broker import Broker
 from engine.lab.checkers.watch.logged_message import LoggedMessage, Place, read_logged_message
 from engine.lab.nodes.broker_role import BrokerRole
-from engine.protocol.message.message_codec import BLANK_MAGIC
+from engine.protocol.message.record_layout import BLANK_MAGIC, SIZE_AND_MAGIC
 from engine.protocol.names import SCHEDULE_TOPIC
-
-_SIZE_AND_MAGIC = struct.Struct(">ii")
 
 
 class BrokerListener:
@@ -188,8 +185,8 @@ class BrokerWatch:
 
     def _is_blank(self, offset: int) -> bool:
         """Whether only the end of a file lies there, which was too short for the next message."""
-        data = self.broker.store.commit_log.files.read(offset, _SIZE_AND_MAGIC.size)
-        return len(data) < _SIZE_AND_MAGIC.size or _SIZE_AND_MAGIC.unpack(data)[1] in (BLANK_MAGIC, 0)
+        data = self.broker.store.commit_log.files.read(offset, SIZE_AND_MAGIC.size)
+        return len(data) < SIZE_AND_MAGIC.size or SIZE_AND_MAGIC.unpack(data)[1] in (BLANK_MAGIC, 0)
 
     # --- a new process ---------------------------------------------------------------------------------------------
 

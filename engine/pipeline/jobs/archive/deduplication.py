@@ -11,6 +11,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
 
 from engine.pipeline.errors import WrongArgument
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -27,10 +28,7 @@ def check_key_rule(rule: str) -> None:
     """Raises :class:`~engine.pipeline.errors.WrongArgument` for a rule that there is not."""
     names_property = rule.startswith(BY_PROPERTY) and rule != BY_PROPERTY
     if rule not in ("keys", "unique_id") and not names_property:
-        raise WrongArgument(
-            f"key is {rule!r}; it may be keys, unique_id or property:NAME",
-            f"key 为 {rule!r}；只能是 keys、unique_id 或 property:名称",
-        )
+        raise WrongArgument(Text("job.error.no_key", rule=rule))
 
 
 def business_key(rule: str) -> Column:

@@ -12,6 +12,7 @@ from engine.pipeline.jobs.archive.state import ArchiveState
 from engine.pipeline.jobs.committed_folder import CommittedFolder
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.shared_files import SharedFiles
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from engine.pipeline.jobs.report import JobReport
@@ -43,7 +44,7 @@ def archive(run: JobRun) -> None:
     )
     run.follow(messages, archiver.add_batch, checkpoint.root)
     if not progress.batches:
-        run.report.note({"en": "there was nothing new to archive", "zh": "没有需要归档的新消息"})
+        run.report.note(Text("job.note.nothing_new"))
 
 
 class _Progress:

@@ -13,6 +13,7 @@ from engine.pipeline.jobs.report import Cell, JobReport
 from engine.pipeline.source.cluster.cluster import Cluster, open_cluster
 from engine.pipeline.source.cluster.errors import RocketMQError
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
+from engine.texts import Text
 
 log = logging.getLogger("glassmq.pipeline")
 
@@ -93,9 +94,8 @@ class LagTeller:
     def _note_new(self, problems: dict[str, str]) -> None:
         for group, problem in problems.items():
             if self._problems.get(group) != problem:
-                lag = f"The lag of {group}" if group else "The lag"
-                chinese_lag = f"消费组 {group} 的积压" if group else "消费积压"
-                self._report.note({"en": f"{lag} is not known: {problem}", "zh": f"无法得知{chinese_lag}：{problem}"})
+                lag = Text("job.note.lag_of", group=group) if group else Text("job.note.lag")
+                self._report.note(Text("job.note.lag_unknown", lag=lag, problem=problem))
         self._problems = problems
 
 

@@ -12,6 +12,7 @@ from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers, Mon
 from engine.pipeline.jobs.transaction_reconciliation.summary import Buckets, Keys, Summary, buckets_over, summarise
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, Rules, bounds_of, halves_until_ms
 from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Status, Window
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -114,19 +115,10 @@ class ReconciliationTeller:
 
     def _tell_outcome(self, summary: Summary) -> None:
         if not summary.statuses:
-            self._report.note({"en": "There are no transactions.", "zh": "没有事务消息。"})
-        elif not summary.finding_count and self._op_queue.is_readable:
-            self._report.note({"en": "Nothing happened that must not.", "zh": "没有发现不该发生的事。"})
+            self._report.note(Text("job.note.no_transactions"))
         elif not summary.finding_count:
-            self._report.note(
-                {
-                    "en": "Nothing was found that must not happen, but without the op queue only what was committed "
-                    "could be looked at: not whether something was rolled back too, or rolled back twice, nor whether "
-                    "an op message is missing or has no half message.",
-                    "zh": "没有发现不该发生的事；但读不到 Op 队列，只能检查已提交的消息：无法得知是否既提交又回滚、"
-                    "是否多次回滚，也无法得知是否缺少 Op 消息、或 Op 消息没有半消息。",
-                }
-            )
+            could_see_all = self._op_queue.is_readable
+            self._report.note(Text("job.note.nothing_wrong") if could_see_all else Text("job.note.nothing_found"))
 
     def _tell_money(self, ledgers: Ledgers) -> None:
         sums = ledgers.money()

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from engine.broker.delivery.dead_letter_administrator import DeadLetterAdministrator
+from engine.lab.administrator_deeds import DeadLetterCommandRefused
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.errors import CommandRefused
 from engine.lab.scenario.scenario_text import parse_scenario
-from engine.lab.world.dead_letter_deeds import DeadLetterCommandRefused
 from tests.support.lab.lab_scenarios import apply, run_to_ms
 
 #: Two groups read Orders; shop cannot stand order-1, audit can.
