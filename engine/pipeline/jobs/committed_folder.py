@@ -90,11 +90,7 @@ class CommittedFolder:
     """
 
     def __init__(
-        self,
-        spark: SparkSession,
-        folder: str,
-        writer: str,
-        reached: Callable[[str], None] = lambda _point: None,
+        self, spark: SparkSession, folder: str, writer: str, reached: Callable[[str], None] = lambda _point: None
     ) -> None:
         """:param writer: a name that no other writer uses; what it staged in an earlier life is removed.
         :param reached: called with the name of each step when it is done; tests die there.

@@ -57,11 +57,7 @@ def business_key(rule: str) -> Column:
 def with_keys(messages: DataFrame, rule: str) -> DataFrame:
     """Messages with what the archive adds: ``business_key``, ``body_hash`` and ``day`` (of store time, UTC)."""
     return messages.withColumns(
-        {
-            "business_key": business_key(rule),
-            "body_hash": F.xxhash64("body"),
-            "day": F.to_date("store_timestamp"),
-        }
+        {"business_key": business_key(rule), "body_hash": F.xxhash64("body"), "day": F.to_date("store_timestamp")}
     )
 
 

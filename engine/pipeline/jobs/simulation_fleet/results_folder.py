@@ -116,9 +116,7 @@ class ResultsFolder:
             if fields.get(name) != header[name]:
                 was, now = (f"{value}" for value in (fields.get(name), header[name]))
                 raise JobFailed(
-                    Text(
-                        "job.error.other_results", path=self._path, what=Text(f"job.results.{name}"), was=was, now=now
-                    ),
+                    Text("job.error.other_results", path=self._path, what=Text(f"job.results.{name}"), was=was, now=now)
                 )
 
     def _is_foreign(self) -> JobFailed:

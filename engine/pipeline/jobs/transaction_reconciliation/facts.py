@@ -36,11 +36,7 @@ from engine.protocol.message.message_properties import (
     PROPERTY_TRANSACTION_PREPARED,
     PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET,
 )
-from engine.protocol.names import (
-    TRANSACTION_CHECK_MAX_TIME_TOPIC,
-    TRANSACTION_HALF_TOPIC,
-    TRANSACTION_OP_HALF_TOPIC,
-)
+from engine.protocol.names import TRANSACTION_CHECK_MAX_TIME_TOPIC, TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -101,14 +101,7 @@ _POSTING_TYPES = {"key": "text", "amount": "integer", "at_ms": "integer"}
 #: Table -> column -> what SQLite must hold there; it lets anybody write anything.
 _TYPES = {"account": {"name": "text", "balance": "integer"}, "transfer": _POSTING_TYPES, "credit": _POSTING_TYPES}
 #: Of several transactions with one key, the one that may still bring the credit counts. The least first.
-_RANKS = (
-    Status.ROLLED_BACK,
-    Status.GIVEN_UP,
-    Status.NOT_READ,
-    Status.NOT_COMMITTED,
-    Status.OPEN,
-    Status.COMMITTED,
-)
+_RANKS = (Status.ROLLED_BACK, Status.GIVEN_UP, Status.NOT_READ, Status.NOT_COMMITTED, Status.OPEN, Status.COMMITTED)
 _RANK = " ".join(f"WHEN '{status}' THEN {rank}" for rank, status in enumerate(_RANKS))
 _ADD_MESSAGE = f"""
     INSERT INTO message VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET status = excluded.status
@@ -276,7 +269,7 @@ class Ledgers:
                             table=table,
                             kind=Text(f"job.type.{kind}"),
                             column=column,
-                        ),
+                        )
                     )
             counted = "balance" if table == "account" else "amount"
             (size,) = next(self._ask(f"SELECT total(abs(CAST({counted} AS REAL))) FROM {bank}.{table}"))
