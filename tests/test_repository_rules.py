@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -197,10 +198,19 @@ def test_every_file_stays_short_enough_to_be_read():
     assert not too_long, f"one of their concepts deserves a file of its own: {too_long}"
 
 
+def test_no_folder_of_the_page_holds_more_files_than_one_can_look_through():
+    files = [path for path in (PROJECT / "static").rglob("*.*") if "vendor" not in path.parts and path.is_file()]
+    full = {
+        relative(folder): number for folder, number in Counter(path.parent for path in files).items() if number > 20
+    }
+    assert not full, f"make rooms: {full}"
+
+
 def test_the_packages_of_the_page_are_pinned_and_each_is_used():
-    wanted = json.loads((PROJECT / "package.json").read_text())["dependencies"]
+    package = json.loads((PROJECT / "package.json").read_text())
     locked = json.loads((PROJECT / "package-lock.json").read_text())["packages"]
-    assert sorted(wanted) == sorted(PAGE_PACKAGES)
+    assert sorted(package["dependencies"]) == sorted(PAGE_PACKAGES)
+    wanted = package["dependencies"] | package["devDependencies"]
     assert {name: locked[f"node_modules/{name}"]["version"] for name in wanted} == wanted
 
 

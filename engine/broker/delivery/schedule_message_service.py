@@ -263,7 +263,7 @@ class ScheduleMessageService:
             return
         table = dict(self.offset_table)
         self._is_changed = False
-        if await self.store.flushed(self.store.commit_log_max_offset):
+        if await self.store.flushed(self.store.commit_log.max_offset):
             self.config_file.save({"offsetTable": table})
         else:
             self._is_changed = True

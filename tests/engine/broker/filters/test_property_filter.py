@@ -274,7 +274,7 @@ def test_an_arriving_message_is_read_once_for_all_waiting_pulls_of_a_group(monke
         lab.run_for(100)
         assert len(lab.broker.pull_request_hold_service) == 50
         service, reads = lab.broker.pull_request_hold_service, []
-        read = service._read_record
+        read = service.read_record
 
         def counted(offset: int, size_bytes: int) -> bytes | None:
             reads.append(offset)
