@@ -280,7 +280,7 @@ def test_an_arriving_message_is_read_once_for_all_waiting_pulls_of_a_group(monke
             reads.append(offset)
             return read(offset, size_bytes)
 
-        monkeypatch.setattr(service, "_read_record", counted)
+        monkeypatch.setattr(service, "read_record", counted)
         send_ages(client, 30)
         lab.run_for(100)
         assert len(reads) == 1
