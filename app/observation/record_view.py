@@ -1,6 +1,6 @@
 """One stored record for people: a one-line summary, or every field with its byte range.
 
-The layout is drawn in ``engine/protocol/message/message_codec.py``. This module walks it field by field, because the
+The layout is drawn in ``engine/protocol/message/record_layout.py``. This module walks it field by field, because the
 page marks the bytes of the field under the pointer.
 """
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from engine.protocol.message.record_layout import store_timestamp_of
 from engine.store.files.consume_queue_entry import FILLER_SIZE
-from engine.store.log.stored_record import store_timestamp_of
 from engine.store.message_store import MessageStore
 
 

@@ -1,4 +1,5 @@
-"""Whether a process queue and the broker's lock of it are still the consumer's (two flags of RocketMQ's ``ProcessQueue``).
+"""Whether a queue is its consumer's still, and whether the broker's lock of it is (RocketMQ: flags of
+``ProcessQueue``).
 
 A queue that was given up stays locked until its listener has ended, and the broker's answer to a renewal may still come
 for it: so there are four states. A queue that was dropped never comes back; a rebalance that gets the queue again makes

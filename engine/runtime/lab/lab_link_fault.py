@@ -89,11 +89,6 @@ class PoorLink:
         self.reorder_delay_us = 20_000
         self._chance = chance
 
-    @property
-    def is_good(self) -> bool:
-        """Whether nothing is wrong with it."""
-        return not (self.delay_us or self.loss_ratio or self.duplicate_ratio or self.reorder_ratio)
-
     def extra_delays_us(self, parcel: Parcel) -> tuple[int, ...] | None:
         """See :class:`LinkFault`."""
         if parcel.source != self.source or parcel.target != self.target:

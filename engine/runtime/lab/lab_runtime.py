@@ -18,7 +18,7 @@ from functools import lru_cache
 from types import TracebackType
 from typing import Any, TypeVar
 
-from engine.runtime.lab.lab_actor import LabActor, LabNode
+from engine.runtime.lab.lab_actor import LabActor, LabNode, LabTask
 from engine.runtime.lab.lab_clock import LabClock
 from engine.runtime.lab.lab_disk import LabDisk
 from engine.runtime.lab.lab_event import LabEvent
@@ -27,7 +27,6 @@ from engine.runtime.lab.lab_link_fault import Parcel
 from engine.runtime.lab.lab_loop import LabLoop
 from engine.runtime.lab.lab_network import DEFAULT_LATENCY_US, LabNetwork, LabNodeNetwork
 from engine.runtime.lab.lab_storage import LabStorage
-from engine.runtime.lab.lab_task import LabTask
 from engine.runtime.port import NodeIdentity
 
 _T = TypeVar("_T")
@@ -209,6 +208,11 @@ class LabMachines:
                     f"(now {self.loop.now_us / 1_000:.3f} ms, {self.loop.event_number} events); "
                     f"failed tasks: {failed or 'none'}; last events: {self.journal.entries[-5:]}"
                 )
+
+    def stop_journal(self) -> None:
+        """Write no more of it, for worlds that run by the thousand."""
+        self.loop.on_event = None
+        self.network.parcel_watchers.remove(self._hash_parcel)
 
     def close(self) -> None:
         """Free the world: its unfinished coroutines are closed."""

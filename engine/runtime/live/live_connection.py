@@ -76,23 +76,19 @@ class LiveConnection(asyncio.Protocol):
 
     @property
     def is_closing(self) -> bool:
-        """See the port."""
         return self._is_closing
 
     @property
     def unsent_bytes(self) -> int:
-        """See the port."""
         if self._transport is None:
             return 0
         return self._collected_bytes + self._transport.get_write_buffer_size()
 
     @property
     def has_room(self) -> bool:
-        """See the port."""
         return not self._is_counted or self.unsent_bytes <= self._connections.budget.share_bytes
 
     def send_frame(self, frame: bytes) -> None:
-        """See the port."""
         if self._is_closing:
             return
         if self._is_handling:
@@ -104,7 +100,6 @@ class LiveConnection(asyncio.Protocol):
             self._write(frame)
 
     def close(self) -> None:
-        """See the port."""
         self.close_because("closed by this end")
 
     def close_because(self, reason: str) -> None:

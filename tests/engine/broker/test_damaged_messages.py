@@ -12,7 +12,7 @@ from engine.protocol.command.headers import (
     QueryMessageRequestHeader,
     ViewMessageRequestHeader,
 )
-from engine.protocol.message.message_codec import MESSAGE_MAGIC
+from engine.protocol.message.record_layout import MESSAGE_MAGIC
 from engine.protocol.names import SCHEDULE_TOPIC, TRANSACTION_HALF_TOPIC
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
