@@ -63,7 +63,7 @@ def deliveries(run: LabRun, key: str, node: str) -> list[tuple[str, str]]:
 def administrator(run: LabRun) -> DeadLetterAdministrator:
     (role,) = run.world.brokers()
     assert role.broker is not None
-    return DeadLetterAdministrator(role.broker)
+    return role.broker.dead_letter_administrator
 
 
 DIED_MS = 8_000
