@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import inspect
 import json
 import re
 import statistics
@@ -143,8 +144,7 @@ def request_codes() -> str:
             ("broker", broker.server.processors),
         ):
             for code in processors.codes:
-                processor = processors.find(code)
-                owner = getattr(processor, "__self__", None)
+                owner = getattr(inspect.unwrap(processors.find(code)), "__self__", None)
                 rows.append(f"| {code} | {RequestCode(code).name} | {server}: `{type(owner).__name__}` |")
     return "\n".join(rows) + "\n"
 

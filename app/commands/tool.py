@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from app.foundation.terminal_text import table_lines
 from app.remote.cluster_access import access_options
-from app.terminal_text import table_lines
 from engine.client.foundation.client_config import parse_name_server_addresses
 from engine.client.foundation.errors import MQBrokerError, MQClientError, NameServerUnreachable
 from engine.protocol.errors import ProtocolError

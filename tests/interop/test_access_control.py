@@ -25,8 +25,6 @@ from tests.interop.harness.wire import (
     write_queues,
 )
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow]
-
 ADMIN, SHOP = ("admin-key", "admin-secret"), ("shop-key", "shop-secret")
 RULES = """\
 accounts:
@@ -43,7 +41,7 @@ DELAY_LEVELS = "1s 2s 1s 1s 1s"
 
 
 @pytest.fixture
-def guarded(tmp_path: Path) -> Iterator[Clients]:
+def guarded(real_client: None, tmp_path: Path) -> Iterator[Clients]:
     """Clients of a GlassMQ with ``RULES``."""
     rules = tmp_path / "cluster" / "data" / "config" / "plain_acl.yml"
     rules.parent.mkdir(parents=True)

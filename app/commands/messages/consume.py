@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from app.commands.tool import name_server_option, run_tool
+from app.foundation.terminal_text import body_text
 from app.remote.cluster_access import cluster_access
-from app.terminal_text import body_text
 
 if TYPE_CHECKING:
     from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus

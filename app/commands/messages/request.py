@@ -7,8 +7,8 @@ import sys
 import click
 
 from app.commands.tool import name_server_option, run_tool
+from app.foundation.terminal_text import body_text
 from app.remote.cluster_access import cluster_access
-from app.terminal_text import body_text
 
 #: The group under which this command asks.
 PRODUCER_GROUP = "glassmq_request"

@@ -11,9 +11,10 @@ nor in what portions: the same seeds give the same summary. It travels and is ke
 from __future__ import annotations
 
 import hashlib
+import operator
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from engine.lab.scenario.scenario import FaultKind
 from engine.lab.sweep.sweep import SeedResult
@@ -26,11 +27,10 @@ KEPT_SEEDS = 1_000
 _FINGERPRINT = 1 << 128
 
 
-@dataclass(slots=True)
-class KindCount:
+class KindCount(NamedTuple):
     """How often one kind of fault was in a run, and how often an invariant was violated then.
 
-    :ivar alone: runs with no other kind of fault.
+    ``alone``: runs with no other kind of fault.
     """
 
     runs: int = 0
@@ -38,12 +38,9 @@ class KindCount:
     alone: int = 0
     alone_bad: int = 0
 
-    def merge(self, other: KindCount) -> None:
-        """Count ``other``'s runs too."""
-        self.runs += other.runs
-        self.bad += other.bad
-        self.alone += other.alone
-        self.alone_bad += other.alone_bad
+    def with_runs_of(self, other: KindCount) -> KindCount:
+        """Both counted."""
+        return KindCount(*map(operator.add, self, other))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +69,15 @@ class Counterexample:
         return cls(fields["seed"], faults, fields["violation"], fields["link"])
 
 
-@dataclass(slots=True)
-class Broken:
+class Broken(NamedTuple):
     """One invariant that does not hold: how many runs violated it, and the shortest of them."""
 
     runs: int
     shortest: Counterexample
 
-    def merge(self, other: Broken) -> None:
-        """Count ``other``'s runs too."""
-        self.runs += other.runs
-        self.shortest = min(self.shortest, other.shortest, key=lambda example: example.length)
+    def with_runs_of(self, other: Broken) -> Broken:
+        """Both counted."""
+        return Broken(self.runs + other.runs, min(self.shortest, other.shortest, key=lambda example: example.length))
 
 
 @dataclass(slots=True)
@@ -113,36 +108,37 @@ class SweepSummary:
     findings: dict[str, Broken] = field(default_factory=dict)
     fingerprint: int = 0
 
-    def add(self, result: SeedResult) -> None:
-        """One more run."""
-        is_bad = bool(result.violations)
-        self.seeds += 1
-        self.events += result.events
-        self.commands += result.faults
-        self.fingerprint = (self.fingerprint + _fingerprint(result)) % _FINGERPRINT
-        kinds = dict.fromkeys(result.fault_kinds)
-        for kind in kinds:
-            is_alone = len(kinds) == 1
-            count = KindCount(1, int(is_bad), int(is_alone), int(is_alone and is_bad))
-            self.kinds.setdefault(kind, KindCount()).merge(count)
-        if not is_bad:
-            return
-        self.bad += 1
-        self.bad_seeds = sorted([*self.bad_seeds, result.seed])[:KEPT_SEEDS]
-        self._keep_told([result])
+    @classmethod
+    def of(cls, result: SeedResult) -> Self:
+        """Of one run."""
+        is_bad, kinds = bool(result.violations), dict.fromkeys(result.fault_kinds)
+        is_alone = len(kinds) == 1
         # A checker may tell several things of one run; it is one run all the same.
         firsts: dict[str, Mapping[str, Any]] = {}
         for violation in result.violations:
             firsts.setdefault(violation["checker"], violation)
-        for name, violation in firsts.items():
-            example = Counterexample(result.seed, result.fault_kinds, violation, result.link)
-            self._merge_finding(name, Broken(1, example))
+        return cls(
+            seeds=1,
+            events=result.events,
+            commands=result.faults,
+            bad=int(is_bad),
+            bad_seeds=[result.seed] if is_bad else [],
+            told=[result] if is_bad else [],
+            kinds=dict.fromkeys(kinds, KindCount(1, int(is_bad), int(is_alone), int(is_alone and is_bad))),
+            findings={
+                name: Broken(1, Counterexample(result.seed, result.fault_kinds, violation, result.link))
+                for name, violation in firsts.items()
+            },
+            fingerprint=_fingerprint(result),
+        )
+
+    def add(self, result: SeedResult) -> None:
+        """One more run."""
+        self.merge(SweepSummary.of(result))
 
     def add_unfinished(self, seed: int, why: str) -> None:
         """A seed that could not be run to its end."""
-        self.seeds += 1
-        self.unfinished_count += 1
-        self._keep_unfinished({seed: why})
+        self.merge(SweepSummary(seeds=1, unfinished={seed: why}, unfinished_count=1))
 
     def merge(self, other: SweepSummary) -> None:
         """Take in the runs of ``other``; it and this one have no seed in common."""
@@ -151,26 +147,14 @@ class SweepSummary:
         self.commands += other.commands
         self.bad += other.bad
         self.bad_seeds = sorted(self.bad_seeds + other.bad_seeds)[:KEPT_SEEDS]
-        self._keep_told(other.told)
+        self.told = sorted(self.told + other.told, key=lambda result: result.seed)[:KEPT_IN_FULL]
         self.unfinished_count += other.unfinished_count
-        self._keep_unfinished(other.unfinished)
+        self.unfinished = dict(sorted({**self.unfinished, **other.unfinished}.items())[:KEPT_IN_FULL])
         for kind, count in other.kinds.items():
-            self.kinds.setdefault(kind, KindCount()).merge(count)
-        for name, finding in other.findings.items():
-            self._merge_finding(name, finding)
+            self.kinds[kind] = self.kinds.get(kind, KindCount()).with_runs_of(count)
+        for name, broken in other.findings.items():
+            self.findings[name] = broken.with_runs_of(self.findings[name]) if name in self.findings else broken
         self.fingerprint = (self.fingerprint + other.fingerprint) % _FINGERPRINT
-
-    def _merge_finding(self, name: str, finding: Broken) -> None:
-        if name in self.findings:
-            self.findings[name].merge(finding)
-        else:
-            self.findings[name] = Broken(finding.runs, finding.shortest)
-
-    def _keep_told(self, results: list[SeedResult]) -> None:
-        self.told = sorted(self.told + results, key=lambda result: result.seed)[:KEPT_IN_FULL]
-
-    def _keep_unfinished(self, more: Mapping[int, str]) -> None:
-        self.unfinished = dict(sorted({**self.unfinished, **more}.items())[:KEPT_IN_FULL])
 
     # --- JSON ------------------------------------------------------------------------------------------------------
 
@@ -185,10 +169,7 @@ class SweepSummary:
             "told": [asdict(result) for result in self.told],
             "unfinished": [[seed, why] for seed, why in self.unfinished.items()],
             "unfinished_count": self.unfinished_count,
-            "kinds": {
-                kind.value: [count.runs, count.bad, count.alone, count.alone_bad]
-                for kind, count in sorted(self.kinds.items())
-            },
+            "kinds": {kind.value: list(count) for kind, count in sorted(self.kinds.items())},
             "findings": {
                 name: {"runs": finding.runs, "shortest": asdict(finding.shortest)}
                 for name, finding in sorted(self.findings.items())

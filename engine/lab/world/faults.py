@@ -11,17 +11,18 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from engine.lab.administrator_deeds import act_on_half_message, resend_dead_letter
 from engine.lab.nodes.broker_role import BrokerRole
 from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.nodes.history import CommandApplied
 from engine.lab.nodes.node_role import LabNodeRole
+from engine.lab.scenario.command import COMMANDS, Target
 from engine.lab.scenario.errors import CommandRefused, SettingRefused
 from engine.lab.scenario.listener_spec import ListenerResult
 from engine.lab.scenario.scenario import Command, Role, ScriptLine
 from engine.lab.scenario.scenario_names import NODE_NAME, NODES_MAX
 from engine.lab.scenario.settings import check_settings, find_setting
 from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER, SWITCHES, apply_to_broker, apply_to_consumer
+from engine.lab.world.administrator_deeds import act_on_half_message, resend_dead_letter
 from engine.lab.world.link_faults import NextFrameFault
 from engine.lab.world.world import ScenarioWorld
 from engine.protocol.errors import ProtocolError
@@ -52,6 +53,8 @@ FAULTS_MAX = 100
 
 def apply_command(world: ScenarioWorld, command: Command) -> None:
     """Do it, and note it in history and journal. Raises :class:`CommandRefused`: then nothing has happened."""
+    if COMMANDS[command.kind].target in _OF_TARGET:
+        _OF_TARGET[COMMANDS[command.kind].target](world, command)
     _ACTIONS[command.kind](world, command)
     world.history.commands.append(CommandApplied(world.event_number, world.now_us, command))
     fields = sorted(command.to_dict().items())
@@ -147,11 +150,6 @@ def _crash_power(world: ScenarioWorld, command: Command) -> None:
     role.crashed()
 
 
-def _torn_write(world: ScenarioWorld, command: Command) -> None:
-    _broker(world, command)
-    _crash_power(world, command)
-
-
 def _restart(world: ScenarioWorld, command: Command) -> None:
     role = find_node(world, command.target)
     _need(role, ("crashed", "off"), Text("deed.be_started"))
@@ -174,20 +172,10 @@ def _clock_skew(world: ScenarioWorld, command: Command) -> None:
     find_node(world, command.target).runtime.clock.skew_ms = _integer(command, "ms")
 
 
-def _kill_consumer(world: ScenarioWorld, command: Command) -> None:
-    _consumer(world, command.target, command.kind)
-    _crash(world, command)
-
-
 def _stop_consumer(world: ScenarioWorld, command: Command) -> None:
     role = _consumer(world, command.target, command.kind)
     _need(role, ("running",), Text("deed.be_stopped"))
     role.stop()
-
-
-def _start_consumer(world: ScenarioWorld, command: Command) -> None:
-    _consumer(world, command.target, command.kind)
-    _restart(world, command)
 
 
 def _add_consumer(world: ScenarioWorld, command: Command) -> None:
@@ -374,6 +362,12 @@ def _integer(command: Command, field: str) -> int:
     return value
 
 
+#: What a target must be before anything else is asked. What it is, an action asks again, to have it by its type.
+_OF_TARGET: Mapping[Target, Callable[[ScenarioWorld, Command], object]] = {
+    Target.BROKER: _broker,
+    Target.CONSUMER: lambda world, command: _consumer(world, command.target, command.kind),
+}
+
 _ACTIONS: Mapping[str, Callable[[ScenarioWorld, Command], Any]] = {
     "add-consumer": _add_consumer,
     "clock-skew": _clock_skew,
@@ -388,7 +382,7 @@ _ACTIONS: Mapping[str, Callable[[ScenarioWorld, Command], Any]] = {
     "forced-unlock": _forced_unlock,
     "heal": _heal,
     "hold": _hold,
-    "kill-consumer": _kill_consumer,
+    "kill-consumer": _crash,
     "link-delay": _change_link,
     "link-duplicate": _change_link,
     "link-loss": _change_link,
@@ -406,7 +400,7 @@ _ACTIONS: Mapping[str, Callable[[ScenarioWorld, Command], Any]] = {
     "rollback-half": _half_message,
     "setting": _setting,
     "slow-fsync": _slow_fsync,
-    "start-consumer": _start_consumer,
+    "start-consumer": _restart,
     "stop-consumer": _stop_consumer,
-    "torn-write": _torn_write,
+    "torn-write": _crash_power,
 }

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from app.lab.views.world_view import view_of
-from engine.lab.administrator_deeds import HalfMessageCommandRefused
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.errors import CommandRefused
 from engine.lab.scenario.scenario_files import load_scenario
+from engine.lab.world.administrator_deeds import HalfMessageCommandRefused
 from tests.support.lab.lab_scenarios import apply, run_to_ms, successes
 
 
