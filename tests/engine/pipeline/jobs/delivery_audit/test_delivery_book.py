@@ -10,7 +10,6 @@ import pyarrow.compute
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.memory_report import MemoryReport
 
 from engine.client.producer.numbering_ledger import NumberingLedger
 from engine.pipeline.jobs.delivery_audit import delivery_book, number_set, results
