@@ -51,11 +51,11 @@ ROOT = Path(__file__).parent.parent
 DOCUMENTS = (
     ROOT / "docs" / "configuration.md",
     ROOT / "docs" / "batches.md",
+    ROOT / "docs" / "classes.md",
     ROOT / "docs" / "lab.md",
     ROOT / "docs" / "lessons.md",
     ROOT / "docs" / "retry.md",
     ROOT / "docs" / "transactions.md",
-    ROOT / "CONTRIBUTING.md",
 )
 _PART = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
