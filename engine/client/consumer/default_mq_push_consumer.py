@@ -24,7 +24,7 @@ from engine.client.callbacks.consume_orderly import MessageListenerOrderly
 from engine.client.consumer.client_remoting_processor import ClientRemotingProcessor
 from engine.client.consumer.consume_message_concurrently_service import ConsumeMessageConcurrentlyService
 from engine.client.consumer.consume_message_orderly_service import ConsumeMessageOrderlyService
-from engine.client.consumer.consume_message_service import ConsumeMessageService
+from engine.client.consumer.consume_message_service import ConsumeMessageService, ConsumeParts
 from engine.client.consumer.default_mq_push_consumer_impl import DefaultMQPushConsumerImpl
 from engine.client.consumer.message_back_sender import MessageBackSender
 from engine.client.consumer.orderly_switches import OrderlySwitches
@@ -223,34 +223,13 @@ class DefaultMQPushConsumer(ServiceContext):
         back_sender = MessageBackSender(self.instance, self.group, limit)
         self.instance.producer = back_sender.inner_producer
         self.instance.consumer = impl
-        runtime = self.instance.runtime
-        service: ConsumeMessageService
-        if is_orderly:
-            service = ConsumeMessageOrderlyService(
-                runtime,
-                self.group,
-                config,
-                listener,
-                impl.rebalance,
-                impl.message_queue_lock,
-                impl.offset_store,
-                back_sender.send_exhausted,
-                impl.stats,
-                self._hooks,
-            )
-        else:
-            service = ConsumeMessageConcurrentlyService(
-                runtime,
-                self.group,
-                config,
-                listener,
-                impl.rebalance,
-                impl.offset_store,
-                back_sender.send_back,
-                impl.stats,
-                self._hooks,
-            )
-        impl.consume_service = service
+        rebalance, offset_store, runtime = impl.rebalance, impl.offset_store, self.instance.runtime
+        parts = ConsumeParts(runtime, self.group, config, listener, rebalance, offset_store, impl.stats, self._hooks)
+        impl.consume_service = (
+            ConsumeMessageOrderlyService(parts, impl.message_queue_lock, back_sender.send_exhausted)
+            if is_orderly
+            else ConsumeMessageConcurrentlyService(parts, back_sender.send_back)
+        )
         ClientRemotingProcessor(self.instance, impl, config).register()
 
     async def shutdown(self) -> None:
@@ -325,7 +304,7 @@ class DefaultMQPushConsumer(ServiceContext):
         return self._impl.message_queue_lock
 
     @property
-    def consume_service(self) -> ConsumeMessageService:
+    def consume_service(self) -> ConsumeMessageService[Any]:
         """What calls the listener. For reading, once the consumer is started."""
         return self._impl.consume_service
 
