@@ -23,7 +23,7 @@ from app.web.access_gate import is_loopback
 from app.web.busy_ports import WantedPort, explain_taken_ports
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.name_server.name_server_config import NameServerConfig
-from engine.protocol.message.message_codec import BLANK_MIN_SIZE_BYTES
+from engine.protocol.message.record_layout import BLANK_MIN_SIZE_BYTES
 from engine.runtime.live.freed_memory import keep_freed_memory
 from engine.runtime.live.live_tls import ServerTls, TlsMode
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig

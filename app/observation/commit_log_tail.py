@@ -7,7 +7,6 @@ jumps: every entry of a consume queue tells where some record starts.
 from __future__ import annotations
 
 import heapq
-import struct
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from app.foundation.json_types import JsonObject
 from app.observation.bounds import TAIL_RECORDS_MAX
 from app.observation.record_view import record_summary
 from engine.protocol.errors import MalformedMessage
-from engine.protocol.message.message_codec import MESSAGE_MAGIC
+from engine.protocol.message.record_layout import MESSAGE_MAGIC, SIZE_AND_MAGIC
 
 if TYPE_CHECKING:
     from engine.store.message_store import MessageStore
@@ -26,8 +25,6 @@ BLOCK_BYTES = 64 * 1024
 STARTS_PER_LOOK_MAX = 2_000
 #: Consume queues that are asked for a place to jump to.
 NEWEST_QUEUES = 16
-
-_SIZE_AND_MAGIC = struct.Struct(">ii")
 
 
 class CommitLogTail:
@@ -40,10 +37,10 @@ class CommitLogTail:
 
     def look(self) -> list[JsonObject]:
         """The newest records. The list and its entries are never changed afterwards."""
-        end = self._store.commit_log_max_offset
+        end = self._store.commit_log.max_offset
         if end == self._position:
             return self._records
-        if end < self._position or self._position < self._store.commit_log_min_offset:
+        if end < self._position or self._position < self._store.commit_log.min_offset:
             self._position, self._records = -1, []
         if self._position < 0 or end - self._position > BLOCK_BYTES:
             start = self._start_near(end)
@@ -64,10 +61,10 @@ class CommitLogTail:
             offset
             for queue in newest
             for offset, _, _ in queue.entries(queue.max_offset - TAIL_RECORDS_MAX, TAIL_RECORDS_MAX)
-            if self._store.commit_log_min_offset <= offset < end
+            if self._store.commit_log.min_offset <= offset < end
         )
         if not offsets:
-            return self._store.commit_log_min_offset
+            return self._store.commit_log.min_offset
         near = bisect_left(offsets, end - BLOCK_BYTES)
         return offsets[min(near, max(0, len(offsets) - TAIL_RECORDS_MAX))]
 
@@ -78,11 +75,11 @@ class CommitLogTail:
         position = self._position
         block_start, block = position, b""
         while position < end and len(starts) < STARTS_PER_LOOK_MAX:
-            if position - block_start + _SIZE_AND_MAGIC.size > len(block):
+            if position - block_start + SIZE_AND_MAGIC.size > len(block):
                 block_start, block = position, files.read(position, min(BLOCK_BYTES, end - position))
-                if len(block) < _SIZE_AND_MAGIC.size:
+                if len(block) < SIZE_AND_MAGIC.size:
                     break
-            size, magic = _SIZE_AND_MAGIC.unpack_from(block, position - block_start)
+            size, magic = SIZE_AND_MAGIC.unpack_from(block, position - block_start)
             if magic == MESSAGE_MAGIC and size > 0:
                 starts.append(position)
                 position += size
@@ -96,7 +93,7 @@ class CommitLogTail:
         return starts
 
     def _summary(self, start: int) -> JsonObject | None:
-        raw = self._store.raw_message_at(start)
+        raw = self._store.commit_log.record_at(start)
         if raw is None:
             return None
         try:

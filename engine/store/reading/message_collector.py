@@ -7,13 +7,10 @@ from collections.abc import Sequence
 from itertools import accumulate
 from operator import itemgetter
 
-from engine.protocol.message.message_codec import MESSAGE_MAGIC
+from engine.protocol.message.record_layout import IDENTITY, MESSAGE_MAGIC, store_timestamp_of
 from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES, FILLER_SIZE
 from engine.store.files.mapped_file import MappedFile
-from engine.store.files.store_config import MessageStoreConfig
-from engine.store.log.commit_log import CommitLog
-from engine.store.log.record_check import IDENTITY, Damage, damage_of
-from engine.store.log.stored_record import store_timestamp_of
+from engine.store.log.record_check import Damage, damage_of
 from engine.store.queues.consume_queue import ConsumeQueue, Entry
 from engine.store.queues.consume_queue_ext import is_ext_address
 from engine.store.reading.consume_queue_repair import SearchNotFinished
@@ -41,16 +38,14 @@ class MessageCollector:
     def __init__(
         self,
         entry_reader: EntryReader,
-        config: MessageStoreConfig,
-        commit_log: CommitLog,
         queue: ConsumeQueue,
         max_messages: int,
         message_filter: MessageFilter | None,
         max_bytes: int | None,
     ) -> None:
         self._entry_reader = entry_reader
-        self._config = config
-        self._commit_log = commit_log
+        self._config = entry_reader.config
+        self._commit_log = entry_reader.commit_log
         self._queue = queue
         self._max_messages = max_messages if max_bytes is None else min(max_messages, BULK_MAX_MESSAGES)
         self._max_bytes = max_bytes

@@ -9,7 +9,8 @@ from app.observation.record_view import queue_entry_view, record_summary, record
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.message.compression import ZLIB_SYSTEM_FLAG, compress_body
 from engine.protocol.message.message import MessageExt
-from engine.protocol.message.message_codec import MESSAGE_MAGIC, decode_stored_message, encode_stored_message
+from engine.protocol.message.message_codec import decode_stored_message, encode_stored_message
+from engine.protocol.message.record_layout import MESSAGE_MAGIC
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 

@@ -21,7 +21,8 @@ from app.web.page_listener import PageListener
 from app.web.page_socket import bind_page_socket
 from app.web_application import PageServer, WebSettings, create_app
 from engine.protocol.message.message import MessageExt
-from engine.protocol.message.message_codec import MESSAGE_MAGIC, encode_stored_message
+from engine.protocol.message.message_codec import encode_stored_message
+from engine.protocol.message.record_layout import MESSAGE_MAGIC
 from tests.support.live.record_search import RecordSearch
 
 SUPPORT = Path(__file__).parent.parent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import PRODUCERS_MAX, DeliveryBook
@@ -15,6 +15,7 @@ from engine.pipeline.jobs.delivery_audit.summaries import TopicTimes
 from engine.pipeline.jobs.description import Texts
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 from engine.pipeline.jobs.report import ROWS_MAX, AnyCell, Cell, JobReport
+from engine.texts import Text, joined, plain
 
 #: What is found, the worst first.
 KINDS = (
@@ -34,7 +35,7 @@ _ORDER = {kind: place for place, kind in enumerate(KINDS)}
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AuditFinding:
     """Something that is not as it should be.
 
     :ivar who: a producer or a consumer group.
@@ -61,54 +62,58 @@ class Finding:
         return (_ORDER[self.kind], -self.count, self.topic, self.who, self.first or 0)
 
 
-def findings_of(book: DeliveryBook, consumption: ConsumptionBook | None) -> tuple[list[Finding], int]:
-    """The worst findings, and how many more there are."""
+#: The worst findings, and how many more there are.
+Found = tuple[list[AuditFinding], int]
+
+
+def findings_of(book: DeliveryBook, consumption: ConsumptionBook | None) -> Found:
+    """What the books hold against producers, brokers and groups."""
     seen = 0
 
-    def counted() -> Iterator[Finding]:
+    def counted() -> Iterator[AuditFinding]:
         nonlocal seen
         for finding in _findings(book, consumption):
             seen += 1
             yield finding
 
-    worst = heapq.nsmallest(ROWS_MAX, counted(), key=Finding.badness)
+    worst = heapq.nsmallest(ROWS_MAX, counted(), key=AuditFinding.badness)
     return worst, seen - len(worst)
 
 
-def _findings(book: DeliveryBook, consumption: ConsumptionBook | None) -> Iterator[Finding]:
+def _findings(book: DeliveryBook, consumption: ConsumptionBook | None) -> Iterator[AuditFinding]:
     for producer in book.producers.values():
         yield from _of_producer(producer)
     if consumption is None:
         return
     for one in consumption.samples:
-        where = {"en": f"message id {one.unique_id}", "zh": f"消息 ID {one.unique_id}"}
-        yield Finding("acknowledged, not stored", one.topic, one.producer_group, "", None, None, 1, where)
+        where = Text("job.where.message_id", unique_id=one.unique_id)
+        yield AuditFinding("acknowledged, not stored", one.topic, one.producer_group, "", None, None, 1, where)
     for group, topic in consumption.expected():
         for queue, (first, last) in consumption.missing(group, topic):
-            yield Finding("not consumed", topic, group, queue, first, last, last - first + 1, _from_offset(first))
+            yield AuditFinding("not consumed", topic, group, queue, first, last, last - first + 1, _from_offset(first))
         for queue, of_queue in consumption.queues.get((group, topic), {}).items():
             for kind, offsets in (("consumed twice", of_queue.twice), ("failed", of_queue.failed)):
                 for first, last in offsets.runs():
-                    yield Finding(kind, topic, group, queue, first, last, last - first + 1, _from_offset(first))
+                    yield AuditFinding(kind, topic, group, queue, first, last, last - first + 1, _from_offset(first))
 
 
-def _from_offset(first: int) -> Texts:
-    return {"en": f"offset {first} on", "zh": f"从位点 {first} 起"}
+def _from_offset(first: int) -> Text:
+    return Text("job.where.from_offset", first=first)
 
 
-def _of_producer(book: ProducerBook) -> Iterator[Finding]:
+def _of_producer(book: ProducerBook) -> Iterator[AuditFinding]:
     about = (book.topic, book.producer)
     if book.is_sparse:
-        yield Finding("too sparse", *about, "", book.first, book.last, book.stored)
+        yield AuditFinding("too sparse", *about, "", book.first, book.last, book.stored)
     for first, last in book.lost():
-        yield Finding("lost", *about, "", first, last, last - first + 1)
+        yield AuditFinding("lost", *about, "", first, last, last - first + 1)
     for kind, queues in (("duplicated", book.repeated.items()), ("out of order", book.out_of_order())):
         for queue, numbers in queues:
             for first, last in numbers.runs():
-                yield Finding(kind, *about, queue, first, last, last - first + 1)
+                yield AuditFinding(kind, *about, queue, first, last, last - first + 1)
 
 
-def located(findings: Iterable[Finding], places: Places) -> Iterator[Finding]:
+def located(findings: Iterable[AuditFinding], places: Places) -> Iterator[AuditFinding]:
     """The findings about numbers, with where those, or their neighbours, lie."""
     for finding in findings:
         first, last = finding.first, finding.last
@@ -124,26 +129,24 @@ def located(findings: Iterable[Finding], places: Places) -> Iterator[Finding]:
 
 
 def _between(before: Sequence[str], after: Sequence[str]) -> Texts | None:
-    english = [f"after {place}" for place in before[:1]] + [f"before {place}" for place in after[:1]]
-    chinese = [f"在 {_in_chinese(place)} 之后" for place in before[:1]]
-    chinese += [f"在 {_in_chinese(place)} 之前" for place in after[:1]]
-    return {"en": "; ".join(english), "zh": "；".join(chinese)} if english else None
+    told = [Text("job.where.after", place=_place(place)) for place in before[:1]]
+    told += [Text("job.where.before", place=_place(place)) for place in after[:1]]
+    return joined("words.semicolon", told) if told else None
 
 
 def _listed(places: Sequence[str]) -> Texts:
-    more = len(places) - PLACES_MAX
-    english, chinese = list(places[:PLACES_MAX]), [_in_chinese(place) for place in places[:PLACES_MAX]]
-    if more > 0:
-        english.append(f"{more:,} more")
-        chinese.append(f"另有 {more:,} 处")
-    return {"en": "; ".join(english), "zh": "；".join(chinese)}
+    told = [_place(place) for place in places[:PLACES_MAX]]
+    if len(places) > PLACES_MAX:
+        told.append(Text("job.where.more", count=len(places) - PLACES_MAX))
+    return joined("words.semicolon", told) if told else plain("")
 
 
-def _in_chinese(place: str) -> str:
-    return place.replace(" offset ", " 位点 ")
+def _place(place: str) -> Text:
+    queue, _, offset = place.rpartition(" offset ")
+    return Text("job.where.place", queue=queue, offset=offset)
 
 
-def wanted_places(findings: Iterable[Finding]) -> dict[tuple[str, str], list[int]]:
+def wanted_places(findings: Iterable[AuditFinding]) -> dict[tuple[str, str], list[int]]:
     """(producer, topic) -> the numbers to look up for :func:`located`."""
     wanted: dict[tuple[str, str], dict[int, None]] = {}
     for finding in findings:
@@ -161,7 +164,7 @@ class AuditTeller:
     def __init__(self, report: JobReport) -> None:
         self._report = report
 
-    def tell(self, book: DeliveryBook, consumption: ConsumptionBook | None, found: tuple[list[Finding], int]) -> None:
+    def tell(self, book: DeliveryBook, consumption: ConsumptionBook | None, found: Found) -> None:
         """All tables."""
         verdicts = [producer.verdict() for producer in book.producers.values()]
         rows = sorted(
@@ -192,127 +195,47 @@ class AuditTeller:
         """Sentences about what was found, and what could not be judged."""
         verdicts = [producer.verdict() for producer in book.producers.values()]
         self._conclude_producers([verdict for verdict in verdicts if verdict.is_numbered])
-        unnumbered = sum(verdict.stored for verdict in verdicts if verdict.producer == UNNUMBERED)
-        if unnumbered:
-            self._report.note(
-                {
-                    "en": f"{unnumbered:,} messages carry no number: of these a loss or a copy cannot be seen.",
-                    "zh": f"有 {unnumbered:,} 条消息没有编号：无法判断它们是否丢失或重复。",
-                }
-            )
+        if unnumbered := sum(verdict.stored for verdict in verdicts if verdict.producer == UNNUMBERED):
+            self._report.note(Text("job.note.unnumbered", unnumbered=unnumbered))
         for verdict in verdicts:
             if verdict.producer == OTHERS:
                 self._report.note(
-                    {
-                        "en": f"{verdict.topic} has more than {PRODUCERS_MAX:,} producers. Of the others, with "
-                        f"{verdict.stored:,} messages, no loss, copy or order is judged.",
-                        "zh": f"{verdict.topic} 的生产者超过 {PRODUCERS_MAX:,} 个。其余生产者的 {verdict.stored:,} "
-                        "条消息只计数，不判定丢失、重复与乱序。",
-                    }
+                    Text("job.note.too_many_producers", topic=verdict.topic, limit=PRODUCERS_MAX, stored=verdict.stored)
                 )
         if book.unreadable_ledgers:
-            self._report.note(
-                {
-                    "en": f"{book.unreadable_ledgers:,} messages of the ledger topic are no ledgers, or longer than "
-                    "one may be, and were left out.",
-                    "zh": f"账本主题中有 {book.unreadable_ledgers:,} 条消息不是账本或超过账本的长度上限，已略过。",
-                }
-            )
-        if consumption is not None and consumption.not_stored:
-            count = sum(consumption.not_stored.values())
-            self._report.note(
-                {
-                    "en": f"{count:,} messages were acknowledged by a broker, as producers noted, and are not stored.",
-                    "zh": f"据生产者记录，有 {count:,} 条消息已被 broker 确认，却不在存储中。",
-                }
-            )
-        if consumption is not None and consumption.unreadable:
-            count = consumption.unreadable
-            self._report.note(
-                {
-                    "en": f"{count:,} records of the trace topic could not be read and were left out.",
-                    "zh": f"轨迹主题中有 {count:,} 条记录无法解析，已略过。",
-                }
-            )
+            self._report.note(Text("job.note.unreadable_ledgers", count=book.unreadable_ledgers))
+        if consumption is not None:
+            self._conclude_consumption(consumption)
 
-        if consumption is not None and consumption.groups.named is None:
-            self._report.note(
-                {
-                    "en": "No consumer group is judged: judge_groups is off.",
-                    "zh": "不判定任何消费组：judge_groups 已关闭。",
-                }
-            )
-        silent = [] if consumption is None else consumption.silent_groups()
-        if silent:
-            names = ", ".join(silent)
-            self._report.note(
-                {
-                    "en": f"{names} reported nothing at all: is message tracing on at its consumers? Without it, what "
-                    "they consumed counts as missing.",
-                    "zh": f"消费组 {names} 没有任何上报：它的消费者开启消息轨迹了吗？"
-                    "未开启时，已消费的消息也会算作缺失。",
-                }
-            )
+    def _conclude_consumption(self, consumption: ConsumptionBook) -> None:
+        if consumption.not_stored:
+            self._report.note(Text("job.note.not_stored", count=sum(consumption.not_stored.values())))
+        if consumption.unreadable:
+            self._report.note(Text("job.note.unreadable_traces", count=consumption.unreadable))
+        if consumption.groups.named is None:
+            self._report.note(Text("job.note.no_group_judged"))
+        if silent := consumption.silent_groups():
+            self._report.note(Text("job.note.silent_groups", names=", ".join(silent)))
 
     def _conclude_producers(self, verdicts: list[Verdict]) -> None:
         if not verdicts:
             return
-        findings = sum(verdict.lost + verdict.duplicated + verdict.out_of_order for verdict in verdicts)
-        if not findings and not any(verdict.is_sparse for verdict in verdicts):
-            self._report.note(
-                {
-                    "en": "No numbered message is lost, duplicated or out of order, as far as could be judged.",
-                    "zh": "在可判定的范围内，带编号的消息没有丢失、重复或乱序。",
-                }
-            )
         sparse = [verdict for verdict in verdicts if verdict.is_sparse]
+        if not sparse and not any(verdict.findings for verdict in verdicts):
+            self._report.note(Text("job.note.nothing_lost"))
         if sparse:
             count = sum(verdict.stored for verdict in sparse)
-            self._report.note(
-                {
-                    "en": f"The numbers of {len(sparse)} producers lie too far apart to be judged "
-                    f"({count:,} messages): nothing is said of their losses, copies and order. A numbering leaves no "
-                    "such gaps.",
-                    "zh": f"{len(sparse)} 个生产者的编号过于稀疏，无法判定（{count:,} 条消息）：不对其丢失、重复与乱序"
-                    "下结论。正常的编号不会留下这样的空缺。",
-                }
-            )
-        not_judged = sum(verdict.not_judged for verdict in verdicts if not verdict.is_sparse)
-        if not_judged:
-            self._report.note(
-                {
-                    "en": f"{not_judged:,} numbers are missing, but too recently to be judged: run it again later.",
-                    "zh": f"有 {not_judged:,} 个编号暂缺，但时间太近尚不能判定：请稍后再运行。",
-                }
-            )
-        unended = sum(not verdict.has_ended for verdict in verdicts)
-        if unended:
-            self._report.note(
-                {
-                    "en": f"{unended} of {len(verdicts)} producers have told no end (still at work, or crashed): "
-                    "if their very last messages are missing, their numbers do not show it.",
-                    "zh": f"{len(verdicts)} 个生产者中有 {unended} 个没有报告终止（仍在运行或已崩溃）："
-                    "如果丢失的恰是其最后几条消息，仅凭编号看不出来。",
-                }
-            )
+            self._report.note(Text("job.note.too_sparse", producers=len(sparse), count=count))
+        if not_judged := sum(verdict.not_judged for verdict in verdicts if not verdict.is_sparse):
+            self._report.note(Text("job.note.not_judged", not_judged=not_judged))
+        if unended := sum(not verdict.has_ended for verdict in verdicts):
+            self._report.note(Text("job.note.unended", unended=unended, producers=len(verdicts)))
 
 
 def _producer_row(verdict: Verdict) -> list[Cell]:
-    return [
-        verdict.producer or "(not numbered)",
-        verdict.topic,
-        verdict.numbered,
-        verdict.stored,
-        verdict.lost,
-        verdict.duplicated,
-        verdict.out_of_order,
-        verdict.late,
-        verdict.refused,
-        verdict.unknown,
-        verdict.not_judged,
-        verdict.has_ended,
-        verdict.lost + verdict.duplicated + verdict.out_of_order + verdict.is_sparse,
-    ]
+    """Its fields in their order; of sparse numbers the count of findings tells."""
+    told = list(astuple(verdict))[1:-1]
+    return [verdict.producer or "(not numbered)", *told, verdict.findings + verdict.is_sparse]
 
 
 def _group_row(consumption: ConsumptionBook, group: str, topic: str) -> list[Cell]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -13,12 +12,13 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of Spark wr
 
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.shared_files import SharedFiles
-from engine.pipeline.jobs.traffic.consumer_lag import LagTeller, LagWatch, look_at_lag
+from engine.pipeline.jobs.traffic.consumer_lag import LagTeller, look_at_lag, watched_lag
 from engine.pipeline.jobs.traffic.late_count import OBSERVATION, OBSERVED, LateCount
 from engine.pipeline.jobs.traffic.picture import WINDOWS_MAX, TrafficPicture, WindowFigures, newest_windows
 from engine.pipeline.jobs.traffic.windows import COLUMNS_NEEDED, window_figures
 from engine.pipeline.source.cluster.cluster import Cluster, open_cluster
 from engine.pipeline.source.cluster.queue_offsets import to_json_object
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -26,18 +26,15 @@ if TYPE_CHECKING:
 _EVENT_TIMES = {"stored": "store_timestamp", "born": "born_timestamp"}
 
 
-class Traffic:
+def traffic(run: JobRun) -> None:
     """See :mod:`engine.pipeline.jobs.traffic.description`."""
-
-    def run(self, run: JobRun) -> None:
-        """See :class:`~engine.pipeline.jobs.job.Job`."""
-        if run.arguments["follow"]:
-            _follow(run)
-        else:
-            _look_back(run)
+    if run.arguments["follow"]:
+        _follow(run)
+    else:
+        _look_back(run)
 
 
-JOB = Traffic()
+JOB = traffic
 
 
 def _options(run: JobRun) -> dict[str, str]:
@@ -82,16 +79,9 @@ def _look_back(run: JobRun) -> None:
 
 def _tell_outcome(run: JobRun, newest: Sequence[WindowFigures], *, are_all: bool) -> None:
     if not newest:
-        run.report.note({"en": "There are no messages.", "zh": "没有消息。"})
+        run.report.note(Text("job.note.no_messages"))
     elif not are_all:
-        run.report.note(
-            {
-                "en": f"There are more than {WINDOWS_MAX:,} windows, counted for each topic; the newest are shown. "
-                "A longer window_ms or fewer topics shows all.",
-                "zh": f"窗口（每个主题分别计）超过 {WINDOWS_MAX:,} 个，只显示最新的；"
-                "要看全部，请增大 window_ms 或减少主题。",
-            }
-        )
+        run.report.note(Text("job.note.too_many_windows", limit=WINDOWS_MAX))
 
 
 # --- for as long as it takes -----------------------------------------------------------------------------------------
@@ -101,9 +91,7 @@ def _follow(run: JobRun) -> None:
     watermark_ms = run.arguments["watermark_ms"]
     topics, groups = run.names("topics"), run.names("groups")
     with ExitStack() as stack:
-        folder = run.arguments["checkpoint_folder"]
-        if not folder:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="glassmq-traffic-"))
+        folder = stack.enter_context(run.checkpoint())
         with open_cluster(run.cluster) as cluster:
             picture = _picture(run, cluster, patience_ms=watermark_ms)
         late = LateCount(run.report, SharedFiles(run.spark, f"{folder}/counts"))
@@ -116,16 +104,8 @@ def _follow(run: JobRun) -> None:
         run.spark.streams.addListener(late)
         stack.callback(run.spark.streams.removeListener, late)
         stack.enter_context(
-            LagWatch(run.cluster, groups, topics, run.arguments["trigger_ms"], run.report, picture.close_until)
+            watched_lag(run.cluster, groups, topics, run.arguments["trigger_ms"], run.report, picture.close_until)
         )
-        query = (
-            _figures(run, messages, watermark_ms)
-            .writeStream.outputMode("update")
-            .foreachBatch(run.each_batch(batch))
-            .option("checkpointLocation", f"{folder}/query")
-            .trigger(processingTime=f"{run.arguments['trigger_ms']} milliseconds")
-            .queryName("traffic")
-            .start()
-        )
-        run.watch(query)
+        figures = _figures(run, messages, watermark_ms)
+        run.follow(figures, batch, f"{folder}/query", name="traffic", output_mode="update")
         picture.close_all()

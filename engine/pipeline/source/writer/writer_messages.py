@@ -17,8 +17,8 @@ from engine.pipeline.source.writer.writer_options import WriteOptions
 from engine.pipeline.source.writer.writer_rows import PROPERTY_SPARK_TRANSACTION, OutgoingRow, RowReader, wrong_row
 from engine.protocol.message.batch_codec import encode_batched_message
 from engine.protocol.message.compression import DECOMPRESSED_MAX_BYTES, ZLIB_SYSTEM_FLAG, compress_body
-from engine.protocol.message.message_codec import FIXED_SIZE_BYTES
 from engine.protocol.message.message_properties import PROPERTIES_MAX_BYTES, PROPERTY_UNIQUE_KEY, encode_properties
+from engine.protocol.message.record_layout import FIXED_SIZE_BYTES
 from engine.protocol.names import RETRY_GROUP_TOPIC_PREFIX
 
 #: What brokers add to each message of a batch: properties WAIT and CLUSTER; generous, the cluster's name is not known.

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.protocol.message.message_codec import MESSAGE_MAGIC, encode_stored_parts
+from engine.protocol.message.message_codec import encode_stored_parts
+from engine.protocol.message.record_layout import MESSAGE_MAGIC, MESSAGE_MAGIC_BYTES
 from engine.runtime.lab.lab_runtime import LabMachines
 from engine.store.files.mapped_file_queue import BLOCK_SIZE_BYTES, MappedFileQueue
 from engine.store.files.mapping_pool import MappingPool
 from engine.store.files.store_config import MessageStoreConfig
 from engine.store.log.commit_log_scanner import CommitLogScanner
-from engine.store.log.stored_record import MESSAGE_MAGIC_BYTES
 from tests.support.tiers import examples
 
 DELAYS = MessageStoreConfig().delay_levels_ms
