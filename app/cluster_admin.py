@@ -10,17 +10,14 @@ from dataclasses import dataclass
 
 from app.cluster_reader import ClusterReader
 from engine.client.errors import MQBrokerError
+from engine.protocol import question
 from engine.protocol.bodies import ResetOffsetBody
 from engine.protocol.command_header import CommandHeader
 from engine.protocol.headers import (
     DeleteSubscriptionGroupRequestHeader,
     DeleteTopicRequestHeader,
     GetConsumerConnectionListRequestHeader,
-    OffsetResponseHeader,
-    QueueRequestHeader,
     ResetOffsetRequestHeader,
-    SearchOffsetRequestHeader,
-    UpdateConsumerOffsetRequestHeader,
 )
 from engine.protocol.message_queue import MessageQueue
 from engine.protocol.names import retry_topic
@@ -102,22 +99,16 @@ class ClusterAdmin:
             if queue.broker_name != broker:
                 continue
             offset = await self._offset_at(address, queue, timestamp_ms)
-            header = UpdateConsumerOffsetRequestHeader(group, topic, queue.queue_id, offset)
-            await self._ask(address, RequestCode.UPDATE_CONSUMER_OFFSET, header, f"store an offset of group {group}")
+            note = question.store_group_offset(group, queue, offset)
+            await self._ask(address, note.code, note.header, f"store an offset of group {group}")
             resets.append(Reset(queue, old.get(queue), offset))
         return resets
 
     async def _offset_at(self, address: str, queue: MessageQueue, timestamp_ms: int) -> int:
-        if timestamp_ms == LATEST:
-            code: RequestCode = RequestCode.GET_MAX_OFFSET
-            header: CommandHeader = QueueRequestHeader(queue.topic, queue.queue_id)
-        else:
-            code = RequestCode.SEARCH_OFFSET_BY_TIMESTAMP
-            header = SearchOffsetRequestHeader(queue.topic, queue.queue_id, timestamp_ms)
-        reply = await self._ask(address, code, header, f"find an offset of {queue.topic}")
-        return OffsetResponseHeader.decode(reply.ext_fields).offset
+        asked = question.max_offset(queue) if timestamp_ms == LATEST else question.offset_at(queue, timestamp_ms)
+        return asked.read(await self._ask(address, asked.code, asked.header, f"find an offset of {queue.topic}"))
 
-    async def _ask(self, address: str, code: RequestCode, header: CommandHeader, what: str) -> RemotingCommand:
+    async def _ask(self, address: str, code: RequestCode, header: CommandHeader | None, what: str) -> RemotingCommand:
         reply = await self._reader.exchange(address, RemotingCommand.request(code, header), what)
         if reply.code != ResponseCode.SUCCESS:
             raise MQBrokerError(reply.code, reply.remark, address, what)

@@ -8,19 +8,16 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from app.cluster_access import cluster_access
 from engine.client.errors import MQBrokerError, NameServerUnreachable, RequestFailed
 from engine.client.mq_client_api import MQClientApi
-from engine.protocol.bodies import ClusterInfo, TopicList
+from engine.protocol import question
+from engine.protocol.bodies import ClusterInfo
 from engine.protocol.command_header import CommandHeader
 from engine.protocol.errors import MalformedBody, ProtocolError
-from engine.protocol.headers import (
-    GetConsumeStatsRequestHeader,
-    GetTopicStatsInfoRequestHeader,
-    QueryMessageRequestHeader,
-    ViewMessageRequestHeader,
-)
+from engine.protocol.headers import GetConsumeStatsRequestHeader, GetTopicStatsInfoRequestHeader
 from engine.protocol.json_fields import as_object, get_integer
 from engine.protocol.json_text import ObjectKeyMap, loads_json_object
 from engine.protocol.message import MessageExt
@@ -28,17 +25,18 @@ from engine.protocol.message_codec import decode_messages, decode_stored_message
 from engine.protocol.message_id import decode_offset_message_id
 from engine.protocol.message_queue import MessageQueue
 from engine.protocol.names import RETRY_GROUP_TOPIC_PREFIX
-from engine.protocol.queue_headers import UNIQUE_KEY_QUERY_FLAG
+from engine.protocol.question import Question
 from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.remoting_client import RemotingClient
 from engine.runtime.live_runtime import LiveRuntime
 
+_T = TypeVar("_T")
+
 TIMEOUT_MS = 5_000
 #: Messages that a search by unique id asks one broker for.
 _QUERY_MAX = 32
-_END_OF_TIME_MS = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +81,12 @@ class ClusterReader:
         return sorted((await self._cluster_info()).cluster_addr_table)
 
     async def _cluster_info(self) -> ClusterInfo:
-        reply = await self._ask_name_server(RequestCode.GET_BROKER_CLUSTER_INFO, "list the brokers")
-        return ClusterInfo.from_json(reply.body)
+        return await self._ask_name_server(question.cluster_info())
 
     async def topics(self) -> list[str]:
         """All topics, sorted."""
-        reply = await self._ask_name_server(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, "list the topics")
-        return sorted(TopicList.from_json(reply.body).topic_list)
+        names = await self._ask_name_server(question.topic_names())
+        return sorted(names)
 
     async def has_topic(self, topic: str) -> bool:
         """Whether clients can get a route of ``topic``."""
@@ -145,49 +142,42 @@ class ClusterReader:
         return None
 
     async def _view(self, address: str, offset: int) -> MessageExt | None:
-        header = ViewMessageRequestHeader(offset=offset)
-        command = RemotingCommand.request(RequestCode.VIEW_MESSAGE_BY_ID, header)
-        reply = await self._api.exchange(address, command, "view a message")
-        if reply.code != ResponseCode.SUCCESS:
-            return None
-        return decode_stored_message(reply.body, decompress=True)
+        found = await self.look_for(address, question.message_at(offset), "view a message")
+        return decode_stored_message(found, decompress=True) if found else None
 
     async def _query_unique_id(self, address: str, topic: str, unique_id: str) -> MessageExt | None:
-        header = QueryMessageRequestHeader(
-            topic=topic, key=unique_id, max_num=_QUERY_MAX, begin_timestamp=0, end_timestamp=_END_OF_TIME_MS
-        )
-        command = RemotingCommand.request(RequestCode.QUERY_MESSAGE, header)
-        command.ext_fields[UNIQUE_KEY_QUERY_FLAG] = "true"
-        reply = await self._api.exchange(address, command, "search a message")
-        if reply.code != ResponseCode.SUCCESS:
-            return None
-        return next((message for message in decode_messages(reply.body) if message.unique_id == unique_id), None)
+        asked = question.messages_called(topic, unique_id, _QUERY_MAX, is_unique_id=True)
+        found = decode_messages(await self.look_for(address, asked, "search a message"))
+        return next((message for message in found if message.unique_id == unique_id), None)
 
     async def messages_with_key(self, topic: str, key: str, count_per_broker: int) -> list[MessageExt]:
         """Messages of ``topic`` that have ``key`` among their keys, of all brokers."""
         found = []
-        header = QueryMessageRequestHeader(
-            topic=topic, key=key, max_num=count_per_broker, begin_timestamp=0, end_timestamp=_END_OF_TIME_MS
-        )
+        asked = question.messages_called(topic, key, count_per_broker)
         for address in (await self.broker_addresses()).values():
-            command = RemotingCommand.request(RequestCode.QUERY_MESSAGE, header)
-            reply = await self._api.exchange(address, command, "search messages")
-            if reply.code == ResponseCode.SUCCESS:
-                found += [message for message in decode_messages(reply.body) if key in message.keys]
+            messages = decode_messages(await self.look_for(address, asked, "search messages"))
+            found += [message for message in messages if key in message.keys]
         return found
+
+    async def look_for(self, address: str, asked: Question[bytes], what: str | None = None) -> bytes:
+        """Stored messages that a broker may have; none if it says anything but SUCCESS."""
+        reply = await self._api.exchange(address, asked.request(), what or asked.what)
+        return asked.read(reply) if reply.code == ResponseCode.SUCCESS else b""
 
     async def exchange(self, address: str, command: RemotingCommand, what: str) -> RemotingCommand:
         """The reply to any request, whatever its code; ``what`` is for the text of the error when there is none."""
         return await self._api.exchange(address, command, what)
 
-    async def _ask_name_server(self, code: RequestCode, what: str) -> RemotingCommand:
-        """The reply of the first name server that answers: all know the same."""
+    async def _ask_name_server(self, asked: Question[_T]) -> _T:
+        """What the first name server says that answers: all know the same."""
         failures = []
         for address in self._api.name_server_addresses:
             try:
-                return await self._api.request(address, code, None, what)
+                reply = await self._api.request(address, asked.code, asked.header, asked.what)
             except RequestFailed as error:
                 failures.append(str(error))
+                continue
+            return asked.read(reply)
         raise NameServerUnreachable("; ".join(failures))
 
     async def _ask_brokers(self, code: RequestCode, header: CommandHeader, what: str) -> list[tuple[str, bytes]]:

@@ -1,6 +1,6 @@
 """One stored record for people: a one-line summary, or every field with its byte range.
 
-The layout is drawn in ``engine/protocol/message_codec.py``. This module walks it field by field, because the
+The layout is drawn in ``engine/protocol/record_layout.py``. This module walks it field by field, because the
 page marks the bytes of the field under the pointer.
 """
 
@@ -12,7 +12,6 @@ import zlib
 from datetime import UTC, datetime
 
 from app.json_types import JsonObject, JsonValue
-from app.record_fields import QUEUE_ENTRY_FIELDS, RECORD_FIELDS, FieldText
 from engine.protocol.addresses import decode_host
 from engine.protocol.compression import decompress_body
 from engine.protocol.errors import MalformedMessage, ProtocolError
@@ -32,6 +31,7 @@ from engine.protocol.system_flags import (
     TRANSACTION_PREPARED_TYPE,
     TRANSACTION_ROLLBACK_TYPE,
 )
+from engine.texts import Text
 
 #: Characters of a body that a summary shows.
 PREVIEW_CHARACTERS = 120
@@ -104,7 +104,7 @@ def record_view(raw: bytes) -> JsonObject:
 def queue_entry_view(entry: tuple[int, int, int]) -> JsonObject:
     """One consume-queue entry (commit-log offset, size, tags code) as its 20 bytes and three fields."""
     raw = _QUEUE_ENTRY.pack(*entry)
-    walk = _FieldWalk(raw, QUEUE_ENTRY_FIELDS)
+    walk = _FieldWalk(raw, "queue_entry.")
     walk.number("COMMITLOGOFFSET", ">q")
     walk.number("SIZE", ">i")
     walk.number("TAGSCODE", ">q")
@@ -117,30 +117,36 @@ def queue_entry_view(entry: tuple[int, int, int]) -> JsonObject:
     }
 
 
-class _FieldWalk:
-    """Reads ``raw`` from its start, one field after the other, and notes where each lay."""
+def field_text(layout: str, name: str) -> JsonObject:
+    """Name and explanation of a field of a ``record.`` or a ``queue_entry.``. In English it has the name of RocketMQ's
+    source (``CommitLog.MessageExtEncoder``, ``ConsumeQueue``).
+    """
+    title, explanation = Text(f"{layout}{name}.name"), Text(f"{layout}{name}.explanation")
+    return {
+        "name": title["en"],
+        "name_zh": title["zh"],
+        "explanation": explanation["en"],
+        "explanation_zh": explanation["zh"],
+    }
 
-    def __init__(self, raw: bytes, texts: dict[str, FieldText]) -> None:
+
+class _FieldWalk:
+    """Reads ``raw`` from its start, one field after the other, and notes where each lay.
+
+    :param layout: ``record.`` or ``queue_entry.``: where the texts of its fields stand.
+    """
+
+    def __init__(self, raw: bytes, layout: str) -> None:
         self.raw = raw
-        self.texts = texts
+        self.layout = layout
         self.position = 0
         self.fields: list[JsonValue] = []
 
     def add(self, name: str, length: int, value: str) -> None:
         """Note that the next ``length`` bytes are field ``name`` and read ``value``. All values are texts: a
         browser's numbers are exact to 2**53 only."""
-        text = self.texts[name]
-        self.fields.append(
-            {
-                "name": text.name,
-                "name_zh": text.name_zh,
-                "explanation": text.explanation,
-                "explanation_zh": text.explanation_zh,
-                "start": self.position,
-                "length": length,
-                "value": value,
-            }
-        )
+        where = {"start": self.position, "length": length, "value": value}
+        self.fields.append({**field_text(self.layout, name), **where})
         self.position += length
 
     def peek(self, layout: str) -> int:
@@ -169,7 +175,7 @@ class _FieldWalk:
 
 
 def _record_fields(raw: bytes) -> list[JsonValue]:
-    walk = _FieldWalk(raw, RECORD_FIELDS)
+    walk = _FieldWalk(raw, "record.")
     walk.number("TOTALSIZE", ">i")
     walk.add("MAGICCODE", 4, f"0x{walk.peek('>I'):08X}")
     walk.add("BODYCRC", 4, f"0x{walk.peek('>I'):08X}")

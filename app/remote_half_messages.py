@@ -11,22 +11,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from app.cluster_reader import ClusterReader
-from app.remote_broker import PER_PULL, RemoteBroker, offset_in
+from app.remote_broker import PER_PULL, RemoteBroker
 from engine.broker.half_message import HALF_QUEUE_ID, decided_offset
 from engine.broker.half_message_administrator import request_for
 from engine.broker.half_message_lookup import COPIES_MAX, Deed, HalfMessageLookup, HalfMessageRefused, Refusal
 from engine.client.errors import MQBrokerError
-from engine.protocol.headers import (
-    QueryConsumerOffsetRequestHeader,
-)
 from engine.protocol.message import MessageExt
+from engine.protocol.message_queue import MessageQueue
 from engine.protocol.names import (
     TRANSACTION_CHECK_GROUP,
     TRANSACTION_CHECK_MAX_TIME_TOPIC,
     TRANSACTION_HALF_TOPIC,
     TRANSACTION_OP_HALF_TOPIC,
 )
-from engine.protocol.request_code import RequestCode
+from engine.protocol.question import group_offset
 from engine.protocol.response_code import ResponseCode
 
 #: Op messages that one search fetches at most, newest first: a hundred requests.
@@ -154,6 +152,5 @@ class RemoteHalfMessages:
 
     async def _progress(self, topic: str) -> int:
         """Where the check service stands; 0 while it has not walked yet."""
-        header = QueryConsumerOffsetRequestHeader(TRANSACTION_CHECK_GROUP, topic, HALF_QUEUE_ID)
-        reply = await self._broker.ask(RequestCode.QUERY_CONSUMER_OFFSET, header, "ask where the checks stand")
-        return offset_in(reply)
+        asked = group_offset(TRANSACTION_CHECK_GROUP, MessageQueue(topic, "", HALF_QUEUE_ID))
+        return await self._broker.offset(asked, "ask where the checks stand") or 0

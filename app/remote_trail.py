@@ -10,18 +10,19 @@ from app.cluster_reader import ClusterReader
 from app.json_types import JsonObject
 from app.message_copies import first_topic, identity
 from app.message_trail import TRAILS_MAX, TrailFacts, trail_of
-from app.remote_broker import RemoteBroker, offset_in
+from app.remote_broker import RemoteBroker
 from engine.broker.dead_letter import COPIES_MAX
 from engine.protocol.admin_headers import QueryTopicConsumeByWhoRequestHeader
-from engine.protocol.headers import QueryConsumerOffsetRequestHeader
 from engine.protocol.json_text import loads_json_object
 from engine.protocol.message import MessageExt
+from engine.protocol.message_queue import MessageQueue
 from engine.protocol.names import (
     SCHEDULE_TOPIC,
     TRANSACTION_CHECK_MAX_TIME_TOPIC,
     TRANSACTION_HALF_TOPIC,
     group_of_retry_or_dlq_topic,
 )
+from engine.protocol.question import group_offset
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.store.store_config import MessageStoreConfig
@@ -41,10 +42,10 @@ async def remote_trail(reader: ClusterReader, message: MessageExt) -> JsonObject
             place = (group, copy.broker_name or "", copy.topic, copy.queue_id)
             if place in committed:
                 continue
-            header = QueryConsumerOffsetRequestHeader(group, copy.topic, copy.queue_id)
-            reply = await broker.ask(RequestCode.QUERY_CONSUMER_OFFSET, header, "ask how far a group has come")
-            if reply.code == ResponseCode.SUCCESS:
-                committed[place] = offset_in(reply)
+            queue = MessageQueue(copy.topic, copy.broker_name or "", copy.queue_id)
+            offset = await broker.offset(group_offset(group, queue), "ask how far a group has come")
+            if offset is not None:
+                committed[place] = offset
     return trail_of(copies, TrailFacts(committed, await _delay_levels(brokers)))
 
 

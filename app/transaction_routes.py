@@ -19,7 +19,6 @@ from app.api_parameters import BadParameter, read_json_object, short_text, shown
 from app.json_types import JsonObject
 from app.live_source import LiveSource
 from engine.broker.half_message_lookup import NOT_FOUND, Deed, HalfMessageRefused
-from engine.lab.refusal_texts import HALF_MESSAGE_REFUSED
 
 _NAME_MAX = 1024
 
@@ -36,8 +35,7 @@ def add_transaction_routes(api: Blueprint, source: LiveSource) -> None:
 
     @api.errorhandler(HalfMessageRefused)
     def refused(error: HalfMessageRefused) -> Response:
-        text = HALF_MESSAGE_REFUSED[error.refusal].filled({**error.values, "problem": error})
-        body: JsonObject = {"error": str(error), "reason": error.refusal.name.lower(), "text": dict(text)}
+        body: JsonObject = {"error": str(error), "reason": error.refusal.name.lower(), "text": dict(error.text)}
         return json_answer(body, 404 if error.refusal in NOT_FOUND else 409)
 
 

@@ -6,7 +6,8 @@ import json
 from functools import cache
 from pathlib import Path
 
-LANGUAGES = ("en", "zh")
+from engine.texts import LANGUAGES, fill
+
 DEFAULT_LANGUAGE = "en"
 
 _FOLDER = Path(__file__).parent / "translations"
@@ -20,9 +21,12 @@ def texts(language: str) -> dict[str, str]:
 
 
 def translate(language: str, key: str, **values: object) -> str:
-    """The text of ``key``, its ``{placeholders}`` filled. Raises KeyError for an unknown key: a test finds those."""
+    """The text of ``key``, its ``{placeholders}`` filled. Raises KeyError for an unknown key: a test finds those.
+
+    A value that is itself words by language is looked up in it.
+    """
     text = texts(language)[key]
-    return text.format(**values) if values else text
+    return fill(text, language, values) if values else text
 
 
 def in_all_languages(key: str, **values: object) -> dict[str, str]:

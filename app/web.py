@@ -43,7 +43,8 @@ from app.start_page import create_start_page
 from app.stream import LiveStream, StreamSource
 from app.throttle import REQUESTS_PER_SECOND, Throttle
 from app.transaction_routes import add_transaction_routes
-from app.translator import LANGUAGES, choose_language, texts, translate
+from app.translator import choose_language, texts, translate
+from engine.texts import LANGUAGES
 
 log = logging.getLogger("glassmq.http")
 

@@ -22,12 +22,13 @@ APP_FILES = sorted((PROJECT / "app").rglob("*.py"))
 LONGEST_FILE_LINES = 450
 
 #: The engine's files that may touch the world: the runtime, the one place that makes a live runtime for users who
-#: bring none, the one that reads the lab's own scenarios, and the pipeline, which never runs in a lab: Spark brings its
-#: processes, threads and files.
+#: bring none, those that read the lab's own scenarios and the texts, and the pipeline, which never runs in a lab: Spark
+#: brings its processes, threads and files.
 OUTSIDE_THE_PORT = (
     PROJECT / "engine" / "runtime",
     PROJECT / "engine" / "client" / "default_runtime.py",
     PROJECT / "engine" / "lab" / "scenario_files.py",
+    PROJECT / "engine" / "texts",
     PROJECT / "engine" / "pipeline",
 )
 

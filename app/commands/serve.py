@@ -23,7 +23,7 @@ from app.server import PageSettings, Server
 from app.version import version
 from engine.broker.broker_config import BrokerConfig
 from engine.name_server.name_server_config import NameServerConfig
-from engine.protocol.message_codec import BLANK_MIN_SIZE_BYTES
+from engine.protocol.record_layout import BLANK_MIN_SIZE_BYTES
 from engine.runtime.freed_memory import keep_freed_memory
 from engine.runtime.live_tls import ServerTls, TlsMode
 from engine.store.commit_log import ENVELOPE_MAX_BYTES

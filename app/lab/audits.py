@@ -25,7 +25,7 @@ from engine.lab.broker_role import BrokerRole
 from engine.lab.consumer_role import ConsumerRole
 from engine.lab.errors import LabError
 from engine.lab.producer_role import ProducerRole
-from engine.lab.recording import link_of, parse_link
+from engine.lab.recording import parse_link
 from engine.lab.run import LabRun
 
 #: How many exports stay, what their folders' names end with, and how much the brokers of one may hold.
@@ -81,7 +81,7 @@ def plan_of(run: LabRun) -> AuditPlan:
             members.setdefault(f"{node.spec.group}@{node.spec.topic}", []).append(node)
     return AuditPlan(
         run.scenario.name,
-        link_of(run),
+        run.link(),
         tuple(topics),
         tuple(group for group, consumers in members.items() if all(map(_must_have_all, consumers))),
         tuple(node.name for consumers in members.values() for node in consumers if not _reports(node)),

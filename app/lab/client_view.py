@@ -16,7 +16,7 @@ consumer   group, topic, client_id, process_queues by "topic@queue id": topic, b
            listener (result, duration_ms, batch_ack: see engine.lab.batch_answer);
            handed_over: null, or of a listener that only hands its messages over (engine.lab.hand_over): count, keys
            (the first ones, the one under way first), gone (keys of what was in the list when a process ended);
-           moved_aside: null, or topic, above, count (engine.lab.move_aside)
+           moved_aside: null, or topic, above, count (engine.lab.second_producer)
            given_up: null, or the broadcast messages that this member dropped: count, keys (of the last ones)
            filter: null for one that wants everything, or expression, type (TAG or SQL92), let_through and kept_back
            (what the brokers' filters did for its group), dropped (by this member, which compares the tags themselves)
@@ -39,6 +39,7 @@ from app.lab.sending_view import sending_view, trace_view
 from app.lab.tree_view import tree_view
 from app.lab.xa_nodes_view import cash_machine_view
 from engine.client.consume_message_orderly_service import ConsumeMessageOrderlyService
+from engine.lab.broker_role import BrokerRole
 from engine.protocol.subscription_data import SUBSCRIBE_ALL
 from engine.runtime.lab_clock import WORLD_BEGIN_MS
 
@@ -49,9 +50,8 @@ if TYPE_CHECKING:
     from engine.lab.consumer_role import ConsumerRole
     from engine.lab.hand_over import HandOver
     from engine.lab.local_transactions import LocalTransactions
-    from engine.lab.move_aside import MoveAside
     from engine.lab.producer_role import ProducerRole
-    from engine.lab.replier import Replier
+    from engine.lab.second_producer import MoveAside, Replier
     from engine.protocol.message_queue import MessageQueue
     from engine.runtime.engine_lock import EngineLock
 
@@ -130,7 +130,7 @@ def consumer_view(role: ConsumerRole) -> JsonObject:
 
 def _filter_view(role: ConsumerRole) -> JsonObject:
     spec = role.spec
-    brokers = [broker.broker for broker in role.world.brokers() if broker.broker is not None]
+    brokers = [broker.broker for broker in role.world.roles(BrokerRole) if broker.broker is not None]
     counts = [broker.filter_statistics.of(spec.group, spec.topic) for broker in brokers]
     return {
         "expression": spec.expression,

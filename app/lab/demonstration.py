@@ -26,14 +26,16 @@ from app.json_text import dump_json
 from app.json_types import JsonObject, JsonValue
 from app.lab.world_view import WorldView
 from app.patch import difference
-from app.translator import LANGUAGES, translate
+from app.translator import translate
 from engine.lab.broker_role import BrokerRole
-from engine.lab.command import Command, parse_command
+from engine.lab.command import parse_command
 from engine.lab.condition import Condition, ConditionKind
 from engine.lab.condition_watch import ConditionWatch
 from engine.lab.run import LabRun
+from engine.lab.scenario import Command
 from engine.lab.scenario_files import load_scenario
 from engine.lab.switches import BROKER_LOCK
+from engine.texts import LANGUAGES
 
 SCENARIO = "start-page"
 LESSON = "04-three-locks"

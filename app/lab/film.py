@@ -21,7 +21,7 @@ from app.lab.refusal import LabRefused
 from app.lab.sources import source_file
 from app.lab.world_view import WorldView
 from app.patch import difference
-from engine.lab.recording import Recording, link_of
+from engine.lab.recording import Recording
 from engine.lab.run import LabRun
 
 #: Pictures of one film; a longer run shows only one in so many events.
@@ -134,7 +134,7 @@ class FilmMaker:
     def _film(self) -> JsonObject:
         entries = self._run.world.lab.journal.entries[-JOURNAL_MAX:]
         return {
-            "view": {**self._first, "link": link_of(self._run)},
+            "view": {**self._first, "link": self._run.link()},
             "patches": self._patches,
             "journal": [list(entry) for entry in entries],
             "frames": self._frames,

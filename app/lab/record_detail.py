@@ -5,15 +5,13 @@ A consumer holds messages decoded; what its tree's nodes show is the broker's re
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from app.json_types import JsonObject
 from app.lab.refusal import LabRefused
-from app.record_fields import RECORD_FIELDS
-from app.record_view import record_view
+from app.record_view import field_text, record_view
 from engine.broker.broker import Broker
 from engine.lab.broker_role import BrokerRole
 from engine.lab.run import LabRun
+from engine.texts import catalogue
 
 
 def record_at(run: LabRun, node: str, offset: int) -> JsonObject:
@@ -45,7 +43,8 @@ def without_texts(view: JsonObject) -> JsonObject:
 
 def field_texts() -> JsonObject:
     """Name of a field -> its texts."""
-    return {name: asdict(text) for name, text in RECORD_FIELDS.items()}
+    names = (key.split(".")[1] for key in catalogue("en") if key.startswith("record."))
+    return {name: field_text("record.", name) for name in names}
 
 
 def _broker(run: LabRun, node: str) -> Broker:

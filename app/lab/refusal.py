@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from app.json_types import JsonObject
-from app.translator import LANGUAGES, translate
+from app.translator import in_all_languages
 from engine.lab.errors import LabError, RunLimitReached
 
 
@@ -18,9 +16,7 @@ class LabRefused(Exception):
 
     def __init__(self, reason: str, **values: object) -> None:
         self.reason = reason
-        self.text = {
-            language: translate(language, "lab.error." + reason, **_in(language, values)) for language in LANGUAGES
-        }
+        self.text = in_all_languages("lab.error." + reason, **values)
         super().__init__(self.text["en"])
 
     def as_json(self) -> JsonObject:
@@ -31,7 +27,3 @@ class LabRefused(Exception):
 def refusal_of(error: LabError, reason: str = "command") -> LabRefused:
     """A refusal that says, in every language, what the engine's lab says. ``reason``: what it was about."""
     return LabRefused("limit" if isinstance(error, RunLimitReached) else reason, problem=error.text)
-
-
-def _in(language: str, values: Mapping[str, object]) -> dict[str, object]:
-    return {name: value[language] if isinstance(value, Mapping) else value for name, value in values.items()}

@@ -6,6 +6,7 @@ Errors of the API are JSON: ``{"error": {en, zh}, "reason": ...}``.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 
 import orjson
@@ -21,9 +22,7 @@ from app.lab.browser_identity import browser_of_request, remember_browser
 from app.lab.detail_routes import add_detail_routes
 from app.lab.host import LabHost
 from app.lab.html_export import self_contained
-from app.lab.label_texts import label_table
 from app.lab.refusal import LabRefused, refusal_of
-from app.lab.scenario_shelves import on_shelves
 from app.lab.session import WorldSession
 from app.lab.setting_table import setting_table
 from app.lab.sources import source_file
@@ -31,8 +30,11 @@ from engine.lab.command import COMMANDS
 from engine.lab.errors import RecordingRefused, ScenarioError
 from engine.lab.recording import parse_export
 from engine.lab.scenario import Scenario
-from engine.lab.scenario_files import load_scenario, preset_scenario_names, scenario_names
+from engine.lab.scenario_files import load_scenario, scenario_names, shelved_scenario_names
+from engine.texts import catalogue
 
+#: The shelves of the list, easiest first: folders of ``tutorials/scenarios``, named ``lab.shelf.`` in the texts.
+SHELVES = ("basics", "order", "retry", "transactions", "sending", "filters", "backlog", "reports")
 _STATUS = {
     "no_world": 404,
     "no_frame": 404,
@@ -56,10 +58,10 @@ def create_lab_routes(host: LabHost, static_folder: Path, audits: LabAudits) -> 
     @lab.get("/lab")
     def scenario_list() -> ResponseReturnValue:
         with reading:
-            shelves = on_shelves(map(load_scenario, preset_scenario_names()))
+            shelves = {shelf: _on_shelf(shelved_scenario_names()[shelf]) for shelf in SHELVES}
         page = render_template(
             "lab_list.html",
-            shelves={shelf: [_scenario_json(scenario) for scenario in members] for shelf, members in shelves.items()},
+            shelves=shelves,
             import_max_bytes=IMPORT_MAX_BYTES,
         )
         return remember_browser(Response(page))
@@ -118,6 +120,14 @@ def page_tables() -> JsonObject:
     }
 
 
+def label_table() -> dict[str, str]:
+    """English name of an event or a task -> its Chinese name. A journal keeps what the engine says, which is English.
+
+    A name that ends with a space is followed by what the task is about.
+    """
+    return {key.removeprefix("label."): text for key, text in catalogue("zh").items() if key.startswith("label.")}
+
+
 def command_table() -> JsonObject:
     """What can be done to a world: the page makes its forms of it."""
     return {
@@ -139,6 +149,11 @@ def command_table() -> JsonObject:
         }
         for kind, spec in COMMANDS.items()
     }
+
+
+def _on_shelf(names: Iterable[str]) -> list[JsonObject]:
+    """The scenarios of one shelf, each where its own ``order`` puts it."""
+    return [_scenario_json(scenario) for scenario in sorted(map(load_scenario, names), key=lambda each: each.order)]
 
 
 def _scenario_json(scenario: Scenario) -> JsonObject:

@@ -19,11 +19,13 @@ from app.lab.refusal import LabRefused, refusal_of
 from app.lab.stop_reason import stop_reason
 from app.lab.timeline import EVENTS_PER_LOOK, Timeline
 from app.lab.world_links import WorldLinks
-from engine.lab.command import Command, parse_command
+from engine.lab.command import parse_command
 from engine.lab.condition import Condition
 from engine.lab.errors import LabError, RunLimitReached
-from engine.lab.recording import EVENTS_MAX, Recording, link_of
+from engine.lab.recording import EVENTS_MAX, Recording
 from engine.lab.run import LabRun
+from engine.lab.scenario import Command
+from engine.lab.setting_fork import SettingFork
 
 #: A fork that lies so many events behind the next copy is run there at once; a longer way is a job.
 FORK_AT_ONCE_EVENTS = 1_500
@@ -169,7 +171,7 @@ class WorldSession:
         self._end_job()
         self._past.look_at_head()
         self._stopped_by = None
-        self._forked_from = link_of(self.run)
+        self._forked_from = self.run.link()
         self.timeline.replace(LabRun(self.run.scenario, self.run.seed))
         self.audience.forget_journal(0)
         self._changed()
@@ -368,13 +370,13 @@ class WorldSession:
 
     def _change_setting(self, command: Command) -> None:
         """Another timer or size from the beginning on: a run of its own, brought to the same virtual time."""
-        fork = self.run.begin_fork_with(command)
+        fork = SettingFork(self.run, command)
         self.pause()
         self._job = ChangeSetting(fork, self.run.event_number, self._install)
 
     def _install(self, run: LabRun) -> None:
         """Another story takes the place of the head's."""
-        self._forked_from = link_of(self.run)
+        self._forked_from = self.run.link()
         self._past.look_at_head()
         self.timeline.replace(run)
         self.audience.forget_journal(0)
@@ -385,7 +387,7 @@ class WorldSession:
             then()
             return
         event = self._past.event
-        self._forked_from = link_of(self.run)
+        self._forked_from = self.run.link()
         self._past.look_at_head()
         self._stopped_by = None
         self.timeline.fork(event)

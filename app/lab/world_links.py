@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from engine.lab.recording import link_of
 from engine.lab.run import LabRun
 
 #: How often the link of a moving world is made anew: it changes with every event.
@@ -35,6 +34,6 @@ class WorldLinks:
         place = (run.event_number, run.now_us, len(run.commands))
         is_fresh = place == self._made_from or (is_moving and now - self._made_at < LINK_INTERVAL_S)
         if not self._text or not is_fresh:
-            self._text, self._made_from, self._made_at = link_of(run), place, now
+            self._text, self._made_from, self._made_at = run.link(), place, now
             self.remember(self._text)
         return self._text

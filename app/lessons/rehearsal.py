@@ -15,7 +15,7 @@ from app.lessons.lesson import Lesson, Step
 from app.lessons.lesson_view import lesson_view
 from engine.lab.command import parse_command
 from engine.lab.condition import Condition, ConditionKind
-from engine.lab.recording import EVENTS_MAX, link_of
+from engine.lab.recording import EVENTS_MAX
 from engine.lab.run import LabRun
 
 
@@ -92,7 +92,7 @@ def rehearse(lesson: Lesson) -> Rehearsal:
             return lesson_view(world.build(), run.world.history)
 
         for step in lesson.steps:
-            link, before, known = link_of(run), look(), len(run.violations)
+            link, before, known = run.link(), look(), len(run.violations)
             for action in step.actions:
                 perform(run, action)
             broken = dict.fromkeys(violation.checker for violation in run.violations[known:])

@@ -7,7 +7,6 @@ jumps: every entry of a consume queue tells where some record starts.
 from __future__ import annotations
 
 import heapq
-import struct
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from app.json_types import JsonObject
 from app.observation.bounds import TAIL_RECORDS_MAX
 from app.record_view import record_summary
 from engine.protocol.errors import MalformedMessage
-from engine.protocol.message_codec import MESSAGE_MAGIC
+from engine.protocol.record_layout import MESSAGE_MAGIC, SIZE_AND_MAGIC
 
 if TYPE_CHECKING:
     from engine.store.message_store import MessageStore
@@ -26,8 +25,6 @@ BLOCK_BYTES = 64 * 1024
 STARTS_PER_LOOK_MAX = 2_000
 #: Consume queues that are asked for a place to jump to.
 NEWEST_QUEUES = 16
-
-_SIZE_AND_MAGIC = struct.Struct(">ii")
 
 
 class CommitLogTail:
@@ -78,11 +75,11 @@ class CommitLogTail:
         position = self._position
         block_start, block = position, b""
         while position < end and len(starts) < STARTS_PER_LOOK_MAX:
-            if position - block_start + _SIZE_AND_MAGIC.size > len(block):
+            if position - block_start + SIZE_AND_MAGIC.size > len(block):
                 block_start, block = position, files.read(position, min(BLOCK_BYTES, end - position))
-                if len(block) < _SIZE_AND_MAGIC.size:
+                if len(block) < SIZE_AND_MAGIC.size:
                     break
-            size, magic = _SIZE_AND_MAGIC.unpack_from(block, position - block_start)
+            size, magic = SIZE_AND_MAGIC.unpack_from(block, position - block_start)
             if magic == MESSAGE_MAGIC and size > 0:
                 starts.append(position)
                 position += size

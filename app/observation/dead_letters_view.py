@@ -21,7 +21,6 @@ from app.observation.bounds import client_text
 from app.record_view import message_summary
 from engine.broker.dead_letter import DeadLetterRefused, original_topic, retries_of
 from engine.broker.dead_letter_administrator import DeadLetterAdministrator, DeadLetterGroup, ResendReport
-from engine.lab.refusal_texts import DEAD_LETTER_REFUSED
 
 if TYPE_CHECKING:
     from engine.protocol.message import MessageExt
@@ -85,8 +84,7 @@ def _resent(again: MessageExt) -> JsonObject:
 
 def refusal_view(error: DeadLetterRefused) -> JsonObject:
     """``error`` (English), ``reason``, ``text`` in both languages."""
-    text = DEAD_LETTER_REFUSED[error.refusal].filled({**error.values, "problem": error})
-    return {"error": str(error), "reason": error.refusal.name.lower(), "text": dict(text)}
+    return {"error": str(error), "reason": error.refusal.name.lower(), "text": dict(error.text)}
 
 
 def report_view(report: ResendReport) -> JsonObject:

@@ -11,10 +11,10 @@ from typing import Any
 
 from app.json_types import JsonObject, JsonValue
 from app.pipeline.run_phase import RunPhase, follow
-from app.translator import LANGUAGES
 from engine.pipeline.jobs.arguments import Argument
 from engine.pipeline.jobs.description import ColumnKind, JobDescription, TableColumn
 from engine.pipeline.jobs.report import ROWS_MAX
+from engine.texts import LANGUAGES
 
 #: Points that are kept of one line of a plot, lines of one plot.
 POINTS_MAX = 400

@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from app.commands.tool import local_time, table_lines
 from engine.pipeline.jobs.description import ColumnKind, JobDescription, JobTable, TableColumn
-from engine.pipeline.jobs.report import AnyCell, QueueOffsets
+from engine.pipeline.jobs.report import AnyCell, JobReport
 
 #: Where stderr is no terminal, a line of progress at most so often.
 QUIET_INTERVAL_S = 5.0
@@ -21,8 +21,8 @@ _CELL_MAX = 60
 _LINE_MAX = 100
 
 
-class TerminalReport:
-    """A :class:`~engine.pipeline.jobs.report.JobReport`. ``output`` takes the tables, ``words`` the rest."""
+class TerminalReport(JobReport):
+    """``output`` takes the tables, ``words`` the rest; plots and offsets are for pages."""
 
     def __init__(
         self,
@@ -52,12 +52,6 @@ class TerminalReport:
         """See :class:`~engine.pipeline.jobs.report.JobReport`."""
         with self._lock:
             self._unprinted[name] = (list(rows), left_out)
-
-    def point(self, plot: str, series: str, x: float, y: float) -> None:
-        """Plots are for pages."""
-
-    def offsets(self, reached: QueueOffsets, latest: QueueOffsets | None = None) -> None:
-        """Offsets are for pages."""
 
     def batch(self, progress: Mapping[str, Any]) -> None:
         """See :class:`~engine.pipeline.jobs.report.JobReport`."""

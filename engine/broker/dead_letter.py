@@ -17,7 +17,7 @@ the dead letter. Both have the same unique id, and that is in the index, so the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from engine.protocol.errors import ProtocolError
@@ -49,6 +49,7 @@ from engine.protocol.names import is_dlq_topic, retry_topic
 from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
 from engine.protocol.system_flags import clear_transaction_type
+from engine.texts import Text
 
 #: On a resent message: the offset message id of the dead letter.
 PROPERTY_RESENT_DEAD_LETTER = "RESENT_DEAD_LETTER"
@@ -106,26 +107,23 @@ class DeathCause(StrEnum):
 
 
 class DeadLetterRefusal(StrEnum):
-    """Why a dead letter is not resent. The value is the sentence."""
+    """Why a dead letter is not resent. The value is the key of its text."""
 
-    NO_SUCH = "group {group!r:.80} has no dead letter with the id or key {name!r:.80}"
-    AMBIGUOUS = "{count} dead letters of the group have the key {name!r:.80}; name one by its message id: {ids}"
-    RESENT = (
-        "{name!r:.80} was resent already: it is message {offset} of {topic} queue {queue_id}; "
-        "once more, and consumers may get it twice"
-    )
-    NO_TOPIC = "{name!r:.80} does not say which topic it came from; it can be resent to the group only"
-    NO_INDEX = "whether a dead letter was resent is found by the index, and messageIndexEnable is false"
-    BY_BROKER = "the broker refuses: {remark}"
+    NO_SUCH = "dead_letter.no_such"
+    AMBIGUOUS = "dead_letter.ambiguous"
+    RESENT = "dead_letter.resent"
+    NO_TOPIC = "dead_letter.no_topic"
+    NO_INDEX = "dead_letter.no_index"
+    BY_BROKER = "dead_letter.by_broker"
 
 
 class DeadLetterRefused(ProtocolError):
     """A dead letter is not resent. ``values`` fill the placeholders of ``refusal``."""
 
     def __init__(self, refusal: DeadLetterRefusal, **values: object) -> None:
-        super().__init__(refusal.value.format(**values))
         self.refusal = refusal
-        self.values: Mapping[str, object] = values
+        self.text = Text(refusal.value, **values)
+        super().__init__(str(self.text))
 
 
 def one_dead_letter(found: Sequence[MessageExt], group: str, name: str) -> MessageExt:

@@ -8,7 +8,7 @@ when END_TRANSACTION comes, so whoever acts by hand has to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Protocol
 
@@ -23,6 +23,7 @@ from engine.protocol.names import (
     TRANSACTION_OP_HALF_TOPIC,
 )
 from engine.store.message_store import MessageStore
+from engine.texts import Text
 
 #: Op messages that one search reads at most, newest first; some 10 us each, in which the broker does nothing else.
 OPS_SEARCHED_MAX = 20_000
@@ -43,21 +44,18 @@ class Deed(StrEnum):
 
 
 class Refusal(StrEnum):
-    """Why nothing is done. The value is the sentence."""
+    """Why nothing is done. The value is the key of its text."""
 
-    NO_SUCH = "no half message has the unique id or key {name!r:.80}"
-    AMBIGUOUS = "{count} half messages have the key {name!r:.80}; name one by its unique id: {ids}"
-    DECIDED = (
-        "{name!r:.80} is decided already: op message {op} says so; RocketMQ would do it all the same, "
-        "and after a commit consumers get the message once more"
-    )
-    GIVEN_UP = "{name!r:.80} was given up after {checks} checks; have it checked again (resume) first"
-    NOT_GIVEN_UP = "no message that was given up has the unique id or key {name!r:.80}"
-    RESUMED = "{name!r:.80} is being checked again already: it is half message {offset}"
-    TOO_FAR_BACK = "more than {limit} messages were decided since {name!r:.80}: whether it is one of them is not known"
-    OPS_UNREADABLE = "this broker does not let its op queue be read: whether {name!r:.80} is decided is not known"
-    NO_INDEX = "half messages are found by the index, and messageIndexEnable is false"
-    BY_BROKER = "the broker refuses: {remark}"
+    NO_SUCH = "half_message.no_such"
+    AMBIGUOUS = "half_message.ambiguous"
+    DECIDED = "half_message.decided"
+    GIVEN_UP = "half_message.given_up"
+    NOT_GIVEN_UP = "half_message.not_given_up"
+    RESUMED = "half_message.resumed"
+    TOO_FAR_BACK = "half_message.too_far_back"
+    OPS_UNREADABLE = "half_message.ops_unreadable"
+    NO_INDEX = "half_message.no_index"
+    BY_BROKER = "half_message.by_broker"
 
 
 #: There is no such message.
@@ -68,9 +66,9 @@ class HalfMessageRefused(ProtocolError):
     """What was wanted of a half message is not done. ``values`` fill the placeholders of ``refusal``."""
 
     def __init__(self, refusal: Refusal, **values: object) -> None:
-        super().__init__(refusal.value.format(**values))
         self.refusal = refusal
-        self.values: Mapping[str, object] = values
+        self.text = Text(refusal.value, **values)
+        super().__init__(str(self.text))
 
 
 class HalfMessageSource(Protocol):

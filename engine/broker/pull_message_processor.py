@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-import struct
 from typing import TYPE_CHECKING
 
 from engine.broker.consumer_filter_data import ConsumerFilterData
@@ -36,12 +35,12 @@ from engine.filter.errors import FilterSyntaxError
 from engine.protocol.enums import ExpressionType, MessageModel
 from engine.protocol.errors import MalformedBody, ProtocolError
 from engine.protocol.headers import PullMessageRequestHeader
-from engine.protocol.message_codec import SYSTEM_FLAG_POSITION
 from engine.protocol.permission import is_readable
+from engine.protocol.record_layout import store_timestamp_of
 from engine.protocol.remoting_command import ONEWAY_FLAG, RESPONSE_FLAG, RemotingCommand
 from engine.protocol.response_code import ResponseCode
 from engine.protocol.subscription_data import SubscriptionData, build_subscription_data
-from engine.protocol.system_flags import BORN_HOST_V6, PULL_COMMIT_OFFSET, PULL_SUBSCRIPTION, PULL_SUSPEND
+from engine.protocol.system_flags import PULL_COMMIT_OFFSET, PULL_SUBSCRIPTION, PULL_SUSPEND
 from engine.remoting.channel import Channel
 from engine.store.get_message_result import GetMessageResult, GetMessageStatus
 from engine.store.message_filter import MessageFilter
@@ -63,11 +62,6 @@ _CODES = {
     GetMessageStatus.NO_MESSAGE_IN_QUEUE: ResponseCode.PULL_OFFSET_MOVED,
 }
 _EMPTY_QUEUE = (GetMessageStatus.NO_MATCHED_LOGIC_QUEUE, GetMessageStatus.NO_MESSAGE_IN_QUEUE)
-
-_INT32 = struct.Struct(">i")
-_INT64 = struct.Struct(">q")
-_STORE_TIMESTAMP_POSITION = 56
-_IPV6_EXTRA_BYTES = 12
 
 
 class PullRefused(Exception):
@@ -300,16 +294,12 @@ class PullMessageProcessor:
         return self._broker.pull_request_hold_service.suspend_pull_request(pull)
 
     def _count_found(self, header: PullMessageRequestHeader, result: GetMessageResult) -> None:
-        first = result.data
-        (sys_flag,) = _INT32.unpack_from(first, SYSTEM_FLAG_POSITION)
-        extra = _IPV6_EXTRA_BYTES if sys_flag & BORN_HOST_V6 else 0
-        (store_timestamp,) = _INT64.unpack_from(first, _STORE_TIMESTAMP_POSITION + extra)
         self._broker.stats.record_pull(
             header.topic,
             header.consumer_group,
             result.message_count,
             len(result.data),
-            store_timestamp,
+            store_timestamp_of(result.data),
             self._clock.now_ms(),
         )
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from engine.protocol.record_layout import store_timestamp_of
 from engine.store.consume_queue_entry import FILLER_SIZE
 from engine.store.message_store import MessageStore
-from engine.store.stored_record import store_timestamp_of
 
 
 def message_store_time(store: MessageStore, topic: str, queue_id: int, offset: int) -> int:

@@ -3,23 +3,9 @@
 from __future__ import annotations
 
 from engine.client.mq_client_api import MQClientApi, read_reply
-from engine.protocol.bodies import (
-    CheckClientRequestBody,
-    GetConsumerListByGroupResponseBody,
-    LockBatchRequestBody,
-    LockBatchResponseBody,
-)
-from engine.protocol.headers import (
-    ConsumerSendMsgBackRequestHeader,
-    GetConsumerListByGroupRequestHeader,
-    GetEarliestMsgStoretimeResponseHeader,
-    OffsetResponseHeader,
-    PullMessageRequestHeader,
-    QueryConsumerOffsetRequestHeader,
-    QueueRequestHeader,
-    SearchOffsetRequestHeader,
-    UpdateConsumerOffsetRequestHeader,
-)
+from engine.protocol import question
+from engine.protocol.bodies import CheckClientRequestBody, LockBatchRequestBody, LockBatchResponseBody
+from engine.protocol.headers import ConsumerSendMsgBackRequestHeader, PullMessageRequestHeader
 from engine.protocol.message import MessageExt
 from engine.protocol.message_queue import MessageQueue
 from engine.protocol.remoting_command import RemotingCommand
@@ -38,10 +24,7 @@ class ConsumerApi:
 
     async def consumer_ids(self, address: str, group: str) -> tuple[str, ...]:
         """Client ids of the group's connected members (code 38)."""
-        header = GetConsumerListByGroupRequestHeader(group)
-        what = f"list the members of group {group!r}"
-        reply = await self._api.request(address, RequestCode.GET_CONSUMER_LIST_BY_GROUP, header, what)
-        return read_reply(lambda: GetConsumerListByGroupResponseBody.from_json(reply.body), what).consumer_id_list
+        return await self._api.ask(address, question.group_members(group))
 
     async def pull_message(self, address: str, header: PullMessageRequestHeader, timeout_ms: int) -> RemotingCommand:
         """Ask for messages (code 11); the reply whatever its code."""
@@ -51,45 +34,29 @@ class ConsumerApi:
 
     async def query_consumer_offset(self, address: str, group: str, queue: MessageQueue) -> int:
         """The group's committed offset (code 14). Raises :class:`OffsetNotFound` when it has none."""
-        header = QueryConsumerOffsetRequestHeader(group, queue.topic, queue.queue_id)
-        what = f"tell the offset of group {group!r} in {queue}"
-        reply = await self._api.request(address, RequestCode.QUERY_CONSUMER_OFFSET, header, what)
-        return read_reply(lambda: OffsetResponseHeader.decode(reply.ext_fields), what).offset
+        return await self._api.ask(address, question.group_offset(group, queue))
 
     async def update_consumer_offset(self, address: str, group: str, queue: MessageQueue, offset: int) -> None:
         """Commit an offset (code 15), oneway: if it gets lost, the next one says more anyway."""
-        header = UpdateConsumerOffsetRequestHeader(group, queue.topic, queue.queue_id, offset)
-        what = f"store offset {offset} of group {group!r} in {queue}"
-        command = RemotingCommand.request(RequestCode.UPDATE_CONSUMER_OFFSET, header, oneway=True)
-        await self._api.send_oneway(address, command, what)
+        note = question.store_group_offset(group, queue, offset)
+        command = RemotingCommand.request(note.code, note.header, oneway=True)
+        await self._api.send_oneway(address, command, note.what)
 
     async def max_offset(self, address: str, queue: MessageQueue) -> int:
         """The offset that the next message of the queue will get (code 30)."""
-        return await self._queue_offset(address, RequestCode.GET_MAX_OFFSET, queue)
+        return await self._api.ask(address, question.max_offset(queue))
 
     async def min_offset(self, address: str, queue: MessageQueue) -> int:
         """The offset of the queue's oldest message (code 31)."""
-        return await self._queue_offset(address, RequestCode.GET_MIN_OFFSET, queue)
-
-    async def _queue_offset(self, address: str, code: RequestCode, queue: MessageQueue) -> int:
-        header = QueueRequestHeader(queue.topic, queue.queue_id)
-        what = f"answer {code.name} of {queue}"
-        reply = await self._api.request(address, code, header, what)
-        return read_reply(lambda: OffsetResponseHeader.decode(reply.ext_fields), what).offset
+        return await self._api.ask(address, question.min_offset(queue))
 
     async def search_offset(self, address: str, queue: MessageQueue, timestamp_ms: int) -> int:
         """The offset of the message stored at a time (code 29), or of the nearest one, earlier or later."""
-        header = SearchOffsetRequestHeader(queue.topic, queue.queue_id, timestamp_ms)
-        what = f"find the offset of {queue} at {timestamp_ms} ms"
-        reply = await self._api.request(address, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header, what)
-        return read_reply(lambda: OffsetResponseHeader.decode(reply.ext_fields), what).offset
+        return await self._api.ask(address, question.offset_at(queue, timestamp_ms))
 
     async def earliest_message_store_time(self, address: str, queue: MessageQueue) -> int:
         """When the queue's oldest message was stored, ms; -1 when there is none (code 32)."""
-        header = QueueRequestHeader(queue.topic, queue.queue_id)
-        what = f"tell the store time of the oldest message of {queue}"
-        reply = await self._api.request(address, RequestCode.GET_EARLIEST_MSG_STORETIME, header, what)
-        return read_reply(lambda: GetEarliestMsgStoretimeResponseHeader.decode(reply.ext_fields), what).timestamp
+        return await self._api.ask(address, question.earliest_store_time(queue))
 
     async def send_message_back(
         self, address: str, group: str, message: MessageExt, delay_level: int, max_reconsume_times: int

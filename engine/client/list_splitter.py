@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from engine.protocol.message import Message
-from engine.protocol.message_codec import FIXED_SIZE_BYTES
+from engine.protocol.record_layout import FIXED_SIZE_BYTES
 
 #: What producers and brokers accept at most per request (``maxMessageSize`` of each), 4 MiB.
 DEFAULT_SIZE_LIMIT_BYTES = 4_194_304

@@ -14,8 +14,7 @@ from collections.abc import Awaitable, Iterator, Sequence
 from typing import TypeVar
 
 from engine.client.errors import MQClientError
-from engine.client.send_result import SendResult, SendStatus
-from engine.protocol.message_numbering import (
+from engine.client.numbering_ledger import (
     LEDGER_RANGES_MAX,
     PRODUCER_ID_PROPERTY,
     SEQUENCE_NUMBER_PROPERTY,
@@ -23,6 +22,7 @@ from engine.protocol.message_numbering import (
     NumberRange,
     sequence_number_of,
 )
+from engine.client.send_result import SendResult, SendStatus
 
 _Result = TypeVar("_Result")
 
@@ -30,7 +30,7 @@ _Result = TypeVar("_Result")
 class MessageNumbering:
     """The numbers of one life of one producer.
 
-    :ivar producer_id: goes into each message, see :mod:`engine.protocol.message_numbering`.
+    :ivar producer_id: goes into each message, see :mod:`engine.client.numbering_ledger`.
     """
 
     def __init__(self, producer_id: str) -> None:

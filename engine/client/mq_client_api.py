@@ -13,14 +13,11 @@ from typing import TypeVar
 from engine.client.errors import MQBrokerError, NameServerUnreachable, OffsetNotFound, RequestFailed
 from engine.protocol.command_header import CommandHeader
 from engine.protocol.errors import ProtocolError
-from engine.protocol.headers import (
-    CreateTopicRequestHeader,
-    GetRouteInfoRequestHeader,
-    UnregisterClientRequestHeader,
-)
+from engine.protocol.headers import CreateTopicRequestHeader, UnregisterClientRequestHeader
 from engine.protocol.heartbeat_data import HeartbeatData
 from engine.protocol.names import AUTO_CREATE_TOPIC_KEY_TOPIC
 from engine.protocol.permission import PERM_READ_WRITE
+from engine.protocol.question import Question, topic_route
 from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
@@ -81,11 +78,22 @@ class MQClientApi:
         timeout_ms: int | None = None,
     ) -> RemotingCommand:
         """As ``exchange``, but a reply with any code but SUCCESS raises :class:`MQBrokerError`."""
-        reply = await self.exchange(address, RemotingCommand.request(code, header, body), what, timeout_ms)
+        return await self._accepted(address, RemotingCommand.request(code, header, body), what, timeout_ms)
+
+    async def _accepted(
+        self, address: str, command: RemotingCommand, what: str, timeout_ms: int | None = None
+    ) -> RemotingCommand:
+        reply = await self.exchange(address, command, what, timeout_ms)
         if reply.code != ResponseCode.SUCCESS:
             kind = OffsetNotFound if reply.code == ResponseCode.QUERY_NOT_FOUND else MQBrokerError
             raise kind(reply.code, reply.remark, address, what)
         return reply
+
+    async def ask(self, address: str, question: Question[_T], what: str | None = None) -> _T:
+        """What the reply to a question says; refusals and silence as in :meth:`request`."""
+        what = what or question.what
+        reply = await self._accepted(address, question.request(), what)
+        return read_reply(partial(question.read, reply), what)
 
     async def send_oneway(self, address: str, command: RemotingCommand, what: str) -> None:
         """Send ``command`` and do not wait. Raises :class:`RequestFailed` when no connection can be made."""
@@ -103,18 +111,17 @@ class MQClientApi:
         :class:`NameServerUnreachable` when none answers.
         """
         failures = []
-        what = f"tell the route of topic {topic!r}"
+        question = topic_route(topic)
         count = len(self.name_server_addresses)
         for attempt in range(count):
             address = self.name_server_addresses[(self._name_server_index + attempt) % count]
-            header = GetRouteInfoRequestHeader(topic, accept_standard_json_only=True)
             try:
-                reply = await self.request(address, RequestCode.GET_ROUTEINFO_BY_TOPIC, header, what)
+                reply = await self._accepted(address, question.request(), question.what)
             except RequestFailed as error:
                 failures.append(str(error))
                 continue
             self._name_server_index = (self._name_server_index + attempt) % count
-            return read_reply(partial(TopicRouteData.from_json, reply.body), what)
+            return read_reply(partial(question.read, reply), question.what)
         raise NameServerUnreachable(
             f"none of the name servers {', '.join(self.name_server_addresses)} answers: {'; '.join(failures)}"
         )

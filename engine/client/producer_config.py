@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from engine.client.errors import IllegalClientArgument
 from engine.client.mq_fault_strategy import LATENCY_MAX_MS, NOT_AVAILABLE_DURATION_MS
+from engine.client.numbering_ledger import NUMBERING_LEDGER_TOPIC
 from engine.protocol.compression import DEFAULT_COMPRESS_LEVEL
-from engine.protocol.message_numbering import NUMBERING_LEDGER_TOPIC
 from engine.protocol.names import TRACE_TOPIC
 from engine.protocol.response_code import ResponseCode
 

@@ -12,15 +12,13 @@ bounded memory.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from engine.broker.broker import Broker
 from engine.lab.broker_role import BrokerRole
 from engine.lab.consumer_role import ConsumerRole
+from engine.lab.node_role import Surroundings
 from engine.protocol.names import retry_topic
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
-    from engine.lab.world import ScenarioWorld
 
 FIRST_PERIOD_US = 100_000
 SAMPLES_MAX = 400
@@ -95,10 +93,9 @@ class BacklogWatch:
     :ivar groups: by name, in the order of the scenario.
     """
 
-    def __init__(self, world: ScenarioWorld) -> None:
+    def __init__(self, world: Surroundings) -> None:
         self._world = world
         self.groups: dict[str, GroupBacklog] = {}
-        self._node_count = 0
         #: Group -> its topics.
         self._topics: dict[str, dict[str, None]] = {}
         self._period_us = FIRST_PERIOD_US
@@ -111,9 +108,9 @@ class BacklogWatch:
             return
         self._next_us = now_us - now_us % self._period_us + self._period_us
         self._look_for_groups()
-        for role in self._world.nodes.values():
+        for role in self._world.roles(BrokerRole):
             # Without an address it is still reading its files.
-            if isinstance(role, BrokerRole) and role.broker is not None and role.broker.address:
+            if role.broker is not None and role.broker.address:
                 self._read(role, role.broker)
         for group in self.groups.values():
             members = self._members(group.name)
@@ -125,17 +122,14 @@ class BacklogWatch:
 
     def _look_for_groups(self) -> None:
         """Members may join while the world runs."""
-        nodes = self._world.nodes
-        for name in list(nodes)[self._node_count :]:
-            role = nodes[name]
-            if isinstance(role, ConsumerRole) and role.spec.model == "clustering":
-                group = role.spec.group
+        for role in self._world.roles(ConsumerRole):
+            group, topic = role.spec.group, role.spec.topic
+            if role.spec.model == "clustering" and topic not in self._topics.get(group, {}):
                 self.groups.setdefault(group, GroupBacklog(group))
-                self._topics.setdefault(group, {})[role.spec.topic] = None
-        self._node_count = len(nodes)
+                self._topics.setdefault(group, {})[topic] = None
 
     def _members(self, group: str) -> list[ConsumerRole]:
-        roles = (role for role in self._world.nodes.values() if isinstance(role, ConsumerRole))
+        roles = self._world.roles(ConsumerRole)
         return [role for role in roles if role.spec.group == group and role.status in ("running", "paused")]
 
     def _owns_a_queue(self, role: ConsumerRole) -> bool:

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
 
 from engine.lab.history import BalanceLookup
+from engine.lab.node_role import LabNodeRole
 from engine.lab.xa_spec import CashMachineSpec
-
-if TYPE_CHECKING:
-    from engine.lab.node_role import LabNodeRole
 
 #: Who the locks say it is.
 CUSTOMER = "cash machine"
@@ -54,7 +51,7 @@ class CashMachine:
             holder, began_us = self.waits = (self._holder(), world.now_us)
             balance = await self._look_up()
             self.waits = None
-            ended = BalanceLookup(world.event_number, world.now_us, role.name, began_us, holder, balance)
+            ended = BalanceLookup(*role.here_and_now, began_us, holder, balance)
             self.ended.append(ended)
             world.history.balance_lookups.append(ended)
             # Whoever had to wait does not hurry afterwards: what would have been asked meanwhile is left out.

@@ -105,7 +105,7 @@ class ConsumerMeter:
         self._reply_us: list[int] = []
         #: How often the broker sent each message: by (broker, topic, queue id, offset).
         self._sent: Counter[tuple[str, str, int, int]] = Counter()
-        world.lab.network.parcel_watchers.append(self._note)
+        world.watch_parcels(self._note)
 
     def _note(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
         name = self._spec.name
@@ -192,7 +192,7 @@ class ProducerMeter:
         self._name = spec.name
         self._requests = 0
         self._bytes = 0
-        world.lab.network.parcel_watchers.append(self._note)
+        world.watch_parcels(self._note)
 
     def _note(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
         if parcel.kind is ParcelKind.FRAME and parcel.source == self._name:

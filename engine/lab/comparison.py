@@ -15,16 +15,14 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.lab import refusal_texts as texts
 from engine.lab.client_figures import ClientFigures, ConsumerMeter, ProducerMeter
-from engine.lab.command import Command
 from engine.lab.errors import CommandRefused, SettingRefused
-from engine.lab.recording import link_of
 from engine.lab.run import LabRun
-from engine.lab.scenario import NodeSpec, Role, Scenario, SettingValue
+from engine.lab.scenario import Command, NodeSpec, Role, Scenario, SettingValue
 from engine.lab.scenario_nodes import THREADS_MAX
 from engine.lab.scenario_traffic import BATCH_MAX, BODY_BYTES_MAX, clash_of
 from engine.lab.settings import check_settings, find_setting
+from engine.texts import Text
 
 #: Runs of one comparison.
 VALUES_MAX = 20
@@ -50,7 +48,7 @@ class ComparedRun:
     """What came of one value.
 
     :ivar figures: of the node that was watched.
-    :ivar link: the run as the node starts, see :func:`engine.lab.recording.link_of`; empty for what stands in the
+    :ivar link: the run as the node starts, see :meth:`engine.lab.run.LabRun.link`; empty for what stands in the
         scenario itself, which no command can change.
     :ivar violations: how many the checkers found.
     :ivar events: how many events ran.
@@ -80,7 +78,7 @@ def parse_values(scenario: Scenario, node: str, name: str, text: str) -> list[Se
     spec = find_node(scenario, node)
     words = [word.strip() for word in text.split(",") if word.strip()]
     if not 1 <= len(words) <= VALUES_MAX:
-        raise SettingRefused(texts.VALUES_TO_COMPARE, limit=VALUES_MAX, count=len(words))
+        raise SettingRefused("refusal.values_to_compare", limit=VALUES_MAX, count=len(words))
     return [_parse_value(spec, name, word) for word in words]
 
 
@@ -94,7 +92,9 @@ def _parse_value(spec: NodeSpec, name: str, word: str) -> SettingValue:
         try:
             value = kind(word)
         except ValueError:
-            raise SettingRefused(texts.WRONG_TYPE, name=name, expected=texts.TYPE_WORDS[kind], value=word) from None
+            raise SettingRefused(
+                "refusal.wrong_type", name=name, expected=Text(f"refusal.type.{kind.__name__}"), value=word
+            ) from None
     _changed(spec, name, value)
     return value
 
@@ -104,7 +104,9 @@ def find_node(scenario: Scenario, name: str) -> NodeSpec:
     try:
         return scenario.node(name)
     except KeyError:
-        raise CommandRefused(texts.NO_NODE, name=name, known=", ".join(one.name for one in scenario.nodes)) from None
+        raise CommandRefused(
+            "refusal.no_node", name=name, known=", ".join(one.name for one in scenario.nodes)
+        ) from None
 
 
 def with_change(scenario: Scenario, change: Change) -> Scenario:
@@ -123,12 +125,12 @@ def _changed(spec: NodeSpec, name: str, value: SettingValue) -> NodeSpec:
         return dataclasses.replace(spec, settings=settings)
     low, high = own[name]
     if not isinstance(value, int) or not low <= value <= high:
-        raise SettingRefused(texts.OUT_OF_BOUNDS, name=name, low=low, high=high, value=value)
+        raise SettingRefused("refusal.out_of_bounds", name=name, low=low, high=high, value=value)
     if name == "threads":
         return dataclasses.replace(spec, threads=value)
     if name == "batch" and value > 1 and spec.transaction is not None:
         problem = "batch is not allowed: transactional messages cannot be batched"
-        raise SettingRefused(texts.SETTINGS_CLASH, problem=problem)
+        raise SettingRefused("refusal.settings_clash", problem=problem)
     traffic = [
         dataclasses.replace(one, batch=value) if name == "batch" else dataclasses.replace(one, body_bytes=value)
         for one in spec.traffic
@@ -136,7 +138,7 @@ def _changed(spec: NodeSpec, name: str, value: SettingValue) -> NodeSpec:
     for one in traffic:
         clash = clash_of(one)
         if clash is not None:
-            raise SettingRefused(texts.SETTINGS_CLASH, problem=" ".join(clash))
+            raise SettingRefused("refusal.settings_clash", problem=" ".join(clash))
     return dataclasses.replace(spec, traffic=tuple(traffic))
 
 
@@ -150,7 +152,7 @@ def node_to_watch(scenario: Scenario, node: str) -> NodeSpec:
         return spec
     clients = [*scenario.of_role(Role.CONSUMER), *scenario.of_role(Role.PRODUCER)]
     if not clients:
-        raise CommandRefused(texts.NOBODY_TO_WATCH, name=node)
+        raise CommandRefused("refusal.nobody_to_watch", name=node)
     return clients[0]
 
 
@@ -166,6 +168,6 @@ def run_with(scenario: Scenario, change: Change, watch: str | None = None, seed:
             # Before the first event, so it counts from the node's first start.
             run.apply(Command("setting", change.node, {"name": change.name, "value": change.value}))
             run.run_to_time(own.start_ms * 1_000)
-            link = link_of(run)
+            link = run.link()
         run.run_to_time(run.world.end_us)
         return ComparedRun(change, meter.figures(), len(run.violations), run.event_number, link)

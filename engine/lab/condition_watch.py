@@ -24,7 +24,7 @@ class ConditionWatch:
             ConditionKind.TIME: self._time,
         }[condition.on]
         if condition.on is ConditionKind.FRAME:
-            world.lab.network.parcel_watchers.append(self._parcel_sent)
+            world.watch_parcels(self._parcel_sent)
 
     def begin(self) -> None:
         """Only what happens from now on counts."""
@@ -42,9 +42,7 @@ class ConditionWatch:
 
     def close(self) -> None:
         """Look no more."""
-        watchers = self._world.lab.network.parcel_watchers
-        if self._parcel_sent in watchers:
-            watchers.remove(self._parcel_sent)
+        self._world.stop_watching_parcels(self._parcel_sent)
 
     def _parcel_sent(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
         if parcel.kind is ParcelKind.FRAME and self.condition.node in ("", parcel.source, parcel.target):
@@ -56,7 +54,7 @@ class ConditionWatch:
         return seen
 
     def _label(self) -> bool:
-        event = self._world.lab.journal.entries[-1]
+        event = self._world.journal.entries[-1]
         actor = event.actor
         # Actors are called node/task, links source->target.
         node = actor.partition("/")[0] if "/" in actor else actor.partition("#")[0].rpartition("->")[2]

@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from engine.bank.errors import BankError
 from engine.client.client_config import ClientConfig
@@ -17,20 +17,16 @@ from engine.lab.batch_answer import BatchAnswer, acknowledged_up_to, answer
 from engine.lab.hand_over import HandOver
 from engine.lab.history import ConsumeBegan, ConsumeEnded, MessageDropped
 from engine.lab.listener_spec import BatchAck, ListenerResult, ListenerSpec
-from engine.lab.move_aside import MoveAside, MovingAsideFailed
 from engine.lab.node_banks import NodeReceivingBank
-from engine.lab.node_role import LabNodeRole
-from engine.lab.replier import Replier
+from engine.lab.node_role import LabNodeRole, Surroundings
 from engine.lab.scenario import NodeSpec
+from engine.lab.second_producer import MoveAside, MovingAsideFailed, Replier
 from engine.lab.settings import of_class
 from engine.lab.switches import IDEMPOTENT_CONSUMER, apply_to_consumer
 from engine.protocol.enums import ConsumeFromWhere, MessageModel
 from engine.protocol.message import MessageExt
 from engine.protocol.message_queue import MessageQueue
 from engine.runtime.lab_clock import WORLD_BEGIN_MS
-
-if TYPE_CHECKING:
-    from engine.lab.world import ScenarioWorld
 
 _MODELS = {"clustering": MessageModel.CLUSTERING, "broadcasting": MessageModel.BROADCASTING}
 _BEGINNINGS = {
@@ -74,7 +70,7 @@ class ConsumerRole(LabNodeRole):
 
     consumer: DefaultMQPushConsumer | None = None
 
-    def __init__(self, world: ScenarioWorld, spec: NodeSpec) -> None:
+    def __init__(self, world: Surroundings, spec: NodeSpec) -> None:
         super().__init__(world, spec)
         self.listener: ListenerSpec = spec.listener
         self.listener_calls: dict[int, ListenerCall] = {}
@@ -233,9 +229,7 @@ class ConsumerRole(LabNodeRole):
     ) -> tuple[int, int, str, str, str, str, int, int, str, int]:
         queue = context.message_queue
         return (
-            self.world.event_number,
-            self.world.now_us,
-            self.name,
+            *self.here_and_now,
             self.spec.group,
             queue.topic,
             queue.broker_name,

@@ -12,16 +12,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from engine.lab.checkers.cluster_watch import WatchListener
 from engine.lab.checkers.logged_message import LoggedMessage
 from engine.lab.command import parse_command
-from engine.lab.crash_point_texts import POINT_TEXTS
 from engine.lab.lock_clock import LockClock
 from engine.lab.money_flow import MoneyFlow
-from engine.lab.recording import link_of
 from engine.lab.run import LabRun
 from engine.lab.scenario import Role, Scenario
 from engine.lab.world import ScenarioWorld
 from engine.protocol.names import TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
+from engine.texts import Text
 
 #: How long the killed node is away.
 RESTART_AFTER_MS = 3_000
@@ -35,7 +35,7 @@ class NothingToCrash(Exception):
 
 
 class CrashPoint(NamedTuple):
-    """Right after event ``event`` ``node`` has done ``step``: a name of :data:`POINT_TEXTS`.
+    """Right after event ``event`` ``node`` has done ``step``: ``crash_point.STEP`` of the catalogue.
 
     ``way``: which transfer, :data:`TWO_PHASE` or :data:`MESSAGE`. ``nth``: the how manieth time it does that, from 1.
     """
@@ -48,11 +48,10 @@ class CrashPoint(NamedTuple):
     nth: int = 1
 
     @property
-    def texts(self) -> Mapping[str, str]:
-        """What has just happened, per language."""
-        if self.nth == 1:
-            return POINT_TEXTS[self.step]
-        return {language: f"{text} ({self.nth})" for language, text in POINT_TEXTS[self.step].items()}
+    def texts(self) -> Text:
+        """What has just happened."""
+        text = Text(f"crash_point.{self.step}")
+        return text if self.nth == 1 else Text("crash_point.again", step=text, nth=self.nth)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ class CrashOutcome:
     :ivar locked_us: how long an account was locked for the transfer, the longer of both.
     :ivar window_us: how long one bank had done its part and the other had not; None: for ever, or nobody did.
     :ivar is_conserved: whether no invariant was violated.
-    :ivar link: the run, as far as the crash; see :func:`engine.lab.recording.link_of`.
+    :ivar link: the run, as far as the crash; see :meth:`engine.lab.recording.Recording.link`.
     """
 
     point: CrashPoint
@@ -102,7 +101,7 @@ def find_points(scenario: Scenario) -> list[CrashPoint]:
     with LabRun(scenario) as run:
         assert run.checkers is not None, "runs are checked unless said otherwise"
         stored = _StoreWatch(run.world, points, keys)
-        run.checkers.watch.add(stored)  # type: ignore[arg-type]  # it listens as a checker does
+        run.checkers.watch.add(stored)
         run.run_to_time(scenario.duration_ms * 1_000)
         points += _points_of_states(run.world, keys)
         for way, begin_us, end_us in _stretches(points):
@@ -131,7 +130,7 @@ def _last_keys(scenario: Scenario) -> dict[str, str]:
     return keys
 
 
-class _StoreWatch:
+class _StoreWatch(WatchListener):
     """Notes when a broker stores something about the transfer."""
 
     def __init__(self, world: ScenarioWorld, points: list[CrashPoint], keys: Mapping[str, str]) -> None:
@@ -140,7 +139,7 @@ class _StoreWatch:
         self._keys = keys
 
     def message_stored(self, message: LoggedMessage) -> None:
-        """See :class:`~engine.lab.checkers.cluster_watch.ClusterWatch`."""
+        """One of the transfer's."""
         if message.topic == TRANSACTION_OP_HALF_TOPIC or message.first_key not in self._keys:
             return
         step = "stores the half message" if message.topic == TRANSACTION_HALF_TOPIC else "makes the message visible"
@@ -204,7 +203,7 @@ _WAYS = {
 def _points_of_labels(run: LabRun, way: str, begin_us: int, end_us: int) -> list[CrashPoint]:
     nodes = {spec.name: spec.role for spec in run.scenario.nodes if _WAYS.get(spec.role) == way}
     found: list[CrashPoint] = []
-    for entry in run.world.lab.journal.entries:
+    for entry in run.world.journal.entries:
         node = entry.actor.partition("/")[0]
         if begin_us <= entry.time_us <= end_us and node in nodes and entry.label in _LABELS[nodes[node]]:
             found.append(CrashPoint(way, node, entry.label, entry.number, entry.time_us))
@@ -222,7 +221,7 @@ def crash_at(scenario: Scenario, point: CrashPoint, restart_after_ms: int = REST
         run.on_event.append(clock.after_event)
         run.run_events(point.event)
         run.apply(parse_command({"kind": "crash", "target": point.node}))
-        link = link_of(run)
+        link = run.link()
         clock.after_event(run.event_number)
         run.run_to_time(run.now_us + restart_after_ms * 1_000)
         run.apply(parse_command({"kind": "restart", "target": point.node}))

@@ -7,16 +7,12 @@ dead letter was resent in between.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
 
 from engine.broker.dead_letter import DeadLetterRefused, ResendTo
 from engine.broker.dead_letter_administrator import DeadLetterAdministrator
-from engine.lab.command import Command
+from engine.lab.broker_role import BrokerRole
 from engine.lab.errors import CommandRefused
-from engine.lab.refusal_texts import DEAD_LETTER_REFUSED
-
-if TYPE_CHECKING:
-    from engine.lab.broker_role import BrokerRole
+from engine.lab.scenario import Command
 
 _log = logging.getLogger("glassmq.lab")
 
@@ -34,7 +30,7 @@ def resend_dead_letter(role: BrokerRole, command: Command) -> None:
     try:
         administrator.check(group, name, to, anyway=anyway)
     except DeadLetterRefused as error:
-        raise DeadLetterCommandRefused(DEAD_LETTER_REFUSED[error.refusal], problem=error, **error.values) from error
+        raise DeadLetterCommandRefused(error.text) from error
     role.spawn(_resend(administrator, group, name, to, anyway), "administrator")
 
 

@@ -1,27 +1,23 @@
 """What a person can do wrong in the lab. Every message names what was wrong and what is allowed.
 
-People read these messages on the page, in their language: an error carries one of the texts of
-:mod:`engine.lab.refusal_texts`, filled in every language. ``str(error)`` is the English one.
+People read these messages on the page, in their language: an error carries a :class:`~engine.texts.Text`.
+``str(error)`` is the English one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from engine.lab.refusal_texts import SCENARIO_ERROR, RefusalText
+from engine.texts import Text
 
 
 class LabError(Exception):
     """Base of the lab's errors.
 
-    :param text: what is wrong, from the table.
-    :param values: what its placeholders stand for; a mapping from language to text where the value is itself words.
-    :ivar text: language -> the filled text.
+    :param text: what is wrong, or the key of it; then ``arguments`` are what its placeholders stand for.
     """
 
-    def __init__(self, text: RefusalText, **values: object) -> None:
-        self.text: Mapping[str, str] = text.filled(values)
-        super().__init__(self.text["en"])
+    def __init__(self, text: Text | str, /, **arguments: object) -> None:
+        self.text = text if isinstance(text, Text) else Text(text, **arguments)
+        super().__init__(str(self.text))
 
 
 class ScenarioError(LabError):
@@ -38,9 +34,8 @@ class ScenarioError(LabError):
         self.line = line
         self.field = field
         self.message = message
-        english = f"line {line}, {field}" if field else f"line {line}"
-        chinese = f"第 {line} 行，{field}" if field else f"第 {line} 行"
-        super().__init__(SCENARIO_ERROR, where={"en": english, "zh": chinese}, message=message)
+        where = Text("refusal.line_and_field", line=line, field=field) if field else Text("refusal.line", line=line)
+        super().__init__("refusal.scenario_error", where=where, message=message)
 
 
 class UnknownScenario(LabError):

@@ -66,11 +66,6 @@ class PlannedFault(NamedTuple):
     end: PlannedCommand | None
 
 
-def plan_faults(scenario: Scenario, seed: int) -> list[PlannedCommand]:
-    """The faults of one seed, in the order of time, and at the end everything that puts things right again."""
-    return lay_out(scenario, draw_faults(scenario, seed))
-
-
 def draw_faults(scenario: Scenario, seed: int) -> tuple[PlannedFault, ...]:
     """The faults of one seed, in the order in which they were drawn."""
     chance = random.Random(f"{seed}:faults")

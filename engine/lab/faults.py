@@ -7,12 +7,11 @@ the node that runs it.
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from engine.lab import refusal_texts as texts
 from engine.lab.broker_role import BrokerRole
-from engine.lab.command import Command
 from engine.lab.consumer_role import ConsumerRole
 from engine.lab.dead_letter_deeds import resend_dead_letter
 from engine.lab.errors import CommandRefused, SettingRefused
@@ -21,18 +20,19 @@ from engine.lab.history import CommandApplied
 from engine.lab.link_faults import NextFrameFault
 from engine.lab.listener_spec import ListenerResult
 from engine.lab.node_role import LabNodeRole
-from engine.lab.scenario import Role
+from engine.lab.scenario import Command, Role, ScriptLine
 from engine.lab.scenario_names import NODE_NAME, NODES_MAX
 from engine.lab.settings import check_settings, find_setting
 from engine.lab.switches import IDEMPOTENT_CONSUMER, SWITCHES, apply_to_broker, apply_to_consumer
+from engine.lab.world import ScenarioWorld
 from engine.protocol.errors import ProtocolError
 from engine.protocol.names import validate_topic
 from engine.runtime.lab_actor import LabActor
 from engine.runtime.lab_link_fault import Partition, PoorLink
 from engine.runtime.lab_storage import LabStorage
+from engine.texts import Text, joined
 
-if TYPE_CHECKING:
-    from engine.lab.world import ScenarioWorld
+_log = logging.getLogger("glassmq.lab")
 
 
 class NoSuchTarget(CommandRefused):
@@ -56,7 +56,25 @@ def apply_command(world: ScenarioWorld, command: Command) -> None:
     _ACTIONS[command.kind](world, command)
     world.history.commands.append(CommandApplied(world.event_number, world.now_us, command))
     fields = sorted(command.to_dict().items())
-    world.lab.journal.mix(f"command after {world.event_number} at {world.now_us}: {fields}\n".encode())
+    world.journal.mix(f"command after {world.event_number} at {world.now_us}: {fields}\n".encode())
+
+
+def follow_script(world: ScenarioWorld) -> None:
+    """Let the scenario's own commands become events of a world that begins."""
+    loop = world.lab.loop
+    story = loop.new_actor("story", loop.root.node)
+    context = loop.context_of(story)
+    for line in world.scenario.script:
+        label = f"{line.command.kind} {line.command.target}".strip()
+        loop.post(story, context, label, line.at_ms * 1_000, _follow, world, line)
+
+
+def _follow(world: ScenarioWorld, line: ScriptLine) -> None:
+    try:
+        apply_command(world, line.command)
+    except CommandRefused as refusal:
+        # Somebody outside was quicker: what the script wanted to crash has crashed already.
+        _log.info("the script's %s at %d ms is left out: %s", line.command.kind, line.at_ms, refusal)
 
 
 # --- targets -------------------------------------------------------------------------------------------------------
@@ -66,7 +84,7 @@ def find_node(world: ScenarioWorld, name: str) -> LabNodeRole:
     """The node of that name. Raises :class:`NoSuchTarget`."""
     role = world.nodes.get(name)
     if role is None:
-        raise NoSuchTarget(texts.NO_NODE, name=name, known=", ".join(world.nodes))
+        raise NoSuchTarget("refusal.no_node", name=name, known=", ".join(world.nodes))
     return role
 
 
@@ -74,7 +92,7 @@ def _broker(world: ScenarioWorld, command: Command) -> BrokerRole:
     role = find_node(world, command.target)
     if not isinstance(role, BrokerRole):
         names = ", ".join(broker.name for broker in world.brokers())
-        raise NoSuchTarget(texts.NEEDS_BROKER, kind=command.kind, name=role.name, role=role.role, known=names)
+        raise NoSuchTarget("refusal.needs_broker", kind=command.kind, name=role.name, role=role.role, known=names)
     return role
 
 
@@ -82,7 +100,7 @@ def _consumer(world: ScenarioWorld, name: str, kind: str) -> ConsumerRole:
     role = find_node(world, name)
     if not isinstance(role, ConsumerRole):
         names = ", ".join(consumer.name for consumer in world.consumers())
-        raise NoSuchTarget(texts.NEEDS_CONSUMER, kind=kind, name=role.name, role=role.role, known=names)
+        raise NoSuchTarget("refusal.needs_consumer", kind=kind, name=role.name, role=role.role, known=names)
     return role
 
 
@@ -91,7 +109,7 @@ def _directions(world: ScenarioWorld, link: str) -> list[tuple[str, str]]:
     both, arrow = "<->" in link, "<->" if "<->" in link else "->"
     source, found, target = link.partition(arrow)
     if not found:
-        raise NoSuchTarget(texts.NO_LINK, link=link)
+        raise NoSuchTarget("refusal.no_link", link=link)
     for name in (source, target):
         find_node(world, name)
     return [(source, target), (target, source)] if both else [(source, target)]
@@ -102,14 +120,14 @@ def find_actor(world: ScenarioWorld, name: str) -> LabActor:
     for actor in world.lab.actors():
         if actor.name == name and actor.node.alive:
             return actor
-    raise NoSuchTarget(texts.NO_ACTOR, name=name)
+    raise NoSuchTarget("refusal.no_actor", name=name)
 
 
-def _need(role: LabNodeRole, allowed: tuple[str, ...], deed: texts.Words) -> None:
-    words = texts.STATUS_WORDS
+def _need(role: LabNodeRole, allowed: tuple[str, ...], deed: Text) -> None:
     if role.status not in allowed:
-        states = texts.either([words[status] for status in allowed])
-        raise WrongNodeState(texts.WRONG_STATE, name=role.name, status=words[role.status], allowed=states, deed=deed)
+        status, *states = (Text(f"status.{one}") for one in (role.status, *allowed))
+        allowed_states = joined("words.or", states)
+        raise WrongNodeState("refusal.wrong_state", name=role.name, status=status, allowed=allowed_states, deed=deed)
 
 
 # --- processes -----------------------------------------------------------------------------------------------------
@@ -117,14 +135,14 @@ def _need(role: LabNodeRole, allowed: tuple[str, ...], deed: texts.Words) -> Non
 
 def _crash(world: ScenarioWorld, command: Command) -> None:
     role = find_node(world, command.target)
-    _need(role, ("running", "paused"), texts.CRASH)
+    _need(role, ("running", "paused"), Text("deed.crash"))
     world.lab.crash(role.name)
     role.crashed()
 
 
 def _crash_power(world: ScenarioWorld, command: Command) -> None:
     role = find_node(world, command.target)
-    _need(role, ("running", "paused"), texts.LOSE_POWER)
+    _need(role, ("running", "paused"), Text("deed.lose_power"))
     torn = command.kind == "torn-write" or bool(command.value.get("torn"))
     world.lab.crash(role.name, keep_page_cache=False, silent=True, torn=torn)
     role.crashed()
@@ -137,19 +155,19 @@ def _torn_write(world: ScenarioWorld, command: Command) -> None:
 
 def _restart(world: ScenarioWorld, command: Command) -> None:
     role = find_node(world, command.target)
-    _need(role, ("crashed", "off"), texts.BE_STARTED)
+    _need(role, ("crashed", "off"), Text("deed.be_started"))
     role.restart()
 
 
 def _pause(world: ScenarioWorld, command: Command) -> None:
     role = find_node(world, command.target)
-    _need(role, ("running",), texts.BE_PAUSED)
+    _need(role, ("running",), Text("deed.be_paused"))
     world.lab.pause(role.name)
 
 
 def _resume(world: ScenarioWorld, command: Command) -> None:
     role = find_node(world, command.target)
-    _need(role, ("paused",), texts.GO_ON)
+    _need(role, ("paused",), Text("deed.go_on"))
     world.lab.resume(role.name)
 
 
@@ -164,7 +182,7 @@ def _kill_consumer(world: ScenarioWorld, command: Command) -> None:
 
 def _stop_consumer(world: ScenarioWorld, command: Command) -> None:
     role = _consumer(world, command.target, command.kind)
-    _need(role, ("running",), texts.BE_STOPPED)
+    _need(role, ("running",), Text("deed.be_stopped"))
     role.stop()
 
 
@@ -177,11 +195,11 @@ def _add_consumer(world: ScenarioWorld, command: Command) -> None:
     like = _consumer(world, str(command.value["like"]), command.kind)
     name = command.target
     if not NODE_NAME.fullmatch(name):
-        raise NoSuchTarget(texts.NO_NODE_NAME, name=name)
+        raise NoSuchTarget("refusal.no_node_name", name=name)
     if like.spec.bank is not None:
-        raise NoSuchTarget(texts.ONE_BANK_ONLY, name=like.name)
+        raise NoSuchTarget("refusal.one_bank_only", name=like.name)
     if len(world.nodes) >= NODES_MAX:
-        raise TooManyFaults(texts.TOO_MANY_NODES, limit=NODES_MAX)
+        raise TooManyFaults("refusal.too_many_nodes", limit=NODES_MAX)
     world.add_node(dataclasses.replace(like.spec, name=name, start_ms=0, stop_ms=None))
 
 
@@ -189,7 +207,7 @@ def _listener(world: ScenarioWorld, command: Command) -> None:
     role = _consumer(world, command.target, command.kind)
     delay_level = _integer(command, "delay_level")
     if delay_level and role.spec.orderly:
-        raise NoSuchTarget(texts.ORDERLY_HAS_NO_DELAY_LEVEL, name=role.name)
+        raise NoSuchTarget("refusal.orderly_has_no_delay_level", name=role.name)
     role.change_listener(_integer(command, "duration_ms"), ListenerResult(str(command.value["result"])), delay_level)
 
 
@@ -205,7 +223,7 @@ def _lock_switch(world: ScenarioWorld, command: Command) -> None:
             roles = [role for role in roles if role.spec.bank is not None]
         _flip(world.switched_off, name, is_on)
     if name == IDEMPOTENT_CONSUMER and not all(role.spec.bank for role in roles):
-        raise NoSuchTarget(texts.NO_BANK, name=command.target)
+        raise NoSuchTarget("refusal.no_bank", name=command.target)
     for role in roles:
         _flip(role.switched_off, name, is_on)
         if isinstance(role, BrokerRole) and role.broker is not None:
@@ -222,14 +240,14 @@ def _flip(switched_off: dict[str, None], name: str, is_on: bool) -> None:
 
 def _forced_unlock(world: ScenarioWorld, command: Command) -> None:
     role = _consumer(world, command.target, command.kind)
-    _need(role, ("running", "paused"), texts.GIVE_UP_A_QUEUE)
+    _need(role, ("running", "paused"), Text("deed.give_up_a_queue"))
     consumer, queue_id = role.consumer, _integer(command, "queue_id")
     queues = [
         queue for queue in (consumer.process_queues if consumer is not None else ()) if queue.queue_id == queue_id
     ]
     owned = [queue for queue in queues if queue.topic == role.spec.topic]
     if consumer is None or not owned:
-        raise NoSuchTarget(texts.NOT_ITS_QUEUE, name=role.name, queue_id=queue_id, topic=role.spec.topic)
+        raise NoSuchTarget("refusal.not_its_queue", name=role.name, queue_id=queue_id, topic=role.spec.topic)
     for queue in owned:
         role.spawn(consumer.force_unlock(queue), "forced unlock")
 
@@ -241,7 +259,7 @@ def _setting(world: ScenarioWorld, command: Command) -> None:
         value = setting.check(command.value["value"])
         check_settings(role.role, {**role.settings, setting.name: value})
     except SettingRefused as error:
-        raise CommandRefused(texts.PROBLEM, problem=error.text) from error
+        raise CommandRefused(error.text) from error
     role.settings[setting.name] = value
 
 
@@ -250,23 +268,23 @@ def _queue_count(world: ScenarioWorld, command: Command) -> None:
     try:
         validate_topic(topic)
     except ProtocolError as error:
-        raise NoSuchTarget(texts.NO_TOPIC_NAME, problem=error) from error
+        raise NoSuchTarget("refusal.no_topic_name", problem=str(error)) from error
     running = [role for role in world.brokers() if role.status in ("running", "paused")]
     if not running:
-        raise WrongNodeState(texts.NO_BROKER_RUNS)
+        raise WrongNodeState("refusal.no_broker_runs")
     for role in running:
         role.spawn(role.change_queue_count(topic, _integer(command, "n")), "administrator")
 
 
 def _half_message(world: ScenarioWorld, command: Command) -> None:
     role = _broker(world, command)
-    _need(role, ("running",), texts.DECIDE_HALF_MESSAGES)
+    _need(role, ("running",), Text("deed.decide_half_messages"))
     act_on_half_message(role, command)
 
 
 def _resend_dead_letter(world: ScenarioWorld, command: Command) -> None:
     role = _broker(world, command)
-    _need(role, ("running",), texts.RESEND_DEAD_LETTERS)
+    _need(role, ("running",), Text("deed.resend_dead_letters"))
     resend_dead_letter(role, command)
 
 
@@ -278,9 +296,9 @@ def _partition(world: ScenarioWorld, command: Command) -> None:
     for name in (*left, *right):
         find_node(world, name)
         if name in left and name in right:
-            raise CommandRefused(texts.ON_BOTH_SIDES, name=name)
+            raise CommandRefused("refusal.on_both_sides", name=name)
     if len(world.link_faults.partitions) >= FAULTS_MAX:
-        raise TooManyFaults(texts.TOO_MANY_PARTITIONS, limit=FAULTS_MAX)
+        raise TooManyFaults("refusal.too_many_partitions", limit=FAULTS_MAX)
     partition = Partition(left, right, one_way=bool(command.value["one_way"]))
     world.link_faults.partitions.append(partition)
     world.lab.network.cut(partition)
@@ -329,9 +347,9 @@ def _next_frame(world: ScenarioWorld, command: Command, delays_us: tuple[int, ..
     waiting = world.link_faults.next_frames
     directions = _directions(world, command.target) if command.target else [("", "")]
     if len(directions) > 1:
-        raise CommandRefused(texts.ONE_FRAME_ONLY, kind=command.kind)
+        raise CommandRefused("refusal.one_frame_only", kind=command.kind)
     if len(waiting) >= FAULTS_MAX:
-        raise TooManyFaults(texts.TOO_MANY_FRAME_FAULTS, limit=FAULTS_MAX)
+        raise TooManyFaults("refusal.too_many_frame_faults", limit=FAULTS_MAX)
     waiting.append(NextFrameFault(str(command.value["frame"]), *directions[0], delays_us))
 
 
@@ -354,8 +372,8 @@ def _storage(world: ScenarioWorld, command: Command) -> LabStorage:
     role = find_node(world, command.target)
     if not role.spec.has_disk:
         names = ", ".join(other.name for other in world.nodes.values() if other.spec.has_disk)
-        raise NoSuchTarget(texts.NEEDS_DISK, kind=command.kind, name=role.name, role=role.role, known=names)
-    return world.lab.storages[role.name]
+        raise NoSuchTarget("refusal.needs_disk", kind=command.kind, name=role.name, role=role.role, known=names)
+    return world.disk_of(role.name)
 
 
 def _disk_full(world: ScenarioWorld, command: Command) -> None:

@@ -7,16 +7,12 @@ there, because an END_TRANSACTION may have been dealt with in between.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
 
 from engine.broker.half_message_administrator import HalfMessageAdministrator
 from engine.broker.half_message_lookup import Deed, HalfMessageRefused
-from engine.lab.command import Command
+from engine.lab.broker_role import BrokerRole
 from engine.lab.errors import CommandRefused
-from engine.lab.refusal_texts import HALF_MESSAGE_REFUSED
-
-if TYPE_CHECKING:
-    from engine.lab.broker_role import BrokerRole
+from engine.lab.scenario import Command
 
 _log = logging.getLogger("glassmq.lab")
 
@@ -35,8 +31,7 @@ def act_on_half_message(role: BrokerRole, command: Command) -> None:
     try:
         administrator.check(deed, name, anyway=anyway)
     except HalfMessageRefused as error:
-        text = HALF_MESSAGE_REFUSED[error.refusal]
-        raise HalfMessageCommandRefused(text, problem=error, **error.values) from error
+        raise HalfMessageCommandRefused(error.text) from error
     role.spawn(_act(administrator, deed, name, anyway), "administrator")
 
 

@@ -15,13 +15,10 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from engine.lab.history import ConsumeBegan, ConsumeEnded
 from engine.lab.listener_spec import ListenerResult, ListenerSpec
-
-if TYPE_CHECKING:
-    from engine.lab.world import ScenarioWorld
+from engine.lab.node_role import Surroundings
 
 #: Keys of the last processes' lists that are remembered.
 GONE_KEPT = 200
@@ -35,7 +32,7 @@ class HandOver:
     :ivar gone: keys of what was in the list when a process ended, the newest last.
     """
 
-    def __init__(self, world: ScenarioWorld, spec: ListenerSpec) -> None:
+    def __init__(self, world: Surroundings, spec: ListenerSpec) -> None:
         self._world = world
         self._work_ms = spec.hand_over_ms
         self._max = spec.hand_over_max

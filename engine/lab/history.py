@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from engine.lab.command import Command
+from engine.lab.scenario import Command
 
 
 class SendInvoked(NamedTuple):

@@ -25,7 +25,7 @@ class ListenerResult(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MoveAsideSpec:
-    """What a listener sends elsewhere under backlog, see :mod:`engine.lab.move_aside`.
+    """What a listener sends elsewhere under backlog, see :class:`engine.lab.second_producer.MoveAside`.
 
     :ivar topic: where to.
     :ivar only_tags: tags of the messages that may be moved.

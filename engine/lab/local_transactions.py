@@ -1,24 +1,24 @@
-"""The local transactions of a producer, and the database of its group that they leave their traces in.
+"""The local transactions of a lab producer, and the database that they leave their traces in.
 
 A check-back must be answered by looking up what became of the local transaction, by any member of the group and after
 any crash. So the outcome is kept where a crash of the process does not reach it: with the role, not with the engine
-objects; and all members of a group look into the rows of all.
+objects; and all members of a group look into the rows of all. A producer that is a bank has a database of its own.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple
 
+from engine.bank.paying_bank import PayingBank
 from engine.client.transaction_listener import LocalTransactionState
 from engine.lab.history import LocalTransactionEnded
-from engine.lab.scenario import TransactionSpec, TransactionWord
+from engine.lab.node_banks import NodePayingBank
+from engine.lab.node_role import LabNodeRole
+from engine.lab.scenario import BankAnswer, TransactionSpec, TransactionWord
 from engine.protocol.message import Message, MessageExt
-
-if TYPE_CHECKING:
-    from engine.lab.producer_role import ProducerRole
 
 #: Ended calls of the listener that a role remembers for the picture.
 ENDED_KEPT = 12
@@ -28,6 +28,7 @@ _STATES = {
     TransactionWord.ROLLBACK: LocalTransactionState.ROLLBACK_MESSAGE,
     TransactionWord.UNKNOWN: LocalTransactionState.UNKNOW,
 }
+_WORDS = {state: word for word, state in _STATES.items()}
 #: What a database can say afterwards; of the others it has no row.
 _OUTCOMES = (TransactionWord.COMMIT, TransactionWord.ROLLBACK)
 
@@ -47,15 +48,25 @@ class RunningCall(NamedTuple):
 class LocalTransactions:
     """The transaction listener of one lab producer.
 
+    :param members: those of all producers of the group, this one too.
+    :param half_message_stored: told the key of each message of which the half message is stored.
     :ivar running: calls under way, by a number of their own; a crash ends them without a trace.
     :ivar ended: the newest ones that ended, oldest first.
     :ivar outcomes: the database: key -> ``COMMIT`` or ``ROLLBACK``. Survives crashes.
     :ivar checks: key -> how many checks this member answered.
     """
 
-    def __init__(self, role: ProducerRole, spec: TransactionSpec) -> None:
+    def __init__(
+        self,
+        role: LabNodeRole,
+        spec: TransactionSpec,
+        members: Callable[[], Sequence[LocalTransactions]],
+        half_message_stored: Callable[[str], None],
+    ) -> None:
         self._role = role
         self._spec = spec
+        self._members = members
+        self._half_message_stored = half_message_stored
         self._call_count = 0
         self.running: dict[int, RunningCall] = {}
         self.ended: deque[LocalTransactionEnded] = deque(maxlen=ENDED_KEPT)
@@ -65,7 +76,7 @@ class LocalTransactions:
     async def execute_local_transaction(self, message: Message, argument: object) -> LocalTransactionState:
         """The half message is stored. ``argument``: the number of the message, from 0."""
         key = message.keys[0]
-        self._role.sender.half_message_stored(key)
+        self._half_message_stored(key)
         return await self._call(key, 0, self._execute(message, argument))
 
     async def _execute(self, message: Message, argument: object) -> TransactionWord:
@@ -91,19 +102,17 @@ class LocalTransactions:
         return self._look_up(message.keys[0]) if word is TransactionWord.LOOKED_UP else word
 
     async def _call(self, key: str, check: int, work: Awaitable[TransactionWord]) -> LocalTransactionState:
-        role, world = self._role, self._role.world
+        role = self._role
         self._call_count += 1
         number = self._call_count
-        self.running[number] = RunningCall(key, check, world.now_us)
+        self.running[number] = RunningCall(key, check, role.world.now_us)
         try:
             word = await work
         finally:
             self.running.pop(number, None)
-        ended = LocalTransactionEnded(
-            world.event_number, world.now_us, role.name, role.spec.group, key, check, str(word.value)
-        )
+        ended = LocalTransactionEnded(*role.here_and_now, role.spec.group, key, check, word.value)
         self.ended.append(ended)
-        world.history.transactions_ended.append(ended)
+        role.world.history.transactions_ended.append(ended)
         if word is TransactionWord.THROWS:
             raise LocalTransactionFailed(f"the scenario lets the local transaction of {key} fail")
         return _STATES[word]
@@ -117,14 +126,35 @@ class LocalTransactions:
         works_on_it = any(call.key == key and call.check == 0 for member in members for call in member.running.values())
         return TransactionWord.UNKNOWN if works_on_it else TransactionWord.ROLLBACK
 
-    def _members(self) -> list[LocalTransactions]:
-        group = self._role.spec.group
-        return [
-            role.local_transactions
-            for role in self._role.world.producers()
-            if role.spec.group == group and role.local_transactions is not None
-        ]
-
     def forget_running(self) -> None:
         """The process is gone."""
         self.running.clear()
+
+
+class BankTransactions(LocalTransactions):
+    """That of a bank: its own database says how a local transaction ended, and ``outcomes`` stays empty."""
+
+    def __init__(self, node_bank: NodePayingBank, *listener: Any) -> None:
+        super().__init__(*listener)
+        self._node_bank = node_bank
+
+    @property
+    def _bank(self) -> PayingBank:
+        bank = self._node_bank.bank
+        assert bank is not None, "a listener is called while its process runs"
+        return bank
+
+    async def _execute(self, message: Message, argument: object) -> TransactionWord:
+        assert isinstance(argument, int), "the role sends it along"
+        word = _WORDS[await self._bank.execute_local_transaction(message, argument)]
+        answers = self._node_bank.spec.answers
+        match answers[argument % len(answers)]:
+            case BankAnswer.OUTCOME:
+                return word
+            case BankAnswer.UNKNOWN:
+                return TransactionWord.UNKNOWN
+            case BankAnswer.THROWS:
+                return TransactionWord.THROWS
+
+    async def _check(self, message: MessageExt, check: int) -> TransactionWord:
+        return _WORDS[await self._bank.check_local_transaction(message)]

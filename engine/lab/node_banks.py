@@ -6,7 +6,7 @@ Each process of the node makes a new bank on the database that lies on the node'
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from engine.bank.accounts import Accounts
 from engine.bank.bank import Bank
@@ -17,11 +17,9 @@ from engine.bank.receiving_bank import ReceivingBank
 from engine.bank.transfer import Transfer
 from engine.lab.history import BankEntry
 from engine.lab.listener_spec import ListenerSpec
+from engine.lab.node_role import LabNodeRole
 from engine.lab.scenario import BankSpec
 from engine.lab.switches import IDEMPOTENT_CONSUMER
-
-if TYPE_CHECKING:
-    from engine.lab.node_role import LabNodeRole
 
 _Bank = TypeVar("_Bank", bound=Bank)
 
@@ -68,17 +66,13 @@ class NodeBank(Generic[_Bank]):
         return BankDatabase(disk, DATABASE_PATH) if disk.exists(DATABASE_PATH) else None
 
     def _ended(self, deed: BankDeed) -> None:
-        world = self._role.world
-        entry = BankEntry(world.event_number, world.now_us, self._role.name, self.spec.name, *_plain(deed))
-        world.history.bank_entries.append(entry)
+        done = (deed.account, deed.doing.value, deed.key, deed.amount, deed.outcome, deed.balance)
+        entry = BankEntry(*(*self._role.here_and_now, self.spec.name, *done))
+        self._role.world.history.bank_entries.append(entry)
         if deed.outcome == DUPLICATE:
             self.duplicates_ignored += 1
         elif deed.outcome not in (COMMITTED, PREPARED) and deed.doing is not Doing.CHECK:
             self.refused.append(entry)
-
-
-def _plain(deed: BankDeed) -> tuple[str, str, str, int, str, int]:
-    return deed.account, deed.doing.value, deed.key, deed.amount, deed.outcome, deed.balance
 
 
 class NodePayingBank(NodeBank[PayingBank]):

@@ -1,4 +1,4 @@
-"""One node of a scenario: a machine with one process of the engine on it.
+"""One node of a scenario: a machine with one process of the engine on it; and what such nodes find around them.
 
 The role outlives crashes, as a machine does; the engine objects below it live from one start of the process to its end.
 """
@@ -8,17 +8,60 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING
+from typing import Any, TypeVar
 
-from engine.lab.history import NodeChanged
-from engine.lab.scenario import NodeSpec, Role, SettingValue
-from engine.runtime.lab_runtime import LabRuntime
+from engine.lab.history import LabHistory, NodeChanged
+from engine.lab.scenario import NodeSpec, Role, Scenario, SettingValue
+from engine.runtime.lab_actor import LabNode
+from engine.runtime.lab_runtime import LabRuntime, LabWorld
 from engine.runtime.lab_storage import LabStorage
 
-if TYPE_CHECKING:
-    from engine.lab.world import ScenarioWorld
+_Role = TypeVar("_Role", bound="LabNodeRole")
 
 _log = logging.getLogger("glassmq.lab")
+
+
+class Surroundings:
+    """What the nodes of one world have in common; :class:`engine.lab.world.ScenarioWorld` puts them there.
+
+    :ivar lab: loop, network, disks, journal.
+    :ivar history: what the clients saw.
+    :ivar switched_off: switches that are off on every node, also on those that join later; see
+        :mod:`engine.lab.switches`.
+    :ivar nodes: by name, in the order of the scenario, then those that joined.
+    """
+
+    #: Where every broker and client asks.
+    name_server_address: str
+
+    def __init__(self, scenario: Scenario, lab: LabWorld) -> None:
+        self.scenario = scenario
+        self.lab = lab
+        self.history = LabHistory()
+        self.switched_off: dict[str, None] = dict.fromkeys(scenario.switched_off)
+        self.nodes: dict[str, LabNodeRole] = {}
+
+    def roles(self, kind: type[_Role]) -> list[_Role]:
+        """All nodes of one kind, in the order of ``nodes``."""
+        return [role for role in self.nodes.values() if isinstance(role, kind)]
+
+    @property
+    def event_number(self) -> int:
+        """Number of the event that runs, or ran last."""
+        return self.lab.loop.event_number
+
+    @property
+    def now_us(self) -> int:
+        """Virtual time in microseconds."""
+        return self.lab.loop.now_us
+
+    def disk_of(self, node: str) -> LabStorage:
+        """The machine's disk; it outlives the process."""
+        return self.lab.storages[node]
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str, node: LabNode) -> None:
+        """Run ``work`` on ``node``, as an event like any other."""
+        self.lab.loop.create_task(work, name=name, node=node)
 
 
 class LabNodeRole:
@@ -30,7 +73,7 @@ class LabNodeRole:
     :ivar failure: why the last start failed; empty when it did not.
     """
 
-    def __init__(self, world: ScenarioWorld, spec: NodeSpec) -> None:
+    def __init__(self, world: Surroundings, spec: NodeSpec) -> None:
         self.world = world
         self.spec = spec
         self.settings: dict[str, SettingValue] = dict(spec.settings)
@@ -98,13 +141,17 @@ class LabNodeRole:
         self._note("crashed")
         self._forget()
 
-    def _note(self, status: str) -> None:
-        world = self.world
-        world.history.nodes_changed.append(NodeChanged(world.event_number, world.now_us, self.name, status))
+    @property
+    def here_and_now(self) -> tuple[int, int, str]:
+        """What an entry of the history begins with: event, virtual time, node."""
+        return self.world.event_number, self.world.now_us, self.name
 
-    def spawn(self, work: Coroutine[object, object, None], name: str) -> None:
+    def _note(self, status: str) -> None:
+        self.world.history.nodes_changed.append(NodeChanged(*self.here_and_now, status))
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
         """Run ``work`` on the node, as an event like any other."""
-        self.world.lab.loop.create_task(work, name=name, node=self.runtime.node)
+        self.world.spawn(work, name, self.runtime.node)
 
     async def _live(self, start_ms: int) -> None:
         await self.until(start_ms)
@@ -153,8 +200,8 @@ class LabDiskNodeRole(LabNodeRole):
 
     @property
     def storage(self) -> LabStorage:
-        """The machine's disk; it outlives the process."""
-        return self.world.lab.storages[self.name]
+        """See :meth:`Surroundings.disk_of`."""
+        return self.world.disk_of(self.name)
 
     def boot(self) -> None:
         """See :class:`LabNodeRole`."""

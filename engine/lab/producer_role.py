@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from engine.bank.bank_deed import Doing
 from engine.client.default_mq_producer import DefaultMQProducer
 from engine.client.transaction_mq_producer import TransactionMQProducer
-from engine.lab.bank_transactions import BankTransactions
 from engine.lab.cash_machine import CUSTOMER, CashMachine
-from engine.lab.local_transactions import LocalTransactions
+from engine.lab.local_transactions import BankTransactions, LocalTransactions
 from engine.lab.node_banks import NodePayingBank
-from engine.lab.node_role import LabNodeRole
+from engine.lab.node_role import LabNodeRole, Surroundings
 from engine.lab.scenario import NodeSpec
 from engine.lab.traffic_sender import TrafficSender
-
-if TYPE_CHECKING:
-    from engine.lab.world import ScenarioWorld
 
 
 class ProducerRole(LabNodeRole):
@@ -31,10 +27,10 @@ class ProducerRole(LabNodeRole):
 
     producer: DefaultMQProducer | None = None
 
-    def __init__(self, world: ScenarioWorld, spec: NodeSpec) -> None:
+    def __init__(self, world: Surroundings, spec: NodeSpec) -> None:
         super().__init__(world, spec)
-        self.sender = TrafficSender(self)
         self.node_bank = NodePayingBank(self, spec.bank) if spec.bank is not None else None
+        self.sender = TrafficSender(self, self.node_bank)
         self.local_transactions = self._make_local_transactions()
         machine = spec.cash_machine
         self.cash_machine = (
@@ -53,7 +49,12 @@ class ProducerRole(LabNodeRole):
         spec = self.spec.transaction
         if spec is None:
             return None
-        return LocalTransactions(self, spec) if self.node_bank is None else BankTransactions(self, spec, self.node_bank)
+        listener = (self, spec, self._transactions_of_group, self.sender.half_message_stored)
+        return LocalTransactions(*listener) if self.node_bank is None else BankTransactions(self.node_bank, *listener)
+
+    def _transactions_of_group(self) -> list[LocalTransactions]:
+        producers = [role for role in self.world.roles(ProducerRole) if role.spec.group == self.spec.group]
+        return [role.local_transactions for role in producers if role.local_transactions is not None]
 
     def is_moving(self, key: str) -> bool:
         """See :class:`LabNodeRole`."""

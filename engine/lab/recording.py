@@ -16,18 +16,15 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from engine.lab import refusal_texts as texts
-from engine.lab.command import Command, parse_command
+from engine.lab.command import parse_command
 from engine.lab.errors import CommandRefused, RecordingRefused, UnknownScenario
-from engine.lab.scenario import Scenario
+from engine.lab.scenario import Command, Scenario
 from engine.lab.scenario_files import load_scenario, scenario_text
 from engine.lab.scenario_text import DURATION_MAX_MS, SEED_MAX, parse_scenario
 from engine.lab.scenario_yaml import TEXT_MAX_CHARACTERS
-
-if TYPE_CHECKING:
-    from engine.lab.run import LabRun
+from engine.texts import Text
 
 FORMAT = "glassmq-lab-run"
 VERSION = 1
@@ -58,7 +55,7 @@ class Recording:
     """See the module.
 
     :ivar event: number of the last event that had run, and the virtual time then.
-    :ivar journal_hash: of the recorded run at that point; empty in a link.
+    :ivar journal_hash: of the recorded run at that point; empty when it came in a link.
     :ivar is_changed: the scenario of this name has another text now than when the link was made: events may differ.
     """
 
@@ -71,6 +68,40 @@ class Recording:
     python: str = ""
     is_changed: bool = False
 
+    def to_dict(self) -> dict[str, Any]:
+        """As a JSON object; :func:`parse_export` reads it back."""
+        commands = [
+            {"event": timed.event, "time_us": timed.time_us, "command": timed.command.to_dict()}
+            for timed in self.commands
+        ]
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "python": self.python,
+            "scenario": self.scenario.name,
+            "text": self.scenario.text,
+            "seed": self.seed,
+            "commands": commands,
+            "event": self.event,
+            "time_us": self.time_us,
+            "journal_hash": self.journal_hash,
+        }
+
+    def link(self) -> str:
+        """The part of an address behind ``#``: letters, digits, ``-`` and ``_``. :func:`parse_link` reads it back.
+
+        A scenario that comes with GlassMQ is named, any other one travels along.
+        """
+        scenario = self.scenario
+        content: dict[str, Any] = {"s": scenario.name, "n": self.seed, "e": self.event, "t": self.time_us}
+        if _is_shipped(scenario.name, scenario.text):
+            content["d"] = _digest(scenario.text)
+        else:
+            content["x"] = scenario.text
+        content["c"] = [[timed.event, timed.time_us, timed.command.to_dict()] for timed in self.commands]
+        packed = zlib.compress(json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode(), 9)
+        return base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
 
 def python_version() -> str:
     """``3.11``: another version of asyncio may need another number of events for the same."""
@@ -80,37 +111,18 @@ def python_version() -> str:
 # --- file ----------------------------------------------------------------------------------------------------------
 
 
-def export_run(run: LabRun) -> dict[str, Any]:
-    """``run`` as a JSON object; :func:`parse_export` reads it back."""
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "python": python_version(),
-        "scenario": run.scenario.name,
-        "text": run.scenario.text,
-        "seed": run.seed,
-        "commands": [
-            {"event": timed.event, "time_us": timed.time_us, "command": timed.command.to_dict()}
-            for timed in run.commands
-        ],
-        "event": run.event_number,
-        "time_us": run.now_us,
-        "journal_hash": run.journal_hash,
-    }
-
-
 def parse_export(data: object) -> Recording:
     """Raises :class:`RecordingRefused` and, for its text, :class:`~engine.lab.errors.ScenarioError`."""
-    fields = _object(data, texts.AN_EXPORT)
+    fields = _object(data, Text("refusal.an_export"))
     if fields.get("format") != FORMAT or fields.get("version") != VERSION:
-        raise RecordingRefused(texts.NO_EXPORT, format=FORMAT, version=VERSION)
+        raise RecordingRefused("refusal.no_export", format=FORMAT, version=VERSION)
     name = check_scenario_name(_text(fields, "scenario", NAME_MAX_LENGTH))
     commands = fields.get("commands")
     if not isinstance(commands, list):
-        raise RecordingRefused(texts.NO_COMMAND_LIST)
+        raise RecordingRefused("refusal.no_command_list")
     timed = []
     for entry in commands:
-        part = _object(entry, texts.A_COMMAND_ENTRY)
+        part = _object(entry, Text("refusal.a_command_entry"))
         timed.append((part.get("event"), part.get("time_us"), part.get("command")))
     return Recording(
         scenario=parse_scenario(_text(fields, "text", TEXT_MAX_CHARACTERS), name),
@@ -126,26 +138,9 @@ def parse_export(data: object) -> Recording:
 # --- link ----------------------------------------------------------------------------------------------------------
 
 
-def link_of(run: LabRun, *, later: Sequence[TimedCommand] = ()) -> str:
-    """The part of an address behind ``#``: letters, digits, ``-`` and ``_``. :func:`parse_link` reads it back.
-
-    A scenario that comes with GlassMQ is named, any other one travels along. ``later``: commands that the run comes to
-    when it is played on.
-    """
-    scenario = run.scenario
-    content: dict[str, Any] = {"s": scenario.name, "n": run.seed, "e": run.event_number, "t": run.now_us}
-    if _is_shipped(scenario.name, scenario.text):
-        content["d"] = _digest(scenario.text)
-    else:
-        content["x"] = scenario.text
-    content["c"] = [[timed.event, timed.time_us, timed.command.to_dict()] for timed in (*run.commands, *later)]
-    packed = zlib.compress(json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode(), 9)
-    return base64.urlsafe_b64encode(packed).decode().rstrip("=")
-
-
 def parse_link(fragment: str) -> Recording:
     """Raises :class:`RecordingRefused`, ``UnknownScenario``, ``ScenarioError``."""
-    fields = _object(_unpack(fragment), texts.LINK_CONTENT)
+    fields = _object(_unpack(fragment), Text("refusal.link_content"))
     name = check_scenario_name(_text(fields, "s", NAME_MAX_LENGTH))
     if "x" in fields:
         scenario, is_changed = parse_scenario(_text(fields, "x", TEXT_MAX_CHARACTERS), name), False
@@ -154,11 +149,11 @@ def parse_link(fragment: str) -> Recording:
         is_changed = fields.get("d") != _digest(scenario.text)
     commands = fields.get("c")
     if not isinstance(commands, list):
-        raise RecordingRefused(texts.LINK_WITHOUT_COMMANDS)
+        raise RecordingRefused("refusal.link_without_commands")
     timed = []
     for entry in commands:
         if not isinstance(entry, list) or len(entry) != 3:
-            raise RecordingRefused(texts.LINK_BAD_COMMAND)
+            raise RecordingRefused("refusal.link_bad_command")
         timed.append((entry[0], entry[1], entry[2]))
     return Recording(
         scenario=scenario,
@@ -172,16 +167,16 @@ def parse_link(fragment: str) -> Recording:
 
 def _unpack(fragment: str) -> object:
     if len(fragment) > LINK_MAX_CHARACTERS:
-        raise RecordingRefused(texts.LINK_TOO_LONG, length=len(fragment), limit=LINK_MAX_CHARACTERS)
+        raise RecordingRefused("refusal.link_too_long", length=len(fragment), limit=LINK_MAX_CHARACTERS)
     try:
         packed = base64.b64decode(fragment + "=" * (-len(fragment) % 4), altchars=b"-_", validate=True)
         unpacker = zlib.decompressobj()
         content = unpacker.decompress(packed, LINK_UNPACKED_MAX_BYTES)
         if not unpacker.eof:
-            raise RecordingRefused(texts.LINK_CUT)
+            raise RecordingRefused("refusal.link_cut")
         return json.loads(content)
     except (binascii.Error, zlib.error, ValueError, RecursionError) as error:
-        raise RecordingRefused(texts.LINK_UNREADABLE, problem=error) from error
+        raise RecordingRefused("refusal.link_unreadable", problem=str(error)) from error
 
 
 @lru_cache(maxsize=64)
@@ -202,51 +197,49 @@ def _digest(text: str) -> str:
 
 def _timed_commands(entries: Sequence[tuple[object, object, object]]) -> tuple[TimedCommand, ...]:
     if len(entries) > COMMANDS_MAX:
-        raise RecordingRefused(texts.TOO_MANY_RECORDED, count=len(entries), limit=COMMANDS_MAX)
+        raise RecordingRefused("refusal.too_many_recorded", count=len(entries), limit=COMMANDS_MAX)
     timed: list[TimedCommand] = []
     for number, (event, time_us, command) in enumerate(entries, 1):
         try:
             parsed = parse_command(command)
         except CommandRefused as error:
-            raise RecordingRefused(texts.BAD_RECORDED_COMMAND, number=number, problem=error.text) from error
+            raise RecordingRefused("refusal.bad_recorded_command", number=number, problem=error.text) from error
         entry = TimedCommand(
-            _integer(event, texts.FIELD_OF_COMMAND.filled({"field": "event", "number": number}), EVENTS_MAX),
-            _integer(
-                time_us, texts.FIELD_OF_COMMAND.filled({"field": "time_us", "number": number}), DURATION_MAX_MS * 1_000
-            ),
+            _integer(event, _field_of("event", number), EVENTS_MAX),
+            _integer(time_us, _field_of("time_us", number), DURATION_MAX_MS * 1_000),
             parsed,
         )
         if timed and entry[:2] < timed[-1][:2]:
-            raise RecordingRefused(texts.COMMANDS_OUT_OF_ORDER, number=number, before=number - 1)
+            raise RecordingRefused("refusal.commands_out_of_order", number=number, before=number - 1)
         timed.append(entry)
     return tuple(timed)
 
 
-def _field_of(name: str, command: int) -> texts.Words:
-    return texts.FIELD_OF_COMMAND.filled({"field": name, "number": command})
+def _field_of(name: str, command: int) -> Text:
+    return Text("refusal.field_of_command", field=name, number=command)
 
 
-def _object(data: object, what: texts.Words) -> Mapping[str, Any]:
+def _object(data: object, what: Text) -> Mapping[str, Any]:
     if not isinstance(data, Mapping):
-        raise RecordingRefused(texts.NO_OBJECT, what=what, data=data)
+        raise RecordingRefused("refusal.no_object", what=what, data=data)
     return data
 
 
 def _text(fields: Mapping[str, Any], name: str, max_length: int) -> str:
     value = fields.get(name)
     if not isinstance(value, str) or len(value) > max_length:
-        raise RecordingRefused(texts.NO_TEXT, name=name, limit=max_length, value=value)
+        raise RecordingRefused("refusal.no_text", name=name, limit=max_length, value=value)
     return value
 
 
 def check_scenario_name(name: str) -> str:
     """``name``, which becomes a part of addresses and of files' names. Raises :class:`RecordingRefused`."""
     if not _SCENARIO_NAME.fullmatch(name):
-        raise RecordingRefused(texts.BAD_NAME, name=name, limit=NAME_MAX_LENGTH)
+        raise RecordingRefused("refusal.bad_name", name=name, limit=NAME_MAX_LENGTH)
     return name
 
 
-def _integer(value: object, name: str | texts.Words, high: int) -> int:
+def _integer(value: object, name: str | Text, high: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= high:
-        raise RecordingRefused(texts.NO_NUMBER, name=name, high=high, value=value)
+        raise RecordingRefused("refusal.no_number", name=name, high=high, value=value)
     return value

@@ -11,33 +11,20 @@ The past is not stored: it is run again, which takes some ten microseconds per e
 
 from __future__ import annotations
 
+import dataclasses
 from collections import deque
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from engine.lab import refusal_texts as texts
 from engine.lab.checkers import CheckerSet, Violation
-from engine.lab.command import Command
 from engine.lab.condition import Condition, ConditionKind
 from engine.lab.condition_watch import ConditionWatch
 from engine.lab.errors import CommandRefused, LabError, RecordingRefused, RunLimitReached
-from engine.lab.faults import apply_command
-from engine.lab.recording import (
-    COMMANDS_MAX,
-    EVENTS_MAX,
-    Recording,
-    TimedCommand,
-    export_run,
-    link_of,
-    parse_export,
-    parse_link,
-)
-from engine.lab.scenario import Scenario
-from engine.lab.setting_fork import SettingFork
+from engine.lab.faults import apply_command, follow_script
+from engine.lab.recording import COMMANDS_MAX, EVENTS_MAX, Recording, TimedCommand, parse_export, python_version
+from engine.lab.scenario import Command, Scenario
 from engine.lab.world import ScenarioWorld
-
-__all__ = ["LabRun", "TimedCommand", "link_of", "parse_link"]
 
 #: How many events ``step_actor`` waits for the actor's turn.
 STEP_ACTOR_MAX_EVENTS = 20_000
@@ -65,6 +52,7 @@ class LabRun:
     ) -> None:
         self.scenario = scenario
         self.world = ScenarioWorld(scenario, seed)
+        follow_script(self.world)
         self.seed = self.world.seed
         self.commands: list[TimedCommand] = []
         self.violations: list[Violation] = []
@@ -73,7 +61,6 @@ class LabRun:
         self.stops_at_breakpoints = False
         self.stopped_by: Condition | Violation | None = None
         self.checkers = CheckerSet(self.world) if check else None
-        self._loop = self.world.lab.loop
         #: False when this is a repetition of a recorded run and something went otherwise than recorded.
         self.is_faithful = True
         self._pending = deque(commands)
@@ -107,7 +94,7 @@ class LabRun:
     @property
     def journal_hash(self) -> str:
         """Equal for two runs that did the same."""
-        return self.world.lab.journal.hash
+        return self.world.journal.hash
 
     # --- going on --------------------------------------------------------------------------------------------------
 
@@ -120,7 +107,7 @@ class LabRun:
 
         False when it did not come to that within :data:`STEP_ACTOR_MAX_EVENTS` events.
         """
-        entries = self.world.lab.journal.entries
+        entries = self.world.journal.entries
         return self._run_until(lambda: entries[-1].actor == name, STEP_ACTOR_MAX_EVENTS)
 
     def run_events(self, count: int) -> int:
@@ -161,14 +148,13 @@ class LabRun:
         Recorded commands are applied where they belong.
         """
         end_us = self.world.end_us if until_us is None else min(until_us, self.world.end_us)
-        loop = self.world.lab.loop
         self.stopped_by, self._stop, self._is_stopped = None, stop, False
         done = 0
         while done < limit and not self._has_ended:
             if self.event_number >= EVENTS_MAX:
-                raise RunLimitReached(texts.TOO_MANY_EVENTS, limit=EVENTS_MAX)
+                raise RunLimitReached("refusal.too_many_events", limit=EVENTS_MAX)
             wanted = min(limit - done, self._events_until_next_command(end_us), EVENTS_MAX - self.event_number)
-            ran = loop.run_events(wanted, end_us, self._after_event)
+            ran = self.world.run_events(wanted, end_us, self._after_event)
             done += ran
             if self._is_stopped or ran < wanted:
                 break
@@ -190,11 +176,11 @@ class LabRun:
         """
         self._run(event - self.event_number)
         self._events_until_next_command(time_us)
-        self.world.lab.loop.schedule.let_time_pass(min(time_us, self.world.end_us))
+        self.world.let_time_pass(min(time_us, self.world.end_us))
         self._end_if_over()
 
     def _after_event(self) -> bool:
-        number = self._loop.event_number
+        number = self.world.event_number
         if self.checkers is not None:
             found = self.checkers.after_event(number)
             if found:
@@ -234,9 +220,9 @@ class LabRun:
         Raises :class:`CommandRefused`: then nothing has happened.
         """
         if len(self.commands) >= COMMANDS_MAX:
-            raise RunLimitReached(texts.TOO_MANY_COMMANDS, limit=COMMANDS_MAX)
+            raise RunLimitReached("refusal.too_many_commands", limit=COMMANDS_MAX)
         # A repetition gets here by another way (in one go, not in slices); this makes the two states the same.
-        self.world.lab.loop.schedule.let_time_pass(self.now_us)
+        self.world.let_time_pass(self.now_us)
         apply_command(self.world, command)
         self._pending.clear()
         self.commands.append(TimedCommand(self.event_number, self.now_us, command))
@@ -248,12 +234,12 @@ class LabRun:
             if timed.event > self.event_number or timed.time_us > end_us:
                 return max(1, timed.event - self.event_number)
             # Nothing ran in between when this was recorded; the clock may have gone on all the same.
-            self.world.lab.loop.schedule.let_time_pass(timed.time_us)
+            self.world.let_time_pass(timed.time_us)
             self._pending.popleft()
             try:
                 apply_command(self.world, timed.command)
             except CommandRefused as error:
-                raise RecordingRefused(texts.RECORDED_REFUSED, event=timed.event, problem=error.text) from error
+                raise RecordingRefused("refusal.recorded_refused", event=timed.event, problem=error.text) from error
             self.commands.append(timed)
         return EVENTS_MAX
 
@@ -267,34 +253,25 @@ class LabRun:
         fork.stand_at(event, self.now_us if event == self.event_number else 0)
         return fork
 
-    def begin_fork_with(self, setting: Command) -> SettingFork:
-        """A run in which a node had another ``setting`` from the beginning; it is still to be run.
-
-        Raises :class:`CommandRefused`.
-        """
-        if setting.kind != "setting":
-            raise CommandRefused(texts.ONLY_SETTINGS, kind=setting.kind)
-        run = LabRun(self.scenario, self.seed, check=self.checkers is not None)
-        try:
-            return SettingFork(run, self, setting)
-        except CommandRefused:
-            run.close()
-            raise
-
-    def fork_with(self, setting: Command) -> LabRun:
-        """As :meth:`begin_fork_with`, run to the same virtual time as this one."""
-        fork = self.begin_fork_with(setting)
-        while not fork.advance(EVENTS_MAX):
-            pass
-        return fork.run
-
     def forget_after(self, event: int) -> None:
         """Recorded commands that would come after event ``event`` do not come any more."""
         self._pending = deque(timed for timed in self._pending if timed.event <= event)
 
+    def recording(self, later: Sequence[TimedCommand] = ()) -> Recording:
+        """All that is needed to repeat it, but for the journal's hash: that costs time.
+
+        :param later: commands that the run comes to when it is played on.
+        """
+        commands = (*self.commands, *later)
+        return Recording(self.scenario, self.seed, commands, self.event_number, self.now_us, python=python_version())
+
     def export(self) -> dict[str, Any]:
-        """This run as a small JSON object."""
-        return export_run(self)
+        """This run as a small JSON object; :meth:`load` reads it back."""
+        return dataclasses.replace(self.recording(), journal_hash=self.journal_hash).to_dict()
+
+    def link(self, later: Sequence[TimedCommand] = ()) -> str:
+        """See :meth:`Recording.link`, and :meth:`recording` for ``later``."""
+        return self.recording(later).link()
 
     @classmethod
     def load(cls, data: object) -> LabRun:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import Any
 
 from engine.bank.paying_bank import Way
 from engine.lab.condition import Condition
@@ -18,14 +18,14 @@ from engine.lab.traffic_spec import TrafficSpec
 from engine.lab.xa_spec import CashMachineSpec, TransfersSpec
 from engine.protocol.enums import ExpressionType
 
-if TYPE_CHECKING:
-    from engine.lab.command import Command
-
 #: A stop condition of a scenario.
 Breakpoint = Condition
 
 #: A checked setting of a node: number, switch or text.
 SettingValue = int | float | bool | str
+
+#: A checked field of a command.
+CommandValue = SettingValue | tuple[str, ...]
 
 #: Languages of every text for people.
 LANGUAGES = ("en", "zh")
@@ -211,6 +211,24 @@ class GroupSpec:
     name: str
     retry_max_times: int = 16
     retry_queues: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One thing that a person, or the story, does to a world: as data, to be recorded, sent as a link and repeated.
+
+    :ivar kind: one of :data:`engine.lab.command.COMMANDS`.
+    :ivar value: the fields of its kind, checked and complete.
+    """
+
+    kind: str
+    target: str = ""
+    value: Mapping[str, CommandValue] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON; :func:`engine.lab.command.parse_command` reads it back."""
+        fields = {name: list(value) if isinstance(value, tuple) else value for name, value in self.value.items()}
+        return {"kind": self.kind, "target": self.target, **fields}
 
 
 @dataclass(frozen=True, slots=True)

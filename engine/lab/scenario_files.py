@@ -1,4 +1,4 @@
-"""The scenarios that come with GlassMQ: ``tutorials/scenarios/*.yaml``, and those of the lessons.
+"""The scenarios that come with GlassMQ: ``tutorials/scenarios/SHELF/*.yaml``, and those of the lessons.
 
 The one file of the lab that reads files, and only these: a name is a word that cannot lead elsewhere. A lesson's
 scenario is ``tutorials/01-first-message/scenario.yaml``, and is called by the name of its folder.
@@ -11,7 +11,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from engine.lab.errors import UnknownScenario
-from engine.lab.refusal_texts import NO_SCENARIO
 from engine.lab.scenario import Scenario
 from engine.lab.scenario_text import parse_scenario
 
@@ -34,9 +33,20 @@ def lesson_scenario_names() -> list[str]:
     return sorted(path.parent.name for path in files if _LESSON_FOLDER.fullmatch(path.parent.name))
 
 
+def shelved_scenario_names() -> dict[str, list[str]]:
+    """Shelf -> the names of the scenarios on it, which stand for themselves. A shelf is a folder of ``scenarios``."""
+    shelves = (tutorials_folder() / "scenarios").iterdir()
+    return {shelf.name: sorted(path.stem for path in shelf.glob("*.yaml")) for shelf in sorted(shelves)}
+
+
 def preset_scenario_names() -> list[str]:
     """The names of those that stand for themselves, sorted."""
-    return sorted(path.stem for path in (tutorials_folder() / "scenarios").glob("*.yaml"))
+    return sorted(name for names in shelved_scenario_names().values() for name in names)
+
+
+def shelf_of(name: str) -> str:
+    """Where the scenario ``name``, which there is, stands: on a shelf, or among the lessons."""
+    return next((shelf for shelf, names in shelved_scenario_names().items() if name in names), "lessons")
 
 
 def scenario_names() -> list[str]:
@@ -50,10 +60,10 @@ def scenario_text(name: str) -> str:
         if _LESSON_FOLDER.fullmatch(name):
             return (tutorials_folder() / name / "scenario.yaml").read_text(encoding="utf-8")
         if _PRESET.fullmatch(name):
-            return (tutorials_folder() / "scenarios" / f"{name}.yaml").read_text(encoding="utf-8")
+            return (tutorials_folder() / "scenarios" / shelf_of(name) / f"{name}.yaml").read_text(encoding="utf-8")
     except FileNotFoundError:
         pass
-    raise UnknownScenario(NO_SCENARIO, name=name, known=", ".join(scenario_names()))
+    raise UnknownScenario("refusal.no_scenario", name=name, known=", ".join(scenario_names()))
 
 
 def load_scenario(name: str) -> Scenario:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from engine.filter.compiler import compile_expression
 from engine.filter.errors import FilterSyntaxError
 from engine.lab.errors import SettingRefused
-from engine.lab.refusal_texts import SETTING_TWICE
 from engine.lab.scenario import DiskSpec, NodeSpec, Role, SettingValue, TransactionSpec, TransactionWord
 from engine.lab.scenario_banks import parse_paying_bank, parse_receiving_bank, transaction_of
 from engine.lab.scenario_listener import parse_listener
@@ -184,7 +183,7 @@ def _settings(section: Section, role: Role) -> dict[str, SettingValue]:
         try:
             setting = find_setting(role, name)
             if setting.name in values:
-                raise SettingRefused(SETTING_TWICE, name=setting.name)
+                raise SettingRefused("refusal.setting_twice", name=setting.name)
             values[setting.name] = setting.check(fields.plain(name))
         except SettingRefused as error:
             raise fields.fail(name, str(error)) from error

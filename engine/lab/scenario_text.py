@@ -1,6 +1,6 @@
 """From the text of a scenario to a :class:`~engine.lab.scenario.Scenario`, with an error for whatever is not allowed.
 
-The text is YAML; ``tutorials/scenarios/general.yaml`` shows most of it.
+The text is YAML; ``tutorials/scenarios/basics/general.yaml`` shows most of it.
 """
 
 from __future__ import annotations

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
 
-from engine.lab.command import Command
 from engine.lab.errors import CommandRefused
-
-if TYPE_CHECKING:
-    from engine.lab.run import LabRun
+from engine.lab.run import LabRun
+from engine.lab.scenario import Command
 
 
 class SettingFork:
-    """The commands of ``original`` follow at the same virtual times as before; one that cannot be applied any more is
-    left out.
+    """A run in which a node had another ``setting`` from the beginning. Raises :class:`CommandRefused`.
 
-    :param run: not yet stepped; ``setting`` becomes its first command. Raises :class:`CommandRefused`.
+    The commands of ``original`` follow at the same virtual times as before; one that cannot be applied any more is left
+    out.
+
     :ivar run: complete as soon as :meth:`advance` says so.
     """
 
-    def __init__(self, run: LabRun, original: LabRun, setting: Command) -> None:
-        self.run = run
-        run.apply(setting)
+    def __init__(self, original: LabRun, setting: Command) -> None:
+        if setting.kind != "setting":
+            raise CommandRefused("refusal.only_settings", kind=setting.kind)
+        self.run = LabRun(original.scenario, original.seed, check=original.checkers is not None)
+        try:
+            self.run.apply(setting)
+        except CommandRefused:
+            self.run.close()
+            raise
         self._commands = deque(
             timed for timed in original.commands if timed.event > 0 or not _is_same_setting(timed.command, setting)
         )

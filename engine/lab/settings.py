@@ -16,11 +16,11 @@ from engine.broker.broker_config import BrokerConfig, java_name
 from engine.client.client_config import ClientConfig
 from engine.client.consumer_config import PushConsumerConfig
 from engine.client.producer_config import ProducerConfig
-from engine.lab import refusal_texts as texts
 from engine.lab.errors import SettingRefused
 from engine.lab.scenario import Role, SettingValue
 from engine.name_server.name_server_config import NameServerConfig
 from engine.store.store_config import MessageStoreConfig
+from engine.texts import Text
 from engine.xa.config import CoordinatorConfig, ManagerConfig, ResourceManagerConfig
 
 #: Small files: a lab world has many, and reads them whole.
@@ -90,14 +90,16 @@ class Setting:
         if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         if type(value) is not self.kind:
-            raise SettingRefused(texts.WRONG_TYPE, name=self.name, expected=texts.TYPE_WORDS[self.kind], value=value)
+            raise SettingRefused(
+                "refusal.wrong_type", name=self.name, expected=Text(f"refusal.type.{self.kind.__name__}"), value=value
+            )
         if isinstance(value, str) and len(value) > TEXT_MAX_LENGTH:
-            raise SettingRefused(texts.TEXT_TOO_LONG, name=self.name, limit=TEXT_MAX_LENGTH, length=len(value))
+            raise SettingRefused("refusal.text_too_long", name=self.name, limit=TEXT_MAX_LENGTH, length=len(value))
         if isinstance(value, int | float) and not isinstance(value, bool):
             low, high = self.bounds
             # Also refuses "not a number".
             if not low <= value <= high:
-                raise SettingRefused(texts.OUT_OF_BOUNDS, name=self.name, low=low, high=high, value=value)
+                raise SettingRefused("refusal.out_of_bounds", name=self.name, low=low, high=high, value=value)
         assert isinstance(value, int | float | str)
         return value
 
@@ -150,11 +152,11 @@ def find_setting(role: Role, name: str) -> Setting:
             return setting
     likely = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     hint = (
-        texts.DID_YOU_MEAN.filled({"likely": ", ".join(likely)})
+        Text("refusal.did_you_mean", likely=", ".join(likely))
         if likely
-        else texts.ALLOWED.filled({"known": ", ".join(known)})
+        else Text("refusal.allowed", known=", ".join(known))
     )
-    raise SettingRefused(texts.NO_SETTING, role=role.value, name=name, hint=hint)
+    raise SettingRefused("refusal.no_setting", role=role.value, name=name, hint=hint)
 
 
 def check_settings(role: Role, values: Mapping[str, SettingValue]) -> None:
@@ -168,7 +170,7 @@ def check_settings(role: Role, values: Mapping[str, SettingValue]) -> None:
             if isinstance(made, MessageStoreConfig):
                 assert made.delay_levels_ms
         except ValueError as error:
-            raise SettingRefused(texts.SETTINGS_CLASH, problem=error) from error
+            raise SettingRefused("refusal.settings_clash", problem=str(error)) from error
 
 
 def of_class(config: type, values: Mapping[str, SettingValue]) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from typing import Any
 from engine.lab.command import parse_command
 from engine.lab.errors import CommandRefused
 from engine.lab.fault_plan import PlannedFault, draw_faults, lay_out
-from engine.lab.recording import link_of
 from engine.lab.run import LabRun
 from engine.lab.scenario import FaultKind, Scenario
 
@@ -70,5 +69,5 @@ def run_with_faults(
         if at_end is not None:
             at_end(run)
         violations = tuple(violation.to_dict() for violation in run.violations)
-        link = link_of(run) if violations else ""
+        link = run.link() if violations else ""
         return SeedResult(seed, run.event_number, len(run.commands), run.journal_hash, violations, link, tuple(kinds))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.lab.scenario import Role
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
@@ -24,62 +25,23 @@ IDEMPOTENT_CONSUMER = "idempotent-consumer"
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """One switch. ``name`` and ``what`` are for people, by language.
-
-    :ivar role: the nodes that have it.
-    """
+    """One switch, of the nodes of ``role``. ``name`` and ``what`` are for people."""
 
     role: Role
-    name: Mapping[str, str]
-    what: Mapping[str, str]
-
-
-def _switch(role: Role, name: tuple[str, str], what: tuple[str, str]) -> Switch:
-    return Switch(role, {"en": name[0], "zh": name[1]}, {"en": what[0], "zh": what[1]})
+    name: Text
+    what: Text
 
 
 SWITCHES: Mapping[str, Switch] = {
-    BROKER_LOCK: _switch(
-        Role.BROKER,
-        ("Broker lock", "Broker 锁"),
-        (
-            "Only one client of a group holds a queue. Off: the broker grants every lock to everybody.",
-            "一个消费组内只有一个客户端持有某个队列。关闭后：Broker 把任何锁授予任何人。",
-        ),
-    ),
-    MESSAGE_QUEUE_LOCK: _switch(
-        Role.CONSUMER,
-        ("MessageQueue lock", "MessageQueue 本地锁"),
-        (
-            "Only one worker of a process turns to a queue at a time. Off: several may.",
-            "进程内同一时刻只有一个线程处理某个队列。关闭后：可以有多个。",
-        ),
-    ),
-    PROCESS_QUEUE_LOCK: _switch(
-        Role.CONSUMER,
-        ("ProcessQueue consume lock", "ProcessQueue 消费锁"),
-        (
-            "A queue is not given away while its listener runs. Off: it is.",
-            "监听器运行期间不会交出队列。关闭后：会交出。",
-        ),
-    ),
-    CONSUMING_FLAG: _switch(
-        Role.CONSUMER,
-        ("consuming flag", "consuming 标志"),
-        (
-            "A queue has one chain of consume requests. Off: every pull that brings messages starts a further one.",
-            "每个队列只有一条消费请求链。关闭后：每次拉到消息都会再启动一条。",
-        ),
-    ),
-    # Read at each call, see engine.lab.node_banks: nothing needs to be set.
-    IDEMPOTENT_CONSUMER: _switch(
-        Role.CONSUMER,
-        ("idempotent bank", "银行幂等"),
-        (
-            "A receiving bank ignores a transfer that it has credited already. Off: it credits as often as it is told.",
-            "收款银行忽略已经入账的转账。关闭后：消息来几次就入账几次。",
-        ),
-    ),
+    name: Switch(role, Text(f"switch.{name}.name"), Text(f"switch.{name}.what"))
+    for name, role in (
+        (BROKER_LOCK, Role.BROKER),
+        (MESSAGE_QUEUE_LOCK, Role.CONSUMER),
+        (PROCESS_QUEUE_LOCK, Role.CONSUMER),
+        (CONSUMING_FLAG, Role.CONSUMER),
+        # Read at each call, see engine.lab.node_banks: nothing needs to be set.
+        (IDEMPOTENT_CONSUMER, Role.CONSUMER),
+    )
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 from engine.client.default_mq_producer import DefaultMQProducer
 from engine.client.errors import MQClientError, RequestFailed, RequestTimedOut
@@ -17,13 +17,12 @@ from engine.client.send_message_hook import SendMessageContext
 from engine.client.send_result import SendResult
 from engine.client.transaction_mq_producer import TransactionMQProducer
 from engine.lab.history import RequestReturned, SendInvoked, SendReturned
+from engine.lab.node_banks import NodePayingBank
+from engine.lab.node_role import LabNodeRole
 from engine.lab.traffic_spec import SendMode, TrafficSpec
 from engine.protocol.message import Message
 from engine.protocol.message_properties import PROPERTY_KEYS
 from engine.protocol.message_queue import MessageQueue
-
-if TYPE_CHECKING:
-    from engine.lab.producer_role import ProducerRole
 
 
 class _Choice(TypedDict, total=False):
@@ -44,8 +43,9 @@ class TrafficSender:
 
     hook_name = "lab"
 
-    def __init__(self, role: ProducerRole) -> None:
+    def __init__(self, role: LabNodeRole, node_bank: NodePayingBank | None) -> None:
         self._role = role
+        self._node_bank = node_bank
         self._traffic = role.spec.traffic
         self.sent = self.acknowledged = self.refused = self.unknown = 0
         self.replied = self.not_replied = 0
@@ -98,10 +98,10 @@ class TrafficSender:
 
     async def _pay_or_send(self, producer: DefaultMQProducer, traffic: TrafficSpec, number: int) -> None:
         key = traffic.fill_in(traffic.key, self._role.name, number)
-        if self._role.node_bank is None:
+        if self._node_bank is None:
             await self._send(producer, traffic, number, key, traffic.body_of(self._role.name, number))
             return
-        transfer, bank = self._role.node_bank.transfer(key), self._role.node_bank.bank
+        transfer, bank = self._node_bank.transfer(key), self._node_bank.bank
         assert bank is not None, "it sends while its process runs"
         await bank.pay(transfer, lambda: self._send(producer, traffic, number, key, transfer.body))
 
@@ -171,10 +171,8 @@ class TrafficSender:
             detail = reply.body.decode()
             self.replied += 1
         self.in_flight.pop(key, None)
-        world = self._role.world
-        world.history.requests_returned.append(
-            RequestReturned(world.event_number, world.now_us, self._role.name, key, status, traffic.topic, detail)
-        )
+        returned = RequestReturned(*self._role.here_and_now, key, status, traffic.topic, detail)
+        self._role.world.history.requests_returned.append(returned)
 
     def _request_unsent(self, key: str, topic: str, error: MQClientError) -> None:
         if key in self._requests_sent:
@@ -213,7 +211,7 @@ class TrafficSender:
         """Messages with these keys set out, in one request."""
         world, batch = self._role.world, _batch_of(keys)
         for key in keys:
-            begun = SendInvoked(world.event_number, world.now_us, self._role.name, key, topic, batch)
+            begun = SendInvoked(*self._role.here_and_now, key, topic, batch)
             world.history.sends_invoked.append(begun)
             self.in_flight[key] = world.now_us
         self.sent += len(keys)
@@ -242,13 +240,11 @@ class TrafficSender:
                 self.refused += len(keys)
             else:
                 self.unknown += len(keys)
-        world, batch = self._role.world, _batch_of(keys)
+        batch = _batch_of(keys)
         for key, place in zip(keys, _places(result, len(keys)), strict=True):
             self.in_flight.pop(key, None)
-            returned = SendReturned(
-                world.event_number, world.now_us, self._role.name, key, status, topic, *place, detail, batch
-            )
-            world.history.sends_returned.append(returned)
+            returned = (*self._role.here_and_now, key, status, topic, *place, detail, batch)
+            self._role.world.history.sends_returned.append(SendReturned(*returned))
 
     async def _send_message(
         self, producer: DefaultMQProducer, traffic: TrafficSpec, message: Message, number: int

@@ -1,31 +1,28 @@
 """A world: the cluster of a scenario in virtual time.
 
-What happens in it is a function of the scenario, the seed and what is done to it from outside
-(:mod:`engine.lab.faults`). Starting the nodes is part of the
-story: events 1, 2, 3 ... are name servers and brokers coming up.
+What happens in it is a function of the scenario, the seed and what is done to it from outside, by the scenario's script
+and by people (:mod:`engine.lab.faults`). Starting the nodes is part of the story: events 1, 2, 3 ... are name servers
+and brokers coming up.
 """
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
 from engine.lab.broker_role import BrokerRole
 from engine.lab.consumer_role import ConsumerRole
 from engine.lab.errors import CommandRefused
-from engine.lab.faults import apply_command
-from engine.lab.history import LabHistory
 from engine.lab.link_faults import LinkFaults
 from engine.lab.name_server_role import NameServerRole
-from engine.lab.node_role import LabNodeRole
+from engine.lab.node_role import LabNodeRole, Surroundings
 from engine.lab.producer_role import ProducerRole
-from engine.lab.refusal_texts import NODE_EXISTS
-from engine.lab.scenario import NodeSpec, Role, Scenario, ScriptLine
+from engine.lab.scenario import NodeSpec, Role, Scenario
 from engine.lab.xa_roles import CoordinatorRole, ManagerRole, ResourceManagerRole
+from engine.runtime.lab_journal import LabJournal
+from engine.runtime.lab_link_fault import Parcel
 from engine.runtime.lab_runtime import LabWorld
-
-_log = logging.getLogger("glassmq.lab")
 
 #: Entries of the journal that a world keeps. The page shows older ones by running the world again.
 JOURNAL_KEPT = 200_000
@@ -41,20 +38,15 @@ _ROLES: dict[Role, type[LabNodeRole]] = {
 }
 
 
-class ScenarioWorld:
+class ScenarioWorld(Surroundings):
     """See the module. ``seed``: default: the scenario's own.
 
-    :ivar lab: loop, network, disks, journal.
-    :ivar nodes: by name, in the order of the scenario.
-    :ivar history: what the clients saw.
     :ivar link_faults: what is wrong with the links.
     """
 
     def __init__(self, scenario: Scenario, seed: int | None = None) -> None:
-        self.scenario = scenario
         self.seed = scenario.seed if seed is None else seed
-        self.history = LabHistory()
-        self.lab = LabWorld(
+        lab = LabWorld(
             self.seed,
             latency_us=round(scenario.latency_ms * 1_000),
             jitter_us=round(scenario.jitter_ms * 1_000),
@@ -62,31 +54,15 @@ class ScenarioWorld:
             journal_limit=JOURNAL_KEPT,
             raise_failures=False,
         )
-        self.link_faults = LinkFaults(self.lab)
-        #: Switches that are off on every node, also on those that join later; see :mod:`engine.lab.switches`.
-        self.switched_off: dict[str, None] = dict.fromkeys(scenario.switched_off)
-        self.nodes: dict[str, LabNodeRole] = {}
+        super().__init__(scenario, lab)
+        self.link_faults = LinkFaults(lab)
         for spec in scenario.nodes:
             self._add(spec)
-        self.name_server_address = self._find_name_server().address
+        # The parser lets no scenario through that has not exactly one.
+        (name_server,) = self.roles(NameServerRole)
+        self.name_server_address = name_server.address
         for role in self.nodes.values():
             role.boot()
-        self._schedule_script()
-
-    def _schedule_script(self) -> None:
-        loop = self.lab.loop
-        story = loop.new_actor("story", loop.root.node)
-        context = loop.context_of(story)
-        for line in self.scenario.script:
-            label = f"{line.command.kind} {line.command.target}".strip()
-            loop.post(story, context, label, line.at_ms * 1_000, self._follow_script, line)
-
-    def _follow_script(self, line: ScriptLine) -> None:
-        try:
-            apply_command(self, line.command)
-        except CommandRefused as refusal:
-            # Somebody outside was quicker: what the script wanted to crash has crashed already.
-            _log.info("the script's %s at %d ms is left out: %s", line.command.kind, line.at_ms, refusal)
 
     def _add(self, spec: NodeSpec) -> LabNodeRole:
         role = self.nodes[spec.name] = _ROLES[spec.role](self, spec)
@@ -95,28 +71,34 @@ class ScenarioWorld:
     def add_node(self, spec: NodeSpec) -> LabNodeRole:
         """A further machine joins and starts its process. Raises :class:`CommandRefused` for a name in use."""
         if spec.name in self.nodes:
-            raise CommandRefused(NODE_EXISTS, name=spec.name)
+            raise CommandRefused("refusal.node_exists", name=spec.name)
         role = self._add(spec)
         role.boot()
         return role
 
-    def _find_name_server(self) -> NameServerRole:
-        for role in self.nodes.values():
-            if isinstance(role, NameServerRole):
-                return role
-        raise AssertionError("a scenario without name server was let through")
-
     # --- looking ---------------------------------------------------------------------------------------------------
 
     @property
-    def event_number(self) -> int:
-        """Number of the event that runs, or ran last."""
-        return self.lab.loop.event_number
+    def journal(self) -> LabJournal:
+        """What every event did."""
+        return self.lab.journal
 
-    @property
-    def now_us(self) -> int:
-        """Virtual time in microseconds."""
-        return self.lab.loop.now_us
+    def watch_parcels(self, watcher: Callable[[Parcel, tuple[int, ...]], None]) -> None:
+        """Have ``watcher`` told of every parcel that is sent, and after how many microseconds its copies arrive."""
+        self.lab.network.parcel_watchers.append(watcher)
+
+    def stop_watching_parcels(self, watcher: Callable[[Parcel, tuple[int, ...]], None]) -> None:
+        """It is told no more, if it was."""
+        if watcher in self.lab.network.parcel_watchers:
+            self.lab.network.parcel_watchers.remove(watcher)
+
+    def run_events(self, count: int, until_us: int, stop: Callable[[], bool]) -> int:
+        """Run up to ``count`` events that are due by then, until ``stop()`` after one of them; how many ran."""
+        return self.lab.loop.run_events(count, until_us, stop)
+
+    def let_time_pass(self, until_us: int) -> None:
+        """The clock, but no event, goes on to there. What is due by then is ready."""
+        self.lab.loop.schedule.let_time_pass(until_us)
 
     @property
     def end_us(self) -> int:
@@ -130,15 +112,15 @@ class ScenarioWorld:
 
     def brokers(self) -> list[BrokerRole]:
         """All brokers, in the order of the scenario."""
-        return [role for role in self.nodes.values() if isinstance(role, BrokerRole)]
+        return self.roles(BrokerRole)
 
     def producers(self) -> list[ProducerRole]:
         """All producers, in the order of the scenario."""
-        return [role for role in self.nodes.values() if isinstance(role, ProducerRole)]
+        return self.roles(ProducerRole)
 
     def consumers(self) -> list[ConsumerRole]:
         """All consumers, in the order of the scenario, then those that joined."""
-        return [role for role in self.nodes.values() if isinstance(role, ConsumerRole)]
+        return self.roles(ConsumerRole)
 
     # --- end -------------------------------------------------------------------------------------------------------
 

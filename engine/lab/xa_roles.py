@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from engine.bank.accounts import Accounts
 from engine.bank.transfer import Transfer
 from engine.lab.cash_machine import CUSTOMER, CashMachine
 from engine.lab.history import BranchChanged, GlobalChanged, TransferEnded
 from engine.lab.node_banks import NodeBank
-from engine.lab.node_role import LabDiskNodeRole, LabNodeRole
+from engine.lab.node_role import LabDiskNodeRole, LabNodeRole, Surroundings
 from engine.lab.scenario import NodeSpec, Role
 from engine.lab.settings import of_class
 from engine.xa.account_locks import WAITS_KEPT, LockWait
@@ -22,9 +22,6 @@ from engine.xa.resource_manager import Branch, ResourceManager
 from engine.xa.states import BranchState
 from engine.xa.transaction_coordinator import TransactionCoordinator
 from engine.xa.transaction_manager import Outcome, TransactionManager
-
-if TYPE_CHECKING:
-    from engine.lab.world import ScenarioWorld
 
 #: Where they listen.
 COORDINATOR_PORT = 9870
@@ -46,11 +43,9 @@ class CoordinatorRole(LabDiskNodeRole):
         await self.coordinator.start(self.runtime.identity.host_ip, COORDINATOR_PORT)
 
     def _changed(self, transaction: GlobalTransaction) -> None:
-        world = self.world
         xid, key, state = transaction.xid, transaction.key, transaction.state.value
-        world.history.globals_changed.append(
-            GlobalChanged(world.event_number, world.now_us, self.name, xid, key, state, transaction.reason)
-        )
+        changed = GlobalChanged(*self.here_and_now, xid, key, state, transaction.reason)
+        self.world.history.globals_changed.append(changed)
 
     async def _stop(self) -> None:
         if self.coordinator is not None:
@@ -79,7 +74,7 @@ class ManagerRole(LabNodeRole):
 
     manager: TransactionManager | None = None
 
-    def __init__(self, world: ScenarioWorld, spec: NodeSpec) -> None:
+    def __init__(self, world: Surroundings, spec: NodeSpec) -> None:
         super().__init__(world, spec)
         self.under_way: TransferUnderWay | None = None
         self.ended: deque[TransferEnded] = deque(maxlen=ENDED_KEPT)
@@ -116,7 +111,7 @@ class ManagerRole(LabNodeRole):
             self.under_way = None
             self.counts[result.outcome] += 1
             outcome = result.outcome.value
-            ended = TransferEnded(world.event_number, world.now_us, self.name, key, result.xid, outcome, result.reason)
+            ended = TransferEnded(*self.here_and_now, key, result.xid, outcome, result.reason)
             self.ended.append(ended)
             world.history.transfers_ended.append(ended)
             remaining_us = begun_us + transfers.every_ms * 1_000 - world.now_us
@@ -156,7 +151,7 @@ class ResourceManagerRole(LabNodeRole):
 
     resource_manager: ResourceManager | None = None
 
-    def __init__(self, world: ScenarioWorld, spec: NodeSpec) -> None:
+    def __init__(self, world: Surroundings, spec: NodeSpec) -> None:
         super().__init__(world, spec)
         assert spec.bank is not None, "the parser sees to it"
         self.node_bank = NodeBranchBank(self, spec.bank)
@@ -201,19 +196,9 @@ class ResourceManagerRole(LabNodeRole):
         return await self.resource_manager.look_up_balance(self.node_bank.spec.account, CUSTOMER)
 
     def _changed(self, branch: Branch, state: str = "") -> None:
-        world, work = self.world, branch.work
-        world.history.branches_changed.append(
-            BranchChanged(
-                world.event_number,
-                world.now_us,
-                self.name,
-                work.xid,
-                work.transfer.key,
-                work.doing.value,
-                state or branch.state.value,
-                branch.reason,
-            )
-        )
+        work, state = branch.work, state or branch.state.value
+        deed = (work.xid, work.transfer.key, work.doing.value)
+        self.world.history.branches_changed.append(BranchChanged(*self.here_and_now, *deed, state, branch.reason))
 
     async def _stop(self) -> None:
         if self._customer is not None:
@@ -237,11 +222,11 @@ class ResourceManagerRole(LabNodeRole):
             self.cash_machine.forget()
 
 
-def coordinator_address(world: ScenarioWorld) -> str:
+def coordinator_address(world: Surroundings) -> str:
     """Where the one coordinator of the scenario listens."""
     (spec,) = world.scenario.of_role(Role.TRANSACTION_COORDINATOR)
     return _address(world, spec.name, COORDINATOR_PORT)
 
 
-def _address(world: ScenarioWorld, node: str, port: int) -> str:
+def _address(world: Surroundings, node: str, port: int) -> str:
     return f"{world.nodes[node].runtime.identity.host_ip}:{port}"

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from engine.protocol.command_header import CommandHeader
 
 
-@dataclass(slots=True)
 class CreateAccessConfigRequestHeader(CommandHeader):
     """UPDATE_AND_CREATE_ACL_CONFIG (50). The last two are lists joined by commas: ``topicA=PUB,topicB=SUB``."""
 
@@ -21,14 +18,12 @@ class CreateAccessConfigRequestHeader(CommandHeader):
     group_perms: str | None = None
 
 
-@dataclass(slots=True)
 class DeleteAccessConfigRequestHeader(CommandHeader):
     """DELETE_ACL_CONFIG (51)."""
 
     access_key: str
 
 
-@dataclass(slots=True)
 class UpdateGlobalWhiteAddrsConfigRequestHeader(CommandHeader):
     """UPDATE_GLOBAL_WHITE_ADDRS_CONFIG (53): addresses joined by commas, and a file where there are several."""
 
@@ -36,7 +31,6 @@ class UpdateGlobalWhiteAddrsConfigRequestHeader(CommandHeader):
     acl_file_full_path: str | None = None
 
 
-@dataclass(slots=True)
 class GetBrokerAclConfigResponseHeader(CommandHeader):
     """Reply to GET_BROKER_CLUSTER_ACL_INFO (52); the versions are JSON text."""
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from engine.protocol.command_header import CommandHeader, Int32, Int64
 
 
-@dataclass(slots=True)
 class CreateTopicRequestHeader(CommandHeader):
     """UPDATE_AND_CREATE_TOPIC (17). ``default_topic`` only names the template; the numbers here decide."""
 
@@ -21,7 +18,6 @@ class CreateTopicRequestHeader(CommandHeader):
     order: bool = False
 
 
-@dataclass(slots=True)
 class DeleteTopicRequestHeader(CommandHeader):
     """DELETE_TOPIC_IN_BROKER (215) and, with ``cluster_name``, DELETE_TOPIC_IN_NAMESRV (216)."""
 
@@ -29,7 +25,6 @@ class DeleteTopicRequestHeader(CommandHeader):
     cluster_name: str | None = None
 
 
-@dataclass(slots=True)
 class DeleteSubscriptionGroupRequestHeader(CommandHeader):
     """DELETE_SUBSCRIPTIONGROUP (207), on request with the stored offsets of the group."""
 
@@ -37,28 +32,24 @@ class DeleteSubscriptionGroupRequestHeader(CommandHeader):
     remove_offset: bool = False
 
 
-@dataclass(slots=True)
 class GetTopicStatsInfoRequestHeader(CommandHeader):
     """GET_TOPIC_STATS_INFO (202)."""
 
     topic: str
 
 
-@dataclass(slots=True)
 class GetConsumerConnectionListRequestHeader(CommandHeader):
     """GET_CONSUMER_CONNECTION_LIST (203)."""
 
     consumer_group: str
 
 
-@dataclass(slots=True)
 class GetProducerConnectionListRequestHeader(CommandHeader):
     """GET_PRODUCER_CONNECTION_LIST (204)."""
 
     producer_group: str
 
 
-@dataclass(slots=True)
 class GetConsumeStatsRequestHeader(CommandHeader):
     """Without ``topic``: all topics that the group subscribes to."""
 
@@ -66,14 +57,12 @@ class GetConsumeStatsRequestHeader(CommandHeader):
     topic: str | None = None
 
 
-@dataclass(slots=True)
 class QueryTopicConsumeByWhoRequestHeader(CommandHeader):
     """QUERY_TOPIC_CONSUME_BY_WHO (300): the groups that consume the topic."""
 
     topic: str
 
 
-@dataclass(slots=True)
 class QueryConsumeTimeSpanRequestHeader(CommandHeader):
     """QUERY_CONSUME_TIME_SPAN (303): store times of what is there and what the group consumed."""
 
@@ -81,7 +70,6 @@ class QueryConsumeTimeSpanRequestHeader(CommandHeader):
     group: str
 
 
-@dataclass(slots=True)
 class QueryConsumeQueueRequestHeader(CommandHeader):
     """QUERY_CONSUME_QUEUE (321): ``count`` entries of a consume queue from entry ``index`` on."""
 
@@ -92,14 +80,12 @@ class QueryConsumeQueueRequestHeader(CommandHeader):
     consumer_group: str | None = None
 
 
-@dataclass(slots=True)
 class GetBrokerConfigResponseHeader(CommandHeader):
     """``version`` is a DataVersion as JSON text."""
 
     version: str
 
 
-@dataclass(slots=True)
 class QueryCorrectionOffsetHeader(CommandHeader):
     """QUERY_CORRECTION_OFFSET (308): ``filter_groups``, joined by commas, are left out of the comparison."""
 
@@ -108,7 +94,6 @@ class QueryCorrectionOffsetHeader(CommandHeader):
     filter_groups: str | None = None
 
 
-@dataclass(slots=True)
 class CloneGroupOffsetRequestHeader(CommandHeader):
     """CLONE_GROUP_OFFSET (314). Without ``topic``: all topics of the source group. ``offline``: even topics that the
     source group's members do not subscribe to.
@@ -120,7 +105,6 @@ class CloneGroupOffsetRequestHeader(CommandHeader):
     offline: bool = False
 
 
-@dataclass(slots=True)
 class ViewBrokerStatsDataRequestHeader(CommandHeader):
     """VIEW_BROKER_STATS_DATA (315): one counter, such as TOPIC_PUT_NUMS of a topic."""
 
@@ -128,7 +112,6 @@ class ViewBrokerStatsDataRequestHeader(CommandHeader):
     stats_key: str
 
 
-@dataclass(slots=True)
 class GetConsumeStatsInBrokerHeader(CommandHeader):
     """GET_BROKER_CONSUME_STATS (317): of all groups, on request only topics of strict order."""
 

@@ -1,8 +1,8 @@
 """Custom headers: typed fields that travel as strings in ``ext_fields`` (RocketMQ: ``CommandCustomHeader``).
 
-A header is a dataclass derived from :class:`CommandHeader`. A field's wire name is its own name in camelCase
-unless ``WIRE_NAMES`` says otherwise; a field without default is mandatory (RocketMQ: ``@CFNotNull``); its annotation
-(``str``, ``bool``, :data:`Int32`, :data:`Int64`, each perhaps ``| None``) decides how it is read.
+A header is a class derived from :class:`CommandHeader`, which makes it a dataclass. A field's wire name is its own name
+in camelCase unless ``wire_names`` says otherwise; a field without default is mandatory (RocketMQ: ``@CFNotNull``); its
+annotation (``str``, ``bool``, :data:`Int32`, :data:`Int64`, each perhaps ``| None``) decides how it is read.
 """
 
 from __future__ import annotations
@@ -10,7 +10,18 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    NamedTuple,
+    Self,
+    Union,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from engine.protocol.errors import MalformedHeader
 
@@ -18,6 +29,8 @@ from engine.protocol.errors import MalformedHeader
 Int32 = Annotated[int, 32]
 Int64 = Annotated[int, 64]
 
+#: Wire names that are not simply the attribute in camelCase. Some headers spell even these out: ``wire_names={}``.
+_USUAL_WIRE_NAMES = {"broker_name": "bname", "client_id": "clientID"}
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False, "": False}
 
 
@@ -42,8 +55,7 @@ def parse_boolean(name: str, text: str) -> bool:
     return value
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _FieldCodec:
+class _FieldCodec(NamedTuple):
     """How one field of a header is read."""
 
     attribute: str
@@ -52,7 +64,8 @@ class _FieldCodec:
     mandatory: bool
 
 
-def _camel_case(name: str) -> str:
+def camel_case(name: str) -> str:
+    """``queue_id`` as Java spells it: ``queueId``."""
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
 
@@ -68,23 +81,6 @@ def _parser(wire_name: str, annotation: Any) -> Callable[[str], Any]:
     return lambda text: parse_integer(wire_name, text, bits)
 
 
-#: The codecs of each header class, worked out when the class is first used.
-_codecs_of: dict[type[CommandHeader], tuple[_FieldCodec, ...]] = {}
-
-
-def _field_codecs(header: type[CommandHeader]) -> tuple[_FieldCodec, ...]:
-    known = _codecs_of.get(header)
-    if known is not None:
-        return known
-    hints = get_type_hints(header, include_extras=True)
-    codecs = []
-    for field in dataclasses.fields(header):
-        wire_name = header.WIRE_NAMES.get(field.name, _camel_case(field.name))
-        parse = _parser(wire_name, hints[field.name])
-        codecs.append(_FieldCodec(field.name, wire_name, parse, field.default is dataclasses.MISSING))
-    return _codecs_of.setdefault(header, tuple(codecs))
-
-
 def _to_text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -93,18 +89,26 @@ def _to_text(value: object) -> str:
     return str(value)
 
 
-@dataclasses.dataclass(slots=True)
+@dataclass_transform()
 class CommandHeader:
     """Base of all custom headers."""
 
-    #: Wire names that are not simply the attribute in camelCase.
-    WIRE_NAMES: ClassVar[Mapping[str, str]] = {"broker_name": "bname", "client_id": "clientID"}
+    field_codecs: ClassVar[tuple[_FieldCodec, ...]]
+
+    def __init_subclass__(cls, wire_names: Mapping[str, str] = _USUAL_WIRE_NAMES) -> None:
+        dataclasses.dataclass(cls)
+        hints = get_type_hints(cls, include_extras=True)
+        codecs = []
+        for name in cls.__annotations__:
+            wire_name = wire_names.get(name, camel_case(name))
+            codecs.append(_FieldCodec(name, wire_name, _parser(wire_name, hints[name]), not hasattr(cls, name)))
+        cls.field_codecs = tuple(codecs)
 
     @classmethod
     def decode(cls, ext_fields: Mapping[str, str]) -> Self:
         """Read the header. Unknown fields are ignored; a wrong or missing one raises :class:`MalformedHeader`."""
         values: dict[str, Any] = {}
-        for codec in _field_codecs(cls):
+        for codec in cls.field_codecs:
             text = ext_fields.get(codec.wire_name)
             if text is not None:
                 values[codec.attribute] = codec.parse(text)
@@ -115,7 +119,7 @@ class CommandHeader:
     def encode(self) -> dict[str, str]:
         """The fields that are not None, under their wire names, as Java would write them."""
         fields: dict[str, str] = {}
-        for codec in _field_codecs(type(self)):
+        for codec in self.field_codecs:
             value = getattr(self, codec.attribute)
             if value is not None:
                 fields[codec.wire_name] = _to_text(value)

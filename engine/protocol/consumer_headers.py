@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
-
 from engine.protocol.command_header import CommandHeader, Int32, Int64
 
 
-@dataclass(slots=True)
 class QueryConsumerOffsetRequestHeader(CommandHeader):
     """QUERY_CONSUMER_OFFSET (14)."""
 
@@ -19,7 +14,6 @@ class QueryConsumerOffsetRequestHeader(CommandHeader):
     broker_name: str | None = None
 
 
-@dataclass(slots=True)
 class UpdateConsumerOffsetRequestHeader(CommandHeader):
     """UPDATE_CONSUMER_OFFSET (15). ``commit_offset`` is the next offset to consume."""
 
@@ -30,7 +24,6 @@ class UpdateConsumerOffsetRequestHeader(CommandHeader):
     broker_name: str | None = None
 
 
-@dataclass(slots=True)
 class UnregisterClientRequestHeader(CommandHeader):
     """UNREGISTER_CLIENT (35): the client leaves the groups named."""
 
@@ -39,21 +32,18 @@ class UnregisterClientRequestHeader(CommandHeader):
     consumer_group: str | None = None
 
 
-@dataclass(slots=True)
 class GetConsumerListByGroupRequestHeader(CommandHeader):
     """GET_CONSUMER_LIST_BY_GROUP (38)."""
 
     consumer_group: str
 
 
-@dataclass(slots=True)
 class NotifyConsumerIdsChangedRequestHeader(CommandHeader):
     """NOTIFY_CONSUMER_IDS_CHANGED (40), sent by the broker: rebalance now."""
 
     consumer_group: str
 
 
-@dataclass(slots=True)
 class ResetOffsetRequestHeader(CommandHeader):
     """``timestamp`` in ms; -1 means the newest offset."""
 
@@ -63,7 +53,6 @@ class ResetOffsetRequestHeader(CommandHeader):
     is_force: bool
 
 
-@dataclass(slots=True)
 class GetConsumerStatusRequestHeader(CommandHeader):
     """GET_CONSUMER_STATUS_FROM_CLIENT (221) and the request to the broker behind it (223)."""
 
@@ -72,23 +61,16 @@ class GetConsumerStatusRequestHeader(CommandHeader):
     client_addr: str | None = None
 
 
-@dataclass(slots=True)
-class GetConsumerRunningInfoRequestHeader(CommandHeader):
+class GetConsumerRunningInfoRequestHeader(CommandHeader, wire_names={}):
     """GET_CONSUMER_RUNNING_INFO (307), relayed by the broker to the client."""
-
-    #: Here RocketMQ spells the field clientId, elsewhere clientID.
-    WIRE_NAMES: ClassVar[Mapping[str, str]] = {}
 
     consumer_group: str
     client_id: str
     jstack_enable: bool = False
 
 
-@dataclass(slots=True)
-class ConsumeMessageDirectlyResultRequestHeader(CommandHeader):
+class ConsumeMessageDirectlyResultRequestHeader(CommandHeader, wire_names={}):
     """CONSUME_MESSAGE_DIRECTLY (309), relayed by the broker with the message in the body."""
-
-    WIRE_NAMES: ClassVar[Mapping[str, str]] = {}
 
     consumer_group: str
     client_id: str | None = None

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 from engine.protocol.errors import MalformedBody
 
+#: More items than any list of RocketMQ's has, unless a reader says otherwise.
+LIST_ITEMS_MAX = 100_000
 _Item = TypeVar("_Item")
 
 
@@ -64,7 +66,7 @@ def get_object(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def get_list(
-    fields: Mapping[str, Any], name: str, convert: Callable[[Any], _Item], *, at_most: int = 100_000
+    fields: Mapping[str, Any], name: str, convert: Callable[[Any], _Item], *, at_most: int = LIST_ITEMS_MAX
 ) -> tuple[_Item, ...]:
     """The array ``name``, each item through ``convert``; empty when absent or null."""
     value = fields.get(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from engine.protocol.message_id import encode_offset_message_id
 from engine.protocol.message_properties import (
@@ -88,6 +89,7 @@ class Message(_HasProperties):
         return f"Message(topic={self.topic!r}, {len(self.body)} bytes, properties={self.properties!r})"
 
 
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class MessageExt(_HasProperties):
     """A message that was stored: everything the broker added to it.
 
@@ -95,64 +97,23 @@ class MessageExt(_HasProperties):
     (perhaps compressed) unless it was decoded with ``decompress=True``.
     """
 
-    __slots__ = (
-        "body",
-        "body_crc",
-        "born_host",
-        "born_timestamp",
-        "broker_name",
-        "commit_log_offset",
-        "flag",
-        "prepared_transaction_offset",
-        "properties",
-        "queue_id",
-        "queue_offset",
-        "reconsume_times",
-        "store_host",
-        "store_size",
-        "store_timestamp",
-        "sys_flag",
-        "topic",
-    )
-
-    def __init__(
-        self,
-        *,
-        topic: str,
-        body: bytes,
-        properties: dict[str, str],
-        queue_id: int,
-        queue_offset: int,
-        commit_log_offset: int,
-        born_timestamp: int,
-        born_host: str,
-        store_timestamp: int,
-        store_host: str,
-        flag: int = 0,
-        sys_flag: int = 0,
-        reconsume_times: int = 0,
-        prepared_transaction_offset: int = 0,
-        store_size: int = 0,
-        body_crc: int = 0,
-        broker_name: str | None = None,
-    ) -> None:
-        self.topic = topic
-        self.body = body
-        self.properties = properties
-        self.queue_id = queue_id
-        self.queue_offset = queue_offset
-        self.commit_log_offset = commit_log_offset
-        self.born_timestamp = born_timestamp
-        self.born_host = born_host
-        self.store_timestamp = store_timestamp
-        self.store_host = store_host
-        self.flag = flag
-        self.sys_flag = sys_flag
-        self.reconsume_times = reconsume_times
-        self.prepared_transaction_offset = prepared_transaction_offset
-        self.store_size = store_size
-        self.body_crc = body_crc
-        self.broker_name = broker_name
+    topic: str
+    body: bytes
+    properties: dict[str, str]
+    queue_id: int
+    queue_offset: int
+    commit_log_offset: int
+    born_timestamp: int
+    born_host: str
+    store_timestamp: int
+    store_host: str
+    flag: int = 0
+    sys_flag: int = 0
+    reconsume_times: int = 0
+    prepared_transaction_offset: int = 0
+    store_size: int = 0
+    body_crc: int = 0
+    broker_name: str | None = None
 
     @property
     def offset_message_id(self) -> str:

@@ -1,17 +1,6 @@
-"""The form in which a message lies in the commit log and travels in a pull reply (``MessageDecoder``).
+"""Stored messages as objects: what lies in the commit log and travels in a pull reply (``MessageDecoder``).
 
-Big-endian; offsets for IPv4 hosts (each IPv6 host adds 12 bytes)::
-
-     0 int32 total size              40 int64 born timestamp          84 int32 body length n
-     4 int32 magic 0xDAA320A7        48 8     born host ip, port      88 n     body
-     8 int32 CRC-32 of the body      56 int64 store timestamp       88+n int8  topic length t
-    12 int32 queue id                64 8     store host ip, port   89+n t     topic
-    16 int32 flag                    72 int32 reconsume times         .. int16 properties length p
-    20 int64 queue offset            76 int64 prepared transaction    .. p     properties
-    28 int64 physical offset                  offset
-    36 int32 system flag
-
-The last message of a commit-log file is followed by a blank: its remaining size and :data:`BLANK_MAGIC`.
+The layout is drawn in :mod:`engine.protocol.record_layout`.
 """
 
 from __future__ import annotations
@@ -24,42 +13,17 @@ from engine.protocol.compression import decompress_body
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.message import MessageExt
 from engine.protocol.message_properties import PROPERTIES_MAX_BYTES, decode_properties, encode_properties
-from engine.protocol.system_flags import (
-    BORN_HOST_V6,
-    COMPRESSION_TYPE_MASK,
-    MESSAGE_COMPRESSED,
-    STORE_HOST_V6,
+from engine.protocol.record_layout import (
+    FIXED_PART,
+    FIXED_PART_OF_HOSTS,
+    FIXED_SIZE_BYTES,
+    HOST_FLAGS,
+    MESSAGE_MAGIC,
+    PROPERTIES_LENGTH,
+    SIZE_AND_MAGIC,
+    SYSTEM_FLAG,
 )
-
-#: Marks a message (0xDAA320A7 as a signed integer).
-MESSAGE_MAGIC = -626_843_481
-#: Marks the unused end of a commit-log file (0xCBD43194).
-BLANK_MAGIC = -875_286_124
-
-#: Size of a message with IPv4 hosts and no body, topic or properties.
-FIXED_SIZE_BYTES = 91
-#: Room that a commit-log file must keep after a message for the blank's size and magic.
-BLANK_MIN_SIZE_BYTES = 8
-
-SIZE_POSITION = 0
-MAGIC_POSITION = 4
-CRC_POSITION = 8
-QUEUE_ID_POSITION = 12
-QUEUE_OFFSET_POSITION = 20
-PHYSICAL_OFFSET_POSITION = 28
-SYSTEM_FLAG_POSITION = 36
-BORN_HOST_POSITION = 48
-
-_HEAD = struct.Struct(">iiIiiqqiq")  # total size ... born timestamp
-_AFTER_BORN_HOST = struct.Struct(">q")
-_AFTER_STORE_HOST = struct.Struct(">iqi")  # reconsume times, prepared transaction offset, body length
-#: Everything before the body for IPv4 hosts, in one go: most messages take this way.
-_FIXED_IPV4 = struct.Struct(">iiIiiqqiq8sq8siqi")
-_SIZE_AND_MAGIC = struct.Struct(">ii")
-_PROPERTIES_LENGTH = struct.Struct(">H")
-
-_IPV4_HOST_BYTES = 8
-_IPV6_HOST_BYTES = 20
+from engine.protocol.system_flags import COMPRESSION_TYPE_MASK, MESSAGE_COMPRESSED
 
 
 def body_crc(body: bytes) -> int:
@@ -84,7 +48,7 @@ def encode_stored_parts(
     reconsume_times: int,
     prepared_transaction_offset: int,
 ) -> bytes:
-    """The stored form of a message whose parts are bytes already. The store's fast way.
+    """The stored form of a message whose parts are bytes already.
 
     ``sys_flag`` must tell whether the hosts are IPv6. Raises :class:`MalformedMessage` when a part does not fit its
     length field.
@@ -94,48 +58,25 @@ def encode_stored_parts(
             f"topic of {len(topic)} bytes (at most 127), properties of {len(properties)} bytes "
             f"(at most {PROPERTIES_MAX_BYTES})"
         )
-    head_bytes = 72 + len(born_host) + len(store_host)
-    total = head_bytes + len(body) + 1 + len(topic) + 2 + len(properties)
-    crc = zlib.crc32(body) & 0x7FFFFFFF
-    if head_bytes == 88:
-        fixed = _FIXED_IPV4.pack(
-            total,
-            MESSAGE_MAGIC,
-            crc,
-            queue_id,
-            flag,
-            queue_offset,
-            physical_offset,
-            sys_flag,
-            born_timestamp,
-            born_host,
-            store_timestamp,
-            store_host,
-            reconsume_times,
-            prepared_transaction_offset,
-            len(body),
-        )
-    else:
-        fixed = b"".join(
-            (
-                _HEAD.pack(
-                    total,
-                    MESSAGE_MAGIC,
-                    crc,
-                    queue_id,
-                    flag,
-                    queue_offset,
-                    physical_offset,
-                    sys_flag,
-                    born_timestamp,
-                ),
-                born_host,
-                _AFTER_BORN_HOST.pack(store_timestamp),
-                store_host,
-                _AFTER_STORE_HOST.pack(reconsume_times, prepared_transaction_offset, len(body)),
-            )
-        )
-    return b"".join((fixed, body, bytes((len(topic),)), topic, _PROPERTIES_LENGTH.pack(len(properties)), properties))
+    layout, _ = FIXED_PART_OF_HOSTS[len(born_host), len(store_host)]
+    fixed = layout.pack(
+        layout.size + len(body) + 1 + len(topic) + PROPERTIES_LENGTH.size + len(properties),
+        MESSAGE_MAGIC,
+        body_crc(body),
+        queue_id,
+        flag,
+        queue_offset,
+        physical_offset,
+        sys_flag,
+        born_timestamp,
+        born_host,
+        store_timestamp,
+        store_host,
+        reconsume_times,
+        prepared_transaction_offset,
+        len(body),
+    )
+    return b"".join((fixed, body, bytes((len(topic),)), topic, PROPERTIES_LENGTH.pack(len(properties)), properties))
 
 
 def encode_stored_message(message: MessageExt, properties_text: str | None = None) -> bytes:
@@ -164,9 +105,9 @@ def encode_stored_message(message: MessageExt, properties_text: str | None = Non
 
 def peek_stored_message(buffer: bytes | bytearray | memoryview, position: int = 0) -> tuple[int, int]:
     """``(total size, magic)`` of what starts at ``position``; ``(0, 0)`` where fewer than 8 bytes are left."""
-    if position + _SIZE_AND_MAGIC.size > len(buffer):
+    if position + SIZE_AND_MAGIC.size > len(buffer):
         return 0, 0
-    size, magic = _SIZE_AND_MAGIC.unpack_from(buffer, position)
+    size, magic = SIZE_AND_MAGIC.unpack_from(buffer, position)
     return size, magic
 
 
@@ -203,37 +144,44 @@ def decode_stored_message(
 
 
 def _decode_whole(data: bytes) -> MessageExt:
-    (_, _, crc, queue_id, flag, queue_offset, physical_offset, sys_flag, born_timestamp) = _HEAD.unpack_from(data)
-    at = _HEAD.size
-    born_host_end = at + (_IPV6_HOST_BYTES if sys_flag & BORN_HOST_V6 else _IPV4_HOST_BYTES)
-    born_host = decode_host(data[at:born_host_end])
-    (store_timestamp,) = _AFTER_BORN_HOST.unpack_from(data, born_host_end)
-    at = born_host_end + _AFTER_BORN_HOST.size
-    store_host_end = at + (_IPV6_HOST_BYTES if sys_flag & STORE_HOST_V6 else _IPV4_HOST_BYTES)
-    store_host = decode_host(data[at:store_host_end])
-    reconsume_times, prepared_offset, body_length = _AFTER_STORE_HOST.unpack_from(data, store_host_end)
-    at = store_host_end + _AFTER_STORE_HOST.size
-    if not 0 <= body_length <= len(data) - at - 3:
+    (sys_flag,) = SYSTEM_FLAG.unpack_from(data)
+    layout = FIXED_PART[sys_flag & HOST_FLAGS]
+    (
+        _,
+        _,
+        crc,
+        queue_id,
+        flag,
+        queue_offset,
+        physical_offset,
+        _,
+        born_timestamp,
+        born_host,
+        store_timestamp,
+        store_host,
+        reconsume_times,
+        prepared_offset,
+        body_length,
+    ) = layout.unpack_from(data)
+    body_end = layout.size + body_length
+    if not layout.size <= body_end <= len(data) - 3:
         raise ValueError(f"body length {body_length}")
-    body = data[at : at + body_length]
-    at += body_length
-    topic_end = at + 1 + data[at]
-    topic = data[at + 1 : topic_end].decode()
-    (properties_length,) = _PROPERTIES_LENGTH.unpack_from(data, topic_end)
-    properties_start = topic_end + _PROPERTIES_LENGTH.size
+    topic_end = body_end + 1 + data[body_end]
+    (properties_length,) = PROPERTIES_LENGTH.unpack_from(data, topic_end)
+    properties_start = topic_end + PROPERTIES_LENGTH.size
     if properties_start + properties_length != len(data):
         raise ValueError(f"properties length {properties_length}")
     return MessageExt(
-        topic=topic,
-        body=body,
+        topic=data[body_end + 1 : topic_end].decode(),
+        body=data[layout.size : body_end],
         properties=decode_properties(data[properties_start:].decode()),
         queue_id=queue_id,
         queue_offset=queue_offset,
         commit_log_offset=physical_offset,
         born_timestamp=born_timestamp,
-        born_host=born_host,
+        born_host=decode_host(born_host),
         store_timestamp=store_timestamp,
-        store_host=store_host,
+        store_host=decode_host(store_host),
         flag=flag,
         sys_flag=sys_flag,
         reconsume_times=reconsume_times,
@@ -246,14 +194,10 @@ def _decode_whole(data: bytes) -> MessageExt:
 def stored_properties_text(data: bytes | memoryview) -> str:
     """The property string of one stored message, letter for letter (``data`` holds exactly that message)."""
     whole = bytes(data)
-    (sys_flag,) = struct.unpack_from(">i", whole, SYSTEM_FLAG_POSITION)
-    at = 72
-    at += _IPV6_HOST_BYTES if sys_flag & BORN_HOST_V6 else _IPV4_HOST_BYTES
-    at += _IPV6_HOST_BYTES if sys_flag & STORE_HOST_V6 else _IPV4_HOST_BYTES
-    (body_length,) = struct.unpack_from(">i", whole, at - 4)
-    at += body_length
-    at += 1 + whole[at]
-    return whole[at + _PROPERTIES_LENGTH.size :].decode()
+    (sys_flag,) = SYSTEM_FLAG.unpack_from(whole)
+    layout = FIXED_PART[sys_flag & HOST_FLAGS]
+    topic_at = layout.size + layout.unpack_from(whole)[-1]
+    return whole[topic_at + 1 + whole[topic_at] + PROPERTIES_LENGTH.size :].decode()
 
 
 def decode_messages(data: bytes, *, decompress: bool = True) -> list[MessageExt]:

@@ -5,19 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.protocol.errors import MalformedBody
+from engine.protocol.json_body import JsonBody
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class MessageQueue:
+class MessageQueue(JsonBody):
     """Ordered as RocketMQ orders it: topic, broker name, queue id. Rebalancing depends on that order."""
 
     topic: str
     broker_name: str
     queue_id: int
-
-    def to_dict(self) -> dict[str, object]:
-        """The JSON object of the wire."""
-        return {"brokerName": self.broker_name, "queueId": self.queue_id, "topic": self.topic}
 
     @classmethod
     def from_dict(cls, value: object) -> MessageQueue:

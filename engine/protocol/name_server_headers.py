@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
-
 from engine.protocol.command_header import CommandHeader, Int32, Int64
 
 
-@dataclass(slots=True)
 class GetRouteInfoRequestHeader(CommandHeader):
     """GET_ROUTEINFO_BY_TOPIC (105)."""
 
@@ -17,12 +12,8 @@ class GetRouteInfoRequestHeader(CommandHeader):
     accept_standard_json_only: bool | None = None
 
 
-@dataclass(slots=True)
-class RegisterBrokerRequestHeader(CommandHeader):
+class RegisterBrokerRequestHeader(CommandHeader, wire_names={}):
     """``body_crc32`` is the CRC-32 of the body without its sign bit; 0 is "not given" (older brokers)."""
-
-    #: Here the broker\'s name travels under its full name.
-    WIRE_NAMES: ClassVar[Mapping[str, str]] = {}
 
     broker_name: str
     broker_addr: str
@@ -33,7 +24,6 @@ class RegisterBrokerRequestHeader(CommandHeader):
     body_crc32: Int32 | None = 0
 
 
-@dataclass(slots=True)
 class RegisterBrokerResponseHeader(CommandHeader):
     """The reply of REGISTER_BROKER: where a slave finds its master."""
 
@@ -41,47 +31,36 @@ class RegisterBrokerResponseHeader(CommandHeader):
     master_addr: str | None = None
 
 
-@dataclass(slots=True)
-class UnregisterBrokerRequestHeader(CommandHeader):
+class UnregisterBrokerRequestHeader(CommandHeader, wire_names={}):
     """UNREGISTER_BROKER (104)."""
 
-    #: Here the broker\'s name travels under its full name.
-    WIRE_NAMES: ClassVar[Mapping[str, str]] = {}
-
     broker_name: str
     broker_addr: str
     cluster_name: str
     broker_id: Int64
 
 
-@dataclass(slots=True)
-class QueryDataVersionRequestHeader(CommandHeader):
+class QueryDataVersionRequestHeader(CommandHeader, wire_names={}):
     """QUERY_DATA_VERSION (322): does the name server know the broker's newest topics?"""
 
-    #: Here the broker\'s name travels under its full name.
-    WIRE_NAMES: ClassVar[Mapping[str, str]] = {}
-
     broker_name: str
     broker_addr: str
     cluster_name: str
     broker_id: Int64
 
 
-@dataclass(slots=True)
 class QueryDataVersionResponseHeader(CommandHeader):
     """The reply of QUERY_DATA_VERSION; its body is the DataVersion that the name server knows."""
 
     changed: bool
 
 
-@dataclass(slots=True)
 class GetTopicsByClusterRequestHeader(CommandHeader):
     """GET_TOPICS_BY_CLUSTER (224)."""
 
     cluster: str
 
 
-@dataclass(slots=True)
 class PutKVConfigRequestHeader(CommandHeader):
     """PUT_KV_CONFIG (100)."""
 
@@ -90,7 +69,6 @@ class PutKVConfigRequestHeader(CommandHeader):
     value: str
 
 
-@dataclass(slots=True)
 class KVConfigRequestHeader(CommandHeader):
     """GET_KV_CONFIG (101) and DELETE_KV_CONFIG (102)."""
 
@@ -98,38 +76,30 @@ class KVConfigRequestHeader(CommandHeader):
     key: str
 
 
-@dataclass(slots=True)
 class GetKVConfigResponseHeader(CommandHeader):
     """The reply of GET_KV_CONFIG."""
 
     value: str | None = None
 
 
-@dataclass(slots=True)
 class GetKVListByNamespaceRequestHeader(CommandHeader):
     """GET_KVLIST_BY_NAMESPACE (219)."""
 
     namespace: str
 
 
-@dataclass(slots=True)
-class WritePermOfBrokerRequestHeader(CommandHeader):
+class WritePermOfBrokerRequestHeader(CommandHeader, wire_names={}):
     """WIPE_WRITE_PERM_OF_BROKER (205) and ADD_WRITE_PERM_OF_BROKER (327)."""
-
-    #: Here the broker's name travels under its full name.
-    WIRE_NAMES: ClassVar[Mapping[str, str]] = {}
 
     broker_name: str
 
 
-@dataclass(slots=True)
 class WipeWritePermOfBrokerResponseHeader(CommandHeader):
     """How many topics of the broker may not be written any more."""
 
     wipe_topic_count: Int32
 
 
-@dataclass(slots=True)
 class AddWritePermOfBrokerResponseHeader(CommandHeader):
     """How many topics of the broker may be read and written now."""
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from engine.protocol.command_header import CommandHeader, Int32, Int64
 
 
-@dataclass(slots=True)
 class PullMessageRequestHeader(CommandHeader):
     """What a consumer wants: up to ``max_msg_nums`` messages from ``queue_offset`` on.
 
@@ -33,7 +30,6 @@ class PullMessageRequestHeader(CommandHeader):
     broker_name: str | None = None
 
 
-@dataclass(slots=True)
 class PullMessageResponseHeader(CommandHeader):
     """Always all four, whatever the code: the Java client unboxes them without looking."""
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from engine.protocol.command_header import CommandHeader, Int32, Int64
 
 
-@dataclass(slots=True)
 class QueueRequestHeader(CommandHeader):
     """Common to GET_MAX_OFFSET, GET_MIN_OFFSET and GET_EARLIEST_MSG_STORETIME (three classes in RocketMQ)."""
 
@@ -16,21 +13,18 @@ class QueueRequestHeader(CommandHeader):
     broker_name: str | None = None
 
 
-@dataclass(slots=True)
 class OffsetResponseHeader(CommandHeader):
     """Common to the replies of GET_MAX_OFFSET, GET_MIN_OFFSET, SEARCH_OFFSET_BY_TIMESTAMP, QUERY_CONSUMER_OFFSET."""
 
     offset: Int64
 
 
-@dataclass(slots=True)
 class GetEarliestMsgStoretimeResponseHeader(CommandHeader):
     """``timestamp`` in ms, -1 when the queue is empty."""
 
     timestamp: Int64
 
 
-@dataclass(slots=True)
 class SearchOffsetRequestHeader(CommandHeader):
     """SEARCH_OFFSET_BY_TIMESTAMP (29); ``timestamp`` in ms."""
 
@@ -40,14 +34,12 @@ class SearchOffsetRequestHeader(CommandHeader):
     broker_name: str | None = None
 
 
-@dataclass(slots=True)
 class ViewMessageRequestHeader(CommandHeader):
     """``offset`` is the physical offset from the message's offset id."""
 
     offset: Int64
 
 
-@dataclass(slots=True)
 class QueryMessageRequestHeader(CommandHeader):
     """Look up by key, or by unique id when the ext field ``_UNIQUE_KEY_QUERY`` is true."""
 
@@ -58,7 +50,6 @@ class QueryMessageRequestHeader(CommandHeader):
     end_timestamp: Int64
 
 
-@dataclass(slots=True)
 class QueryMessageResponseHeader(CommandHeader):
     """How far the index had come: store time (ms) and commit-log offset of its newest entry."""
 

@@ -8,12 +8,10 @@ g bornTimestamp, h flag, i properties, j reconsumeTimes, k unitMode, l maxRecons
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 
 from engine.protocol.command_header import CommandHeader, Int32, Int64
 
 
-@dataclass(slots=True)
 class SendMessageRequestHeader(CommandHeader):
     """What a producer says about the message in the body.
 
@@ -83,28 +81,12 @@ class SendMessageRequestHeader(CommandHeader):
         return {_LETTERS[name]: value for name, value in self.encode().items()}
 
 
-_WIRE_ORDER = (
-    "producerGroup",
-    "topic",
-    "defaultTopic",
-    "defaultTopicQueueNums",
-    "queueId",
-    "sysFlag",
-    "bornTimestamp",
-    "flag",
-    "properties",
-    "reconsumeTimes",
-    "unitMode",
-    "maxReconsumeTimes",
-    "batch",
-    "bname",
-)
-_LETTERS = dict(zip(_WIRE_ORDER, "abcdefghijklmn", strict=True))
+_WIRE_NAMES = [codec.wire_name for codec in SendMessageRequestHeader.field_codecs]
+#: Letters in the order of the class's fields, of which the batch comes one earlier than its letter.
+_LETTERS = dict(zip(_WIRE_NAMES, "abcdefghijkmln", strict=True))
 _LONG_NAMES = {letter: name for name, letter in _LETTERS.items()}
-assert len(_WIRE_ORDER) == len(fields(SendMessageRequestHeader))
 
 
-@dataclass(slots=True)
 class SendMessageResponseHeader(CommandHeader):
     """Where the message was stored. ``msg_id`` is the offset id; a batch has comma-joined ids and the first offset."""
 
@@ -114,7 +96,6 @@ class SendMessageResponseHeader(CommandHeader):
     transaction_id: str | None = None
 
 
-@dataclass(slots=True)
 class ReplyMessageRequestHeader(CommandHeader):
     """The broker hands a reply to the client that waits for it (code 326); the reply's body is the frame's.
 
@@ -138,7 +119,6 @@ class ReplyMessageRequestHeader(CommandHeader):
     unit_mode: bool | None = False
 
 
-@dataclass(slots=True)
 class ConsumerSendMsgBackRequestHeader(CommandHeader):
     """A consumer gives back a message that it failed to consume (code 36).
 

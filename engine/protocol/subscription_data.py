@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from engine.protocol.enums import ExpressionType
 from engine.protocol.errors import MalformedBody
 from engine.protocol.java_hash import java_string_hash
-from engine.protocol.json_fields import as_text, get_boolean, get_integer, get_list, get_text
+from engine.protocol.json_body import JsonBody
+from engine.protocol.json_fields import as_object, as_text, get_boolean, get_integer, get_list, get_text
 
 #: The expression that takes every message.
 SUBSCRIBE_ALL = "*"
@@ -19,7 +18,7 @@ MAX_TAGS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class SubscriptionData:
+class SubscriptionData(JsonBody):
     """One subscription of a group.
 
     ``tags_set`` and ``code_set`` (the tags' Java hash codes) are empty for "all" and for SQL expressions.
@@ -42,24 +41,13 @@ class SubscriptionData:
         """The client's exact test."""
         return not self.tags_set or tag in self.tags_set
 
-    def to_dict(self) -> dict[str, object]:
-        """The JSON object of the wire."""
-        return {
-            "classFilterMode": self.class_filter_mode,
-            "codeSet": list(self.code_set),
-            "expressionType": str(self.expression_type),
-            "subString": self.sub_string,
-            "subVersion": self.sub_version,
-            "tagsSet": list(self.tags_set),
-            "topic": self.topic,
-        }
-
     @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> SubscriptionData:
+    def from_dict(cls, value: object) -> SubscriptionData:
         """Read the JSON object of the wire. Raises :class:`MalformedBody`.
 
         Tags and codes are worked out anew from the expression: C++ clients send wrong hash codes (``[0, 0]``).
         """
+        fields = as_object(value)
         return build_subscription_data(
             get_text(fields, "topic"),
             get_text(fields, "subString", SUBSCRIBE_ALL),

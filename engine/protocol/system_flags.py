@@ -29,11 +29,6 @@ PULL_CLASS_FILTER = 0x8
 PULL_LITE = 0x10
 
 
-def transaction_type(sys_flag: int) -> int:
-    """The transaction bits of a message's ``sys_flag``: one of the four ``TRANSACTION_*_TYPE`` values."""
-    return sys_flag & TRANSACTION_MASK
-
-
 def clear_transaction_type(sys_flag: int) -> int:
     """``sys_flag`` with its transaction bits set to "none"."""
     return sys_flag & ~TRANSACTION_MASK

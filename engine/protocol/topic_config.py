@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from engine.protocol.json_fields import get_boolean, get_integer, get_text
+from engine.protocol.json_body import JsonBody
 from engine.protocol.permission import PERM_READ_WRITE
 
 #: Queues of a topic created without saying how many (RocketMQ: ``TopicConfig.defaultReadQueueNums``).
@@ -14,8 +12,11 @@ DEFAULT_QUEUE_NUMS = 16
 
 
 @dataclass(slots=True)
-class TopicConfig:
-    """``perm``: see ``permission``. Producers use ``write_queue_nums`` queues, consumers ``read_queue_nums``."""
+class TopicConfig(JsonBody):
+    """An entry of ``topics.json`` too. ``perm``: see ``permission``.
+
+    Producers use ``write_queue_nums`` queues, consumers ``read_queue_nums``.
+    """
 
     topic_name: str
     read_queue_nums: int = DEFAULT_QUEUE_NUMS
@@ -24,28 +25,3 @@ class TopicConfig:
     topic_filter_type: str = "SINGLE_TAG"
     topic_sys_flag: int = 0
     order: bool = False
-
-    def to_dict(self) -> dict[str, object]:
-        """The JSON object of the wire and of ``topics.json``."""
-        return {
-            "order": self.order,
-            "perm": self.perm,
-            "readQueueNums": self.read_queue_nums,
-            "topicFilterType": self.topic_filter_type,
-            "topicName": self.topic_name,
-            "topicSysFlag": self.topic_sys_flag,
-            "writeQueueNums": self.write_queue_nums,
-        }
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> TopicConfig:
-        """Read the JSON object. Raises ``MalformedBody``."""
-        return cls(
-            topic_name=get_text(fields, "topicName"),
-            read_queue_nums=get_integer(fields, "readQueueNums", DEFAULT_QUEUE_NUMS),
-            write_queue_nums=get_integer(fields, "writeQueueNums", DEFAULT_QUEUE_NUMS),
-            perm=get_integer(fields, "perm", PERM_READ_WRITE),
-            topic_filter_type=get_text(fields, "topicFilterType", "SINGLE_TAG"),
-            topic_sys_flag=get_integer(fields, "topicSysFlag", 0),
-            order=get_boolean(fields, "order"),
-        )

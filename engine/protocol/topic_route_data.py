@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from engine.protocol.errors import MalformedBody
+from engine.protocol.json_body import JsonBody
 from engine.protocol.json_fields import as_object, get_integer, get_list, get_object, get_text
-from engine.protocol.json_text import dumps_json, loads_json_object
 
 #: The broker id of a master; slaves have greater ones.
 MASTER_ID = 0
 
 
 @dataclass(slots=True)
-class QueueData:
+class QueueData(JsonBody):
     """A topic's queues on one broker name."""
 
     broker_name: str
@@ -21,16 +21,6 @@ class QueueData:
     write_queue_nums: int
     perm: int
     topic_sys_flag: int = 0
-
-    def to_dict(self) -> dict[str, object]:
-        """The JSON object of the wire."""
-        return {
-            "brokerName": self.broker_name,
-            "perm": self.perm,
-            "readQueueNums": self.read_queue_nums,
-            "topicSysFlag": self.topic_sys_flag,
-            "writeQueueNums": self.write_queue_nums,
-        }
 
     @classmethod
     def from_dict(cls, value: object) -> QueueData:
@@ -47,7 +37,7 @@ class QueueData:
 
 
 @dataclass(slots=True)
-class BrokerData:
+class BrokerData(JsonBody):
     """The addresses behind one broker name: broker id (0 is the master) -> ``"ip:port"``."""
 
     cluster: str
@@ -58,14 +48,6 @@ class BrokerData:
     def master_address(self) -> str | None:
         """The master's address, or None when only slaves are up."""
         return self.broker_addrs.get(MASTER_ID)
-
-    def to_dict(self) -> dict[str, object]:
-        """The JSON object of the wire; ids become standard string keys, which every client reads."""
-        return {
-            "brokerAddrs": {str(broker_id): self.broker_addrs[broker_id] for broker_id in sorted(self.broker_addrs)},
-            "brokerName": self.broker_name,
-            "cluster": self.cluster,
-        }
 
     @classmethod
     def from_dict(cls, value: object) -> BrokerData:
@@ -80,28 +62,18 @@ class BrokerData:
 
 
 @dataclass(slots=True)
-class TopicRouteData:
+class TopicRouteData(JsonBody, what="a topic route"):
     """The reply of code 105."""
 
     queue_datas: list[QueueData] = field(default_factory=list)
     broker_datas: list[BrokerData] = field(default_factory=list)
     order_topic_conf: str | None = None
-
-    def to_json(self) -> bytes:
-        """The body."""
-        fields: dict[str, object] = {
-            "brokerDatas": [data.to_dict() for data in self.broker_datas],
-            "filterServerTable": {},
-            "queueDatas": [data.to_dict() for data in self.queue_datas],
-        }
-        if self.order_topic_conf is not None:
-            fields["orderTopicConf"] = self.order_topic_conf
-        return dumps_json(fields)
+    filter_server_table: dict[str, object] = field(default_factory=dict, init=False)
 
     @classmethod
-    def from_json(cls, body: bytes) -> TopicRouteData:
-        """Read the body, with fastjson's unquoted keys too. Raises :class:`MalformedBody`."""
-        fields = loads_json_object(body, "a topic route")
+    def from_dict(cls, value: object) -> TopicRouteData:
+        """Read the JSON object of the wire. Raises :class:`MalformedBody`."""
+        fields = as_object(value)
         conf = fields.get("orderTopicConf")
         return cls(
             queue_datas=list(get_list(fields, "queueDatas", QueueData.from_dict)),

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from engine.protocol.command_header import CommandHeader, Int32, Int64
 
 
-@dataclass(slots=True)
 class EndTransactionRequestHeader(CommandHeader):
     """END_TRANSACTION (37), oneway: what became of the local transaction.
 
@@ -26,7 +23,6 @@ class EndTransactionRequestHeader(CommandHeader):
     broker_name: str | None = None
 
 
-@dataclass(slots=True)
 class CheckTransactionStateRequestHeader(CommandHeader):
     """CHECK_TRANSACTION_STATE (39), sent by the broker, oneway; the body is the half message, with its real topic."""
 
@@ -38,7 +34,6 @@ class CheckTransactionStateRequestHeader(CommandHeader):
     broker_name: str | None = None
 
 
-@dataclass(slots=True)
 class ResumeCheckHalfMessageRequestHeader(CommandHeader):
     """RESUME_CHECK_HALF_MESSAGE (323): ``msg_id`` is the offset id of a message that was discarded."""
 

@@ -20,13 +20,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from engine.runtime.background_tasks import BackgroundTasks
-from engine.runtime.port import Clock, Disk
-from engine.store.commit_log import CommitLog
-from engine.store.consume_queue_table import ConsumeQueueTable
-from engine.store.index_service import IndexService
-from engine.store.message_dispatcher import MessageDispatcher
-from engine.store.running_flags import Refusal, RunningFlags
-from engine.store.store_config import MessageStoreConfig
+from engine.store.running_flags import Refusal
+from engine.store.store_parts import StoreParts
 
 _log = logging.getLogger("glassmq.store")
 
@@ -48,25 +43,8 @@ class CleanService:
     :ivar on_deleted: called with what all queues have lost after each round that deleted anything.
     """
 
-    def __init__(
-        self,
-        disk: Disk,
-        clock: Clock,
-        config: MessageStoreConfig,
-        commit_log: CommitLog,
-        consume_queues: ConsumeQueueTable,
-        index: IndexService | None,
-        dispatcher: MessageDispatcher,
-        flags: RunningFlags,
-    ) -> None:
-        self._disk = disk
-        self._clock = clock
-        self._config = config
-        self._commit_log = commit_log
-        self._consume_queues = consume_queues
-        self._index = index
-        self._dispatcher = dispatcher
-        self._flags = flags
+    def __init__(self, parts: StoreParts) -> None:
+        self._parts = parts
         #: Set by an administrator: delete what has expired in the next round, whatever the hour.
         self.is_delete_demanded = False
         #: Called every round, for what else is due by the hour.
@@ -77,20 +55,21 @@ class CleanService:
     def start(self, tasks: BackgroundTasks) -> None:
         """Begin. The first look at the disk is at once: a full one must not take messages for 10 s."""
         self.check_disk_space()
-        tasks.every(self._config.clean_resource_interval_ms, self.clean, "clean-files")
+        tasks.every(self._parts.config.clean_resource_interval_ms, self.clean, "clean-files")
 
     def check_disk_space(self) -> float:
         """Refuse messages or take them again, by the room on the disk. Returns its used share."""
-        used = self._disk.used_ratio()
-        limit = self._config.disk_space_warning_level_ratio
+        flags = self._parts.flags
+        used = self._parts.disk.used_ratio()
+        limit = self._parts.config.disk_space_warning_level_ratio
         if used > limit:
-            if self._flags.refuse(Refusal.DISK_SPACE, f"{used:.1%} are used, {limit:.0%} are allowed"):
+            if flags.refuse(Refusal.DISK_SPACE, f"{used:.1%} are used, {limit:.0%} are allowed"):
                 _log.error(
                     "the disk is %.1f %% full: messages are refused until it is below %.0f %%", used * 100, limit * 100
                 )
-        elif self._flags.clear(Refusal.DISK_SPACE):
+        elif flags.clear(Refusal.DISK_SPACE):
             _log.warning("the disk has room again (%.1f %% used): messages are accepted", used * 100)
-        if self._dispatcher.pending_count == 0 and self._flags.clear(Refusal.DISK_FULL) and not self._flags.refusal:
+        if self._parts.dispatcher.pending_count == 0 and flags.clear(Refusal.DISK_FULL) and not flags.refusal:
             # Whether there is room now only the next message can tell.
             _log.warning("the disk was full and is %.1f %% used now: messages are accepted", used * 100)
         return used
@@ -98,7 +77,7 @@ class CleanService:
     def clean(self) -> int:
         """One round. Returns how many commit-log files were deleted."""
         used = self.check_disk_space()
-        config = self._config
+        config = self._parts.config
         is_time = self._is_hour_to_delete() or used > config.disk_max_used_space_ratio or self.is_delete_demanded
         self.is_delete_demanded = False
         is_forced = used > config.disk_space_clean_forcibly_ratio
@@ -113,10 +92,10 @@ class CleanService:
         return count
 
     def _delete(self, count: int, used: float) -> None:
-        files = self._commit_log.files
-        going, now_ms = files.files[:count], self._clock.now_ms()
-        ages_h = [(now_ms - self._disk.modified_ms(file.path)) / _MS_PER_HOUR for file in going]
-        is_early = min(ages_h) < self._config.file_reserved_time_hours
+        files = self._parts.commit_log.files
+        going, now_ms = files.files[:count], self._parts.clock.now_ms()
+        ages_h = [(now_ms - self._parts.disk.modified_ms(file.path)) / _MS_PER_HOUR for file in going]
+        is_early = min(ages_h) < self._parts.config.file_reserved_time_hours
         _log.log(
             logging.WARNING if is_early else logging.INFO,
             "%d commit-log files (%s to %s, %d bytes, last written %.1f to %.1f h ago) are deleted: %s; the disk is "
@@ -130,7 +109,7 @@ class CleanService:
             "before their time, to make room" if is_early else "expired",
             used * 100,
         )
-        starts = [(queue, queue.min_offset) for queue in self._consume_queues]
+        starts = [(queue, queue.min_offset) for queue in self._parts.consume_queues]
         files.remove_first(count)
         self.follow_commit_log()
         deleted = [
@@ -148,33 +127,33 @@ class CleanService:
                 "the disk is %.1f %% full, and no commit-log file is older than %d h (cleanFileForciblyMinAge): "
                 "none is deleted; above %.0f %% messages are refused",
                 used * 100,
-                self._config.clean_file_forcibly_min_age_hours,
-                self._config.disk_space_warning_level_ratio * 100,
+                self._parts.config.clean_file_forcibly_min_age_hours,
+                self._parts.config.disk_space_warning_level_ratio * 100,
             )
         self._is_out_of_old_files = is_out
 
     def _is_hour_to_delete(self) -> bool:
-        local_ms = self._clock.now_ms() + self._config.time_zone_offset_minutes * 60_000
-        return local_ms // _MS_PER_HOUR % 24 in self._config.delete_hours
+        local_ms = self._parts.clock.now_ms() + self._parts.config.time_zone_offset_minutes * 60_000
+        return local_ms // _MS_PER_HOUR % 24 in self._parts.config.delete_hours
 
     def _count_older_than(self, age_hours: int) -> int:
         """How many of the oldest files may go in this round because they were last written before that."""
-        oldest_kept_ms = self._clock.now_ms() - age_hours * _MS_PER_HOUR
-        safe_end = min(self._commit_log.flushed_offset, self._dispatcher.dispatched_offset)
+        oldest_kept_ms = self._parts.clock.now_ms() - age_hours * _MS_PER_HOUR
+        safe_end = min(self._parts.commit_log.flushed_offset, self._parts.dispatcher.dispatched_offset)
         count = 0
-        for file in self._commit_log.files.files[:-1]:
-            if count >= self._config.delete_files_batch_max or file.end_offset > safe_end:
+        for file in self._parts.commit_log.files.files[:-1]:
+            if count >= self._parts.config.delete_files_batch_max or file.end_offset > safe_end:
                 break
-            if self._disk.modified_ms(file.path) > oldest_kept_ms:
+            if self._parts.disk.modified_ms(file.path) > oldest_kept_ms:
                 break
             count += 1
         return count
 
     def follow_commit_log(self) -> None:
         """Let consume queues and index forget the messages that the log has no more."""
-        min_offset = self._commit_log.min_offset
-        self._commit_log.damaged_records.forget_before(min_offset)
-        for queue in tuple(self._consume_queues):
+        min_offset = self._parts.commit_log.min_offset
+        self._parts.commit_log.damaged_records.forget_before(min_offset)
+        for queue in tuple(self._parts.consume_queues):
             queue.remove_expired_files(min_offset)
-        if self._index is not None:
-            self._index.remove_expired_files(min_offset)
+        if self._parts.index is not None:
+            self._parts.index.remove_expired_files(min_offset)

@@ -12,10 +12,19 @@ import zlib
 
 from engine.protocol.addresses import encode_host
 from engine.protocol.errors import MalformedMessage
-from engine.protocol.message_codec import BLANK_MAGIC, BLANK_MIN_SIZE_BYTES, MESSAGE_MAGIC, decode_stored_message
+from engine.protocol.message_codec import decode_stored_message
 from engine.protocol.message_properties import PROPERTIES_MAX_BYTES
 from engine.protocol.names import SCHEDULE_TOPIC, TOPIC_MAX_LENGTH
-from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6
+from engine.protocol.record_layout import (
+    BLANK_MAGIC,
+    BLANK_MIN_SIZE_BYTES,
+    FIXED_PART_OF_HOSTS,
+    MESSAGE_MAGIC,
+    PROPERTIES_LENGTH,
+    QUEUE_ID_POSITION,
+    QUEUE_OFFSET_POSITION,
+    SIZE_AND_MAGIC,
+)
 from engine.runtime.port import Clock, Disk
 from engine.store.block_sums import BlockSums
 from engine.store.consume_queue_table import ConsumeQueueTable
@@ -29,28 +38,12 @@ from engine.store.record_check import Damage, damage_of
 from engine.store.store_batch import StoreBatch
 from engine.store.store_config import MessageStoreConfig
 from engine.store.store_message import StoreMessage
-from engine.store.stored_record import QUEUE_ID_POSITION, QUEUE_OFFSET_POSITION, deliver_timestamp
+from engine.store.stored_record import deliver_timestamp
 
 FOLDER = "commitlog"
 
 #: What an encoded message may have beyond its body (RocketMQ: ``CommitLog.MessageExtEncoder``).
 ENVELOPE_MAX_BYTES = 64 * 1024
-
-# The store packs messages with precompiled structs of its own: a call of the codec with fourteen named arguments costs
-# as much as the packing. A test holds both to the same bytes.
-_IPV4_BYTES, _IPV6_BYTES = 8, 20
-
-#: (size of the born host, size of the store host) -> everything before the body, and the flags that tell of the sizes.
-_LAYOUTS = {
-    (born, store): (
-        struct.Struct(f">iiIiiqqiq{born}sq{store}siqi"),
-        (BORN_HOST_V6 if born == _IPV6_BYTES else 0) | (STORE_HOST_V6 if store == _IPV6_BYTES else 0),
-    )
-    for born in (_IPV4_BYTES, _IPV6_BYTES)
-    for store in (_IPV4_BYTES, _IPV6_BYTES)
-}
-_PROPERTIES_LENGTH = struct.Struct(">H")
-_BLANK = struct.Struct(">ii")
 
 
 class MessageRefused(Exception):
@@ -110,10 +103,10 @@ class CommitLog:
         properties = text.encode() if isinstance(text, str) else text
         self._check(message.topic, len(body), len(properties))
         born_host, store_host = _host_bytes(message.born_host), _host_bytes(message.store_host)
-        layout, host_flags = _LAYOUTS[len(born_host), len(store_host)]
+        layout, host_flags = FIXED_PART_OF_HOSTS[len(born_host), len(store_host)]
         sys_flag = message.sys_flag | host_flags
         queue = self._consume_queues.get_or_create(message.topic, message.queue_id)
-        size = layout.size + len(body) + len(queue.topic_block) + _PROPERTIES_LENGTH.size + len(properties)
+        size = layout.size + len(body) + len(queue.topic_block) + PROPERTIES_LENGTH.size + len(properties)
         file = self._file_with_room(size)
         offset = self.max_offset
         in_queue = belongs_in_consume_queue(sys_flag)
@@ -136,7 +129,7 @@ class CommitLog:
             message.prepared_transaction_offset,
             len(body),
         )
-        length = _PROPERTIES_LENGTH.pack(len(properties))
+        length = PROPERTIES_LENGTH.pack(len(properties))
         data = b"".join((fixed, body, queue.topic_block, length, properties))
         file.file.write_at(offset - file.start_offset, data)
         self.sums.add(file, offset, data)
@@ -166,9 +159,9 @@ class CommitLog:
         if not belongs_in_consume_queue(batch.sys_flag):
             raise MessageRefused(PutMessageStatus.MESSAGE_ILLEGAL, "a batch cannot be transactional")
         born_host, store_host = _host_bytes(batch.born_host), _host_bytes(batch.store_host)
-        layout, host_flags = _LAYOUTS[len(born_host), len(store_host)]
+        layout, host_flags = FIXED_PART_OF_HOSTS[len(born_host), len(store_host)]
         queue = self._consume_queues.get_or_create(batch.topic, batch.queue_id)
-        envelope_size = layout.size + len(queue.topic_block) + _PROPERTIES_LENGTH.size
+        envelope_size = layout.size + len(queue.topic_block) + PROPERTIES_LENGTH.size
         size = self._checked_batch_size(batch, envelope_size)
         file = self._file_with_room(size)
         start = self.max_offset
@@ -254,7 +247,7 @@ class CommitLog:
         # The blank first: should the disk have no room for the new file, the next message that fits overwrites it.
         rest = old.end_offset - self.max_offset
         if rest >= BLANK_MIN_SIZE_BYTES:
-            old.file.write_at(self.max_offset - old.start_offset, _BLANK.pack(rest, BLANK_MAGIC))
+            old.file.write_at(self.max_offset - old.start_offset, SIZE_AND_MAGIC.pack(rest, BLANK_MAGIC))
         new = self.files.append_file(old.end_offset)
         self.max_offset = old.end_offset
         self._current = new
@@ -296,9 +289,9 @@ class CommitLog:
     def record_at(self, offset: int, is_vouched: bool = False) -> bytes | None:
         """The stored message that begins at ``offset``, or None when no whole one does; see :meth:`read_record`."""
         file = self.files.find(offset)
-        if file is None or offset + _BLANK.size > min(file.end_offset, self.max_offset):
+        if file is None or offset + SIZE_AND_MAGIC.size > min(file.end_offset, self.max_offset):
             return None
-        size, magic = _BLANK.unpack(file.file.read_at(offset - file.start_offset, _BLANK.size))
+        size, magic = SIZE_AND_MAGIC.unpack(file.file.read_at(offset - file.start_offset, SIZE_AND_MAGIC.size))
         return self.read_record(offset, size, is_vouched) if magic == MESSAGE_MAGIC and size > 0 else None
 
     def put_place_right(self, offset: int, queue_id: int, queue_offset: int) -> None:
@@ -343,10 +336,10 @@ def _encode_members(
     born_host, store_host = hosts
     topic, queue_id, born_timestamp = batch.topic, batch.queue_id, batch.born_timestamp
     reconsume_times = batch.reconsume_times
-    pack, pack_length, crc32 = layout.pack, _PROPERTIES_LENGTH.pack, zlib.crc32
+    pack, pack_length, crc32 = layout.pack, PROPERTIES_LENGTH.pack, zlib.crc32
     make_tuple = tuple.__new__  # what DispatchRequest(...) does, without a call in between
     known_size, after_body = -1, b""
-    envelope_size = layout.size + len(topic_block) + _PROPERTIES_LENGTH.size
+    envelope_size = layout.size + len(topic_block) + PROPERTIES_LENGTH.size
     parts: list[bytes] = []
     requests: list[DispatchRequest] = []
     for flag, body, properties, tags_code, keys, unique_key in batch.members:

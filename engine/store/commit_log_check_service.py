@@ -12,13 +12,11 @@ import asyncio
 import logging
 
 from engine.runtime.background_tasks import BackgroundTasks
-from engine.runtime.port import Clock, DiskFault
-from engine.store.commit_log import CommitLog
+from engine.runtime.port import DiskFault
 from engine.store.commit_log_walk import CommitLogWalk
-from engine.store.consume_queue_table import ConsumeQueueTable
 from engine.store.mapped_file import MappedFile
-from engine.store.record_check import queue_place_of
-from engine.store.store_config import MessageStoreConfig
+from engine.store.store_parts import StoreParts
+from engine.store.stored_record import queue_place_of
 
 _log = logging.getLogger("glassmq.store")
 
@@ -38,13 +36,8 @@ class CommitLogCheckService:
     :ivar walked_ms: when the last one ended, by the broker's clock; 0: none has.
     """
 
-    def __init__(
-        self, config: MessageStoreConfig, clock: Clock, commit_log: CommitLog, consume_queues: ConsumeQueueTable
-    ) -> None:
-        self._config = config
-        self._consume_queues = consume_queues
-        self._clock = clock
-        self._commit_log = commit_log
+    def __init__(self, parts: StoreParts) -> None:
+        self._parts = parts
         self._tasks: BackgroundTasks | None = None
         self._due_ms = 0
         self.checked_bytes = 0
@@ -60,17 +53,17 @@ class CommitLogCheckService:
 
     def walk_if_due(self) -> None:
         """Begin a walk when it is time for one and there are old files."""
-        now_ms = self._clock.now_ms()
-        is_wanted = self._config.check_commit_log_bytes_per_second > 0 and now_ms >= self._due_ms
+        now_ms = self._parts.clock.now_ms()
+        is_wanted = self._parts.config.check_commit_log_bytes_per_second > 0 and now_ms >= self._due_ms
         if self._tasks is None or self.is_walking or not is_wanted:
             return
-        self._due_ms = now_ms + self._config.check_commit_log_interval_hours * _MS_PER_HOUR
-        if len(self._commit_log.files.files) > 1:
+        self._due_ms = now_ms + self._parts.config.check_commit_log_interval_hours * _MS_PER_HOUR
+        if len(self._parts.commit_log.files.files) > 1:
             self.is_walking = True
             self._tasks.spawn(self._walk(), "check-commit-log")
 
     async def _walk(self) -> None:
-        files = tuple(self._commit_log.files.files[:-1])
+        files = tuple(self._parts.commit_log.files.files[:-1])
         self.checked_bytes = self.damaged_ranges = 0
         self.total_bytes = sum(file.size_bytes for file in files)
         try:
@@ -78,7 +71,7 @@ class CommitLogCheckService:
                 before = self.checked_bytes
                 await self._walk_file(file)
                 self.checked_bytes = before + file.size_bytes
-            self.walked_ms = self._clock.now_ms()
+            self.walked_ms = self._parts.clock.now_ms()
         except DiskFault as fault:
             _log.error("the check of the commit log stops: %s", fault)
         finally:
@@ -91,7 +84,7 @@ class CommitLogCheckService:
         )
 
     async def _walk_file(self, file: MappedFile) -> None:
-        log = self._commit_log
+        log = self._parts.commit_log
         step = slice_bytes = 0
         for offset, size, data, damage in CommitLogWalk(file, log.max_offset, is_newest=False).stretches():
             if damage is not None:
@@ -112,10 +105,10 @@ class CommitLogCheckService:
         sums would not see.
         """
         topic, queue_id, queue_offset = queue_place_of(data)
-        queue = self._consume_queues.get(topic, queue_id)
+        queue = self._parts.consume_queues.get(topic, queue_id)
         entry = queue.entry(queue_offset) if queue is not None else None
         return entry is not None and entry[0] == offset
 
     async def _rest(self, checked_bytes: int) -> None:
-        rate = self._config.check_commit_log_bytes_per_second
+        rate = self._parts.config.check_commit_log_bytes_per_second
         await asyncio.sleep(checked_bytes / rate if rate > 0 else 0)  # it may have been set to 0 meanwhile

@@ -8,23 +8,21 @@ on: a message says where it lies, so one found further on is one, and only what 
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 
-from engine.protocol.message_codec import (
+from engine.protocol.record_layout import (
     BLANK_MAGIC,
     BLANK_MIN_SIZE_BYTES,
     FIXED_SIZE_BYTES,
     MAGIC_POSITION,
     MESSAGE_MAGIC,
+    MESSAGE_MAGIC_BYTES,
+    SIZE_AND_MAGIC,
 )
 from engine.store.dispatch_request import DispatchRequest
 from engine.store.mapped_file import MappedFile
 from engine.store.mapped_file_queue import BLOCK_SIZE_BYTES, MappedFileQueue
-from engine.store.stored_record import MESSAGE_MAGIC_BYTES, parse_record, predecessor_of
-
-_SIZE_AND_MAGIC = struct.Struct(">ii")
-_SIZE = struct.Struct(">i")
+from engine.store.stored_record import parse_record, predecessor_of
 
 
 class CommitLogScanner:
@@ -76,8 +74,8 @@ class CommitLogScanner:
 
     def _scan_file(self, file: MappedFile, offset: int) -> Iterator[DispatchRequest]:
         while offset + BLANK_MIN_SIZE_BYTES <= file.end_offset:
-            at = self._cover(file, offset, _SIZE_AND_MAGIC.size)
-            size, magic = _SIZE_AND_MAGIC.unpack_from(self._block, at)
+            at = self._cover(file, offset, SIZE_AND_MAGIC.size)
+            size, magic = SIZE_AND_MAGIC.unpack_from(self._block, at)
             if magic == BLANK_MAGIC and size == file.end_offset - offset:
                 self._whole_from(offset)
                 self._continues_at = file.end_offset
@@ -119,7 +117,7 @@ class CommitLogScanner:
                 offset = max(offset + 1, self._block_offset + len(self._block) - 3 - MAGIC_POSITION)
                 continue
             candidate = self._block_offset + magic_at - MAGIC_POSITION
-            (size,) = _SIZE.unpack_from(self._block, magic_at - MAGIC_POSITION)
+            size, _ = SIZE_AND_MAGIC.unpack_from(self._block, magic_at - MAGIC_POSITION)
             if self._parse(file, candidate, size) is not None:
                 return candidate
             offset = candidate + 1

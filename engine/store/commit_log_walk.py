@@ -4,17 +4,20 @@ through its log at a start only (``CommitLog.recoverNormally``) and stops at the
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from engine.protocol.message_codec import BLANK_MAGIC, BLANK_MIN_SIZE_BYTES, FIXED_SIZE_BYTES, MAGIC_POSITION
+from engine.protocol.record_layout import (
+    BLANK_MAGIC,
+    BLANK_MIN_SIZE_BYTES,
+    FIXED_SIZE_BYTES,
+    MAGIC_POSITION,
+    MESSAGE_MAGIC_BYTES,
+    SIZE_AND_MAGIC,
+)
 from engine.store.mapped_file import MappedFile
 from engine.store.record_check import Damage, damage_of
-from engine.store.stored_record import MESSAGE_MAGIC_BYTES
 
-_SIZE_AND_MAGIC = struct.Struct(">ii")
-_SIZE = struct.Struct(">i")
 _CHUNK_BYTES = 256 * 1024
 
 
@@ -44,7 +47,7 @@ class CommitLogWalk:
         """In order. Zeros at the end of the newest file are no damage: nothing has been written there yet."""
         offset = self._file.start_offset
         while offset + BLANK_MIN_SIZE_BYTES <= self._end and not self._file.is_removed:
-            size, magic = _SIZE_AND_MAGIC.unpack(self._read(offset, _SIZE_AND_MAGIC.size))
+            size, magic = SIZE_AND_MAGIC.unpack(self._read(offset, SIZE_AND_MAGIC.size))
             if magic == BLANK_MAGIC and size == self._file.end_offset - offset:
                 return
             data = self._read(offset, size)
@@ -64,7 +67,7 @@ class CommitLogWalk:
             magic_at = chunk.find(MESSAGE_MAGIC_BYTES, MAGIC_POSITION)
             while magic_at >= 0:
                 candidate = offset + magic_at - MAGIC_POSITION
-                (size,) = _SIZE.unpack_from(chunk, magic_at - MAGIC_POSITION)
+                size, _ = SIZE_AND_MAGIC.unpack_from(chunk, magic_at - MAGIC_POSITION)
                 if damage_of(self._read(candidate, size), 0, size, candidate) is None:
                     return candidate
                 magic_at = chunk.find(MESSAGE_MAGIC_BYTES, magic_at + 1)

@@ -6,11 +6,11 @@ or a careless copy does to a file shows in its length, in a hole, or at its end.
 
 from __future__ import annotations
 
+from engine.protocol.record_layout import IDENTITY, MESSAGE_MAGIC
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import ConsumeQueue
 from engine.store.consume_queue_entry import ENTRY_SIZE_BYTES, FILLER_SIZE
 from engine.store.recovery_point import QueueExtent
-from engine.store.stored_record import is_record_at
 
 #: Entries at the end of a queue that are looked at one by one.
 _ENTRIES_CHECKED = 64
@@ -68,10 +68,9 @@ def _is_entry_right(
     if file is None or commit_log_offset + size > file.end_offset:
         return True  # expired, or behind the end of the log: that is judged later
     record = file.file.read_at(commit_log_offset - file.start_offset, size)
-    if not is_record_at(record, 0, size, commit_log_offset):
+    if len(record) < IDENTITY.size:
         return True  # the log is damaged there, not the queue
-    return (
-        int.from_bytes(record[12:16], "big") == queue.queue_id
-        and int.from_bytes(record[20:28], "big") == queue_offset
-        and queue.topic_block in record
-    )
+    found_size, magic, queue_id, found_offset, place = IDENTITY.unpack_from(record)
+    if (found_size, magic, place) != (size, MESSAGE_MAGIC, commit_log_offset):
+        return True  # as before
+    return (queue_id, found_offset) == (queue.queue_id, queue_offset) and queue.topic_block in record

@@ -20,8 +20,8 @@ class EntryReader:
     """Reads only, but for entries that do not fit the log: they are made again."""
 
     def __init__(self, config: MessageStoreConfig, commit_log: CommitLog) -> None:
-        self._config = config
-        self._commit_log = commit_log
+        self.config = config
+        self.commit_log = commit_log
         self.repair = ConsumeQueueRepair(config, commit_log)
 
     def record_of(self, queue: ConsumeQueue, queue_offset: int, entry: Entry, is_patient: bool = True) -> bytes | None:
@@ -31,7 +31,7 @@ class EntryReader:
         commit_log_offset, size, _ = entry
         if size == FILLER_SIZE:
             return None
-        record = self._commit_log.read_bytes(commit_log_offset, size)
+        record = self.commit_log.read_bytes(commit_log_offset, size)
         damage = damage_of(record, 0, size, commit_log_offset, queue, queue_offset)
         return record if damage is None else self.damaged_record(queue, queue_offset, entry, damage, is_patient)
 
@@ -43,7 +43,7 @@ class EntryReader:
         """
         if queue_offset < queue.min_offset:
             return None  # it expired
-        damaged = self._commit_log.damaged_records
+        damaged = self.commit_log.damaged_records
         note = DamagedRecord(entry[0], damage, queue.topic, queue.queue_id, queue_offset)
         if damage in (Damage.NO_MESSAGE, Damage.ANOTHER_MESSAGE) and note not in damaged:
             record = self.repair.record_of(queue, queue_offset, is_patient=is_patient)
@@ -60,6 +60,6 @@ class EntryReader:
         unit = queue.ext.get(tags_code) if queue.ext is not None else None
         if unit is not None:
             return unit.tags_code, unit
-        record = self._commit_log.read_record(commit_log_offset, size)
-        request = parse_record(record, 0, commit_log_offset, self._config.delay_levels_ms) if record else None
+        record = self.commit_log.read_record(commit_log_offset, size)
+        request = parse_record(record, 0, commit_log_offset, self.config.delay_levels_ms) if record else None
         return request.tags_code if request is not None else 0, None

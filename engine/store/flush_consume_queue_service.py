@@ -11,16 +11,11 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from engine.runtime.background_tasks import BackgroundTasks
-from engine.runtime.port import Clock, DiskFault, DiskFull
-from engine.store.commit_log import CommitLog
+from engine.runtime.port import DiskFault, DiskFull
 from engine.store.commit_log_flush_service import PAGE_SIZE_BYTES, CommitLogFlushService
-from engine.store.config_file import ConfigFile
-from engine.store.consume_queue_table import ConsumeQueueTable
-from engine.store.index_service import IndexService
-from engine.store.message_dispatcher import MessageDispatcher
 from engine.store.recovery_point import QueueExtent, RecoveryPoint, save_recovery_point
 from engine.store.store_checkpoint import StoreCheckpoint
-from engine.store.store_config import MessageStoreConfig
+from engine.store.store_parts import StoreParts
 
 _log = logging.getLogger("glassmq.store")
 
@@ -30,27 +25,15 @@ class FlushConsumeQueueService:
 
     def __init__(
         self,
-        config: MessageStoreConfig,
-        clock: Clock,
-        commit_log: CommitLog,
-        consume_queues: ConsumeQueueTable,
-        index: IndexService | None,
-        dispatcher: MessageDispatcher,
+        parts: StoreParts,
         flush_service: CommitLogFlushService,
         checkpoint: StoreCheckpoint,
-        recovery_point_file: ConfigFile,
         on_fault: Callable[[DiskFault], None],
         before_recording: Callable[[], Awaitable[None]],
     ) -> None:
-        self._config = config
-        self._clock = clock
-        self._commit_log = commit_log
-        self._consume_queues = consume_queues
-        self._index = index
-        self._dispatcher = dispatcher
+        self._parts = parts
         self._flush_service = flush_service
         self._checkpoint = checkpoint
-        self._recovery_point_file = recovery_point_file
         self._on_fault = on_fault
         self._before_recording = before_recording
         self._last_thorough_ms = 0
@@ -60,24 +43,24 @@ class FlushConsumeQueueService:
 
     def start(self, tasks: BackgroundTasks) -> None:
         """Begin flushing."""
-        self._last_thorough_ms = self._clock.now_ms()
-        tasks.every(self._config.flush_interval_consume_queue_ms, self._flush, "flush-consume-queues")
+        self._last_thorough_ms = self._parts.clock.now_ms()
+        tasks.every(self._parts.config.flush_interval_consume_queue_ms, self._flush, "flush-consume-queues")
 
     async def _flush(self) -> None:
         if self._has_failed:
             return
-        waited_ms = self._clock.now_ms() - self._last_thorough_ms
-        is_thorough = not 0 <= waited_ms < self._config.flush_consume_queue_thorough_interval_ms
+        waited_ms = self._parts.clock.now_ms() - self._last_thorough_ms
+        is_thorough = not 0 <= waited_ms < self._parts.config.flush_consume_queue_thorough_interval_ms
         try:
             if is_thorough:
-                self._last_thorough_ms = self._clock.now_ms()
+                self._last_thorough_ms = self._parts.clock.now_ms()
                 full = await self._flush_everything()
                 if full is not None:
                     # Nothing was lost: an older point only means that a start has more to do. There may be room the
                     # next time.
                     _log.warning("the recovery point stays where it was: %s", full)
             else:
-                await self._flush_queues(self._config.flush_consume_queue_least_pages * PAGE_SIZE_BYTES)
+                await self._flush_queues(self._parts.config.flush_consume_queue_least_pages * PAGE_SIZE_BYTES)
         except DiskFault as fault:
             # As with the commit log: pages that could not be written may be gone, so nothing may be called durable
             # any more. The recovery point stays where it was.
@@ -85,7 +68,7 @@ class FlushConsumeQueueService:
             self._on_fault(fault)
 
     async def _flush_queues(self, least_bytes: int) -> None:
-        for queue in tuple(self._consume_queues):
+        for queue in tuple(self._parts.consume_queues):
             if queue.unflushed_bytes >= least_bytes:
                 await queue.flush()
 
@@ -112,39 +95,40 @@ class FlushConsumeQueueService:
         """Returns why the recovery point stays where it was; None when it was written."""
         point = self._point_now(is_clean=False)
         log_timestamp = self._flush_service.flushed_store_timestamp
-        queue_timestamp = self._commit_log.last_store_timestamp
+        queue_timestamp = self._parts.commit_log.last_store_timestamp
         await self._flush_queues(1)
-        if self._index is not None:
+        if self._parts.index is not None:
             # Keys added from now on would make a file differ from its count in the recovery point. Only full files
             # never change again; the newest one is built again after a crash.
-            point.index_files = {file.name: file.index_count for file in self._index.files if file.is_full}
-            self._checkpoint.index_timestamp = self._index.last_store_timestamp
-            await self._index.flush()
+            point.index_files = {file.name: file.index_count for file in self._parts.index.files if file.is_full}
+            self._checkpoint.index_timestamp = self._parts.index.last_store_timestamp
+            await self._parts.index.flush()
         self._checkpoint.commit_log_timestamp = max(log_timestamp, self._checkpoint.commit_log_timestamp)
         self._checkpoint.consume_queue_timestamp = queue_timestamp
         await self._checkpoint.flush()
         # A topic deleted meanwhile must not come back as "missing" at the next start.
-        point.queues = {key: end for key, end in point.queues.items() if self._consume_queues.get(*key) is not None}
+        known = self._parts.consume_queues
+        point.queues = {key: end for key, end in point.queues.items() if known.get(*key) is not None}
         try:
             await self._before_recording()
-            save_recovery_point(self._recovery_point_file, point)
+            save_recovery_point(self._parts.recovery_point_file, point)
         except DiskFull as fault:
             return fault  # the file is replaced as a whole or not at all
         return None
 
     def _point_now(self, *, is_clean: bool) -> RecoveryPoint:
-        index_files = self._index.files if self._index is not None else []
+        index_files = self._parts.index.files if self._parts.index is not None else []
         return RecoveryPoint(
-            self._dispatcher.dispatched_offset,
-            self._commit_log.flushed_offset,
+            self._parts.dispatcher.dispatched_offset,
+            self._parts.commit_log.flushed_offset,
             is_clean,
             {
                 (queue.topic, queue.queue_id): QueueExtent(queue.first_entry_offset, queue.max_offset)
-                for queue in self._consume_queues
+                for queue in self._parts.consume_queues
                 if queue.max_offset
             },
             {file.name: file.index_count for file in index_files if is_clean or file.is_full},
-            self._commit_log.min_offset,
+            self._parts.commit_log.min_offset,
         )
 
     def flush_now(self, *, is_clean: bool) -> None:
@@ -152,14 +136,14 @@ class FlushConsumeQueueService:
 
         Raises ``DiskFault``.
         """
-        self._commit_log.flush_now()
-        for queue in self._consume_queues:
+        self._parts.commit_log.flush_now()
+        for queue in self._parts.consume_queues:
             if queue.unflushed_bytes:
                 queue.flush_now()
-        if self._index is not None:
-            self._index.flush_now()
-            self._checkpoint.index_timestamp = self._index.last_store_timestamp
-        self._checkpoint.commit_log_timestamp = self._commit_log.last_store_timestamp
-        self._checkpoint.consume_queue_timestamp = self._commit_log.last_store_timestamp
+        if self._parts.index is not None:
+            self._parts.index.flush_now()
+            self._checkpoint.index_timestamp = self._parts.index.last_store_timestamp
+        self._checkpoint.commit_log_timestamp = self._parts.commit_log.last_store_timestamp
+        self._checkpoint.consume_queue_timestamp = self._parts.commit_log.last_store_timestamp
         self._checkpoint.flush_now()
-        save_recovery_point(self._recovery_point_file, self._point_now(is_clean=is_clean))
+        save_recovery_point(self._parts.recovery_point_file, self._point_now(is_clean=is_clean))

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from operator import itemgetter
 
-from engine.protocol.message_codec import MESSAGE_MAGIC
-from engine.store.commit_log import CommitLog
+from engine.protocol.record_layout import IDENTITY, MESSAGE_MAGIC, store_timestamp_of
 from engine.store.consume_queue import ConsumeQueue, Entry
 from engine.store.consume_queue_entry import ENTRY_SIZE_BYTES, FILLER_SIZE
 from engine.store.consume_queue_ext import is_ext_address
@@ -17,9 +16,7 @@ from engine.store.entry_reader import EntryReader
 from engine.store.get_message_result import GetMessageResult, GetMessageStatus
 from engine.store.mapped_file import MappedFile
 from engine.store.message_filter import MessageFilter
-from engine.store.record_check import IDENTITY, Damage, damage_of
-from engine.store.store_config import MessageStoreConfig
-from engine.store.stored_record import store_timestamp_of
+from engine.store.record_check import Damage, damage_of
 
 #: Between two messages of a queue lie those of other queues. So much of them, on average, is rather read as well than
 #: left out by a second read: that takes less time than another call.
@@ -41,16 +38,14 @@ class MessageCollector:
     def __init__(
         self,
         entry_reader: EntryReader,
-        config: MessageStoreConfig,
-        commit_log: CommitLog,
         queue: ConsumeQueue,
         max_messages: int,
         message_filter: MessageFilter | None,
         max_bytes: int | None,
     ) -> None:
         self._entry_reader = entry_reader
-        self._config = config
-        self._commit_log = commit_log
+        self._config = entry_reader.config
+        self._commit_log = entry_reader.commit_log
         self._queue = queue
         self._max_messages = max_messages if max_bytes is None else min(max_messages, BULK_MAX_MESSAGES)
         self._max_bytes = max_bytes

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import logging
 from collections.abc import Callable, Sequence
 
 from engine.runtime.background_tasks import BackgroundTasks
@@ -20,8 +19,6 @@ from engine.store.consume_queue_ext import ConsumeQueueExt, ConsumeQueueExtUnit
 from engine.store.consume_queue_table import ConsumeQueueTable
 from engine.store.dispatch_request import DispatchRequest, belongs_in_consume_queue
 from engine.store.index_service import IndexService
-
-_log = logging.getLogger("glassmq.store")
 
 #: Called with messages that have become visible, in the order of the log.
 MessagesArrived = Callable[[Sequence[DispatchRequest]], None]
@@ -36,7 +33,6 @@ class MessageDispatcher:
     :ivar dispatched_offset: everything before it is visible.
     :ivar bit_map_of: makes the bit map that a message gets in the extension of its queue; None: it gets none.
     :ivar on_messages_arrived: gets every list of dispatched requests; wakes long polls.
-    :ivar listeners: get every list of dispatched requests; for whoever watches.
     """
 
     def __init__(
@@ -56,7 +52,6 @@ class MessageDispatcher:
         self.dispatched_offset = 0
         self.bit_map_of: Callable[[DispatchRequest], bytes] | None = None
         self.on_messages_arrived: MessagesArrived | None = None
-        self.listeners: list[Callable[[Sequence[DispatchRequest]], None]] = []
 
     def start(self, tasks: BackgroundTasks) -> None:
         """Begin; from now on ``add`` schedules the work on the running event loop."""
@@ -78,14 +73,17 @@ class MessageDispatcher:
     def add(self, request: DispatchRequest) -> None:
         """A message was appended."""
         self._pending.append(request)
-        if not self._is_scheduled and self._loop is not None:
-            self._is_scheduled = True
-            self._loop.call_soon(self.drain, context=self._context)
+        if not self._is_scheduled:
+            self._schedule()
 
     def add_all(self, requests: Sequence[DispatchRequest]) -> None:
         """Messages were appended, one after the other."""
         self._pending += requests
-        if not self._is_scheduled and self._loop is not None:
+        if not self._is_scheduled:
+            self._schedule()
+
+    def _schedule(self) -> None:
+        if self._loop is not None:
             self._is_scheduled = True
             self._loop.call_soon(self.drain, context=self._context)
 
@@ -110,7 +108,8 @@ class MessageDispatcher:
         if self._has_failed:
             self._has_failed = False
             self._on_disk_fault(None)
-        self._tell(requests)
+        if self.on_messages_arrived is not None:
+            self.on_messages_arrived(requests)
 
     def dispatch(self, requests: Sequence[DispatchRequest]) -> None:
         """Write the entries and keys of ``requests``, which lie one after the other in the log.
@@ -164,12 +163,3 @@ class MessageDispatcher:
     def _put_unit(self, ext: ConsumeQueueExt, request: DispatchRequest) -> int:
         bit_map = self.bit_map_of(request) if self.bit_map_of is not None else b""
         return ext.put(ConsumeQueueExtUnit(request.tags_code, request.store_timestamp, bit_map))
-
-    def _tell(self, requests: Sequence[DispatchRequest]) -> None:
-        if self.on_messages_arrived is not None:
-            self.on_messages_arrived(requests)
-        for listener in self.listeners:
-            try:
-                listener(requests)
-            except Exception:
-                _log.exception("a listener of the dispatcher failed; it stays registered")

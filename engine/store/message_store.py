@@ -12,37 +12,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import struct
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable
 
 from engine.protocol.errors import ProtocolError
-from engine.protocol.message import MessageExt
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import DiskFault, DiskFull, FolderLock, Runtime
 from engine.store.clean_service import CleanService
-from engine.store.commit_log import CommitLog, MessageRefused
+from engine.store.commit_log import MessageRefused
 from engine.store.commit_log_check_service import CommitLogCheckService
 from engine.store.commit_log_flush_service import CommitLogFlushService
-from engine.store.config_file import ConfigFile
-from engine.store.consume_queue import ConsumeQueue, Entry
-from engine.store.consume_queue_ext import ConsumeQueueExtUnit
-from engine.store.consume_queue_table import ConsumeQueueTable
-from engine.store.damaged_records import DamagedRecords
-from engine.store.dispatch_request import DispatchRequest
 from engine.store.flush_consume_queue_service import FlushConsumeQueueService
-from engine.store.get_message_result import GetMessageResult, QueryMessageResult
-from engine.store.index_service import IndexService
-from engine.store.mapping_pool import MappingPool
-from engine.store.message_dispatcher import MessageDispatcher, MessagesArrived
-from engine.store.message_filter import MessageFilter
+from engine.store.message_dispatcher import MessagesArrived
 from engine.store.message_reader import MessageReader
 from engine.store.put_message_result import PutMessageResult, PutMessageStatus
-from engine.store.recovery_point import PATH as RECOVERY_POINT_PATH
 from engine.store.recovery_report import RecoveryReport
-from engine.store.running_flags import Refusal, RunningFlags
+from engine.store.running_flags import Refusal
 from engine.store.store_batch import StoreBatch
 from engine.store.store_checkpoint import StoreCheckpoint
 from engine.store.store_config import MessageStoreConfig
 from engine.store.store_message import StoreMessage
+from engine.store.store_parts import StoreParts
 from engine.store.store_recovery import ABORT_PATH, StoreRecovery
 
 _log = logging.getLogger("glassmq.store")
@@ -51,36 +40,26 @@ _log = logging.getLogger("glassmq.store")
 _DELETION_ROUNDS = 20
 
 
-class MessageStore:
-    """Use: ``load()``, ``start()``, put and get, ``await shutdown()``. After that the object is of no use any more."""
+class MessageStore(MessageReader):
+    """Use: ``load()``, ``start()``, put and get, ``await shutdown()``. After that the object is of no use any more.
+
+    :ivar dispatcher, flush_service, clean_service, check_service: public for who follows or steers one of them.
+    """
 
     def __init__(self, runtime: Runtime, config: MessageStoreConfig | None = None) -> None:
-        self.config = config = config or MessageStoreConfig()
-        self._disk = disk = runtime.disk
-        self._clock = clock = runtime.clock
+        parts = StoreParts.make(runtime.disk, runtime.clock, config or MessageStoreConfig(), self._dispatch_failed)
+        super().__init__(parts)
+        self._disk = runtime.disk
         self._tasks = BackgroundTasks(f"{runtime.node_name}/store")
-        self._flags = RunningFlags()
+        self._flags = parts.flags
         self._flags.refuse(Refusal.NOT_RUNNING)
         self._lock: FolderLock | None = None
         self._is_loaded = False
-        pool = MappingPool(config.max_mapped_files)
-        ext_file_size = config.mapped_file_size_consume_queue_ext if config.enable_consume_queue_ext else None
-        self._table = ConsumeQueueTable(disk, pool, config.mapped_file_size_consume_queue, ext_file_size)
-        self._index = (
-            IndexService(disk, pool, clock, config.max_hash_slot_num, config.max_index_num)
-            if config.message_index_enable
-            else None
-        )
-        self.commit_log = CommitLog(disk, pool, clock, config, self._table)
-        self.dispatcher = MessageDispatcher(self._table, self._index, self._dispatch_failed)
-        self.flush_service = CommitLogFlushService(self.commit_log, config, clock, self._flush_failed)
-        self.clean_service = CleanService(
-            disk, clock, config, self.commit_log, self._table, self._index, self.dispatcher, self._flags
-        )
-        self.check_service = CommitLogCheckService(config, clock, self.commit_log, self._table)
+        self.dispatcher = parts.dispatcher
+        self.flush_service = CommitLogFlushService(parts.commit_log, parts.config, runtime.clock, self._flush_failed)
+        self.clean_service = CleanService(parts)
+        self.check_service = CommitLogCheckService(parts)
         self.clean_service.after_round = self.check_service.walk_if_due
-        self._reader = MessageReader(config, self.commit_log, self._table, self._index)
-        self._recovery_point_file = ConfigFile(disk, RECOVERY_POINT_PATH)
         self._checkpoint: StoreCheckpoint | None = None
         self._queue_flush_service: FlushConsumeQueueService | None = None
         #: Awaited before a recovery point is written, while the broker runs.
@@ -103,29 +82,9 @@ class MessageStore:
     def _load(self) -> RecoveryReport:
         self._checkpoint = StoreCheckpoint(self._disk)
         self._queue_flush_service = FlushConsumeQueueService(
-            self.config,
-            self._clock,
-            self.commit_log,
-            self._table,
-            self._index,
-            self.dispatcher,
-            self.flush_service,
-            self._checkpoint,
-            self._recovery_point_file,
-            self._flush_failed,
-            self._before_recovery_point,
+            self.parts, self.flush_service, self._checkpoint, self._flush_failed, self._before_recovery_point
         )
-        report = StoreRecovery(
-            self._disk,
-            self._clock,
-            self.config,
-            self.commit_log,
-            self._table,
-            self._index,
-            self.dispatcher,
-            self._checkpoint,
-            self._recovery_point_file,
-        ).run()
+        report = StoreRecovery(self.parts, self._checkpoint).run()
         self._queue_flush_service.flush_now(is_clean=False)
         # What recovery read need not stay mapped; files are mapped again when they are used.
         self._table.close()
@@ -179,10 +138,7 @@ class MessageStore:
             self._close()
 
     def _close(self) -> None:
-        self._table.close()
-        if self._index is not None:
-            self._index.close()
-        self.commit_log.files.close()
+        self.parts.close()
         if self._checkpoint is not None:
             self._checkpoint.close()
             self._checkpoint = None
@@ -232,124 +188,7 @@ class MessageStore:
         """See :meth:`CommitLogFlushService.flushed`: True once the log is durable up to there, False after 5 s."""
         return self.flush_service.flushed(physical_end_offset)
 
-    # --- getting -----------------------------------------------------------------------------------------------------
-
-    def get_message(
-        self,
-        group: str,
-        topic: str,
-        queue_id: int,
-        offset: int,
-        max_messages: int,
-        message_filter: MessageFilter | None = None,
-        max_bytes: int | None = None,
-    ) -> GetMessageResult:
-        """Messages of one queue from logical ``offset`` on: at most ``max_messages``, 256 KiB, but one at least.
-
-        ``max_bytes`` takes the place of the configured limits, those in messages too; see ``message_collector``.
-
-        ``group`` is for who watches; it does not change the result. ``next_begin_offset`` is behind the last entry
-        looked at, ``min_offset`` when ``offset`` is too small, ``max_offset`` when it is too large.
-        """
-        return self._reader.get_message(topic, queue_id, offset, max_messages, message_filter, max_bytes)
-
-    def max_offset(self, topic: str, queue_id: int) -> int:
-        """Logical offset behind the last visible message; 0 for a queue that has none."""
-        queue = self._table.get(topic, queue_id)
-        return queue.max_offset if queue is not None else 0
-
-    def min_offset(self, topic: str, queue_id: int) -> int:
-        """Logical offset of the oldest message; 0 for a queue that never had one."""
-        queue = self._table.get(topic, queue_id)
-        return queue.min_offset if queue is not None else 0
-
-    def offset_by_time(self, topic: str, queue_id: int, timestamp_ms: int) -> int:
-        """Logical offset of the message whose store time is nearest to ``timestamp_ms``; of two as near the older one.
-
-        As in RocketMQ that may be a message stored before the time, and is the last one when all are older: who wants
-        none of those compares the times. Of several messages of exactly that millisecond the first; 0 for an unknown
-        queue.
-        """
-        return self._reader.offset_by_time(topic, queue_id, timestamp_ms)
-
-    def earliest_message_time(self, topic: str, queue_id: int) -> int:
-        """Store time (ms) of the oldest message of the queue, -1 when it has none."""
-        return self._reader.earliest_message_time(topic, queue_id)
-
-    def last_store_timestamp(self, topic: str, queue_id: int) -> int:
-        """Store time (ms) of the newest message of the queue, 0 when it has none."""
-        queue = self._table.get(topic, queue_id)
-        return self._reader.last_store_timestamp(queue) if queue is not None else 0
-
-    def message_at(self, commit_log_offset: int) -> MessageExt | None:
-        """The message that begins there, or None. Its body is as stored."""
-        return self._reader.message_at(commit_log_offset)
-
-    def message_in_queue(self, topic: str, queue_id: int, queue_offset: int) -> MessageExt | None:
-        """The message of that logical offset, or None. Its body is as stored."""
-        return self._reader.message_in_queue(topic, queue_id, queue_offset)
-
-    def raw_message_at(self, commit_log_offset: int) -> bytes | None:
-        """The bytes of the message that begins there, or None."""
-        return self.commit_log.record_at(commit_log_offset)
-
-    def query_message(self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int) -> QueryMessageResult:
-        """Messages of ``topic`` whose unique id or one of whose KEYS is ``key``, stored from ``begin_ms`` to
-        ``end_ms``, newest first. RocketMQ leaves the comparison of the key itself to the client.
-        """
-        return self._reader.query_message(topic, key, max_count, begin_ms, end_ms)
-
-    @property
-    def damaged_records(self) -> DamagedRecords:
-        """What reads and checks since the start could not vouch for."""
-        return self.commit_log.damaged_records
-
-    @property
-    def entries_rebuilt(self) -> int:
-        """How many consume-queue entries did not fit the log when they were read, and were made again."""
-        return self._reader.entries.repair.entries_rebuilt
-
     # --- looking in --------------------------------------------------------------------------------------------------
-
-    def consume_queues(self) -> Iterator[tuple[str, int, ConsumeQueue]]:
-        """``(topic, queue id, queue)`` of all queues, sorted."""
-        for queue in self._table:
-            yield queue.topic, queue.queue_id, queue
-
-    def topics(self) -> list[str]:
-        """All topics that have a message or had one, sorted."""
-        return self._table.topics()
-
-    def consume_queue_entries(self, topic: str, queue_id: int, start: int, count: int) -> list[Entry]:
-        """``(commit-log offset, size, tags code)`` of at most ``count`` entries from logical offset ``start`` on."""
-        queue = self._table.get(topic, queue_id)
-        return self._reader.consume_queue_entries(queue, start, count) if queue is not None else []
-
-    def consume_queue_units(
-        self, topic: str, queue_id: int, start: int, count: int
-    ) -> list[tuple[Entry, ConsumeQueueExtUnit | None]]:
-        """The same entries as they are written: an entry may hold an address instead of its tags code, and comes with
-        the unit that lies there; None where none does.
-        """
-        queue = self._table.get(topic, queue_id)
-        entries = queue.entries(start, count) if queue is not None else []
-        ext = queue.ext if queue is not None else None
-        return [(entry, ext.get(entry[2]) if ext is not None else None) for entry in entries]
-
-    @property
-    def commit_log_min_offset(self) -> int:
-        """Where the oldest commit-log file begins."""
-        return self.commit_log.min_offset
-
-    @property
-    def commit_log_max_offset(self) -> int:
-        """Behind the last byte written."""
-        return self.commit_log.max_offset
-
-    @property
-    def flushed_offset(self) -> int:
-        """The log is durable before this offset."""
-        return self.commit_log.flushed_offset
 
     @property
     def dispatched_offset(self) -> int:
@@ -374,10 +213,6 @@ class MessageStore:
     @on_messages_arrived.setter
     def on_messages_arrived(self, callback: MessagesArrived | None) -> None:
         self.dispatcher.on_messages_arrived = callback
-
-    def add_dispatch_listener(self, listener: Callable[[Sequence[DispatchRequest]], None]) -> None:
-        """Let ``listener`` have every list of messages that became visible together. It must be quick."""
-        self.dispatcher.listeners.append(listener)
 
     def delete_topic(self, topic: str) -> int:
         """Delete the consume queues of ``topic``; returns how many there were. Its messages stay in the commit log

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from enum import Enum
 
 _OFFSET = struct.Struct(">q")
@@ -23,6 +24,7 @@ class PutMessageStatus(Enum):
     UNKNOWN_ERROR = 9
 
 
+@dataclass(slots=True, eq=False)
 class PutMessageResult:
     """Where a message, or a batch of them, was put.
 
@@ -32,42 +34,22 @@ class PutMessageResult:
     :ivar queue_offset: its logical offset in the consume queue.
     :ivar store_timestamp: the broker's clock when it was stored, ms.
     :ivar size_bytes: stored size, of all messages together.
-    :ivar end_offset: commit-log offset behind the last byte: what ``MessageStore.flushed`` has to reach.
     :ivar offsets: commit-log offset of every message of a batch; empty for a single one.
     """
 
-    __slots__ = (
-        "end_offset",
-        "offset",
-        "offsets",
-        "queue_offset",
-        "remark",
-        "size_bytes",
-        "status",
-        "store_host",
-        "store_timestamp",
-    )
+    status: PutMessageStatus
+    remark: str = ""
+    offset: int = -1
+    queue_offset: int = 0
+    store_timestamp: int = 0
+    size_bytes: int = 0
+    store_host: bytes = b""
+    offsets: tuple[int, ...] = ()
 
-    def __init__(
-        self,
-        status: PutMessageStatus,
-        remark: str = "",
-        offset: int = -1,
-        queue_offset: int = 0,
-        store_timestamp: int = 0,
-        size_bytes: int = 0,
-        store_host: bytes = b"",
-        offsets: tuple[int, ...] = (),
-    ) -> None:
-        self.status = status
-        self.remark = remark
-        self.offset = offset
-        self.queue_offset = queue_offset
-        self.store_timestamp = store_timestamp
-        self.size_bytes = size_bytes
-        self.end_offset = offset + size_bytes
-        self.store_host = store_host
-        self.offsets = offsets
+    @property
+    def end_offset(self) -> int:
+        """Commit-log offset behind the last byte: what ``MessageStore.flushed`` has to reach."""
+        return self.offset + self.size_bytes
 
     @property
     def is_ok(self) -> bool:
@@ -87,9 +69,3 @@ class PutMessageResult:
         host = self.store_host
         ids = b"".join([host + _OFFSET.pack(offset) for offset in self.offsets or (self.offset,)])
         return ids.hex(",", len(host) + _OFFSET.size).upper()
-
-    def __repr__(self) -> str:
-        return (
-            f"PutMessageResult({self.status.name}, offset={self.offset}, queue_offset={self.queue_offset}, "
-            f"size_bytes={self.size_bytes}, remark={self.remark!r})"
-        )

@@ -2,30 +2,23 @@
 
 RocketMQ checks a message when it recovers and sends later whatever its consume queues point to. Here each one is
 checked on its way out: that it lies where it says, that it is the one asked for, that its lengths add up to its size,
-that its body has its CRC, and that its properties can be read. What the format has no check for (a time stamp, a flag,
-a letter of a property) may still have changed.
+that its body has its CRC, and that its properties can be read. A lost disk sector
+of them reads as zeros. What the format has no check for (a time stamp, a flag, a letter of a property) may still have
+changed.
 """
 
 from __future__ import annotations
 
-import struct
 import zlib
 from enum import Enum
 
-from engine.protocol.message_codec import MESSAGE_MAGIC
-from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6
+from engine.protocol.record_layout import HOST_FLAGS, MESSAGE_MAGIC, PROPERTIES_LENGTH, fields_at
 from engine.store.consume_queue import ConsumeQueue
-from engine.store.stored_record import lacks_sector
 
-#: total size, magic, CRC, queue id, (flag), queue offset, physical offset, system flag, (times and hosts), body length.
-_FRAME = struct.Struct(">iiIi4xqqi44xi")
-_LENGTH = struct.Struct(">i")
-_IPV6_EXTRA_BYTES = 12
-_IPV6_HOSTS = BORN_HOST_V6 | STORE_HOST_V6
-
-
-#: total size, magic, queue id, queue offset, physical offset: what a message is known by.
-IDENTITY = struct.Struct(">ii4xi4xqq")
+_FRAMES = fields_at("size", "magic", "crc", "queue_id", "queue_offset", "commit_log_offset", "sys_flag", "body_length")
+_FRAME = _FRAMES[0]
+#: What a disk writes whole or not at all.
+_SECTOR_BYTES = 512
 
 
 class Damage(Enum):
@@ -62,8 +55,10 @@ def damage_of(
         return Damage.NO_MESSAGE
     if queue is not None and (found_offset != queue_offset or queue_id != queue.queue_id):
         return Damage.ANOTHER_MESSAGE
-    if sys_flag & _IPV6_HOSTS:
-        body_at, body_size = _body_behind_ipv6(view, position, sys_flag)
+    if sys_flag & HOST_FLAGS:
+        frame = _FRAMES[sys_flag & HOST_FLAGS]
+        body_at = position + frame.size
+        body_size = frame.unpack_from(view, position)[-1] if body_at <= len(view) else -1
     topic_at = body_at + body_size
     if body_size < 0 or topic_at >= end:
         return Damage.LENGTHS
@@ -76,7 +71,7 @@ def damage_of(
 def _damage_behind_body(rest: bytes, topic_block: bytes | None, end_offset: int) -> Damage | None:
     """The same of the topic, the length of the properties and the properties, which end at ``end_offset``."""
     topic_size = 1 + rest[0]
-    properties_at = topic_size + 2
+    properties_at = topic_size + PROPERTIES_LENGTH.size
     if len(rest) < properties_at or int.from_bytes(rest[topic_size:properties_at], "big") != len(rest) - properties_at:
         return Damage.LENGTHS
     if topic_block is None:
@@ -90,25 +85,22 @@ def _damage_behind_body(rest: bytes, topic_block: bytes | None, end_offset: int)
     return None if _can_be_read(properties, end_offset - len(properties)) else Damage.PROPERTIES
 
 
-def queue_place_of(record: bytes) -> tuple[str, int, int]:
-    """Topic, queue id and queue offset of a message that was found good."""
-    _, _, _, queue_id, queue_offset, _, sys_flag, body_size = _FRAME.unpack_from(record)
-    body_at = _FRAME.size
-    if sys_flag & _IPV6_HOSTS:
-        body_at, body_size = _body_behind_ipv6(record, 0, sys_flag)
-    topic_at = body_at + body_size + 1
-    return record[topic_at : topic_at + record[topic_at - 1]].decode("ascii"), queue_id, queue_offset
-
-
-def _body_behind_ipv6(view: bytes | memoryview, position: int, sys_flag: int) -> tuple[int, int]:
-    """Where the body begins and its size, which is -1 where the hosts alone reach over the end."""
-    body_at = position + _FRAME.size + _IPV6_EXTRA_BYTES * (sys_flag & _IPV6_HOSTS).bit_count()
-    return body_at, _LENGTH.unpack_from(view, body_at - _LENGTH.size)[0] if body_at <= len(view) else -1
-
-
 def _can_be_read(properties: bytes, commit_log_offset: int) -> bool:
     try:
         properties.decode()
     except UnicodeDecodeError:
         return False
-    return not lacks_sector(properties, commit_log_offset)
+    return not _lacks_sector(properties, commit_log_offset)
+
+
+def _lacks_sector(data: bytes, offset: int) -> bool:
+    """True when ``data``, which begins at ``offset`` of the log, is all zeros within one disk sector."""
+    position = 0
+    while position < len(data):
+        sector_end = position + _SECTOR_BYTES - (offset + position) % _SECTOR_BYTES
+        piece = data[position:sector_end]
+        # A sector that begins inside the data; one that began before it was judged by what lies there.
+        if (offset + position) % _SECTOR_BYTES == 0 and piece.count(0) == len(piece):
+            return True
+        position = sector_end
+    return False

@@ -24,14 +24,12 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from engine.protocol.message_codec import FIXED_SIZE_BYTES
-from engine.store.commit_log import CommitLog
+from engine.protocol.record_layout import FIXED_SIZE_BYTES
 from engine.store.consume_queue import ConsumeQueue
 from engine.store.consume_queue_entry import ENTRY_SIZE_BYTES, FILLER_SIZE
-from engine.store.consume_queue_table import ConsumeQueueTable
 from engine.store.dispatch_request import DispatchRequest, belongs_in_consume_queue
-from engine.store.message_dispatcher import MessageDispatcher
 from engine.store.recovery_report import RecoveryReport, counted, limited
+from engine.store.store_parts import StoreParts
 
 #: Messages whose entries are written together.
 _BATCH_SIZE = 1_000
@@ -65,9 +63,7 @@ class RecoveredPlaces:
     :ivar first_change: the first position in the log at which a message was put right; None when none was.
     """
 
-    commit_log: CommitLog
-    consume_queues: ConsumeQueueTable
-    dispatcher: MessageDispatcher
+    parts: StoreParts
     report: RecoveryReport
     is_begun_at_zero: Callable[[QueueKey], bool]
     damaged_bytes: int = 0
@@ -133,7 +129,7 @@ class RecoveredPlaces:
     def _run_of(self, key: QueueKey) -> _Run:
         run = self._runs.get(key)
         if run is None:
-            queue = self.consume_queues.get(*key)
+            queue = self.parts.consume_queues.get(*key)
             end = queue.max_offset if queue is not None else 0
             run = self._runs[key] = _Run(end if end or self.is_begun_at_zero(key) else None)
         return run
@@ -206,7 +202,7 @@ class RecoveredPlaces:
             self._write()
 
     def _say_who_had_the_place(self, request: DispatchRequest) -> None:
-        queue = self.consume_queues.get(request.topic, request.queue_id)
+        queue = self.parts.consume_queues.get(request.topic, request.queue_id)
         entry = queue.entry(request.queue_offset) if queue is not None else None
         if entry is not None and entry[1] != FILLER_SIZE and entry[0] != request.commit_log_offset:
             self.report.messages_left_out += 1
@@ -226,7 +222,7 @@ class RecoveredPlaces:
             f"{counted(run.end or 0, 'offset is', 'offsets are')} not served any more"
         )
         self.made_again[request.topic, request.queue_id] = None
-        queue = self.consume_queues.get_or_create(request.topic, request.queue_id)
+        queue = self.parts.consume_queues.get_or_create(request.topic, request.queue_id)
         queue.files.remove_all()
         queue.clear_from(0)
         run.end = None if request.queue_offset else 0
@@ -239,7 +235,7 @@ class RecoveredPlaces:
             f"to {request.topic}/{queue_id} offset {queue_offset}; put right"
         )
         self.report.messages_put_right += 1
-        self.commit_log.put_place_right(start, queue_id, queue_offset)
+        self.parts.commit_log.put_place_right(start, queue_id, queue_offset)
         self.first_change = start if self.first_change is None else min(self.first_change, start)
         return request._replace(queue_id=queue_id, queue_offset=queue_offset)
 
@@ -256,7 +252,7 @@ class RecoveredPlaces:
     def _write(self) -> None:
         self.report.messages_dispatched += len(self._ready)
         if self._ready:
-            self.dispatcher.put_consume_queue_entries(self._ready)
+            self.parts.dispatcher.put_consume_queue_entries(self._ready)
         self._ready.clear()
 
 

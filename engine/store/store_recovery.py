@@ -34,22 +34,17 @@ commit-log file of another size                   RocketMQ refuses to start. Her
 
 from __future__ import annotations
 
-from engine.runtime.port import Clock, Disk
-from engine.store.commit_log import ENVELOPE_MAX_BYTES, CommitLog
+from engine.store.commit_log import ENVELOPE_MAX_BYTES
 from engine.store.commit_log_scanner import CommitLogScanner
-from engine.store.config_file import ConfigFile
 from engine.store.consume_queue import ConsumeQueue
 from engine.store.consume_queue_check import why_not_usable
 from engine.store.consume_queue_entry import FILLER_ENTRY, FILLER_SIZE
-from engine.store.consume_queue_table import ConsumeQueueTable
 from engine.store.dispatch_request import DispatchRequest
-from engine.store.index_service import IndexService
-from engine.store.message_dispatcher import MessageDispatcher
 from engine.store.recovered_places import RecoveredPlaces
 from engine.store.recovery_point import RecoveryPoint, load_recovery_point
 from engine.store.recovery_report import RecoveryReport, counted, limited
 from engine.store.store_checkpoint import StoreCheckpoint
-from engine.store.store_config import MessageStoreConfig
+from engine.store.store_parts import StoreParts
 
 ABORT_PATH = "abort"
 
@@ -64,30 +59,12 @@ _QueueKey = tuple[str, int]
 class StoreRecovery:
     """One recovery. ``run`` is called once."""
 
-    def __init__(
-        self,
-        disk: Disk,
-        clock: Clock,
-        config: MessageStoreConfig,
-        commit_log: CommitLog,
-        consume_queues: ConsumeQueueTable,
-        index: IndexService | None,
-        dispatcher: MessageDispatcher,
-        checkpoint: StoreCheckpoint,
-        recovery_point_file: ConfigFile,
-    ) -> None:
-        self._disk = disk
-        self._clock = clock
-        self._config = config
-        self._commit_log = commit_log
-        self._consume_queues = consume_queues
-        self._index = index
-        self._dispatcher = dispatcher
+    def __init__(self, parts: StoreParts, checkpoint: StoreCheckpoint) -> None:
+        self._parts = parts
         self._checkpoint = checkpoint
-        self._recovery_point_file = recovery_point_file
         self._report = RecoveryReport()
-        self._places = RecoveredPlaces(commit_log, consume_queues, dispatcher, self._report, self._is_begun_at_zero)
-        self._max_record_size = config.max_message_size + ENVELOPE_MAX_BYTES
+        self._places = RecoveredPlaces(parts, self._report, self._is_begun_at_zero)
+        self._max_record_size = parts.config.max_message_size + ENVELOPE_MAX_BYTES
         #: What queues held before this recovery changed them: (max offset, first offset still in the log).
         self._lengths_before: dict[_QueueKey, tuple[int, int]] = {}
         #: Queues that start from nothing, and those of them that did so because they were damaged.
@@ -101,23 +78,23 @@ class StoreRecovery:
     def run(self) -> RecoveryReport:
         """Recover. Raises ``DiskFull``, ``DiskFault``."""
         report = self._report
-        report.was_clean = not self._disk.exists(ABORT_PATH)
-        self._disk.write_whole(ABORT_PATH, b"")
-        report.lines += self._commit_log.files.load()
+        report.was_clean = not self._parts.disk.exists(ABORT_PATH)
+        self._parts.disk.write_whole(ABORT_PATH, b"")
+        report.lines += self._parts.commit_log.files.load()
         point = self._load_point()
-        report.lines += self._consume_queues.load()
+        report.lines += self._parts.consume_queues.load()
         self._forget_what_is_not_durable(point)
-        if self._index is not None:
+        if self._parts.index is not None:
             durable = point.index_files if point is not None else {}
             is_complete = point is not None and point.is_clean
-            remarks = self._index.load(durable, is_complete, self._commit_log.min_offset)
+            remarks = self._parts.index.load(durable, is_complete, self._parts.commit_log.min_offset)
             if point is not None:  # without one a single line has said it for all files
                 report.lines += limited(remarks, "index files")
         end_offset = self._scan(point)
         self._cut_log(end_offset, point)
         self._settle_queues(point)
         self._check_times()
-        report.commit_log_min_offset = self._commit_log.min_offset
+        report.commit_log_min_offset = self._parts.commit_log.min_offset
         report.commit_log_max_offset = end_offset
         return report
 
@@ -125,9 +102,9 @@ class StoreRecovery:
 
     def _load_point(self) -> RecoveryPoint | None:
         report = self._report
-        point = load_recovery_point(self._recovery_point_file)
-        report.lines += self._recovery_point_file.remarks
-        has_log = bool(self._commit_log.files.files)
+        point = load_recovery_point(self._parts.recovery_point_file)
+        report.lines += self._parts.recovery_point_file.remarks
+        has_log = bool(self._parts.commit_log.files.files)
         if not report.was_clean:
             report.say(
                 "the last run did not shut down (file abort was there). A killed process loses nothing of what it had "
@@ -135,10 +112,10 @@ class StoreRecovery:
             )
         if point is None and has_log:
             report.say(
-                f"{self._recovery_point_file.path} is missing or unusable: all consume queues and the index are built "
-                "again from the commit log"
+                f"{self._parts.recovery_point_file.path} is missing or unusable: all consume queues and the index are "
+                "built again from the commit log"
             )
-        min_offset = self._commit_log.min_offset
+        min_offset = self._parts.commit_log.min_offset
         if point is not None and point.log_min_offset is not None and min_offset > point.log_min_offset and has_log:
             report.say(
                 f"commit log: it began at {point.log_min_offset} and begins at {min_offset} now: the files before it "
@@ -151,15 +128,15 @@ class StoreRecovery:
         lines: list[str] = []
         self._dispatched_before = point.dispatched_offset if point is not None else 0
         for topic, queue_id in known:
-            self._consume_queues.get_or_create(topic, queue_id)
-        for queue in self._consume_queues:
+            self._parts.consume_queues.get_or_create(topic, queue_id)
+        for queue in self._parts.consume_queues:
             key = (queue.topic, queue.queue_id)
             extent = known.get(key)
             durable = extent.max_offset if extent is not None else 0
             self._lengths_before[key] = (self._length_before(queue, durable), self._first_offset_in_log(queue))
             why = None
             if extent is not None:
-                why = why_not_usable(queue, extent, self._commit_log, self._dispatched_before)
+                why = why_not_usable(queue, extent, self._parts.commit_log, self._dispatched_before)
             if why is not None:
                 lines.append(f"consume queue {_name(key)} {why}; it is built again from the commit log")
                 self._report.rebuilt_queues.append(key)
@@ -189,7 +166,7 @@ class StoreRecovery:
 
     def _first_offset_in_log(self, queue: ConsumeQueue) -> int:
         """The first logical offset of ``queue`` whose message has not expired, as far as its entries tell."""
-        min_offset = self._commit_log.min_offset
+        min_offset = self._parts.commit_log.min_offset
         for queue_offset, (commit_log_offset, size, _) in queue.entries_backward():
             if size not in (0, FILLER_SIZE) and commit_log_offset < min_offset:
                 return queue_offset + 1
@@ -199,12 +176,12 @@ class StoreRecovery:
 
     def _scan(self, point: RecoveryPoint | None) -> int:
         """Check and dispatch. Returns the end of the log."""
-        log = self._commit_log
+        log = self._parts.commit_log
         report = self._report
         is_quiet = report.was_clean and point is not None and point.is_clean
         quiet_end = max(point.flushed_offset, point.dispatched_offset) if is_quiet and point is not None else None
-        scanner = CommitLogScanner(log.files, self._config.delay_levels_ms, quiet_end)
-        indexed_before = self._index.indexed_offset if self._index is not None else 0
+        scanner = CommitLogScanner(log.files, self._parts.config.delay_levels_ms, quiet_end)
+        indexed_before = self._parts.index.indexed_offset if self._parts.index is not None else 0
         in_doubt = not report.was_clean
         report.in_doubt_offset = point.flushed_offset if point is not None else 0
         batch: list[DispatchRequest] = []
@@ -220,15 +197,15 @@ class StoreRecovery:
             self._places.damaged_bytes = scanner.damaged_bytes
             if self._lacks_entry(request):
                 self._places.add(request)
-            if self._index is not None:
+            if self._parts.index is not None:
                 batch.append(request)
                 if len(batch) >= _BATCH_SIZE:
-                    self._index.put(batch)
+                    self._parts.index.put(batch)
                     batch.clear()
         self._places.finish()
         report.lines += limited(times.lines, "messages")
-        if self._index is not None:
-            self._index.put(batch)
+        if self._parts.index is not None:
+            self._parts.index.put(batch)
         if not report.was_clean and point is not None:
             self._say_what_was_dispatched_again(indexed_before, scanner.end_offset)
         for start, end in scanner.damaged_ranges:
@@ -248,21 +225,21 @@ class StoreRecovery:
                 f"{counted(report.messages_dispatched, 'entry', 'entries')} of consume queues, behind the last "
                 "recovery point, were written again from the commit log"
             )
-        if self._index is not None and indexed_before < end_offset:
+        if self._parts.index is not None and indexed_before < end_offset:
             report.say(
                 f"index: the keys of the messages behind position {indexed_before} of the commit log were put again"
             )
 
     def _first_file(self, point: RecoveryPoint | None) -> int:
         """Number of the file to start with. Files begin with a message, so there is no better place."""
-        log = self._commit_log
+        log = self._parts.commit_log
         files = log.files.files
         if point is None or self._report.rebuilt_queues:
             return 0
         first_needed = min(point.dispatched_offset, point.flushed_offset)
-        if self._index is not None:
-            first_needed = min(first_needed, self._index.indexed_offset)
-        number = max(0, len(files) - self._config.files_checked_after_normal_exit)
+        if self._parts.index is not None:
+            first_needed = min(first_needed, self._parts.index.indexed_offset)
+        number = max(0, len(files) - self._parts.config.files_checked_after_normal_exit)
         while number > 0 and files[number].start_offset > first_needed:
             number -= 1
         return number
@@ -277,11 +254,11 @@ class StoreRecovery:
     def _is_begun_at_zero(self, key: _QueueKey) -> bool:
         """Whether the log holds the first message that the queue ever had, if none of its entries is known."""
         begins_at = 0 if key in self._damaged_queues else self._dispatched_before
-        return self._commit_log.min_offset <= begins_at
+        return self._parts.commit_log.min_offset <= begins_at
 
     def _leave_out(self, start: int, end: int) -> None:
         """Put fillers where entries point into a damaged range of the log."""
-        for queue in self._consume_queues:
+        for queue in self._parts.consume_queues:
             for queue_offset, (commit_log_offset, size, _) in queue.entries_backward():
                 if size == FILLER_SIZE or commit_log_offset >= end:
                     continue
@@ -293,7 +270,7 @@ class StoreRecovery:
     # --- step 4 ------------------------------------------------------------------------------------------------------
 
     def _cut_log(self, end_offset: int, point: RecoveryPoint | None) -> None:
-        log = self._commit_log
+        log = self._parts.commit_log
         report = self._report
         report.bytes_cut = log.files.clear_from(end_offset)
         # What a killed process wrote is readable, but perhaps not on disk yet.
@@ -314,9 +291,9 @@ class StoreRecovery:
 
     def _settle_queues(self, point: RecoveryPoint | None) -> None:
         """Let every queue end where the log says, and count what was lost."""
-        end_offset = self._commit_log.max_offset
+        end_offset = self._parts.commit_log.max_offset
         is_log_whole = point is not None and point.dispatched_offset <= end_offset
-        for queue in self._consume_queues:
+        for queue in self._parts.consume_queues:
             key = (queue.topic, queue.queue_id)
             self._cut_behind(queue, end_offset)
             is_made_again = key in self._places.made_again
@@ -329,10 +306,10 @@ class StoreRecovery:
                 self._report.entries_beyond_log += lost
                 self._report.shortened_queues[key] = queue.max_offset
             queue.next_offset = queue.max_offset
-            queue.correct_min_offset(self._commit_log.min_offset)
-        self._dispatcher.dispatched_offset = end_offset
-        if self._index is not None:
-            self._index.indexed_offset = min(self._index.indexed_offset, end_offset)
+            queue.correct_min_offset(self._parts.commit_log.min_offset)
+        self._parts.dispatcher.dispatched_offset = end_offset
+        if self._parts.index is not None:
+            self._parts.index.indexed_offset = min(self._parts.index.indexed_offset, end_offset)
         self._explain_losses()
 
     def _cut_behind(self, queue: ConsumeQueue, end_offset: int) -> None:
@@ -372,17 +349,17 @@ class StoreRecovery:
         report.lines += limited(lines, "consume queues")
 
     def _check_times(self) -> None:
-        if self._checkpoint.was_missing and self._commit_log.files.files:
+        if self._checkpoint.was_missing and self._parts.commit_log.files.files:
             self._report.say("file checkpoint was missing; it is written again. Recovery does not need it")
         newest = max(self._checkpoint.commit_log_timestamp, self._checkpoint.consume_queue_timestamp)
-        if newest > self._clock.now_ms():
+        if newest > self._parts.clock.now_ms():
             self._report.say(
                 "the times in file checkpoint lie in the future: the clock was set back. They are not used"
             )
-        self._checkpoint.commit_log_timestamp = self._commit_log.last_store_timestamp
-        self._checkpoint.consume_queue_timestamp = self._commit_log.last_store_timestamp
-        if self._index is not None:
-            self._checkpoint.index_timestamp = self._index.last_store_timestamp
+        self._checkpoint.commit_log_timestamp = self._parts.commit_log.last_store_timestamp
+        self._checkpoint.consume_queue_timestamp = self._parts.commit_log.last_store_timestamp
+        if self._parts.index is not None:
+            self._checkpoint.index_timestamp = self._parts.index.last_store_timestamp
 
 
 class _StoreTimes:

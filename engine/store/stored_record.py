@@ -1,20 +1,14 @@
 """Reading the commit log's bytes without making message objects (RocketMQ: ``CommitLog.checkMessageAndReturnSize``).
 
-The layout is drawn in :mod:`engine.protocol.message_codec`. The CRC in a message covers its body only; therefore a
-message is taken as whole only if all its lengths agree, if it lies where it says it lies (the physical offset), if its
-topic is a legal name, if its logical offset is possible (every earlier message of the queue lies before it and takes 91
-bytes at least), and if no disk sector of its properties was lost (a lost sector reads as zeros). A changed bit in a
-time stamp, say, cannot be seen: RocketMQ's format has no check for it.
+What recovery finds in the log must be more than vouched for (:mod:`engine.store.record_check`): it is not known which
+message lies there, so its topic has to be a legal name and its logical offset a possible one (every earlier message of
+the queue lies before it and takes 91 bytes at least).
 """
 
 from __future__ import annotations
 
-import struct
-import zlib
-
 from engine.protocol.errors import IllegalName
 from engine.protocol.java_hash import java_string_hash
-from engine.protocol.message_codec import FIXED_SIZE_BYTES, MESSAGE_MAGIC
 from engine.protocol.message_properties import (
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_KEYS,
@@ -23,47 +17,20 @@ from engine.protocol.message_properties import (
     decode_properties,
 )
 from engine.protocol.names import SCHEDULE_TOPIC, validate_topic
-from engine.protocol.system_flags import (
-    BORN_HOST_V6,
-    STORE_HOST_V6,
-    TRANSACTION_COMMIT_TYPE,
-    TRANSACTION_MASK,
+from engine.protocol.record_layout import (
+    FIXED_SIZE_BYTES,
+    HOST_FLAGS,
+    PROPERTIES_LENGTH,
+    SYSTEM_FLAG,
+    fields_at,
 )
+from engine.protocol.system_flags import TRANSACTION_COMMIT_TYPE, TRANSACTION_MASK
 from engine.store.dispatch_request import DispatchRequest
+from engine.store.record_check import damage_of
 
-#: The magic as bytes, to search for.
-MESSAGE_MAGIC_BYTES = struct.pack(">i", MESSAGE_MAGIC)
-
-#: total size, magic, (12 bytes of CRC, queue id, flag), (queue offset), physical offset: enough to recognise a message.
-RECORD_PEEK = struct.Struct(">ii20xq")
-
-#: Where in a record its queue id (int32) and its logical offset (int64) lie.
-QUEUE_ID_POSITION = 12
-QUEUE_OFFSET_POSITION = 20
-
-#: total size, magic, CRC, queue id, flag, queue offset, physical offset, system flag, born timestamp.
-_HEAD = struct.Struct(">iiIiiqqiq")
-_LONG = struct.Struct(">q")
-_LENGTH = struct.Struct(">i")
-_SHORT = struct.Struct(">H")
-_IPV6_EXTRA_BYTES = 12
-#: What a disk writes whole or not at all.
-_SECTOR_BYTES = 512
-
-
-def is_record_at(buffer: bytes, position: int, size: int, commit_log_offset: int) -> bool:
-    """True when a message of ``size`` bytes that belongs at ``commit_log_offset`` starts at ``position``."""
-    if position + RECORD_PEEK.size > len(buffer):
-        return False
-    found_size, magic, physical_offset = RECORD_PEEK.unpack_from(buffer, position)
-    return bool(found_size == size and magic == MESSAGE_MAGIC and physical_offset == commit_log_offset)
-
-
-def store_timestamp_of(record: bytes, position: int = 0) -> int:
-    """The store timestamp (ms) of the message that starts at ``position``."""
-    (sys_flag,) = _LENGTH.unpack_from(record, position + 36)
-    at = position + (56 + _IPV6_EXTRA_BYTES if sys_flag & BORN_HOST_V6 else 56)
-    return int(_LONG.unpack_from(record, at)[0])
+_SIZE_AND_FLAG = fields_at("size", "sys_flag")[0]
+_PREPARED_OFFSET = fields_at("prepared_transaction_offset")
+_PLACE_AND_TIME = fields_at("queue_id", "queue_offset", "store_timestamp", "body_length")
 
 
 def predecessor_of(record: bytes, position: int) -> int | None:
@@ -72,12 +39,20 @@ def predecessor_of(record: bytes, position: int) -> int | None:
     The field is that of committed messages (prepared transaction offset). A delivered message has the complement of the
     place there, because 0 means nothing in it and is a place too.
     """
-    (sys_flag,) = _LENGTH.unpack_from(record, position + 36)
-    extra_bytes = bool(sys_flag & BORN_HOST_V6) + bool(sys_flag & STORE_HOST_V6)
-    (place,) = _LONG.unpack_from(record, position + 76 + extra_bytes * _IPV6_EXTRA_BYTES)
+    (sys_flag,) = SYSTEM_FLAG.unpack_from(record, position)
+    (place,) = _PREPARED_OFFSET[sys_flag & HOST_FLAGS].unpack_from(record, position)
     if sys_flag & TRANSACTION_MASK == TRANSACTION_COMMIT_TYPE:
         return int(place)
     return ~int(place) if place < 0 else None
+
+
+def queue_place_of(record: bytes) -> tuple[str, int, int]:
+    """Topic, queue id and queue offset of a message that was found good."""
+    (sys_flag,) = SYSTEM_FLAG.unpack_from(record)
+    fields = _PLACE_AND_TIME[sys_flag & HOST_FLAGS]
+    queue_id, queue_offset, _, body_length = fields.unpack_from(record)
+    topic_at = fields.size + body_length + 1
+    return record[topic_at : topic_at + record[topic_at - 1]].decode("ascii"), queue_id, queue_offset
 
 
 def parse_record(
@@ -87,46 +62,28 @@ def parse_record(
 
     ``delay_levels_ms``: see :class:`~engine.store.store_config.MessageStoreConfig`.
     """
+    if position + _SIZE_AND_FLAG.size > len(buffer):
+        return None
+    size, sys_flag = _SIZE_AND_FLAG.unpack_from(buffer, position)
+    if damage_of(buffer, position, size, commit_log_offset) is not None:
+        return None
+    fields = _PLACE_AND_TIME[sys_flag & HOST_FLAGS]
+    queue_id, queue_offset, store_timestamp, body_length = fields.unpack_from(buffer, position)
+    if queue_id < 0 or not 0 <= queue_offset * FIXED_SIZE_BYTES <= commit_log_offset:
+        return None
+    topic_at = position + fields.size + body_length + 1
+    topic_end = topic_at + buffer[topic_at - 1]
+    topic = buffer[topic_at:topic_end].decode("ascii")
     try:
-        return _parse(buffer, position, commit_log_offset, delay_levels_ms)
-    except (struct.error, IndexError, UnicodeDecodeError, IllegalName):
+        validate_topic(topic)
+    except IllegalName:
         return None
-
-
-def _parse(
-    buffer: bytes, position: int, commit_log_offset: int, delay_levels_ms: tuple[int, ...]
-) -> DispatchRequest | None:
-    size, magic, crc, queue_id, _, queue_offset, physical_offset, sys_flag, _ = _HEAD.unpack_from(buffer, position)
-    end = position + size
-    if magic != MESSAGE_MAGIC or size < FIXED_SIZE_BYTES or end > len(buffer) or physical_offset != commit_log_offset:
-        return None
-    if queue_id < 0 or not 0 <= queue_offset * FIXED_SIZE_BYTES <= physical_offset:
-        return None
-    store_timestamp_at = position + (56 + _IPV6_EXTRA_BYTES if sys_flag & BORN_HOST_V6 else 56)
-    body_length_at = store_timestamp_at + (28 + _IPV6_EXTRA_BYTES if sys_flag & STORE_HOST_V6 else 28)
-    (store_timestamp,) = _LONG.unpack_from(buffer, store_timestamp_at)
-    (body_length,) = _LENGTH.unpack_from(buffer, body_length_at)
-    body_start = body_length_at + 4
-    topic_at = body_start + body_length
-    if body_length < 0 or topic_at >= end:
-        return None
-    properties_length_at = topic_at + 1 + buffer[topic_at]
-    properties_at = properties_length_at + 2
-    if properties_at > end or properties_at + _SHORT.unpack_from(buffer, properties_length_at)[0] != end:
-        return None
-    if zlib.crc32(memoryview(buffer)[body_start:topic_at]) & 0x7FFFFFFF != crc:
-        return None
-    topic = buffer[topic_at + 1 : properties_length_at].decode("ascii")
-    properties_bytes = buffer[properties_at:end]
-    if b"\0" in properties_bytes and lacks_sector(properties_bytes, commit_log_offset + properties_at - position):
-        return None
-    validate_topic(topic)
-    properties = decode_properties(properties_bytes.decode())
+    properties = decode_properties(buffer[topic_end + PROPERTIES_LENGTH.size : position + size].decode())
     return DispatchRequest(
         topic,
         queue_id,
         queue_offset,
-        physical_offset,
+        commit_log_offset,
         size,
         _tags_code(topic, properties, store_timestamp, delay_levels_ms),
         store_timestamp,
@@ -134,19 +91,6 @@ def _parse(
         properties.get(PROPERTY_KEYS, ""),
         properties.get(PROPERTY_UNIQUE_KEY, ""),
     )
-
-
-def lacks_sector(data: bytes, offset: int) -> bool:
-    """True when ``data``, which begins at ``offset`` of the log, is all zeros within one disk sector."""
-    position = 0
-    while position < len(data):
-        sector_end = position + _SECTOR_BYTES - (offset + position) % _SECTOR_BYTES
-        piece = data[position:sector_end]
-        # A sector that begins inside the data; one that began before it was judged by what lies there.
-        if (offset + position) % _SECTOR_BYTES == 0 and piece.count(0) == len(piece):
-            return True
-        position = sector_end
-    return False
 
 
 def _tags_code(topic: str, properties: dict[str, str], store_timestamp: int, delay_levels_ms: tuple[int, ...]) -> int:

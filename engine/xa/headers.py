@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from engine.protocol.command_header import CommandHeader, Int64
 
 
-@dataclass(slots=True)
 class BeginRequestHeader(CommandHeader):
     """XA_BEGIN: ``key`` is the application's own name for what it is about to do."""
 
     key: str
 
 
-@dataclass(slots=True)
 class XidHeader(CommandHeader):
     """The reply to XA_BEGIN, and every request about a whole global transaction or about "your branch of it"."""
 
     xid: str
 
 
-@dataclass(slots=True)
 class EnlistRequestHeader(CommandHeader):
     """XA_ENLIST: do your half of this transfer, as a branch of ``xid``. ``doing`` is ``debit`` or ``credit``."""
 
@@ -33,7 +28,6 @@ class EnlistRequestHeader(CommandHeader):
     amount: Int64
 
 
-@dataclass(slots=True)
 class RegisterBranchRequestHeader(CommandHeader):
     """XA_REGISTER_BRANCH: the resource manager ``resource``, which listens at ``address``, takes part in ``xid``."""
 
@@ -42,7 +36,6 @@ class RegisterBranchRequestHeader(CommandHeader):
     address: str
 
 
-@dataclass(slots=True)
 class VoteResponseHeader(CommandHeader):
     """The reply to XA_PREPARE_BRANCH (a vote) and to XA_PREPARE_GLOBAL (whether all votes were yes)."""
 
@@ -50,7 +43,6 @@ class VoteResponseHeader(CommandHeader):
     reason: str = ""
 
 
-@dataclass(slots=True)
 class DecisionResponseHeader(CommandHeader):
     """The reply to XA_COMMIT_GLOBAL, XA_ROLLBACK_GLOBAL and XA_QUERY_DECISION: see :class:`~engine.xa.states.Decision`.
 

@@ -9,7 +9,8 @@ from app.record_view import queue_entry_view, record_summary, record_view
 from engine.protocol.compression import ZLIB_SYSTEM_FLAG, compress_body
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.message import MessageExt
-from engine.protocol.message_codec import MESSAGE_MAGIC, decode_stored_message, encode_stored_message
+from engine.protocol.message_codec import decode_stored_message, encode_stored_message
+from engine.protocol.record_layout import MESSAGE_MAGIC
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

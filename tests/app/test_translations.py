@@ -6,8 +6,9 @@ from string import Formatter
 
 import pytest
 
-from app.translator import LANGUAGES, texts, translate
+from app.translator import texts, translate
 from engine.lab.checkers import Anomaly
+from engine.texts import LANGUAGES
 
 ROOT = Path(__file__).parents[2]
 #: A quoted key: in t("key") of pages and modules, in translate(language, "key"), in tables of keys.

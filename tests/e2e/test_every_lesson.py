@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from app.lessons.lesson_files import lesson_names
-from app.translator import LANGUAGES
+from engine.texts import LANGUAGES
 from tests.e2e.lesson_page import (
     found_targets,
     lesson,

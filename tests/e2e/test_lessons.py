@@ -16,7 +16,7 @@ import app.lab.host
 import app.lab.worlds
 from app.lessons.lesson_files import lesson_names
 from app.lessons.stage_targets import TARGETS
-from app.translator import LANGUAGES
+from engine.texts import LANGUAGES
 from tests.e2e.accessibility import choose_theme, findings_in_every_theme
 from tests.e2e.lab_page import event_number, expect_event, opened, run_until
 from tests.e2e.lesson_page import (

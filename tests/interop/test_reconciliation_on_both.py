@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from engine.client import LocalTransactionState, Message, TransactionMQProducer
-from engine.pipeline.jobs.report import MemoryReport
 from engine.pipeline.jobs.runner import run_job
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.glassmq_cluster import start_glassmq
 from tests.interop.harness.real_rocketmq import start_real_rocketmq
 from tests.interop.harness.waiting import wait_until
 from tests.support.live_server import ObedientListener
+from tests.support.memory_report import MemoryReport
 
 pytestmark = [pytest.mark.interop_java, pytest.mark.slow]
 

@@ -2,7 +2,7 @@
 
 Refresh them after a change that is meant to change what happens, and read the difference before committing it::
 
-    python -m tests.lab.golden_journal            # writes tests/golden/lab/<scenario>.json
+    python -m tests.lab.golden_journal            # writes tests/golden/lab/<shelf>/<scenario>.json
     python -m tests.lab.golden_journal general    # only this one
 
 ``story`` is what the clients saw; ``journal`` covers every event: its virtual time, who acted, and what it did. Event
@@ -19,7 +19,7 @@ from typing import Any
 
 from engine.lab.recording import python_version
 from engine.lab.run import LabRun
-from engine.lab.scenario_files import load_scenario, scenario_names
+from engine.lab.scenario_files import load_scenario, scenario_names, shelf_of
 
 FOLDER = Path(__file__).parents[1] / "golden" / "lab"
 #: A longer story is cut; the hashes cover it all.
@@ -107,12 +107,12 @@ def _story(run: LabRun) -> list[str]:
 
 def file_of(name: str) -> Path:
     """Where the golden file of a scenario lies."""
-    return FOLDER / f"{name}.json"
+    return FOLDER / shelf_of(name) / f"{name}.json"
 
 
 def main(names: list[str]) -> None:
-    FOLDER.mkdir(parents=True, exist_ok=True)
     for name in names or scenario_names():
+        file_of(name).parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(play(name), indent=1, ensure_ascii=False)
         file_of(name).write_text(f"{text}\n", encoding="utf-8")
         print(f"wrote {file_of(name)}")

@@ -12,7 +12,7 @@ import pytest
 
 from engine.lab.command import parse_command
 from engine.lab.errors import CommandRefused
-from engine.lab.fault_plan import plan_faults
+from engine.lab.fault_plan import draw_faults, lay_out
 from engine.lab.money_flow import MoneyFlow
 from engine.lab.run import LabRun
 from engine.lab.scenario import FaultKind, FaultModel, Scenario
@@ -60,7 +60,7 @@ def test_when_all_is_calm_again_every_half_message_is_decided_and_nothing_is_on_
     debits = 0
     for seed in range(25):
         with LabRun(scenario, seed) as run:
-            for planned in plan_faults(scenario, seed):
+            for planned in lay_out(scenario, draw_faults(scenario, seed)):
                 run.run_to_time(planned.time_ms * 1_000)
                 try:
                     run.apply(parse_command(planned.command))

@@ -60,11 +60,11 @@ def test_a_scenario_does_what_its_golden_file_says(name, played):
 
 
 def test_there_is_no_golden_file_without_a_scenario():
-    assert sorted(path.stem for path in FOLDER.glob("*.json")) == scenario_names()
+    assert sorted(path.stem for path in FOLDER.rglob("*.json")) == scenario_names()
 
 
 def test_at_least_five_scenarios_are_golden():
-    assert len(list(FOLDER.glob("*.json"))) >= 5
+    assert len(list(FOLDER.rglob("*.json"))) >= 5
 
 
 def test_a_scenario_can_be_played_twice_in_one_process():

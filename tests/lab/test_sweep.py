@@ -22,10 +22,10 @@ from engine.client.message_back_sender import MessageBackSender
 from engine.client.process_queue import ProcessQueue
 from engine.lab.checkers import CHECKERS
 from engine.lab.command import COMMANDS, parse_command
-from engine.lab.fault_plan import FAULTS_OVER_AT, plan_faults
+from engine.lab.fault_plan import FAULTS_OVER_AT, PlannedCommand, draw_faults, lay_out
 from engine.lab.recording import parse_link
 from engine.lab.run import LabRun
-from engine.lab.scenario import FaultKind, FaultModel
+from engine.lab.scenario import FaultKind, FaultModel, Scenario
 from engine.lab.scenario_files import load_scenario, scenario_names
 from engine.lab.seed_chunk import SeedRange, SeedTask, cut_into_chunks, run_chunk
 from engine.lab.sweep import run_seed
@@ -34,6 +34,10 @@ from tests.support.checked_run import TEXT
 from tests.support.sweep_seeds import sweep_seeds
 
 SEEDS = sweep_seeds(50)
+
+
+def planned(scenario: Scenario, seed: int) -> list[PlannedCommand]:
+    return lay_out(scenario, draw_faults(scenario, seed))
 
 
 @pytest.mark.slow
@@ -58,7 +62,7 @@ def test_every_kind_of_fault_is_planned_with_commands_that_exist():
     )
     kinds: set[str] = set()
     for seed in range(200):
-        plan = plan_faults(scenario, seed)
+        plan = planned(scenario, seed)
         times = [planned.time_ms for planned in plan]
         assert times == sorted(times)
         assert times[-1] <= scenario.duration_ms * FAULTS_OVER_AT
@@ -71,15 +75,15 @@ def test_every_kind_of_fault_is_planned_with_commands_that_exist():
 def test_only_faults_of_the_scenarios_model_are_planned():
     scenario = dataclasses.replace(load_scenario("general"), fault_model=FaultModel((FaultKind.PAUSE,), 3))
     for seed in range(50):
-        begun = [planned.command["kind"] for planned in plan_faults(scenario, seed)]
+        begun = [planned.command["kind"] for planned in planned(scenario, seed)]
         put_right = {"heal", "resume-node", "disk-free", "slow-fsync", "listener", "restart"}
         assert set(begun) <= {"pause-node", *put_right}
-    assert plan_faults(dataclasses.replace(scenario, fault_model=FaultModel()), 1) == []
+    assert planned(dataclasses.replace(scenario, fault_model=FaultModel()), 1) == []
 
 
 def test_a_seed_has_one_fate():
     scenario = load_scenario("general")
-    assert plan_faults(scenario, 7) == plan_faults(scenario, 7)
+    assert planned(scenario, 7) == planned(scenario, 7)
     assert run_seed(scenario, 7) == run_seed(scenario, 7)
     assert run_seed(scenario, 7).journal_hash != run_seed(scenario, 8).journal_hash
 

@@ -15,13 +15,12 @@ from engine.client.moved_aside import LowPriority, MovedAside, mark_groups
 from engine.pipeline.jobs.arguments import read_arguments
 from engine.pipeline.jobs.backlog_relief.description import DESCRIPTION
 from engine.pipeline.jobs.backlog_relief.job import JOB, Relief
-from engine.pipeline.jobs.group_progress import read_progress, write_progress
 from engine.pipeline.jobs.job import JobRun
-from engine.pipeline.jobs.report import MemoryReport
 from engine.pipeline.source.cluster import Cluster
 from engine.pipeline.source.cluster_options import CLUSTER_OPTION_NAMES, ClusterOptions
 from engine.pipeline.source.option_values import OptionValues
 from engine.protocol.message import Message
+from tests.support.memory_report import MemoryReport
 
 
 class Killed(Exception):
@@ -59,7 +58,7 @@ class Backlog:
                 await producer.send(Message(self.topic, f"{n:03d}".encode(), tags=tags, keys=f"k{n}"))
 
     def group_at(self, offset):
-        write_progress(self.cluster, self.group, dict.fromkeys(self.queues, offset))
+        self.cluster.store_group_offsets(self.group, dict.fromkeys(self.queues, offset))
 
     def run_for(self, **arguments):
         checked = read_arguments(DESCRIPTION, {**self.arguments, **arguments})
@@ -84,8 +83,7 @@ class Backlog:
 
     def marks(self, rule="bulk"):
         return [
-            read_progress(self.cluster, group, self.queues)
-            for group in mark_groups(self.group, LowPriority.parse(rule))
+            self.cluster.group_offsets(group, self.queues) for group in mark_groups(self.group, LowPriority.parse(rule))
         ]
 
     def rows(self, topic=None):
@@ -121,4 +119,4 @@ async def consume(backlog, is_done):
 
 def backlog_left(backlog):
     ends = backlog.cluster.max_offsets(backlog.queues)
-    return read_progress(backlog.cluster, backlog.group, backlog.queues) != ends
+    return backlog.cluster.group_offsets(backlog.group, backlog.queues) != ends

@@ -11,24 +11,27 @@ import sys
 import threading
 from pathlib import Path
 
-from engine.pipeline.jobs.report import MemoryReport
+from engine.pipeline.jobs.report import JobReport
 from engine.pipeline.jobs.runner import run_job
 from engine.pipeline.session import make_session
 
 MASTER = "local-cluster[2,1,512]"
 
 
-class UntilTold(MemoryReport):
+class UntilTold(JobReport):
     """Ends the run when the last of its tables was told."""
 
     def __init__(self, stop):
-        super().__init__()
         self._stop = stop
+        self.tables, self.notes = {}, []
 
     def table(self, name, rows, *, left_out=0):
-        super().table(name, rows)
+        self.tables[name] = list(rows)
         if name in ("longest", "groups"):
             self._stop.set()
+
+    def note(self, text):
+        self.notes.append(text)
 
 
 def main() -> None:

@@ -21,7 +21,8 @@ from app.page_socket import bind_page_socket
 from app.record_view import record_summary
 from app.web import PageServer, WebSettings, create_app
 from engine.protocol.message import MessageExt
-from engine.protocol.message_codec import MESSAGE_MAGIC, encode_stored_message
+from engine.protocol.message_codec import encode_stored_message
+from engine.protocol.record_layout import MESSAGE_MAGIC
 from tests.support.record_search import RecordSearch
 
 SUPPORT = Path(__file__).parent

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 #: Package of engine/ -> the packages of engine/ that it may import, besides itself. ``None``: any of them.
 ALLOWED_IMPORTS: dict[str, frozenset[str] | None] = {
+    "texts": frozenset(),
     "runtime": frozenset(),
     "protocol": frozenset(),
     "filter": frozenset({"protocol"}),
@@ -17,12 +18,12 @@ ALLOWED_IMPORTS: dict[str, frozenset[str] | None] = {
     "store": frozenset({"protocol", "runtime"}),
     "name_server": frozenset({"protocol", "runtime", "remoting", "store"}),  # for files with a backup
     "acl": frozenset({"protocol", "runtime"}),
-    "broker": frozenset({"filter", "protocol", "runtime", "remoting", "store", "acl"}),
+    "broker": frozenset({"filter", "protocol", "runtime", "remoting", "store", "acl", "texts"}),
     "client": frozenset({"protocol", "runtime", "remoting", "acl"}),
     "bank": frozenset({"protocol", "runtime", "client"}),
     "xa": frozenset({"protocol", "runtime", "remoting", "bank"}),
     "idempotence": frozenset({"protocol", "client"}),
-    "pipeline": frozenset({"protocol", "runtime", "acl", "client", "lab"}),
+    "pipeline": frozenset({"protocol", "runtime", "acl", "client", "lab", "texts"}),
     "lab": None,
 }
 

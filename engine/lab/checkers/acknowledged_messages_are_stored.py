@@ -13,13 +13,14 @@ consumer gave back (retry, dead letter) and of delayed messages are stored witho
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from engine.lab.checkers.broker_watch import BrokerWatch
-from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.checker import Checker
 from engine.lab.checkers.logged_message import LoggedMessage
 from engine.lab.checkers.violation import Anomaly
 from engine.protocol.message_id import decode_offset_message_id
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from engine.lab.checkers.cluster_watch import ClusterWatch
@@ -33,11 +34,6 @@ class AcknowledgedMessagesAreStored(Checker):
 
     name = "acknowledged-messages-are-stored"
     anomaly = Anomaly.LOST_WRITE
-    title: ClassVar[Texts] = {"en": "Acknowledged messages are stored", "zh": "已确认的消息都已存储"}
-    why: ClassVar[Texts] = {
-        "en": "SEND_OK is a promise. A process crash may not break it; a power cut may, if the flush is asynchronous.",
-        "zh": "SEND_OK 是一个承诺：进程崩溃不能打破它；断电可以，除非采用同步刷盘。",
-    }
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
@@ -67,14 +63,12 @@ class AcknowledgedMessagesAreStored(Checker):
         """A message did not survive a crash."""
         identity = (message.broker, message.commit_log_offset, message.first_key)
         if identity in self._durable:
-            en = "was acknowledged after a synchronous flush and is gone after the crash"
-            zh = "在同步刷盘之后被确认，但崩溃之后不见了"
+            what = Text("checker.acknowledged-messages-are-stored.gone_after_flush")
         elif not is_lawful:
-            en = "was in the commit log (flushed, or only the process crashed) and is gone"
-            zh = "曾在提交日志中（已刷盘，或只是进程崩溃），现在不见了"
+            what = Text("checker.acknowledged-messages-are-stored.gone")
         else:
             return
-        self._report(message.broker, message.commit_log_offset, message.first_key, en, zh)
+        self._report(message.broker, message.commit_log_offset, message.first_key, what)
 
     def _check(self, broker: BrokerWatch, entry: SendReturned) -> None:
         offset = decode_offset_message_id(entry.offset_message_id)[1]
@@ -84,26 +78,23 @@ class AcknowledgedMessagesAreStored(Checker):
             if is_durable:
                 self._durable[broker.name, offset, entry.key] = None
                 if message.end_offset > broker.flushed_offset:
-                    en, zh = "was acknowledged before it was flushed", "在刷盘之前就被确认了"
-                    self._report(broker.name, offset, entry.key, en, zh)
+                    what = Text("checker.acknowledged-messages-are-stored.not_flushed")
+                    self._report(broker.name, offset, entry.key, what)
             if message.topic == entry.topic and (message.queue_id, message.queue_offset) != (
                 entry.queue_id,
                 entry.queue_offset,
             ):
-                en = f"is at offset {message.queue_offset} of queue {message.queue_id}; its producer was told otherwise"
-                zh = f"位于队列 {message.queue_id} 的偏移量 {message.queue_offset}，与告知生产者的不同"
-                self._report(broker.name, offset, entry.key, en, zh)
+                what = Text("checker.acknowledged-messages-are-stored.elsewhere", message=message)
+                self._report(broker.name, offset, entry.key, what)
         elif ((offset, entry.key) not in broker.lost or is_durable) and offset >= broker.min_offset:
-            en, zh = "was acknowledged and is not in the commit log", "已被确认，但不在提交日志中"
-            self._report(broker.name, offset, entry.key, en, zh)
+            self._report(broker.name, offset, entry.key, Text("checker.acknowledged-messages-are-stored.not_there"))
 
     def _flushes_synchronously(self, broker: BrokerWatch) -> bool:
-        return self.watch.world.nodes[broker.name].spec.flush == "sync"
+        return self.world.nodes[broker.name].spec.flush == "sync"
 
-    def _report(self, broker: str, offset: int, key: str, en: str, zh: str) -> None:
+    def _report(self, broker: str, offset: int, key: str, what: Text) -> None:
         self.report(
             {"node": broker, "commit_log_offset": offset, "message": key},
             (key,),
-            f"Message {key} at commit-log offset {offset} of {broker} {en}.",
-            f"{broker} 提交日志偏移量 {offset} 处的消息 {key} {zh}。",
+            Text("checker.acknowledged-messages-are-stored.found", key=key, offset=offset, broker=broker, what=what),
         )

@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
-import struct
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
+from engine.broker.broker import Broker
+from engine.lab.broker_role import BrokerRole
 from engine.lab.checkers.logged_message import LoggedMessage, Place, read_logged_message
-from engine.protocol.message_codec import BLANK_MAGIC
 from engine.protocol.names import SCHEDULE_TOPIC
+from engine.protocol.record_layout import BLANK_MAGIC, SIZE_AND_MAGIC
 
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
-    from engine.lab.broker_role import BrokerRole
-    from engine.lab.checkers.cluster_watch import ClusterWatch
 
-_SIZE_AND_MAGIC = struct.Struct(">ii")
+class BrokerListener:
+    """What is told of brokers. Nothing happens: who wants to know overrides the method."""
+
+    def message_stored(self, message: LoggedMessage) -> None:
+        """A broker appended it."""
+
+    def message_lost(self, message: LoggedMessage, is_lawful: bool) -> None:
+        """It was in the log before a crash and is not any more; lawful when the power was cut before it was flushed."""
+
+    def hole_found(self, broker: BrokerWatch, commit_log_offset: int) -> None:
+        """Neither a message nor the end of a file lies there."""
+
+    def messages_dispatched(self, broker: BrokerWatch, messages: Sequence[LoggedMessage]) -> None:
+        """They became visible to consumers."""
+
+    def broker_loaded(self, broker: BrokerWatch) -> None:
+        """A process came up; ``message_lost`` and ``message_stored`` came before."""
+
+    def offset_committed(
+        self, broker: BrokerWatch, group: str, topic: str, queue_id: int, before: int, offset: int
+    ) -> None:
+        """A broker has another offset stored for the group; ``before`` is -1 when it had none."""
 
 
 class BrokerWatch:
     """Follows one broker over all its incarnations.
+
+    :param listener: told of what changed.
+    :param power_cuts: names of the nodes whose power was ever cut: what their processes wrote and nobody flushed may
+        be gone.
 
     :ivar log: every message in the commit log, by its offset there; in order.
     :ivar messages: the same as a list.
@@ -31,8 +53,8 @@ class BrokerWatch:
     :ivar is_up: the broker runs and has loaded its store.
     """
 
-    def __init__(self, name: str, role: BrokerRole, watch: ClusterWatch) -> None:
-        self.name = name
+    def __init__(self, role: BrokerRole, listener: BrokerListener, power_cuts: Mapping[str, None]) -> None:
+        self.name = role.name
         self.log: dict[int, LoggedMessage] = {}
         self.messages: list[LoggedMessage] = []
         self.by_place: dict[Place, LoggedMessage] = {}
@@ -41,7 +63,8 @@ class BrokerWatch:
         self.flushed_offset = 0
         self.is_up = False
         self._role = role
-        self._watch = watch
+        self._listener = listener
+        self._power_cuts = power_cuts
         self._usual_flush_us = role.spec.disk.fsync_ms * 1_000
         self._broker: Broker | None = None
         self._read_offset = 0
@@ -96,7 +119,7 @@ class BrokerWatch:
         while self.dispatched_count < count and self.messages[self.dispatched_count].end_offset <= end:
             self.dispatched_count += 1
         if self.dispatched_count > first:
-            self._watch.tell_dispatched(self, self.messages[first : self.dispatched_count])
+            self._listener.messages_dispatched(self, self.messages[first : self.dispatched_count])
 
     def is_to_come(self, group: str, message: LoggedMessage) -> bool:
         """Whether the group, or the delay level that the message lies at, is not past it. The broker is up."""
@@ -111,7 +134,7 @@ class BrokerWatch:
     def _read_log(self) -> None:
         """Read what was appended."""
         for message in self._read_on():
-            self._watch.tell_stored(self, message)
+            self._listener.message_stored(message)
 
     def _read_on(self) -> list[LoggedMessage]:
         """Take in the messages behind ``_read_offset``; which they are."""
@@ -132,7 +155,7 @@ class BrokerWatch:
             if following is None:
                 # No message and no blank: what follows cannot be found by its length.
                 following = log.max_offset
-                self._watch.tell_hole(self, offset)
+                self._listener.hole_found(self, offset)
             self._read_offset = following
         return found
 
@@ -162,8 +185,8 @@ class BrokerWatch:
 
     def _is_blank(self, offset: int) -> bool:
         """Whether only the end of a file lies there, which was too short for the next message."""
-        data = self.broker.store.commit_log.files.read(offset, _SIZE_AND_MAGIC.size)
-        return len(data) < _SIZE_AND_MAGIC.size or _SIZE_AND_MAGIC.unpack(data)[1] in (BLANK_MAGIC, 0)
+        data = self.broker.store.commit_log.files.read(offset, SIZE_AND_MAGIC.size)
+        return len(data) < SIZE_AND_MAGIC.size or SIZE_AND_MAGIC.unpack(data)[1] in (BLANK_MAGIC, 0)
 
     # --- a new process ---------------------------------------------------------------------------------------------
 
@@ -180,20 +203,20 @@ class BrokerWatch:
                 self._lose(message, flushed_offset)
         for message in found:
             if old.get(message.commit_log_offset) != message:
-                self._watch.tell_stored(self, message)
+                self._listener.message_stored(message)
         self._dispatched_offset = store.dispatcher.dispatched_offset
         self.dispatched_count = len(self.messages)
         self._offsets = {}
         self._compare_offsets(is_news=False)
-        self._watch.tell_loaded(self)
+        self._listener.broker_loaded(self)
 
     def _lose(self, message: LoggedMessage, flushed_offset: int) -> None:
-        is_lawful = self._watch.had_power_cut(self.name) and message.end_offset > flushed_offset
+        is_lawful = self.name in self._power_cuts and message.end_offset > flushed_offset
         if is_lawful:
             self.lost[message.commit_log_offset, message.key] = message
             queue = message.topic, message.queue_id
             self.lost_until[queue] = max(self.lost_until.get(queue, 0), message.queue_offset + 1)
-        self._watch.tell_lost(self, message, is_lawful)
+        self._listener.message_lost(message, is_lawful)
 
     # --- offsets -----------------------------------------------------------------------------------------------------
 
@@ -209,6 +232,6 @@ class BrokerWatch:
                 if offset != before:
                     known[queue_id] = offset
                     if is_news:
-                        self._watch.tell_committed(self, group, topic, queue_id, before, offset)
+                        self._listener.offset_committed(self, group, topic, queue_id, before, offset)
         if len(self._offsets) != len(table):
             self._offsets = {key: dict(offsets) for key, offsets in table.items()}

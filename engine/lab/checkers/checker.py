@@ -7,43 +7,37 @@ fault model the claim must hold, and what RocketMQ does *not* promise. It is tol
 
 from __future__ import annotations
 
-from abc import ABC
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from engine.lab.checkers.cluster_watch import ClusterWatch, WatchListener
 from engine.lab.checkers.violation import Anomaly, Violation
-
-if TYPE_CHECKING:
-    from engine.lab.checkers.cluster_watch import ClusterWatch
-    from engine.lab.history import ConsumeBegan
-    from engine.lab.scenario import Scenario
-
-#: A text for people, per language ("en", "zh").
-Texts = Mapping[str, str]
+from engine.lab.history import ConsumeBegan
+from engine.lab.scenario import Scenario
+from engine.texts import Text
 
 #: A checker reports no more violations in one run: the first ones tell the story.
 MAX_VIOLATIONS = 100
 
 
-class Checker(ABC):
-    """One invariant.
-
-    Subclasses take what they need of the news by defining these methods; see ``ClusterWatch`` for when each comes:
-    ``message_stored``, ``message_lost``, ``messages_dispatched``, ``broker_loaded``, ``offset_committed``,
-    ``send_returned``, ``consume_began``, ``consume_ended``, ``bank_entered``, ``branch_changed``, ``code_failed``,
-    ``audit``, ``second_passed``, ``run_ended``.
+class Checker(WatchListener):
+    """One invariant. Subclasses override the methods of :class:`WatchListener` for the news that they need.
 
     :cvar name: as in a scenario's ``invariants``.
-    :cvar title, why: for people, per language: what holds, and why one wants it.
+    :cvar title, why: for people: what holds, and why one wants it.
     """
 
     name: ClassVar[str]
-    title: ClassVar[Texts]
-    why: ClassVar[Texts]
+    title: ClassVar[Text]
+    why: ClassVar[Text]
     anomaly: ClassVar[Anomaly]
+
+    def __init_subclass__(cls) -> None:
+        cls.title, cls.why = Text(f"checker.{cls.name}.title"), Text(f"checker.{cls.name}.why")
 
     def __init__(self, watch: ClusterWatch) -> None:
         self.watch = watch
+        self.world = watch.world
         self._reported: dict[tuple[str | int, ...], None] = {}
         watch.add(self)
 
@@ -61,8 +55,7 @@ class Checker(ABC):
         self,
         element: Mapping[str, str | int],
         messages: tuple[str, ...],
-        en: str,
-        zh: str,
+        text: Text,
         anomaly: Anomaly | None = None,
     ) -> None:
         """Something does not hold. Only the first report about an element counts."""
@@ -79,12 +72,12 @@ class Checker(ABC):
                 watch.now_us,
                 dict(element),
                 messages,
-                {"en": en, "zh": zh},
+                text,
             )
         )
 
-    def report_read(self, entry: ConsumeBegan, en: str, zh: str) -> None:
-        """A listener got a message of which ``en`` and ``zh`` say what is wrong with it."""
+    def report_read(self, entry: ConsumeBegan, what: Text) -> None:
+        """A listener got a message; ``what`` is wrong with it."""
         self.report(
             {
                 "node": entry.node,
@@ -94,10 +87,7 @@ class Checker(ABC):
                 "message": entry.key,
             },
             (entry.key,),
-            f"{entry.node} got message {entry.key} at offset {entry.queue_offset} of queue {entry.queue_id} of "
-            f"{entry.topic} on {entry.broker}, {en}.",
-            f"{entry.node} 在 {entry.broker} 的 {entry.topic} 队列 {entry.queue_id} 偏移量 {entry.queue_offset} 处"
-            f"得到消息 {entry.key}{zh}。",
+            Text("checker.read", entry=entry, what=what),
         )
 
 

@@ -8,24 +8,22 @@ checkers then get news instead of looking for it each by itself. Nothing here ch
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass
+from inspect import getmembers, isfunction
+from typing import Any
 
-from engine.lab.checkers.broker_watch import BrokerWatch
+from engine.lab.broker_role import BrokerRole
+from engine.lab.checkers.broker_watch import BrokerListener, BrokerWatch
 from engine.lab.checkers.group_watch import GroupWatch
 from engine.lab.checkers.logged_message import LoggedMessage
 from engine.lab.checkers.violation import Violation
 from engine.lab.consumer_role import ConsumerRole
+from engine.lab.history import BankEntry, BranchChanged, ConsumeBegan, ConsumeEnded, SendReturned
 from engine.lab.listener_spec import ListenerResult
 from engine.lab.scenario import Role
+from engine.lab.world import ScenarioWorld
 from engine.protocol.names import group_of_retry_or_dlq_topic, is_dlq_topic
-
-if TYPE_CHECKING:
-    from engine.lab.checkers.checker import Checker
-    from engine.lab.history import BankEntry, BranchChanged, ConsumeBegan, ConsumeEnded, SendReturned
-    from engine.lab.world import ScenarioWorld
-    from engine.runtime.lab_failures import LabFailure
-
-_Entry = TypeVar("_Entry")
+from engine.runtime.lab_failures import LabFailure
 
 _NONE: tuple[Violation, ...] = ()
 _SECOND_US = 1_000_000
@@ -40,25 +38,52 @@ CALM_US = 80 * _SECOND_US
 _EVENTS_PER_AUDIT = 16
 
 
-class ClusterWatch:
-    """See the module.
+class WatchListener(BrokerListener):
+    """What is told of a world, of its brokers too. Nothing happens: who wants to know overrides the method."""
 
-    What a checker may define, and when it is called:
+    def send_returned(self, entry: SendReturned) -> None:
+        """A producer learns how a send ended."""
 
-    * ``message_stored(message)``: a broker appended it.
-    * ``message_lost(message, is_lawful)``: it was in the log before a crash and is not any more; lawful when the power
-      was cut and it was not flushed.
-    * ``hole_found(broker, commit_log_offset)``: there is neither message nor end of file.
-    * ``messages_dispatched(broker, messages)``: they became visible to consumers.
-    * ``broker_loaded(broker)``: a process came up; ``message_lost`` and ``message_stored`` came before.
-    * ``offset_committed(broker, group, topic, queue_id, before, offset)``: a broker has another offset stored for the
-      group; ``before`` is -1 when it had none.
-    * ``send_returned(entry)``, ``consume_began(entry)``, ``consume_ended(entry)``: see the history.
-    * ``bank_entered(entry)``, ``branch_changed(entry)``: a bank has done something; see the history.
-    * ``code_failed(failure)``: an exception that nobody caught.
-    * ``audit()``: every few events: time to look at one old thing again.
-    * ``second_passed()``: a second of virtual time went by, or more.
-    * ``run_ended()``: the run is over.
+    def consume_began(self, entry: ConsumeBegan) -> None:
+        """A listener gets a message."""
+
+    def consume_ended(self, entry: ConsumeEnded) -> None:
+        """A listener is done with a message."""
+
+    def bank_entered(self, entry: BankEntry) -> None:
+        """A bank has done something."""
+
+    def branch_changed(self, entry: BranchChanged) -> None:
+        """A branch of a global transaction is in another state."""
+
+    def code_failed(self, failure: LabFailure) -> None:
+        """An exception that nobody caught."""
+
+    def audit(self) -> None:
+        """Every few events: time to look at one old thing again."""
+
+    def second_passed(self) -> None:
+        """A second of virtual time went by, or more."""
+
+    def run_ended(self) -> None:
+        """The run is over."""
+
+
+#: All methods that a listener may override.
+NEWS: tuple[Callable[..., None], ...] = tuple(method for _, method in getmembers(WatchListener, isfunction))
+
+
+@dataclass(slots=True)
+class _Reading:
+    """How far a list of the history was read, and what a further entry is told as."""
+
+    entries: Sequence[Any]
+    news: Callable[..., None]
+    count: int = 0
+
+
+class ClusterWatch(BrokerListener):
+    """See the module. What its brokers tell it, it passes on.
 
     :ivar brokers: by node name.
     :ivar groups: the consumer groups by name.
@@ -80,49 +105,29 @@ class ClusterWatch:
         self._history = world.history
         self._next_second_us = 0
         self._node_count = 0
-        self._sends_returned = self._consumes_began = self._consumes_ended = self._commands = self._failures = 0
-        self._bank_entries = self._branches_changed = 0
+        history = world.history
+        self._readings = [
+            _Reading(history.sends_returned, WatchListener.send_returned),
+            _Reading(history.consumes_began, WatchListener.consume_began),
+            _Reading(history.consumes_ended, WatchListener.consume_ended),
+            _Reading(history.bank_entries, WatchListener.bank_entered),
+            _Reading(history.branches_changed, WatchListener.branch_changed),
+        ]
+        self._commands = self._failures = 0
         self._power_cuts: dict[str, None] = {}
-        self._stored: list[Callable[[LoggedMessage], None]] = []
-        self._lost: list[Callable[[LoggedMessage, bool], None]] = []
-        self._hole: list[Callable[[BrokerWatch, int], None]] = []
-        self._dispatched: list[Callable[[BrokerWatch, Sequence[LoggedMessage]], None]] = []
-        self._loaded: list[Callable[[BrokerWatch], None]] = []
-        self._committed: list[Callable[[BrokerWatch, str, str, int, int, int], None]] = []
-        self._returned: list[Callable[[SendReturned], None]] = []
-        self._began: list[Callable[[ConsumeBegan], None]] = []
-        self._ended: list[Callable[[ConsumeEnded], None]] = []
-        self._entered: list[Callable[[BankEntry], None]] = []
-        self._changed: list[Callable[[BranchChanged], None]] = []
-        self._failed: list[Callable[[LabFailure], None]] = []
-        self._audit: list[Callable[[], None]] = []
-        self._second: list[Callable[[], None]] = []
-        self._end: list[Callable[[], None]] = []
+        #: Who overrides what: nobody else is called.
+        self._told: dict[Callable[..., None], list[Callable[..., None]]] = {news: [] for news in NEWS}
         self._look_for_nodes()
 
-    def add(self, checker: Checker) -> None:
-        """Tell ``checker`` the news that it has methods for."""
-        wishes: tuple[tuple[str, list[Callable[..., None]]], ...] = (
-            ("message_stored", self._stored),
-            ("message_lost", self._lost),
-            ("hole_found", self._hole),
-            ("messages_dispatched", self._dispatched),
-            ("broker_loaded", self._loaded),
-            ("offset_committed", self._committed),
-            ("send_returned", self._returned),
-            ("consume_began", self._began),
-            ("consume_ended", self._ended),
-            ("bank_entered", self._entered),
-            ("branch_changed", self._changed),
-            ("code_failed", self._failed),
-            ("audit", self._audit),
-            ("second_passed", self._second),
-            ("run_ended", self._end),
-        )
-        for name, listeners in wishes:
-            method = getattr(checker, name, None)
-            if method is not None:
-                listeners.append(method)
+    def add(self, listener: WatchListener) -> None:
+        """Tell ``listener`` the news that it has methods for."""
+        for news in NEWS:
+            if getattr(type(listener), news.__name__) is not news:
+                self._told[news].append(getattr(listener, news.__name__))
+
+    def _tell(self, news: Callable[..., None], *what: object) -> None:
+        for listener in self._told[news]:
+            listener(*what)
 
     # --- events ------------------------------------------------------------------------------------------------------
 
@@ -142,11 +147,11 @@ class ClusterWatch:
         if acting is None:
             self._read_what_clients_saw()
         failures = loop.failures.failures
-        if failures and len(failures) != self._failures:
-            self._failures = _tell(failures, self._failures, self._failed)
+        for failure in failures[self._failures :]:
+            self._tell(WatchListener.code_failed, failure)
+        self._failures = len(failures)
         if event_number % _EVENTS_PER_AUDIT == 0:
-            for audit in self._audit:
-                audit()
+            self._tell(WatchListener.audit)
         if now_us >= self._next_second_us:
             self._pass_second()
         if not self.found:
@@ -155,23 +160,29 @@ class ClusterWatch:
         return found
 
     def _read_what_clients_saw(self) -> None:
-        history = self._history
-        if len(history.sends_returned) != self._sends_returned:
-            self._sends_returned = _tell(history.sends_returned, self._sends_returned, self._returned)
-        if len(history.consumes_began) != self._consumes_began:
-            self._consumes_began = _tell(history.consumes_began, self._consumes_began, self._began)
-        if len(history.consumes_ended) != self._consumes_ended:
-            self._read_consumes_ended()
-        if len(history.bank_entries) != self._bank_entries:
-            self._bank_entries = _tell(history.bank_entries, self._bank_entries, self._entered)
-        if len(history.branches_changed) != self._branches_changed:
-            self._branches_changed = _tell(history.branches_changed, self._branches_changed, self._changed)
+        for reading in self._readings:
+            if len(reading.entries) != reading.count:
+                new = reading.entries[reading.count :]
+                reading.count += len(new)
+                if reading.news is WatchListener.consume_ended:
+                    self._note_consumed(new)
+                for entry in new:
+                    self._tell(reading.news, entry)
+
+    def _note_consumed(self, ended: Sequence[ConsumeEnded]) -> None:
+        for entry in ended:
+            group = self.groups.get(entry.group)
+            if group is not None and entry.result == "success":
+                place = (entry.broker, entry.topic, entry.queue_id, entry.queue_offset)
+                group.positions[place] = None
+                message = self.message_at(*place)
+                if message is not None and entry.key == message.first_key:
+                    group.consumed[message.unique_key] = None
 
     def end(self) -> Sequence[Violation]:
         """The run is over."""
         self.now_us = self._loop.now_us
-        for listener in self._end:
-            listener()
+        self._tell(WatchListener.run_ended)
         found, self.found = self.found, []
         return found
 
@@ -189,9 +200,9 @@ class ClusterWatch:
         nodes = self.world.nodes
         for name in list(nodes)[self._node_count :]:
             role = nodes[name]
-            if role.role is Role.BROKER:
-                self.brokers[name] = BrokerWatch(name, role, self)  # type: ignore[arg-type]  # a broker's role
-            elif role.role is Role.CONSUMER:
+            if isinstance(role, BrokerRole):
+                self.brokers[name] = BrokerWatch(role, self, self._power_cuts)
+            elif isinstance(role, ConsumerRole):
                 self.groups.setdefault(role.spec.group, GroupWatch(role.spec.group)).add(role.spec)
         self._node_count = len(nodes)
 
@@ -199,8 +210,7 @@ class ClusterWatch:
         self._next_second_us = self.now_us - self.now_us % _SECOND_US + _SECOND_US
         if not self._is_calm():
             self.calm_since_us = self.now_us
-        for listener in self._second:
-            listener()
+        self._tell(WatchListener.second_passed)
 
     @property
     def has_been_calm(self) -> bool:
@@ -221,9 +231,8 @@ class ClusterWatch:
     def _is_calm(self) -> bool:
         if self._is_a_link_faulty() or any(broker.is_disk_faulty for broker in self.brokers.values()):
             return False
-        storages = self.world.lab.storages
         for role in self.world.nodes.values():
-            if role.spec.bank is not None and storages[role.name].occupied_bytes:
+            if role.spec.bank is not None and self.world.disk_of(role.name).occupied_bytes:
                 return False
             status = role.status
             if status == "paused" or (status != "running" and role.role in (Role.BROKER, Role.NAME_SERVER)):
@@ -252,80 +261,51 @@ class ClusterWatch:
                     return False
         return True
 
-    def had_power_cut(self, node: str) -> bool:
-        """Whether the power of ``node`` was ever cut: what its process wrote and nobody flushed may be gone."""
-        return node in self._power_cuts
-
     def message_at(self, broker: str, topic: str, queue_id: int, queue_offset: int) -> LoggedMessage | None:
         """What a consumer finds there."""
         watch = self.brokers.get(broker)
         return watch.by_place.get((topic, queue_id, queue_offset)) if watch is not None else None
 
-    def _read_consumes_ended(self) -> None:
-        history = self._history
-        for entry in history.consumes_ended[self._consumes_ended :]:
-            group = self.groups.get(entry.group)
-            if group is not None and entry.result == "success":
-                group.positions[entry.broker, entry.topic, entry.queue_id, entry.queue_offset] = None
-                message = self.message_at(entry.broker, entry.topic, entry.queue_id, entry.queue_offset)
-                if message is not None and entry.key == message.first_key:
-                    group.consumed[message.unique_key] = None
-        self._consumes_ended = _tell(history.consumes_ended, self._consumes_ended, self._ended)
-
     # --- what brokers report -----------------------------------------------------------------------------------------
 
-    def tell_stored(self, broker: BrokerWatch, message: LoggedMessage) -> None:
-        """``broker`` appended ``message``."""
+    def message_stored(self, message: LoggedMessage) -> None:
+        """See :class:`BrokerListener`, as all here."""
         if message.resends >= 0 and message.reconsume_times == 0:
             for resending in self.groups.values():
-                resending.dead_letter_resent(broker.name, message)
+                resending.dead_letter_resent(message.broker, message)
         group = self._group_of_copy(message)
         if group is not None:
             key = message.unique_key
             group.copies[key] = max(group.copies.get(key, -1), message.reconsume_times)
             if is_dlq_topic(message.destination):
                 group.dead.setdefault(key, message)
-        for listener in self._stored:
-            listener(message)
+        self._tell(WatchListener.message_stored, message)
 
-    def tell_lost(self, broker: BrokerWatch, message: LoggedMessage, is_lawful: bool) -> None:
-        """``message`` is not in the log of ``broker`` any more."""
+    def message_lost(self, message: LoggedMessage, is_lawful: bool) -> None:
+        """Its copies are lost to its group, others to all groups."""
         copy_of = self._group_of_copy(message)
         for group in self.groups.values() if copy_of is None else (copy_of,):
             group.lost[message.unique_key] = None
-        for listener in self._lost:
-            listener(message, is_lawful)
+        self._tell(WatchListener.message_lost, message, is_lawful)
 
-    def tell_hole(self, broker: BrokerWatch, commit_log_offset: int) -> None:
-        """What lies there can not be read."""
-        for listener in self._hole:
-            listener(broker, commit_log_offset)
+    def hole_found(self, broker: BrokerWatch, commit_log_offset: int) -> None:
+        """Passed on."""
+        self._tell(WatchListener.hole_found, broker, commit_log_offset)
 
-    def tell_dispatched(self, broker: BrokerWatch, messages: Sequence[LoggedMessage]) -> None:
-        """``messages`` became visible."""
-        for listener in self._dispatched:
-            listener(broker, messages)
+    def messages_dispatched(self, broker: BrokerWatch, messages: Sequence[LoggedMessage]) -> None:
+        """Passed on."""
+        self._tell(WatchListener.messages_dispatched, broker, messages)
 
-    def tell_loaded(self, broker: BrokerWatch) -> None:
-        """``broker`` came up."""
-        for listener in self._loaded:
-            listener(broker)
+    def broker_loaded(self, broker: BrokerWatch) -> None:
+        """Passed on."""
+        self._tell(WatchListener.broker_loaded, broker)
 
-    def tell_committed(
+    def offset_committed(
         self, broker: BrokerWatch, group: str, topic: str, queue_id: int, before: int, offset: int
     ) -> None:
-        """``broker`` stores another offset."""
-        for listener in self._committed:
-            listener(broker, group, topic, queue_id, before, offset)
+        """Passed on."""
+        self._tell(WatchListener.offset_committed, broker, group, topic, queue_id, before, offset)
 
     def _group_of_copy(self, message: LoggedMessage) -> GroupWatch | None:
         name = group_of_retry_or_dlq_topic(message.destination)
         return self.groups.get(name) if name is not None else None
-
-
-def _tell(entries: Sequence[_Entry], first: int, listeners: Sequence[Callable[[_Entry], None]]) -> int:
-    """Tell of the entries from ``first`` on; how many there are."""
-    for entry in entries[first:]:
-        for listener in listeners:
-            listener(entry)
-    return len(entries)

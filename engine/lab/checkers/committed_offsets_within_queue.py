@@ -9,12 +9,11 @@ start a broker cuts the offsets that it had stored itself; RocketMQ does not.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from engine.lab.checkers.broker_watch import BrokerWatch
-from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.checker import Checker
 from engine.lab.checkers.violation import Anomaly
 from engine.lab.scenario import Role, Scenario
+from engine.texts import Text
 
 
 class CommittedOffsetsWithinQueue(Checker):
@@ -22,11 +21,6 @@ class CommittedOffsetsWithinQueue(Checker):
 
     name = "committed-offsets-within-queue"
     anomaly = Anomaly.SKIPPED
-    title: ClassVar[Texts] = {"en": "Stored offsets lie within their queues", "zh": "已存位点都在队列范围之内"}
-    why: ClassVar[Texts] = {
-        "en": "An offset behind the end of a queue skips messages that are yet to come.",
-        "zh": "超出队列末尾的位点会跳过将来的消息。",
-    }
 
     @classmethod
     def applies(cls, scenario: Scenario) -> bool:
@@ -57,8 +51,13 @@ class CommittedOffsetsWithinQueue(Checker):
         self.report(
             {"node": broker.name, "group": group, "topic": topic, "queue": queue_id, "offset": offset},
             (),
-            f"Group {group} has offset {offset} stored for queue {queue_id} of {topic} on {broker.name}, which ends at "
-            f"{max_offset}.",
-            f"消费组 {group} 在 {broker.name} 上为 {topic} 队列 {queue_id} 存储了位点 {offset}，"
-            f"而该队列结束于 {max_offset}。",
+            Text(
+                "checker.committed-offsets-within-queue.found",
+                group=group,
+                offset=offset,
+                queue_id=queue_id,
+                topic=topic,
+                broker=broker.name,
+                max_offset=max_offset,
+            ),
         )

@@ -13,16 +13,17 @@ are still to come, however long that takes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from engine.lab.checkers.broker_watch import BrokerWatch
-from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.checker import Checker
 from engine.lab.checkers.cluster_watch import CALM_US
 from engine.lab.checkers.group_watch import GroupWatch
 from engine.lab.checkers.logged_message import LoggedMessage
 from engine.lab.checkers.violation import Anomaly
 from engine.lab.scenario import Role, Scenario
 from engine.protocol.names import SCHEDULE_TOPIC
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from engine.lab.checkers.cluster_watch import ClusterWatch
@@ -40,15 +41,10 @@ class ConsumedInTheEnd(Checker):
 
     name = "consumed-in-the-end"
     anomaly = Anomaly.SKIPPED
-    title: ClassVar[Texts] = {"en": "Everything is consumed in the end", "zh": "所有消息最终都会被消费"}
-    why: ClassVar[Texts] = {
-        "en": "At least once means once: after all faults are over, no message may be left behind.",
-        "zh": "“至少一次”意味着确有一次：故障全部结束之后，不能有消息被遗漏。",
-    }
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
-        self._dropping = {group.name: None for group in watch.world.scenario.groups if group.retry_queues == 0}
+        self._dropping = {group.name: None for group in self.world.scenario.groups if group.retry_queues == 0}
         #: (broker, group, topic, queue id) -> the first offset that a broker stored.
         self._first_offsets: dict[tuple[str, str, str, int], int] = {}
         #: When a message of the queue became visible, or a listener had to do with one, the last time.
@@ -153,10 +149,7 @@ class ConsumedInTheEnd(Checker):
         self.report(
             {"group": group.name, **message.element},
             (message.first_key,),
-            f"Group {group.name} never consumed message {message.first_key} (offset {message.queue_offset} of queue "
-            f"{message.queue_id} of {message.topic} on {message.broker}), and nothing will bring it again.",
-            f"消费组 {group.name} 从未消费消息 {message.first_key}（{message.broker} 上 {message.topic} 队列 "
-            f"{message.queue_id} 的偏移量 {message.queue_offset}），也不会再有人投递它。",
+            Text("checker.consumed-in-the-end.skipped", group=group.name, message=message),
         )
 
     def _report_stuck(self, group: GroupWatch, waiting: list[LoggedMessage]) -> None:
@@ -165,9 +158,12 @@ class ConsumedInTheEnd(Checker):
         self.report(
             {"group": group.name, "node": first.broker, "topic": first.topic, "queue": first.queue_id},
             keys,
-            f"{len(keys)} messages wait for group {group.name}, which has not touched their queue for "
-            f"{CALM_US // 1_000_000} s although nothing is wrong; the first is {first.first_key} on {first.broker}.",
-            f"有 {len(keys)} 条消息在等待消费组 {group.name}，而它在一切正常的情况下已有 {CALM_US // 1_000_000} 秒"
-            f"没有处理其所在的队列；第一条是 {first.broker} 上的 {first.first_key}。",
+            Text(
+                "checker.consumed-in-the-end.stuck",
+                count=len(keys),
+                group=group.name,
+                seconds=CALM_US // 1000000,
+                first=first,
+            ),
             Anomaly.STUCK,
         )

@@ -10,10 +10,11 @@ well be consumed: indefinite is not failed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.checker import Checker
 from engine.lab.checkers.violation import Anomaly
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from engine.lab.checkers.cluster_watch import ClusterWatch
@@ -25,11 +26,6 @@ class ConsumedWasSent(Checker):
 
     name = "consumed-was-sent"
     anomaly = Anomaly.GHOST_READ
-    title: ClassVar[Texts] = {"en": "What is consumed was sent", "zh": "消费到的都是发送过的"}
-    why: ClassVar[Texts] = {
-        "en": "A message that nobody sent, or that was refused, must never reach a listener.",
-        "zh": "没有人发送过的、或已被拒绝的消息，绝不能到达监听器。",
-    }
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
@@ -44,17 +40,15 @@ class ConsumedWasSent(Checker):
 
     def consume_began(self, entry: ConsumeBegan) -> None:
         """A listener gets a message."""
-        sends = self.watch.world.history.sends_invoked
+        sends = self.world.history.sends_invoked
         for send in sends[self._sends_read :]:
             self._sent[send.key] = self._sent.get(send.key, 0) + 1
         self._sends_read = len(sends)
         times = self._sent.get(entry.key, 0)
         if times == 0:
-            self.report_read(entry, "which nobody sent", "，而没有人发送过它")
+            self.report_read(entry, Text("checker.consumed-was-sent.nobody"))
         elif times == self._refused.get(entry.key):
-            self.report_read(
-                entry, "although its producer was told that it was refused", "，但其生产者被告知它已被拒绝"
-            )
+            self.report_read(entry, Text("checker.consumed-was-sent.refused"))
         else:
             self._compare_with_log(entry)
 
@@ -66,8 +60,6 @@ class ConsumedWasSent(Checker):
             return
         message = broker.by_place.get((entry.topic, entry.queue_id, entry.queue_offset))
         if message is None:
-            self.report_read(entry, "which the broker does not have there", "，而代理在该处没有消息")
+            self.report_read(entry, Text("checker.consumed-was-sent.not_there"))
         elif message.first_key != entry.key:
-            self.report_read(
-                entry, f"where the broker has {message.first_key}", f"，而代理在该处存的是 {message.first_key}"
-            )
+            self.report_read(entry, Text("checker.consumed-was-sent.another", message=message))

@@ -12,13 +12,14 @@ hand (``resend-dead-letter``) stores a new message, and wants it to be delivered
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.checker import Checker
 from engine.lab.checkers.logged_message import LoggedMessage
 from engine.lab.checkers.violation import Anomaly
 from engine.lab.scenario import Role, Scenario
 from engine.protocol.names import group_of_retry_or_dlq_topic
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from engine.lab.checkers.cluster_watch import ClusterWatch
@@ -30,11 +31,6 @@ class DeadLettersNotRedelivered(Checker):
 
     name = "dead-letters-not-redelivered"
     anomaly = Anomaly.DUPLICATE
-    title: ClassVar[Texts] = {"en": "Dead letters are not redelivered", "zh": "死信不会再次投递"}
-    why: ClassVar[Texts] = {
-        "en": "A dead letter waits for a person. If the group gets it again, the limit of retries means nothing.",
-        "zh": "死信等待人工处理。如果消费组又收到它，重试上限就失去了意义。",
-    }
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
@@ -71,14 +67,13 @@ class DeadLettersNotRedelivered(Checker):
             self._several_ways[entry.group, message.unique_key] = None
         self._delivered[position] = None
         if message.topic == group.dead_letter_topic and group.topic != group.dead_letter_topic:
-            self._report(entry, "from the dead-letter topic", "（来自死信主题）")
+            self._report(entry, Text("checker.dead-letters-not-redelivered.from_dead_letters"))
         elif message.unique_key in group.dead and (entry.group, message.unique_key) not in self._several_ways:
-            self._report(entry, "although it is a dead letter of this group", "，但它已是该组的死信")
+            self._report(entry, Text("checker.dead-letters-not-redelivered.is_dead"))
 
-    def _report(self, entry: ConsumeBegan, en: str, zh: str) -> None:
+    def _report(self, entry: ConsumeBegan, what: Text) -> None:
         self.report(
             {"group": entry.group, "message": entry.key, "node": entry.node, "topic": entry.topic},
             (entry.key,),
-            f"{entry.node} of group {entry.group} gets message {entry.key} again {en}.",
-            f"消费组 {entry.group} 的 {entry.node} 再次收到消息 {entry.key}{zh}。",
+            Text("checker.dead-letters-not-redelivered.found", entry=entry, what=what),
         )

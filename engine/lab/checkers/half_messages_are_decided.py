@@ -15,11 +15,11 @@ RocketMQ promises no more: which way a message is decided, and how often a commi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from engine.broker.half_message import HALF_QUEUE_ID, decided_offset
 from engine.lab.checkers.broker_watch import BrokerWatch
-from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.checker import Checker
 from engine.lab.checkers.logged_message import LoggedMessage
 from engine.lab.checkers.violation import Anomaly
 from engine.lab.scenario import Role, Scenario
@@ -28,6 +28,7 @@ from engine.protocol.names import (
     TRANSACTION_HALF_TOPIC,
     TRANSACTION_OP_HALF_TOPIC,
 )
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from engine.lab.checkers.cluster_watch import ClusterWatch
@@ -43,11 +44,6 @@ class HalfMessagesAreDecided(Checker):
 
     name = "half-messages-are-decided"
     anomaly = Anomaly.SKIPPED
-    title: ClassVar[Texts] = {"en": "Half messages are decided in the end", "zh": "半消息最终都有结论"}
-    why: ClassVar[Texts] = {
-        "en": "A half message that nobody asks about any more is a promise that was forgotten.",
-        "zh": "再也没有人过问的半消息，就是一个被遗忘的承诺。",
-    }
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
@@ -107,7 +103,7 @@ class HalfMessagesAreDecided(Checker):
         rounds = config.transaction_check_max + _ROUNDS_MORE
         needed_ms = config.transaction_time_out_ms + rounds * config.transaction_check_interval_ms + _SLACK_MS
         # Nobody knows better when the transaction began: the copy is as young as the last question.
-        sent_us = [entry.time_us for entry in watch.world.history.sends_invoked if entry.key == half.first_key]
+        sent_us = [entry.time_us for entry in self.world.history.sends_invoked if entry.key == half.first_key]
         begun_us = max([watch.calm_since_us, *sent_us])
         return watch.now_us - begun_us >= needed_ms * 1_000
 
@@ -115,19 +111,13 @@ class HalfMessagesAreDecided(Checker):
         self.report(
             half.element,
             (half.first_key,),
-            f"Half message {half.first_key} (offset {half.queue_offset} on {half.broker}) was neither committed nor "
-            f"rolled back nor given up, and the check service is past it, at offset {half_offset}: nobody will ask.",
-            f"半消息 {half.first_key}（{half.broker} 上的偏移量 {half.queue_offset}）既未提交、也未回滚、也未被放弃，"
-            f"而回查服务已越过它，到了偏移量 {half_offset}：再也不会有人过问。",
+            Text("checker.half-messages-are-decided.skipped", half=half, half_offset=half_offset),
         )
 
     def _report_stuck(self, half: LoggedMessage) -> None:
         self.report(
             half.element,
             (half.first_key,),
-            f"Half message {half.first_key} (offset {half.queue_offset} on {half.broker}) still waits, although "
-            "nothing has been wrong for longer than all its checks may take.",
-            f"半消息 {half.first_key}（{half.broker} 上的偏移量 {half.queue_offset}）仍在等待，"
-            "而系统一切正常的时间已超过全部回查所需。",
+            Text("checker.half-messages-are-decided.stuck", half=half),
             Anomaly.STUCK,
         )

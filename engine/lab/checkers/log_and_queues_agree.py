@@ -13,12 +13,13 @@ whose messages a crash has taken may be fillers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from engine.lab.checkers.broker_watch import BrokerWatch
-from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.checker import Checker
 from engine.lab.checkers.logged_message import LoggedMessage
 from engine.lab.checkers.violation import Anomaly
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from engine.lab.checkers.cluster_watch import ClusterWatch
@@ -29,11 +30,6 @@ class LogAndQueuesAgree(Checker):
 
     name = "log-and-queues-agree"
     anomaly = Anomaly.SKIPPED
-    title: ClassVar[Texts] = {"en": "Commit log and consume queues agree", "zh": "提交日志与消费队列一致"}
-    why: ClassVar[Texts] = {
-        "en": "Consumers find messages only through consume queues: one without an entry is stored, but never seen.",
-        "zh": "消费者只能通过消费队列找到消息：没有条目的消息虽已存储，却永远不会被看到。",
-    }
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
@@ -54,8 +50,7 @@ class LogAndQueuesAgree(Checker):
             self.report(
                 message.element,
                 (message.first_key,),
-                f"{_where(message)} follows offset {expected - 1} of its queue in the log.",
-                f"{_where_zh(message)}在日志中紧跟该队列的偏移量 {expected - 1}。",
+                Text("checker.log-and-queues-agree.order", message=message, before=expected - 1),
                 Anomaly.OUT_OF_ORDER,
             )
 
@@ -64,8 +59,7 @@ class LogAndQueuesAgree(Checker):
         self.report(
             {"node": broker.name, "commit_log_offset": commit_log_offset},
             (),
-            f"The commit log of {broker.name} cannot be read at offset {commit_log_offset}: no message begins there.",
-            f"{broker.name} 的提交日志在偏移量 {commit_log_offset} 处无法读取：那里没有消息。",
+            Text("checker.log-and-queues-agree.hole", broker=broker.name, commit_log_offset=commit_log_offset),
             Anomaly.LOST_WRITE,
         )
 
@@ -115,15 +109,13 @@ class LogAndQueuesAgree(Checker):
         expected = (message.commit_log_offset, message.size_bytes, message.tags_code)
         if entries and entries[0] == expected:
             return
-        found = f"points to {entries[0][0]} ({entries[0][1]} bytes)" if entries else "does not exist"
-        found_zh = f"指向 {entries[0][0]}（{entries[0][1]} 字节）" if entries else "不存在"
+        found = Text("checker.log-and-queues-agree.no_entry")
+        if entries:
+            found = Text("checker.log-and-queues-agree.entry_of", offset=entries[0][0], size_bytes=entries[0][1])
         self.report(
             message.element,
             (message.first_key,),
-            f"{_where(message)} lies at commit-log offset {message.commit_log_offset} ({message.size_bytes} bytes), "
-            f"but its consume-queue entry {found}.",
-            f"{_where_zh(message)}位于提交日志偏移量 {message.commit_log_offset}（{message.size_bytes} 字节），"
-            f"但其消费队列条目{found_zh}。",
+            Text("checker.log-and-queues-agree.entry", message=message, found=found),
         )
 
     def _check_end(self, broker: BrokerWatch, last: LoggedMessage) -> None:
@@ -132,23 +124,6 @@ class LogAndQueuesAgree(Checker):
             self.report(
                 {"node": broker.name, "topic": last.topic, "queue": last.queue_id},
                 (last.first_key,),
-                f"Queue {last.queue_id} of {last.topic} on {broker.name} ends at {max_offset}, but its last message "
-                f"{last.first_key} has offset {last.queue_offset}.",
-                f"{broker.name} 上 {last.topic} 的队列 {last.queue_id} 结束于 {max_offset}，"
-                f"但其最后一条消息 {last.first_key} 的偏移量是 {last.queue_offset}。",
+                Text("checker.log-and-queues-agree.end", last=last, broker=broker.name, max_offset=max_offset),
                 Anomaly.GHOST_READ if max_offset > last.queue_offset else None,
             )
-
-
-def _where(message: LoggedMessage) -> str:
-    return (
-        f"Message {message.first_key} (offset {message.queue_offset} of queue {message.queue_id} of {message.topic} on "
-        f"{message.broker})"
-    )
-
-
-def _where_zh(message: LoggedMessage) -> str:
-    return (
-        f"消息 {message.first_key}（{message.broker} 上 {message.topic} 队列 {message.queue_id} 的偏移量 "
-        f"{message.queue_offset}）"
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from typing import NamedTuple
 
 from engine.broker.dead_letter import PROPERTY_RESENT_DEAD_LETTER
@@ -11,14 +10,11 @@ from engine.protocol.message_codec import stored_properties_text
 from engine.protocol.message_id import decode_offset_message_id
 from engine.protocol.message_properties import PROPERTY_REAL_TOPIC, PROPERTY_TAGS, decode_properties
 from engine.protocol.names import SCHEDULE_TOPIC
-from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6
+from engine.protocol.record_layout import HOST_FLAGS, fields_at
 from engine.store.dispatch_request import belongs_in_consume_queue
 from engine.store.stored_record import parse_record
 
-#: The retry count lies behind both hosts, which are longer for IPv6.
-_RECONSUME_TIMES = struct.Struct(">i")
-_RECONSUME_TIMES_AT = 72
-_IPV6_EXTRA_BYTES = 12
+_RECONSUME_TIMES = fields_at("reconsume_times")
 
 #: (topic, queue id, queue offset): where a message lies for consumers.
 Place = tuple[str, int, int]
@@ -100,7 +96,7 @@ def read_logged_message(
         properties.get(PROPERTY_TAGS, ""),
         request.keys,
         request.unique_key or f"{broker}@{commit_log_offset}",
-        _reconsume_times(record, request.sys_flag),
+        int(_RECONSUME_TIMES[request.sys_flag & HOST_FLAGS].unpack_from(record)[0]),
         request.store_timestamp,
         _resent_dead_letter(properties.get(PROPERTY_RESENT_DEAD_LETTER)),
         properties_text,
@@ -114,11 +110,3 @@ def _resent_dead_letter(offset_message_id: str | None) -> int:
         return decode_offset_message_id(offset_message_id)[1]
     except ProtocolError:  # anybody may write such a property
         return -1
-
-
-def _reconsume_times(record: bytes, sys_flag: int) -> int:
-    at = _RECONSUME_TIMES_AT
-    for flag in (BORN_HOST_V6, STORE_HOST_V6):
-        if sys_flag & flag:
-            at += _IPV6_EXTRA_BYTES
-    return int(_RECONSUME_TIMES.unpack_from(record, at)[0])

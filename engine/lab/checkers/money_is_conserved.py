@@ -15,15 +15,16 @@ down at the end may hold the message.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from engine.lab.checkers.broker_watch import BrokerWatch
-from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.checker import Checker
 from engine.lab.checkers.logged_message import LoggedMessage
 from engine.lab.checkers.violation import Anomaly
 from engine.lab.money_flow import MoneyFlow, TransferFlow
 from engine.lab.scenario import Role, Scenario
 from engine.protocol.names import TRANSACTION_HALF_TOPIC
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from engine.lab.checkers.cluster_watch import ClusterWatch
@@ -35,18 +36,13 @@ class MoneyIsConserved(Checker):
 
     name = "money-is-conserved"
     anomaly = Anomaly.SKIPPED
-    title: ClassVar[Texts] = {"en": "Money is conserved", "zh": "钱不多也不少"}
-    why: ClassVar[Texts] = {
-        "en": "In the end A has lost exactly what B has gained: that is what a transfer is.",
-        "zh": "最终 A 少了多少，B 就多了多少：这才叫转账。",
-    }
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
         self._flow = MoneyFlow()
         #: Keys of messages that a power cut was allowed to take.
         self._lost: dict[str, None] = {}
-        specs = watch.world.scenario.of_role(Role.CONSUMER)
+        specs = self.world.scenario.of_role(Role.CONSUMER)
         self._groups = [watch.groups[spec.group] for spec in specs if spec.bank is not None]
 
     @classmethod
@@ -74,7 +70,7 @@ class MoneyIsConserved(Checker):
                 self._report_too_little(transfer)
 
     def _is_under_way(self, key: str) -> bool:
-        return any(role.is_moving(key) for role in self.watch.world.nodes.values())
+        return any(role.is_moving(key) for role in self.world.nodes.values())
 
     def _may_be_lost(self, key: str) -> bool:
         """Whether a power cut was allowed to take its message, or may have let the group pass it.
@@ -109,10 +105,13 @@ class MoneyIsConserved(Checker):
         self.report(
             {"message": transfer.key},
             (transfer.key,),
-            f"{transfer.key}: one bank debited {transfer.debited}, the other credited {transfer.credited}. "
-            f"{transfer.credited - transfer.debited} came from nowhere.",
-            f"{transfer.key}：一家银行扣款 {transfer.debited}，另一家入账 {transfer.credited}。"
-            f"凭空多出 {transfer.credited - transfer.debited}。",
+            Text(
+                "checker.money-is-conserved.too_much",
+                key=transfer.key,
+                debited=transfer.debited,
+                credited=transfer.credited,
+                more=transfer.credited - transfer.debited,
+            ),
             Anomaly.DUPLICATE if transfer.debited else Anomaly.GHOST_READ,
         )
 
@@ -120,8 +119,11 @@ class MoneyIsConserved(Checker):
         self.report(
             {"message": transfer.key},
             (transfer.key,),
-            f"{transfer.key}: one bank debited {transfer.debited}, the other credited {transfer.credited}, and nothing "
-            f"is on the way any more. {transfer.debited - transfer.credited} is gone.",
-            f"{transfer.key}：一家银行扣款 {transfer.debited}，另一家入账 {transfer.credited}，途中也再没有任何消息。"
-            f"{transfer.debited - transfer.credited} 不见了。",
+            Text(
+                "checker.money-is-conserved.too_little",
+                key=transfer.key,
+                debited=transfer.debited,
+                credited=transfer.credited,
+                less=transfer.debited - transfer.credited,
+            ),
         )

@@ -11,13 +11,14 @@ goes from owner to owner, never back to one that has not taken it over anew.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from engine.lab.checkers.checker import Checker, Texts, consumption_element
+from engine.lab.checkers.checker import Checker, consumption_element
 from engine.lab.checkers.violation import Anomaly
 from engine.lab.consumer_role import ConsumerRole
 from engine.lab.scenario import Role, Scenario
 from engine.protocol.message_queue import MessageQueue
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from engine.lab.checkers.cluster_watch import ClusterWatch
@@ -39,15 +40,10 @@ class NoCallAfterTakeover(Checker):
 
     name = "no-call-after-takeover"
     anomaly = Anomaly.DUPLICATE
-    title: ClassVar[Texts] = {"en": "Who has lost a queue stays away from it", "zh": "失去队列的一方不再消费它"}
-    why: ClassVar[Texts] = {
-        "en": "A former owner that acts late repeats or overtakes what the new owner has done.",
-        "zh": "迟到的前任拥有者会重复或打乱新拥有者已经做过的事。",
-    }
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
-        orderly = [spec for spec in watch.world.scenario.of_role(Role.CONSUMER) if spec.orderly]
+        orderly = [spec for spec in self.world.scenario.of_role(Role.CONSUMER) if spec.orderly]
         self._orderly = {spec.group: None for spec in orderly if spec.model == "clustering"}
         #: (group, queue) -> who began with it last, and how far it came.
         self._last: dict[tuple[str, MessageQueue], tuple[str, int]] = {}
@@ -63,7 +59,7 @@ class NoCallAfterTakeover(Checker):
             return
         queue = MessageQueue(entry.topic, entry.broker, entry.queue_id)
         last, furthest = self._last.get((entry.group, queue), (entry.node, -1))
-        if last != entry.node and not holds_queue(self.watch.world, entry.node, queue):
+        if last != entry.node and not holds_queue(self.world, entry.node, queue):
             self._report(entry, last, furthest)
             return
         self._last[entry.group, queue] = (entry.node, max(furthest, entry.queue_offset))
@@ -72,10 +68,6 @@ class NoCallAfterTakeover(Checker):
         self.report(
             consumption_element(entry),
             (entry.key,),
-            f"{entry.node} begins with {entry.key} (queue {entry.queue_id} of {entry.topic}, offset "
-            f"{entry.queue_offset}), although it has given the queue up and {owner} has taken it over, by now up to "
-            f"offset {furthest}.",
-            f"{entry.node} 开始处理 {entry.key}（{entry.topic} 队列 {entry.queue_id}，偏移量 {entry.queue_offset}），"
-            f"但它已放弃该队列，{owner} 已接手并处理到偏移量 {furthest}。",
+            Text("checker.no-call-after-takeover.late", entry=entry, owner=owner, furthest=furthest),
             Anomaly.DUPLICATE if entry.queue_offset <= furthest else Anomaly.OUT_OF_ORDER,
         )

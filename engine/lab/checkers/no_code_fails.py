@@ -8,10 +8,11 @@ Fault model: any.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.checker import Checker
 from engine.lab.checkers.violation import Anomaly
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from engine.runtime.lab_failures import LabFailure
@@ -22,11 +23,6 @@ class NoCodeFails(Checker):
 
     name = "no-code-fails"
     anomaly = Anomaly.BROKEN_CODE
-    title: ClassVar[Texts] = {"en": "No code fails", "zh": "没有代码异常"}
-    why: ClassVar[Texts] = {
-        "en": "An exception that nobody caught is a bug of GlassMQ, whatever was broken before.",
-        "zh": "无论之前发生了什么故障，没有被捕获的异常都是 GlassMQ 的缺陷。",
-    }
 
     def code_failed(self, failure: LabFailure) -> None:
         """An exception reached the event loop."""
@@ -35,6 +31,5 @@ class NoCodeFails(Checker):
         self.report(
             {"node": actor.partition("/")[0], "actor": actor, "event": number},
             (),
-            f"In event {number} {actor} failed: {reason}.",
-            f"在事件 {number} 中 {actor} 出错：{reason}。",
+            Text("checker.no-code-fails.failed", number=number, actor=actor, reason=reason),
         )

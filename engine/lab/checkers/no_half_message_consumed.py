@@ -12,12 +12,13 @@ do; and a producer that says "rollback" first and "commit" when it is asked gets
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.checker import Checker
 from engine.lab.checkers.violation import Anomaly
 from engine.lab.producer_role import ProducerRole
 from engine.lab.scenario import Role, Scenario, TransactionWord
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from engine.lab.checkers.cluster_watch import ClusterWatch
@@ -29,11 +30,6 @@ class NoHalfMessageConsumed(Checker):
 
     name = "no-half-message-consumed"
     anomaly = Anomaly.GHOST_READ
-    title: ClassVar[Texts] = {"en": "No half message is consumed", "zh": "半消息不会被消费"}
-    why: ClassVar[Texts] = {
-        "en": "What a consumer does on a message must not be ahead of the local transaction that the message tells of.",
-        "zh": "消费者依据消息所做的事，不能先于消息所讲述的那个本地事务。",
-    }
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
@@ -53,12 +49,11 @@ class NoHalfMessageConsumed(Checker):
         said = self._said.get(entry.key)
         if said is None or said == TransactionWord.COMMIT:
             return
-        en = f"of which its producer has only said {said}" if said else "of which its producer has said nothing yet"
-        zh = f"，而生产者对它只说过 {said}" if said else "，而生产者还没有对它表态"
-        self.report_read(entry, en, zh)
+        only_said = Text("checker.no-half-message-consumed.only_said", said=said)
+        self.report_read(entry, only_said if said else Text("checker.no-half-message-consumed.nothing_said"))
 
     def _read_history(self) -> None:
-        history, nodes = self.watch.world.history, self.watch.world.nodes
+        history, nodes = self.world.history, self.world.nodes
         for send in history.sends_invoked[self._sends_read :]:
             role = nodes[send.node]
             if isinstance(role, ProducerRole) and role.local_transactions is not None:

@@ -12,11 +12,12 @@ any more.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.checker import Checker
 from engine.lab.checkers.violation import Anomaly
 from engine.lab.money_flow import MoneyFlow
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from engine.lab.checkers.cluster_watch import ClusterWatch
@@ -29,11 +30,6 @@ class NoMoneyFromNowhere(Checker):
 
     name = "no-money-from-nowhere"
     anomaly = Anomaly.GHOST_READ
-    title: ClassVar[Texts] = {"en": "No money comes from nowhere", "zh": "钱不会凭空出现"}
-    why: ClassVar[Texts] = {
-        "en": "What B got may be spent at once. If A's debit then fails, nobody can take it back.",
-        "zh": "B 收到的钱马上就可能被花掉。如果此后 A 的扣款失败，谁也收不回来。",
-    }
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
@@ -50,18 +46,13 @@ class NoMoneyFromNowhere(Checker):
         if transfer is None or transfer.credited <= max(transfer.debited, transfer.reserved):
             return
         is_again = transfer.credited > entry.amount
-        en = f"{entry.bank} credited {entry.account} with {entry.amount} for {entry.key}"
-        zh = f"{entry.bank} 因 {entry.key} 给 {entry.account} 入账 {entry.amount}"
+        text = Text("checker.no-money-from-nowhere.no_debit", entry=entry)
         if is_again:
-            en += f", {transfer.credited} in all; the other bank debited {transfer.debited}."
-            zh += f"，累计 {transfer.credited}；而对方银行只扣了 {transfer.debited}。"
-        else:
-            en += ", and the other bank has committed no debit."
-            zh += "，而对方银行还没有提交扣款。"
+            credited, debited = transfer.credited, transfer.debited
+            text = Text("checker.no-money-from-nowhere.again", entry=entry, credited=credited, debited=debited)
         self.report(
             {"node": entry.node, "message": entry.key},
             (entry.key,),
-            en,
-            zh,
+            text,
             Anomaly.DUPLICATE if is_again else Anomaly.GHOST_READ,
         )

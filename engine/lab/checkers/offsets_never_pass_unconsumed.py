@@ -18,12 +18,13 @@ missing in the end, ``consumed-in-the-end`` says.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from engine.lab.checkers.broker_watch import BrokerWatch
-from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.checker import Checker
 from engine.lab.checkers.violation import Anomaly
 from engine.lab.scenario import Role, Scenario
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from engine.lab.checkers.cluster_watch import ClusterWatch
@@ -34,15 +35,10 @@ class OffsetsNeverPassUnconsumed(Checker):
 
     name = "offsets-never-pass-unconsumed"
     anomaly = Anomaly.SKIPPED
-    title: ClassVar[Texts] = {"en": "Offsets never pass an unconsumed message", "zh": "位点不会越过未消费的消息"}
-    why: ClassVar[Texts] = {
-        "en": "Who takes the queue over begins at the stored offset: what lies before it is never delivered again.",
-        "zh": "接管队列的消费者从已存位点开始：位点之前的消息不会再被投递。",
-    }
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
-        self._dropping = {group.name: None for group in watch.world.scenario.groups if group.retry_queues == 0}
+        self._dropping = {group.name: None for group in self.world.scenario.groups if group.retry_queues == 0}
         #: (broker, group, topic, queue id) that a violation tells of.
         self._told: dict[tuple[str, str, str, int], None] = {}
 
@@ -71,8 +67,14 @@ class OffsetsNeverPassUnconsumed(Checker):
             self.report(
                 {"node": broker.name, "group": group, **message.element},
                 (message.first_key,),
-                f"Group {group} stored offset {offset} for queue {queue_id} of {topic} on {broker.name}, but message "
-                f"{message.first_key} at offset {passed} was neither consumed nor given back.",
-                f"消费组 {group} 在 {broker.name} 上为 {topic} 队列 {queue_id} 存储了位点 {offset}，"
-                f"但偏移量 {passed} 处的消息 {message.first_key} 既未消费成功，也未退回。",
+                Text(
+                    "checker.offsets-never-pass-unconsumed.passed",
+                    group=group,
+                    offset=offset,
+                    queue_id=queue_id,
+                    topic=topic,
+                    broker=broker.name,
+                    message=message,
+                    passed=passed,
+                ),
             )

@@ -16,12 +16,13 @@ of the kind.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from engine.lab.checkers.checker import Checker, Texts, consumption_element
+from engine.lab.checkers.checker import Checker, consumption_element
 from engine.lab.checkers.violation import Anomaly
 from engine.lab.consumer_role import ConsumerRole, ListenerCall
 from engine.lab.scenario import Role, Scenario
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from engine.lab.checkers.cluster_watch import ClusterWatch
@@ -33,11 +34,6 @@ class OneConsumptionPerQueue(Checker):
 
     name = "one-consumption-per-queue"
     anomaly = Anomaly.DUPLICATE
-    title: ClassVar[Texts] = {"en": "One listener call per queue", "zh": "每个队列同时只有一个监听器调用"}
-    why: ClassVar[Texts] = {
-        "en": "Two calls with messages of one queue at a time: nobody can say which takes effect first.",
-        "zh": "同一队列的消息同时被两个调用处理：谁先生效无法确定。",
-    }
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
@@ -51,7 +47,7 @@ class OneConsumptionPerQueue(Checker):
 
     def consume_began(self, entry: ConsumeBegan) -> None:
         """A call has begun: is another one under way?"""
-        nodes = self.watch.world.nodes
+        nodes = self.world.nodes
         role = nodes.get(entry.node)
         if not isinstance(role, ConsumerRole) or not role.spec.orderly:
             return
@@ -78,9 +74,6 @@ class OneConsumptionPerQueue(Checker):
         self.report(
             consumption_element(entry),
             tuple(dict.fromkeys((entry.key, *call.keys))),
-            f"{entry.node} begins with {entry.key} (queue {entry.queue_id} of {entry.topic}, offset "
-            f"{entry.queue_offset}) while a listener call of {other} still has {others}.",
-            f"{entry.node} 开始处理 {entry.key}（{entry.topic} 队列 {entry.queue_id}，偏移量 {entry.queue_offset}），"
-            f"而 {other} 的监听器调用仍在处理 {others}。",
+            Text("checker.one-consumption-per-queue.another", entry=entry, other=other, others=others),
             Anomaly.DUPLICATE if is_same else Anomaly.OUT_OF_ORDER,
         )

@@ -12,12 +12,13 @@ consumers promise beyond that they are held by ``one-consumption-per-queue``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.checker import Checker
 from engine.lab.checkers.violation import Anomaly
 from engine.lab.consumer_role import ConsumerRole
 from engine.lab.scenario import Role, Scenario
+from engine.texts import Text, joined
 
 if TYPE_CHECKING:
     from engine.lab.checkers.cluster_watch import ClusterWatch
@@ -34,11 +35,6 @@ class OneOwnerPerQueue(Checker):
 
     name = "one-owner-per-queue"
     anomaly = Anomaly.TWO_OWNERS
-    title: ClassVar[Texts] = {"en": "One owner per queue", "zh": "每个队列只有一个拥有者"}
-    why: ClassVar[Texts] = {
-        "en": "Two members with the same queue consume every message twice; a rebalance must end that.",
-        "zh": "两个成员同时拥有一个队列时，每条消息都会被消费两次；重平衡必须结束这种情况。",
-    }
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
@@ -54,7 +50,7 @@ class OneOwnerPerQueue(Checker):
         """Compare who owns what. Once a second is enough: the claim is about longer times."""
         owners: dict[_Queue, list[str]] = {}
         limit_ms = 0
-        for role in self.watch.world.nodes.values():
+        for role in self.world.nodes.values():
             consumer = role.consumer if isinstance(role, ConsumerRole) else None
             if consumer is None or role.status != "running" or role.spec.model != "clustering":
                 continue
@@ -77,8 +73,13 @@ class OneOwnerPerQueue(Checker):
         self.report(
             {"node": broker, "group": group, "topic": topic, "queue": queue_id},
             (),
-            f"{' and '.join(owners)} of group {group} both own queue {queue_id} of {topic} on {broker}, for {seconds} "
-            "s in which nothing was wrong.",
-            f"消费组 {group} 的 {' 和 '.join(owners)} 同时拥有 {broker} 上 {topic} 的队列 {queue_id}，"
-            f"在一切正常的情况下已持续 {seconds} 秒。",
+            Text(
+                "checker.one-owner-per-queue.two",
+                owners=joined("words.and", owners),
+                group=group,
+                queue_id=queue_id,
+                topic=topic,
+                broker=broker,
+                seconds=seconds,
+            ),
         )

@@ -13,13 +13,14 @@ Claimed of the first delivery of each message; redeliveries follow their queue.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from engine.lab.checkers.checker import Checker, Texts, consumption_element
+from engine.lab.checkers.checker import Checker, consumption_element
 from engine.lab.checkers.logged_message import LoggedMessage
 from engine.lab.checkers.violation import Anomaly
 from engine.lab.scenario import Role, Scenario
 from engine.protocol.names import group_of_retry_or_dlq_topic, is_dlq_topic
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from engine.lab.checkers.cluster_watch import ClusterWatch
@@ -38,18 +39,13 @@ class OrderPerKey(Checker):
 
     name = "order-per-key"
     anomaly = Anomaly.OUT_OF_ORDER
-    title: ClassVar[Texts] = {"en": "The order of a business key is kept", "zh": "同一业务键的顺序得到保持"}
-    why: ClassVar[Texts] = {
-        "en": "Paid before created, shipped before paid: what belongs to one order must be handled as it was sent.",
-        "zh": "先付款后创建、先发货后付款都不行：同一订单的消息必须按发送顺序处理。",
-    }
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
-        self._steps = _steps(watch.world.scenario)
+        self._steps = _steps(self.world.scenario)
         self._orderly = {
             spec.group: spec.model == "broadcasting"
-            for spec in watch.world.scenario.of_role(Role.CONSUMER)
+            for spec in self.world.scenario.of_role(Role.CONSUMER)
             if spec.orderly
         }
         #: Keys of messages that their producer knows to be stored.
@@ -105,8 +101,7 @@ class OrderPerKey(Checker):
         self.report(
             consumption_element(entry),
             (before, entry.key),
-            f"{entry.node} begins with {entry.key} of {order}, but {before} of the same order is not done.",
-            f"{entry.node} 开始处理 {order} 的 {entry.key}，但同一订单的 {before} 尚未处理完。",
+            Text("checker.order-per-key.not_done", entry=entry, order=order, before=before),
         )
 
 

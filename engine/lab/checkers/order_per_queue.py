@@ -11,14 +11,15 @@ After a power cut took the tail of a queue its offsets are given to other messag
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from engine.lab.checkers.checker import Checker, Texts, consumption_element
+from engine.lab.checkers.checker import Checker, consumption_element
 from engine.lab.checkers.group_watch import GroupWatch
 from engine.lab.checkers.logged_message import LoggedMessage
 from engine.lab.checkers.violation import Anomaly
 from engine.lab.scenario import Role, Scenario
 from engine.protocol.names import is_retry_topic
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from engine.lab.checkers.cluster_watch import ClusterWatch
@@ -30,15 +31,10 @@ class OrderPerQueue(Checker):
 
     name = "order-per-queue"
     anomaly = Anomaly.OUT_OF_ORDER
-    title: ClassVar[Texts] = {"en": "The order of a queue is kept", "zh": "队列内的顺序得到保持"}
-    why: ClassVar[Texts] = {
-        "en": "A queue is the unit of order: what was stored first must be done before the next one begins.",
-        "zh": "队列是顺序的单位：先存储的消息处理完之前，不能开始下一条。",
-    }
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
-        self._orderly = {spec.group: None for spec in watch.world.scenario.of_role(Role.CONSUMER) if spec.orderly}
+        self._orderly = {spec.group: None for spec in self.world.scenario.of_role(Role.CONSUMER) if spec.orderly}
         #: (group, broker, topic, queue id) -> where the group began.
         self._first_offsets: dict[tuple[str, str, str, int], int] = {}
         #: What a listener got before this.
@@ -65,10 +61,7 @@ class OrderPerQueue(Checker):
         self.report(
             consumption_element(entry),
             (before.first_key, entry.key),
-            f"{entry.node} begins with {entry.key} (queue {entry.queue_id} of {entry.topic}, offset "
-            f"{entry.queue_offset}), but {before.first_key} at offset {before.queue_offset} is not done.",
-            f"{entry.node} 开始处理 {entry.key}（{entry.topic} 队列 {entry.queue_id}，偏移量 {entry.queue_offset}），"
-            f"但偏移量 {before.queue_offset} 处的 {before.first_key} 尚未处理完。",
+            Text("checker.order-per-queue.not_done", entry=entry, before=before),
         )
 
     def _message_before(self, group: GroupWatch, entry: ConsumeBegan, first: int) -> LoggedMessage | None:

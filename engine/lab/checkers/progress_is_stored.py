@@ -10,13 +10,14 @@ client reports what it has in memory every 5 s, again and again; so what is wron
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from engine.lab.checkers.broker_watch import BrokerWatch
-from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.checker import Checker
 from engine.lab.checkers.group_watch import GroupWatch
 from engine.lab.checkers.violation import Anomaly
 from engine.lab.scenario import Role, Scenario
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from engine.lab.checkers.logged_message import LoggedMessage
@@ -27,11 +28,6 @@ class ProgressIsStored(Checker):
 
     name = "progress-is-stored"
     anomaly = Anomaly.DUPLICATE
-    title: ClassVar[Texts] = {"en": "Progress is stored in the end", "zh": "消费进度最终会被保存"}
-    why: ClassVar[Texts] = {
-        "en": "Whoever takes the queue over begins at the stored offset: what lies behind it is consumed again.",
-        "zh": "接手队列的消费者从已保存的位点开始：位点之后的消息会被再消费一次。",
-    }
 
     @classmethod
     def applies(cls, scenario: Scenario) -> bool:
@@ -69,8 +65,5 @@ class ProgressIsStored(Checker):
         self.report(
             {"node": last.broker, "group": group.name, "topic": last.topic, "queue": last.queue_id},
             (last.first_key,),
-            f"Group {group.name} has consumed all of queue {last.queue_id} of {last.topic} on {last.broker}, up to "
-            f"{end}, but the offset stored for it is {stored}.",
-            f"消费组 {group.name} 已消费完 {last.broker} 上 {last.topic} 队列 {last.queue_id} 的全部消息（到 {end}），"
-            f"但为其保存的位点是 {stored}。",
+            Text("checker.progress-is-stored.not_stored", group=group.name, last=last, end=end, stored=stored),
         )

@@ -10,15 +10,14 @@ and RocketMQ bounds that by nothing.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from engine.client.consumer_config import PushConsumerConfig
-from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.checker import Checker
 from engine.lab.checkers.group_watch import GroupWatch
 from engine.lab.checkers.logged_message import LoggedMessage
 from engine.lab.checkers.violation import Anomaly
 from engine.lab.scenario import Role, Scenario
 from engine.protocol.names import group_of_retry_or_dlq_topic, is_retry_topic
+from engine.texts import Text
 
 
 class RetryCountWithinLimit(Checker):
@@ -26,11 +25,6 @@ class RetryCountWithinLimit(Checker):
 
     name = "retry-count-within-limit"
     anomaly = Anomaly.DUPLICATE
-    title: ClassVar[Texts] = {"en": "Retries stay within the limit", "zh": "重试次数不超过上限"}
-    why: ClassVar[Texts] = {
-        "en": "A message that can never be consumed must end as a dead letter, not go round for ever.",
-        "zh": "永远无法消费的消息必须进入死信队列，而不是无休止地循环。",
-    }
 
     @classmethod
     def applies(cls, scenario: Scenario) -> bool:
@@ -49,15 +43,12 @@ class RetryCountWithinLimit(Checker):
             self.report(
                 message.element,
                 (message.first_key,),
-                f"Message {message.first_key} is to be delivered to group {group.name} for the "
-                f"{message.reconsume_times}. retry; the limit is {limit}.",
-                f"消息 {message.first_key} 将第 {message.reconsume_times} 次重试投递给消费组 {group.name}，"
-                f"上限是 {limit} 次。",
+                Text("checker.retry-count-within-limit.too_many", message=message, group=group.name, limit=limit),
             )
 
     def _limit(self, group: GroupWatch) -> int:
         limits = [0]
         for spec in group.members:
-            setting = self.watch.world.nodes[spec.name].settings.get("max_reconsume_times", -1)
+            setting = self.world.nodes[spec.name].settings.get("max_reconsume_times", -1)
             limits.append(PushConsumerConfig(max_reconsume_times=int(setting)).max_reconsume_times_or_default)
         return max(limits)

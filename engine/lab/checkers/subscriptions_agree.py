@@ -12,16 +12,17 @@ The claim is made only of groups whose members do differ; about the others see `
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from engine.lab.checkers.broker_watch import BrokerWatch
-from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.checker import Checker
 from engine.lab.checkers.group_watch import GroupWatch
 from engine.lab.checkers.logged_message import LoggedMessage
 from engine.lab.checkers.violation import Anomaly
 from engine.lab.scenario import NodeSpec, Role, Scenario
 from engine.protocol.enums import ExpressionType
 from engine.protocol.subscription_data import build_subscription_data
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from engine.lab.checkers.cluster_watch import ClusterWatch
@@ -32,11 +33,6 @@ class SubscriptionsAgree(Checker):
 
     name = "subscriptions-agree"
     anomaly = Anomaly.SKIPPED
-    title: ClassVar[Texts] = {"en": "Members of a group subscribe to the same", "zh": "同组消费者的订阅必须一致"}
-    why: ClassVar[Texts] = {
-        "en": "A broker keeps one subscription per group: what another member asked for is passed over, silently.",
-        "zh": "Broker 上一个组只有一份订阅：其他成员要的消息会被悄悄跳过，不报任何错误。",
-    }
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
@@ -64,9 +60,7 @@ class SubscriptionsAgree(Checker):
             message = broker.by_place.get((topic, queue_id, passed))
             if message is None or members.is_settled(message):
                 continue
-            if self._report(
-                members, message, "passed it over without giving it to anybody", "越过了它，没有交给任何人"
-            ):
+            if self._report(members, message, Text("checker.subscriptions-agree.passed_over")):
                 self._told[place] = None
                 return
 
@@ -76,9 +70,9 @@ class SubscriptionsAgree(Checker):
             for broker in () if group.is_consistent else self.watch.brokers.values():
                 for message in broker.messages:
                     if not group.is_settled(message):
-                        self._report(group, message, "never got to it", "始终没有消费到它")
+                        self._report(group, message, Text("checker.subscriptions-agree.never"))
 
-    def _report(self, group: GroupWatch, message: LoggedMessage, deed_en: str, deed_zh: str) -> bool:
+    def _report(self, group: GroupWatch, message: LoggedMessage, deed: Text) -> bool:
         """Whether a member wanted it."""
         member = next((spec for spec in group.members if _wants(spec, message)), None)
         if member is None or not group.begins_at_first:
@@ -86,10 +80,15 @@ class SubscriptionsAgree(Checker):
         self.report(
             {"group": group.name, **message.element},
             (message.first_key,),
-            f"{member.name} subscribes to {member.topic} with {member.expression!r}, and wants {message.first_key}. "
-            f"Its group {group.name} {deed_en}: other members subscribe to something else.",
-            f"{member.name} 以 {member.expression!r} 订阅 {member.topic}，需要 {message.first_key}；它所在的消费组 "
-            f"{group.name} {deed_zh}：组内其他成员的订阅不同。",
+            Text(
+                "checker.subscriptions-agree.found",
+                member=member.name,
+                topic=member.topic,
+                expression=member.expression,
+                message=message,
+                group=group.name,
+                deed=deed,
+            ),
         )
         return True
 

@@ -12,13 +12,14 @@ resource managers run: while one of them is down, being in doubt is what two-pha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from engine.lab.checkers.checker import Checker, Texts
+from engine.lab.checkers.checker import Checker
 from engine.lab.checkers.cluster_watch import CALM_US
 from engine.lab.checkers.violation import Anomaly
 from engine.lab.scenario import Role, Scenario
 from engine.lab.xa_roles import CoordinatorRole, ResourceManagerRole
+from engine.texts import Text
 from engine.xa.states import BranchState
 from engine.xa.transaction_manager import Outcome
 
@@ -32,11 +33,6 @@ class XaBranchesAgree(Checker):
 
     name = "xa-branches-agree"
     anomaly = Anomaly.LOST_WRITE
-    title: ClassVar[Texts] = {"en": "All branches of a transaction end alike", "zh": "全局事务的各分支结局一致"}
-    why: ClassVar[Texts] = {
-        "en": "A debit that is committed beside a credit that is rolled back is money lost. All or nothing: no less.",
-        "zh": "扣款分支提交了而入账分支回滚了，钱就丢了：要么全部，要么全不，这正是两阶段提交的意义。",
-    }
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
@@ -60,7 +56,7 @@ class XaBranchesAgree(Checker):
 
     def run_ended(self) -> None:
         """See the module."""
-        roles = self.watch.world.nodes.values()
+        roles = self.world.nodes.values()
         managers = [role for role in roles if isinstance(role, ResourceManagerRole)]
         servers = [*managers, *(role for role in roles if isinstance(role, CoordinatorRole))]
         if self.watch.has_been_calm and all(role.status == "running" for role in servers):
@@ -69,7 +65,7 @@ class XaBranchesAgree(Checker):
                     self._report_stuck(role.name, doubtful.xid, doubtful.work.transfer.key)
             for xid, key in self._never_ended():
                 self._report_never_ended(xid, key)
-        for ended in self.watch.world.history.transfers_ended:
+        for ended in self.world.history.transfers_ended:
             for branch in self._ends.get(ended.xid, {}).values():
                 told, did = ended.outcome == Outcome.COMMITTED, branch.state == BranchState.COMMITTED
                 if ended.outcome != Outcome.UNKNOWN and told is not did:
@@ -80,7 +76,7 @@ class XaBranchesAgree(Checker):
         since_us = self.watch.now_us - CALM_US
         return [
             (transaction.xid, transaction.key)
-            for role in self.watch.world.nodes.values()
+            for role in self.world.nodes.values()
             if isinstance(role, CoordinatorRole) and role.coordinator is not None
             for transaction in role.coordinator.open.values()
             if transaction.begun_us < since_us
@@ -90,8 +86,7 @@ class XaBranchesAgree(Checker):
         self.report(
             {"message": key},
             (key,),
-            f"Global transaction {xid} ({key}) is still open, although nothing has been wrong for long.",
-            f"全局事务 {xid}（{key}）仍未结束，而系统早已一切正常。",
+            Text("checker.xa-branches-agree.never_ended", xid=xid, key=key),
             Anomaly.STUCK,
         )
 
@@ -99,28 +94,20 @@ class XaBranchesAgree(Checker):
         self.report(
             {"message": entry.key, "node": entry.node},
             (entry.key,),
-            f"{entry.xid} ({entry.key}): the branch at {entry.node} is {entry.state}, that at {other.node} is "
-            f"{other.state}.",
-            f"{entry.xid}（{entry.key}）：{entry.node} 上的分支是 {entry.state}，"
-            f"而 {other.node} 上的分支是 {other.state}。",
+            Text("checker.xa-branches-agree.apart", entry=entry, other=other),
         )
 
     def _report_untrue(self, branch: BranchChanged, manager: str, outcome: str) -> None:
         self.report(
             {"message": branch.key, "node": branch.node},
             (branch.key,),
-            f"{manager} was told that {branch.xid} ({branch.key}) is {outcome}; the branch at {branch.node} is "
-            f"{branch.state}.",
-            f"{manager} 得知 {branch.xid}（{branch.key}）的结果是 {outcome}，"
-            f"而 {branch.node} 上的分支是 {branch.state}。",
+            Text("checker.xa-branches-agree.untrue", manager=manager, branch=branch, outcome=outcome),
         )
 
     def _report_stuck(self, node: str, xid: str, key: str) -> None:
         self.report(
             {"message": key, "node": node},
             (key,),
-            f"The branch of {xid} ({key}) at {node} is still in doubt and holds its lock, although nothing has been "
-            "wrong for long.",
-            f"{node} 上 {xid}（{key}）的分支仍然悬而未决并持有锁，而系统早已一切正常。",
+            Text("checker.xa-branches-agree.stuck", xid=xid, key=key, node=node),
             Anomaly.STUCK,
         )

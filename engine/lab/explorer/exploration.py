@@ -27,7 +27,6 @@ from engine.lab.explorer.shrink import ddmin, shorten
 from engine.lab.explorer.spread_search import spread_branches
 from engine.lab.explorer.stage import StageSetting, execute_on_stage, replay, violation_of
 from engine.lab.explorer.stall import Stall, Stalls, StepPoint
-from engine.lab.recording import link_of
 from engine.lab.run import LabRun
 from engine.lab.spread import Spread
 
@@ -96,7 +95,7 @@ class Hold(NamedTuple):
         point = self.stall.point
         return {
             "actor": point.actor,
-            "label": step_name(point.label),
+            "label": dict(step_name(point.label)),
             "occurrence": point.occurrence,
             "ms": self.stall.ms,
             "kind": self.stall.kind.value,
@@ -271,7 +270,7 @@ class Exploration:
                     )
                     for begun in outcome.begun
                 )
-                link, end_link = self._link_before(run, outcome), link_of(run)
+                link, end_link = self._link_before(run, outcome), run.link()
                 return Finding(holds, violation, link, end_link, self._broken_later(run, violation))
         except LabError:
             return None
@@ -292,7 +291,7 @@ class Exploration:
         with LabRun(run.scenario, run.seed, run.commands, check=False) as start:
             if first_us > LEAD_US:
                 start.run_to_time(first_us - LEAD_US)
-            return link_of(start, later=run.commands[len(start.commands) :])
+            return start.link(later=run.commands[len(start.commands) :])
 
 
 def neighbours(stalls: Stalls) -> Iterator[Stalls]:

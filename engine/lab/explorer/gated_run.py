@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from engine.lab.checkers.violation import Violation
-from engine.lab.command import Command
 from engine.lab.errors import CommandRefused
 from engine.lab.explorer.stall import Stall, StepPoint
 from engine.lab.recording import TimedCommand
+from engine.lab.scenario import Command
 from engine.runtime.lab_event import LabEvent
 from engine.runtime.lab_loop import LabLoop
 

@@ -14,6 +14,7 @@ from engine.lab.checkers.no_call_after_takeover import holds_queue
 from engine.lab.checkers.violation import Anomaly, Violation
 from engine.lab.history import ConsumeBegan, ConsumeEnded
 from engine.protocol.message_queue import MessageQueue
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from engine.lab.world import ScenarioWorld
@@ -99,8 +100,7 @@ class OrderWatch:
                     "one-consumption-per-queue",
                     anomaly,
                     entry,
-                    f"{entry.node} begins {entry.key} while {other[0]} still has offset {offset} in hand.",
-                    f"{entry.node} 开始消费 {entry.key}，而 {other[0]} 手里还有偏移量 {offset} 的消息。",
+                    Text("checker.one-consumption-per-queue.seen", entry=entry, other=other[0], offset=offset),
                 )
         following = max([self._next.get(queue, self._first_offset), *[offset + 1 for offset in in_hand]])
         in_hand[entry.queue_offset] = call
@@ -110,8 +110,7 @@ class OrderWatch:
                 "order-per-queue",
                 Anomaly.OUT_OF_ORDER,
                 entry,
-                f"{entry.node} begins {entry.key} at offset {entry.queue_offset}; offset {following} comes first.",
-                f"{entry.node} 开始消费偏移量 {entry.queue_offset} 的 {entry.key}；偏移量 {following} 应该在前。",
+                Text("checker.order-per-queue.seen", entry=entry, following=following),
             )
         last = self._last.get(queue, entry.node)
         if last != entry.node and not holds_queue(
@@ -121,18 +120,17 @@ class OrderWatch:
                 "no-call-after-takeover",
                 Anomaly.DUPLICATE,
                 entry,
-                f"{entry.node} begins {entry.key}, although it has given the queue up and {last} has taken it over.",
-                f"{entry.node} 开始消费 {entry.key}，但它已放弃该队列，{last} 已接手。",
+                Text("checker.no-call-after-takeover.seen", entry=entry, last=last),
             )
         self._last[queue] = entry.node
         return None
 
 
-def _violation(checker: str, anomaly: Anomaly, entry: ConsumeBegan, en: str, zh: str) -> Violation:
+def _violation(checker: str, anomaly: Anomaly, entry: ConsumeBegan, text: Text) -> Violation:
     element: dict[str, str | int] = {
         "node": entry.broker,
         "group": entry.group,
         "topic": entry.topic,
         "queue": entry.queue_id,
     }
-    return Violation(checker, anomaly, entry.event, entry.time_us, element, (entry.key,), {"en": en, "zh": zh})
+    return Violation(checker, anomaly, entry.event, entry.time_us, element, (entry.key,), text)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.lab import refusal_texts as texts
 from engine.lab.checkers import CHECKERS
-from engine.lab.command import Command, parse_command
+from engine.lab.command import parse_command
 from engine.lab.errors import LabError
 from engine.lab.explorer.exploration import ExplorationPlan, Where
 from engine.lab.explorer.gated_run import PlannedCommand
 from engine.lab.explorer.search import SearchBounds
 from engine.lab.explorer.stage import ORDER_CHECKERS, SERVERS, TRANSFER_CHECKERS, StageSetting
 from engine.lab.explorer.stall import FOR_EVER_MS
-from engine.lab.scenario import Role, Scenario, SettingValue
+from engine.lab.scenario import Command, Role, Scenario, SettingValue
 from engine.lab.switches import IDEMPOTENT_CONSUMER, SWITCHES
+from engine.texts import Text
 
 #: Bounds of what may be asked for.
 STALLS_MAX = 3
@@ -102,7 +102,7 @@ def make_plan(request: ExplorationRequest) -> ExplorationPlan:
     scenario = request.scenario
     wanted = searched_checkers(scenario)
     if not wanted:
-        raise ExplorationRefused(texts.NOTHING_TO_SEARCH, scenario=scenario.name)
+        raise ExplorationRefused("refusal.nothing_to_search", scenario=scenario.name)
     _check_names(request)
     bounds = _bounds(request, wanted)
     begin_us, end_us = _window(request, bounds, wanted)
@@ -126,11 +126,11 @@ def make_plan(request: ExplorationRequest) -> ExplorationPlan:
 def _check_names(request: ExplorationRequest) -> None:
     for name in request.without:
         if name not in SWITCHES:
-            raise ExplorationRefused(texts.NO_SWITCH, name=name, known=", ".join(SWITCHES))
+            raise ExplorationRefused("refusal.no_switch", name=name, known=", ".join(SWITCHES))
     consumers = request.scenario.of_role(Role.CONSUMER)
     for _, name, _ in request.forced_unlocks:
         if all(spec.name != name for spec in consumers):
-            raise ExplorationRefused(texts.NO_NODE, name=name, known=", ".join(spec.name for spec in consumers))
+            raise ExplorationRefused("refusal.no_node", name=name, known=", ".join(spec.name for spec in consumers))
 
 
 # --- how much ------------------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ def _crash_nodes(request: ExplorationRequest) -> tuple[str, ...]:
         elif name in known:
             names[name] = None
         else:
-            raise ExplorationRefused(texts.NO_NODE, name=name, known=", ".join((*known, *_SEVERAL)))
+            raise ExplorationRefused("refusal.no_node", name=name, known=", ".join((*known, *_SEVERAL)))
     return tuple(names)
 
 
@@ -203,7 +203,7 @@ def _window(request: ExplorationRequest, bounds: SearchBounds, wanted: tuple[str
         end_ms = request.to_ms
     end_ms = min(end_ms, scenario.duration_ms)
     if not 0 <= begin_ms < end_ms:
-        raise ExplorationRefused(texts.EMPTY_WINDOW, begin=begin_ms, end=end_ms, duration=scenario.duration_ms)
+        raise ExplorationRefused("refusal.empty_window", begin=begin_ms, end=end_ms, duration=scenario.duration_ms)
     return begin_ms * 1_000, end_ms * 1_000
 
 
@@ -221,7 +221,7 @@ def _traffic_window(scenario: Scenario) -> tuple[int, int]:
 
 def _within(name: str, value: int, low: int, high: int) -> None:
     if not low <= value <= high:
-        raise ExplorationRefused(texts.OUT_OF_BOUNDS, name=name, value=value, low=low, high=high)
+        raise ExplorationRefused("refusal.out_of_bounds", name=name, value=value, low=low, high=high)
 
 
 # --- what is done in every schedule --------------------------------------------------------------------------------
@@ -254,24 +254,9 @@ def _with_settings(scenario: Scenario, settings: Sequence[tuple[str, str, Settin
     return dataclasses.replace(scenario, nodes=nodes)
 
 
-def explain_nothing(plan: ExplorationPlan, without: Sequence[str]) -> Mapping[str, str] | None:
+def explain_nothing(plan: ExplorationPlan, without: Sequence[str]) -> Text | None:
     """Why nothing was found, where the search knows; None: it does not."""
     if tuple(without) == ("message-queue-lock",) and not plan.setting.commands[1:]:
-        return _CONSUMING
+        # RocketMQ's ProcessQueue starts a new chain of consume requests only when none is under way.
+        return Text("explorer.consuming")
     return None
-
-
-#: RocketMQ's ProcessQueue starts a new chain of consume requests only when none is under way.
-_CONSUMING: Mapping[str, str] = {
-    "en": (
-        "Without the MessageQueue lock alone nothing goes wrong: each ProcessQueue has a flag, consuming, that is set "
-        "while a consume request is under way, and a pull submits no second one meanwhile. So no second worker ever "
-        "comes to the lock. Switch the consuming flag off too, or force an unlock, which makes a second ProcessQueue "
-        "of the same queue, and it matters."
-    ),
-    "zh": (
-        "只去掉 MessageQueue 本地锁不会出错：每个 ProcessQueue 有一个 consuming 标志，消费请求进行期间它一直为真，"
-        "拉取不会再提交第二个请求，所以没有第二个线程会来抢这把锁。把 consuming 标志也关掉，或者强制解锁（会为同一队列"
-        "再建一个 ProcessQueue），这把锁就重要了。"
-    ),
-}

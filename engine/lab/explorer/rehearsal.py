@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.client.default_mq_push_consumer import DefaultMQPushConsumer
 from engine.client.message_queue_selector import SelectMessageQueueByConsistentHash, select_message_queue_by_hash
-from engine.lab import refusal_texts as texts
-from engine.lab.command import Command
 from engine.lab.consumer_role import ConsumerRole
 from engine.lab.errors import LabError
 from engine.lab.explorer.gated_run import GatedRun, Outcome
@@ -23,9 +21,9 @@ from engine.lab.explorer.rehearsal_broker import QueueArrivals, RehearsalBroker
 from engine.lab.explorer.rehearsal_consumer import Configs, RehearsalConsumer
 from engine.lab.explorer.stage import StageSetting, is_watched_lightly
 from engine.lab.explorer.stall import Stalls
-from engine.lab.faults import apply_command
+from engine.lab.faults import apply_command, follow_script
 from engine.lab.history import LabHistory
-from engine.lab.scenario import Role
+from engine.lab.scenario import Command, Role
 from engine.lab.switches import BROKER_LOCK
 from engine.lab.traffic_spec import TrafficSpec
 from engine.lab.world import ScenarioWorld
@@ -111,7 +109,7 @@ class RehearsalWorld(ScenarioWorld):
             self.nodes[spec.name] = RehearsalConsumerRole(self, spec)
         for role in self.nodes.values():
             role.boot()
-        self._schedule_script()
+        follow_script(self)
 
     def apply(self, command: Command) -> None:
         """Do it, as on the stage."""
@@ -142,7 +140,7 @@ class Rehearsal:
     def __init__(self, setting: StageSetting) -> None:
         scenario = setting.scenario
         if not can_rehearse(setting):
-            raise CannotRehearse(texts.CANNOT_REHEARSE, scenario=scenario.name)
+            raise CannotRehearse("refusal.cannot_rehearse", scenario=scenario.name)
         self.setting = setting
         self.latency_us = round(scenario.latency_ms * 1_000)
         self.broker_name = scenario.of_role(Role.BROKER)[0].name

@@ -10,15 +10,14 @@ import dataclasses
 from collections.abc import Sequence
 
 from engine.lab.checkers import CheckerSet, Violation
-from engine.lab.command import Command
 from engine.lab.explorer.gated_run import GatedRun, Outcome, PlannedCommand, Watch
 from engine.lab.explorer.order_watch import OrderWatch
 from engine.lab.explorer.stall import Stalls
-from engine.lab.faults import apply_command
+from engine.lab.faults import apply_command, follow_script
 from engine.lab.listener_spec import BatchAck
 from engine.lab.recording import TimedCommand
 from engine.lab.run import LabRun
-from engine.lab.scenario import Role, Scenario
+from engine.lab.scenario import Command, Role, Scenario
 from engine.lab.world import ScenarioWorld
 
 #: What is searched for where messages are consumed in order.
@@ -80,6 +79,7 @@ class StageSetting:
 def execute_on_stage(setting: StageSetting, stalls: Stalls) -> Outcome:
     """Run one schedule."""
     with ScenarioWorld(setting.scenario, setting.seed) as world:
+        follow_script(world)
 
         def apply(command: Command) -> None:
             apply_command(world, command)

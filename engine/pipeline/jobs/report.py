@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping, Sequence
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from engine.pipeline.jobs.description import Texts
 
@@ -22,36 +22,42 @@ QueueOffsets = Mapping[str, Mapping[str, int]]
 ROWS_MAX = 500
 
 
-class JobReport(Protocol):
-    """Where a job tells what it does. Methods may be called from any thread and do not block for long."""
+class JobReport:
+    """Where a job tells what it does. Methods may be called from any thread and do not block for long.
+
+    Each of them is an event for :meth:`write`; a report that shows some of them in its own way overrides those.
+    """
+
+    def write(self, event: str, **fields: Any) -> None:
+        """Tell one event; here there is nobody to tell."""
 
     def progress(self, done: int, total: int | None, unit: str) -> None:
         """``done`` of ``total`` (None: nobody knows) in ``unit``: ``"messages"``, ``"seeds"``, ``"tasks"``."""
-        ...
+        self.write("progress", done=done, total=total, unit=unit)
 
     def table(self, name: str, rows: Sequence[Sequence[AnyCell]], *, left_out: int = 0) -> None:
         """The rows of a described table, now; ``left_out`` more exist. Of too many rows the first are kept."""
-        ...
+        self.write("table", name=name, rows=rows[:ROWS_MAX], left_out=left_out + max(0, len(rows) - ROWS_MAX))
 
     def point(self, plot: str, series: str, x: float, y: float) -> None:
         """One more point of a described plot."""
-        ...
+        self.write("point", plot=plot, series=series, x=x, y=y)
 
     def offsets(self, reached: QueueOffsets, latest: QueueOffsets | None = None) -> None:
         """How far the job has read, and where the queues ended when it looked."""
-        ...
+        self.write("offsets", reached=reached, latest=latest)
 
     def batch(self, progress: Mapping[str, Any]) -> None:
         """Figures of one micro-batch; made by the query listener, see :mod:`engine.pipeline.jobs.query_progress`."""
-        ...
+        self.write("batch", **progress)
 
     def note(self, text: Mapping[str, str]) -> None:
         """A sentence for the user, in both languages: ``{"en": ..., "zh": ...}``."""
-        ...
+        self.write("note", text=text)
 
 
-class JsonLinesReport:
-    """Writes each report as one line ``{"event": NAME, ...}`` to ``stream``."""
+class JsonLinesReport(JobReport):
+    """Writes each event as one line ``{"event": NAME, ...}`` to ``stream``."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
@@ -63,64 +69,3 @@ class JsonLinesReport:
         with self._lock:
             self._stream.write(line + "\n")
             self._stream.flush()
-
-    def progress(self, done: int, total: int | None, unit: str) -> None:
-        """See :class:`JobReport`."""
-        self.write("progress", done=done, total=total, unit=unit)
-
-    def table(self, name: str, rows: Sequence[Sequence[AnyCell]], *, left_out: int = 0) -> None:
-        """See :class:`JobReport`."""
-        self.write("table", name=name, rows=rows[:ROWS_MAX], left_out=left_out + max(0, len(rows) - ROWS_MAX))
-
-    def point(self, plot: str, series: str, x: float, y: float) -> None:
-        """See :class:`JobReport`."""
-        self.write("point", plot=plot, series=series, x=x, y=y)
-
-    def offsets(self, reached: QueueOffsets, latest: QueueOffsets | None = None) -> None:
-        """See :class:`JobReport`."""
-        self.write("offsets", reached=reached, latest=latest)
-
-    def batch(self, progress: Mapping[str, Any]) -> None:
-        """See :class:`JobReport`."""
-        self.write("batch", **progress)
-
-    def note(self, text: Mapping[str, str]) -> None:
-        """See :class:`JobReport`."""
-        self.write("note", text=text)
-
-
-class MemoryReport:
-    """Keeps what was reported: for tests, and for jobs that use jobs."""
-
-    def __init__(self) -> None:
-        self.tables: dict[str, list[Sequence[AnyCell]]] = {}
-        self.points: list[tuple[str, str, float, float]] = []
-        self.progresses: list[tuple[int, int | None, str]] = []
-        self.batches: list[Mapping[str, Any]] = []
-        self.notes: list[Mapping[str, str]] = []
-        self.reached: QueueOffsets = {}
-        self.latest: QueueOffsets = {}
-
-    def progress(self, done: int, total: int | None, unit: str) -> None:
-        """See :class:`JobReport`."""
-        self.progresses.append((done, total, unit))
-
-    def table(self, name: str, rows: Sequence[Sequence[AnyCell]], *, left_out: int = 0) -> None:
-        """See :class:`JobReport`."""
-        self.tables[name] = list(rows)
-
-    def point(self, plot: str, series: str, x: float, y: float) -> None:
-        """See :class:`JobReport`."""
-        self.points.append((plot, series, x, y))
-
-    def offsets(self, reached: QueueOffsets, latest: QueueOffsets | None = None) -> None:
-        """See :class:`JobReport`."""
-        self.reached, self.latest = reached, latest or self.latest
-
-    def batch(self, progress: Mapping[str, Any]) -> None:
-        """See :class:`JobReport`."""
-        self.batches.append(progress)
-
-    def note(self, text: Mapping[str, str]) -> None:
-        """See :class:`JobReport`."""
-        self.notes.append(text)

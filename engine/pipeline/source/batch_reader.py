@@ -12,13 +12,12 @@ from pyspark.sql.types import StructType
 from engine.pipeline.source.cluster import Cluster
 from engine.pipeline.source.errors import Briefly, RocketMQError
 from engine.pipeline.source.offset_bounds import OffsetBounds
-from engine.pipeline.source.offset_range import OffsetRange, RangesPartition, plan_partitions
+from engine.pipeline.source.offset_range import OffsetRange, plan_partitions
 from engine.pipeline.source.options import Bound, ReadOptions
 from engine.pipeline.source.pushed_filters import PushedFilters
 from engine.pipeline.source.queue_offsets import EARLIEST, LATEST, QueueKey
-from engine.pipeline.source.range_reader import read_ranges
-from engine.pipeline.source.read_schema import arrow_schema_of
-from engine.pipeline.source.worker_garbage import spare_loaded_modules
+from engine.pipeline.source.range_reader import read_partition
+from engine.pipeline.source.schema import arrow_schema_of
 
 
 def make_reader(schema: StructType, options: Mapping[str, str]) -> DataSourceReader:
@@ -81,11 +80,8 @@ class RocketMQReader(DataSourceReader):
         return tuple(left) if left else None
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The record batches of one task. Of an empty plan Spark makes one task without ranges."""
-        spare_loaded_modules()
-        if isinstance(partition, RangesPartition):
-            with Briefly():
-                yield from read_ranges(self._options, partition.ranges, self._schema, self._wanted_tags() or ())
+        """The record batches of one task."""
+        return read_partition(self._options, partition, self._schema, self._wanted_tags() or ())
 
 
 def wanted_queues(cluster: Cluster, options: ReadOptions) -> list[QueueKey]:

@@ -6,34 +6,39 @@ they know the newest offsets.
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from typing import TypeVar
 
-from engine.pipeline.source.cluster_options import ClusterOptions
+from engine.pipeline.source.cluster_options import CLUSTER_OPTION_NAMES, ClusterOptions
 from engine.pipeline.source.errors import RocketMQError
-from engine.pipeline.source.node_client import UNREACHABLE, NodeClient, refusal
+from engine.pipeline.source.node_client import PULL_BYTES, UNREACHABLE, NodeClient, refusal
+from engine.pipeline.source.option_values import OptionValues
 from engine.pipeline.source.queue_offsets import QueueKey
-from engine.protocol.command_header import CommandHeader
+from engine.protocol import question
 from engine.protocol.errors import ProtocolError
-from engine.protocol.json_text import loads_json_object
-from engine.protocol.name_server_headers import GetRouteInfoRequestHeader
 from engine.protocol.names import (
     DLQ_GROUP_TOPIC_PREFIX,
     REPLY_TOPIC_POSTFIX,
     RETRY_GROUP_TOPIC_PREFIX,
     SCHEDULE_TOPIC,
     SYSTEM_TOPICS,
+    TOOLS_CONSUMER_GROUP,
     TRANSACTION_CHECK_MAX_TIME_TOPIC,
     TRANSACTION_HALF_TOPIC,
     TRANSACTION_OP_HALF_TOPIC,
     is_system_topic,
 )
 from engine.protocol.permission import is_readable, is_writable
-from engine.protocol.queue_headers import OffsetResponseHeader, QueueRequestHeader, SearchOffsetRequestHeader
+from engine.protocol.question import Question
 from engine.protocol.remoting_command import RemotingCommand
-from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.protocol.topic_route_data import BrokerData, TopicRouteData
+
+_T = TypeVar("_T")
 
 #: Topics that a broker keeps for itself and need not register, and their queues there; a delay level has a queue each.
 _UNROUTED_QUEUES = {
@@ -82,6 +87,10 @@ class Cluster:
         routes = zip(topics, self._routes(topics), strict=True)
         return sorted(queue for topic, route in routes for queue in self._queues_of(topic, route))
 
+    def known(self, topics: Sequence[str]) -> tuple[str, ...]:
+        """Those of ``topics`` that have a queue that one may read."""
+        return tuple(topic for topic in topics if self.queues_there_are([topic]))
+
     def _nothing_to_read(self, topic: str, route: TopicRouteData | None) -> str:
         if route is not None:
             return f"topic {topic!r} has no queue that one may read"
@@ -125,14 +134,13 @@ class Cluster:
         ]
 
     def _all_topics(self) -> list[str]:
-        answer = self._ask_name_server([RemotingCommand.request(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)])[0]
-        if answer.code != ResponseCode.SUCCESS:
-            raise refusal("", self._name_servers_text, answer)
-        names = loads_json_object(answer.body, "a topic list").get("topicList")
         # Each broker and each cluster has a topic of its own name, which says where it is; nobody writes to them.
-        brokers = self._cluster_info()
+        names, brokers = self._ask_name_server(question.topic_names()), self._brokers()
         no_topics = {data.broker_name for data in brokers} | {data.cluster for data in brokers}
-        return sorted(name for name in names or () if isinstance(name, str) and name not in no_topics)
+        return sorted(name for name in names if name not in no_topics)
+
+    def _brokers(self) -> Collection[BrokerData]:
+        return self._ask_name_server(question.cluster_info()).broker_addr_table.values()
 
     def _queues_of(self, topic: str, route: TopicRouteData | None) -> list[QueueKey]:
         if route is None:
@@ -151,7 +159,7 @@ class Cluster:
         count = _UNROUTED_QUEUES.get(topic)
         if count is None:
             return []
-        for broker in self._cluster_info():
+        for broker in self._brokers():
             self._note_master(broker)
         return [QueueKey(topic, name, queue_id) for name in sorted(self._masters) for queue_id in range(count)]
 
@@ -161,8 +169,6 @@ class Cluster:
 
     def _similar(self, topic: str) -> str:
         """A hint for a misspelt name; an error must not become another one, so it may stay empty."""
-        import difflib
-
         try:
             others = [name for name in self._all_topics() if name != topic]
         except (RocketMQError, ProtocolError):
@@ -172,48 +178,73 @@ class Cluster:
 
     # --- offsets -----------------------------------------------------------------------------------------------------
 
-    def min_offsets(self, queues: Sequence[QueueKey]) -> dict[QueueKey, int]:
+    def min_offsets(self, queues: Iterable[QueueKey]) -> dict[QueueKey, int]:
         """Offset of the oldest message that is left in each queue."""
-        return self._offsets(
-            queues, RequestCode.GET_MIN_OFFSET, lambda queue: QueueRequestHeader(queue.topic, queue.queue_id)
-        )
+        return self.ask_queues(queues, question.min_offset)
 
-    def max_offsets(self, queues: Sequence[QueueKey]) -> dict[QueueKey, int]:
+    def max_offsets(self, queues: Iterable[QueueKey]) -> dict[QueueKey, int]:
         """The offset that the next message of each queue will get."""
-        return self._offsets(
-            queues, RequestCode.GET_MAX_OFFSET, lambda queue: QueueRequestHeader(queue.topic, queue.queue_id)
-        )
+        return self.ask_queues(queues, question.max_offset)
 
     def offsets_near(self, timestamps_ms: Mapping[QueueKey, int]) -> dict[QueueKey, int]:
         """Offset of the message stored nearest to a time; a message before that time is as good as one after it."""
-        return self._offsets(
-            list(timestamps_ms),
-            RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
-            lambda queue: SearchOffsetRequestHeader(queue.topic, queue.queue_id, timestamps_ms[queue]),
-        )
+        return self.ask_queues(timestamps_ms, lambda queue: question.offset_at(queue, timestamps_ms[queue]))
 
-    def _offsets(
-        self, queues: Sequence[QueueKey], code: RequestCode, header: Callable[[QueueKey], CommandHeader]
-    ) -> dict[QueueKey, int]:
-        offsets: dict[QueueKey, int] = {}
-        for queue, answer in self.ask_queues(queues, code, header):
-            if answer.code != ResponseCode.SUCCESS:
-                raise refusal(queue.topic, self.master(queue.broker_name), answer)
-            offsets[queue] = OffsetResponseHeader.decode(answer.ext_fields).offset
-        return offsets
+    def group_offsets(self, group: str, queues: Iterable[QueueKey]) -> dict[QueueKey, int]:
+        """The next offset of a group in each queue; queues in which it has none are left out.
+
+        Brokers keep such offsets for any name, whether or not the group ever had a member. Raises ``ROCKETMQ_REFUSED``
+        where the account may not ask.
+        """
+        none = (ResponseCode.QUERY_NOT_FOUND,)
+        return self.ask_queues(queues, partial(question.group_offset, group), group=group, without=none)
+
+    def store_group_offsets(self, group: str, offsets: Mapping[QueueKey, int]) -> None:
+        """Let the brokers note these offsets; they are there when this returns."""
+        self.ask_queues(offsets, lambda queue: question.store_group_offset(group, queue, offsets[queue]), group=group)
 
     def ask_queues(
-        self, queues: Iterable[QueueKey], code: RequestCode, header: Callable[[QueueKey], CommandHeader]
-    ) -> list[tuple[QueueKey, RemotingCommand]]:
-        """Ask about each queue at the master that has it, all queues of a broker in one round trip; the answers."""
+        self,
+        queues: Iterable[QueueKey],
+        ask: Callable[[QueueKey], Question[_T]],
+        *,
+        group: str | None = None,
+        without: Collection[int] | None = (),
+    ) -> dict[QueueKey, _T]:
+        """What the masters say of each queue, all queues of a broker in one round trip. Raises :class:`RocketMQError`.
+
+        :param group: about whose progress it is: access control looks at group and topic alike, so errors name both.
+        :param without: queues whose answer has such a code are left out; None: all whose answer is no success.
+        """
         by_broker: dict[str, list[QueueKey]] = {}
         for queue in queues:
             by_broker.setdefault(queue.broker_name, []).append(queue)
-        answers: list[tuple[QueueKey, RemotingCommand]] = []
+        answers: list[tuple[QueueKey, Question[_T], RemotingCommand]] = []
         for broker_name, of_broker in by_broker.items():
-            requests = [RemotingCommand.request(code, header(queue)) for queue in of_broker]
-            answers += zip(of_broker, self.ask_broker(broker_name, of_broker[0].topic, requests), strict=True)
-        return answers
+            asked = [ask(queue) for queue in of_broker]
+            told = self.ask_broker(broker_name, of_broker[0].topic, [one.request() for one in asked])
+            answers += zip(of_broker, asked, told, strict=True)
+        found: dict[QueueKey, _T] = {}
+        for queue, one, answer in answers:
+            if answer.code == ResponseCode.SUCCESS:
+                found[queue] = one.read(answer)
+            elif without is not None and answer.code not in without:
+                error = refusal(queue.topic, self.master(queue.broker_name), answer)
+                raise error if group is None else RocketMQError(error.condition, f"group {group!r}, {error.text}")
+        return found
+
+    # --- messages ----------------------------------------------------------------------------------------------------
+
+    def pull(
+        self, queue: QueueKey, offset: int, max_messages: int, group: str = TOOLS_CONSUMER_GROUP
+    ) -> RemotingCommand:
+        """The answer to one pull; see :func:`~engine.protocol.question.look`."""
+        asked = question.look(queue, offset, max_messages, group=group, max_bytes=PULL_BYTES)
+        return self.ask_broker(queue.broker_name, queue.topic, [asked.request()])[0]
+
+    def lets_pull(self, queue: QueueKey) -> bool:
+        """Whether the broker hands out messages of the queue; some topics it keeps for itself."""
+        return self.pull(queue, 0, 1).code not in (ResponseCode.TOPIC_NOT_EXIST, ResponseCode.NO_PERMISSION)
 
     # --- nodes -------------------------------------------------------------------------------------------------------
 
@@ -257,30 +288,25 @@ class Cluster:
 
     def _routes(self, topics: Sequence[str]) -> list[TopicRouteData | None]:
         """Where each topic is; None for one that the name server does not know."""
-        answers = self._ask_name_server(
-            [
-                RemotingCommand.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, GetRouteInfoRequestHeader(topic, True))
-                for topic in topics
-            ]
-        )
+        asked = [question.topic_route(topic) for topic in topics]
+        answers = self._exchange_with_name_server([one.request() for one in asked])
         routes: list[TopicRouteData | None] = []
-        for topic, answer in zip(topics, answers, strict=True):
+        for topic, one, answer in zip(topics, asked, answers, strict=True):
             if answer.code == ResponseCode.TOPIC_NOT_EXIST:
                 routes.append(None)
             elif answer.code == ResponseCode.SUCCESS:
-                routes.append(TopicRouteData.from_json(answer.body))
+                routes.append(one.read(answer))
             else:
                 raise refusal(topic, self._name_servers_text, answer)
         return routes
 
-    def _cluster_info(self) -> list[BrokerData]:
-        answer = self._ask_name_server([RemotingCommand.request(RequestCode.GET_BROKER_CLUSTER_INFO)])[0]
+    def _ask_name_server(self, asked: Question[_T]) -> _T:
+        (answer,) = self._exchange_with_name_server([asked.request()])
         if answer.code != ResponseCode.SUCCESS:
             raise refusal("", self._name_servers_text, answer)
-        table = loads_json_object(answer.body, "the brokers of a cluster").get("brokerAddrTable")
-        return [BrokerData.from_dict(data) for data in table.values()] if isinstance(table, dict) else []
+        return asked.read(answer)
 
-    def _ask_name_server(self, requests: Sequence[RemotingCommand]) -> list[RemotingCommand]:
+    def _exchange_with_name_server(self, requests: Sequence[RemotingCommand]) -> list[RemotingCommand]:
         failures: list[str] = []
         for address in self._options.name_servers:
             try:
@@ -292,6 +318,11 @@ class Cluster:
     @property
     def _name_servers_text(self) -> str:
         return ", ".join(self._options.name_servers)
+
+
+def open_cluster(options: Mapping[str, str]) -> closing[Cluster]:
+    """A cluster for a ``with``, by the options of ``format("rocketmq")`` that say which, and who asks."""
+    return closing(Cluster(ClusterOptions.parse(OptionValues(options, CLUSTER_OPTION_NAMES))))
 
 
 def _is_own(topic: str) -> bool:

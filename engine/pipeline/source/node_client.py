@@ -23,6 +23,9 @@ from engine.runtime.port import ConnectFailed
 _IDLE_LIMIT_S = 90.0
 #: Requests that are on the way at once when many small questions are asked.
 _AHEAD_MAX = 64
+#: How much one pull may bring where the broker knows the question (GlassMQ, RocketMQ 5); others give their 32 messages.
+#: More would save few questions, and their bytes would not stay in the processor's cache.
+PULL_BYTES = 512 * 1024
 #: How often an answer "too busy" is met with another try, and the first pause between tries; it doubles.
 BUSY_RETRIES = 5
 BUSY_PAUSE_MS = 50

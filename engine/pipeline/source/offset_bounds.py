@@ -8,7 +8,6 @@ from engine.pipeline.source.cluster import Cluster
 from engine.pipeline.source.errors import wrong_option
 from engine.pipeline.source.node_client import refusal
 from engine.pipeline.source.options import Bound
-from engine.pipeline.source.pull_request import make_pull_request
 from engine.pipeline.source.queue_offsets import EARLIEST, LATEST, QueueKey, list_queues
 from engine.pipeline.source.range_puller import report_loss
 from engine.pipeline.source.stored_batch import StoredBatch, message_starts
@@ -96,8 +95,7 @@ class OffsetBounds:
 
     def _stored_ms(self, queue: QueueKey, offset: int) -> int:
         """When a message was stored; -1 for one that is deleted meanwhile, since that is older than all others."""
-        request = make_pull_request(queue, offset, 1, self._group)
-        answer = self._cluster.ask_broker(queue.broker_name, queue.topic, [request])[0]
+        answer = self._cluster.pull(queue, offset, 1, self._group)
         if answer.code in _GONE_CODES:
             return -1
         if answer.code != ResponseCode.SUCCESS:

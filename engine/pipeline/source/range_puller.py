@@ -13,18 +13,27 @@ import logging
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from engine.pipeline.source.cluster import Cluster, broker_away
 from engine.pipeline.source.errors import RocketMQError
-from engine.pipeline.source.node_client import BUSY_CODES, BUSY_PAUSE_MS, BUSY_RETRIES, UNREACHABLE, NodeClient, refusal
+from engine.pipeline.source.node_client import (
+    BUSY_CODES,
+    BUSY_PAUSE_MS,
+    BUSY_RETRIES,
+    PULL_BYTES,
+    UNREACHABLE,
+    NodeClient,
+    refusal,
+)
 from engine.pipeline.source.offset_range import OffsetRange
 from engine.pipeline.source.options import ReadOptions
-from engine.pipeline.source.pull_request import make_pull_request
 from engine.pipeline.source.queue_offsets import QueueKey
 from engine.protocol.errors import MalformedHeader
 from engine.protocol.pull_message_headers import PullMessageResponseHeader
+from engine.protocol.question import look
 from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.response_code import ResponseCode
 
@@ -157,13 +166,13 @@ class RangePuller:
         if not segments:
             return
         requests = []
+        group = self._options.consumer_group
         for segment in segments:
             segment.asked = _ASKED_MAX if self._tags else min(_ASKED_MAX, segment.end - segment.next_offset)
-            requests.append(
-                make_pull_request(
-                    segment.queue, segment.next_offset, segment.asked, self._options.consumer_group, self._tags
-                )
+            asked = look(
+                segment.queue, segment.next_offset, segment.asked, group=group, tags=self._tags, max_bytes=PULL_BYTES
             )
+            requests.append(asked.request())
         for opaque, segment in zip(self._client.send(requests), segments, strict=True):
             self._asked[opaque] = segment
             segment.is_asked = True
@@ -179,13 +188,9 @@ class RangePuller:
             segment.is_asked = False
         self._asked.clear()
         time.sleep(_RECONNECT_PAUSE_S * 2 ** (self._failures - 1))
-        cluster = Cluster(self._options.cluster)
-        try:
+        # No name server, or no master yet: the address that was good until now is tried again.
+        with closing(Cluster(self._options.cluster)) as cluster, suppress(RocketMQError):
             self._client = NodeClient(cluster.refresh_master(queue.topic, self._broker_name), self._options.cluster)
-        except RocketMQError:
-            pass  # no name server, or no master yet: the address that was good until now is tried again
-        finally:
-            cluster.close()
 
     # --- answers -----------------------------------------------------------------------------------------------------
 

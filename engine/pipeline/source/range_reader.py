@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql.datasource import InputPartition
 
-from engine.pipeline.source.offset_range import OffsetRange
+from engine.pipeline.source.errors import Briefly
+from engine.pipeline.source.offset_range import OffsetRange, RangesPartition
 from engine.pipeline.source.options import ReadOptions
 from engine.pipeline.source.range_puller import Pulled, RangePuller, report_loss
 from engine.pipeline.source.stored_batch import StoredBatch, bounded_batches, message_starts
@@ -21,6 +25,26 @@ from engine.protocol.names import SCHEDULE_TOPIC
 _BATCH_BYTES = 4 * 1024 * 1024
 #: And so many once compressed bodies have been decompressed.
 _DECOMPRESSED_MAX_BYTES = 64 * 1024 * 1024
+
+
+@cache
+def spare_loaded_modules() -> None:
+    """Let the garbage collector leave alone what is loaded by now; once per process, for a task to call when it begins.
+
+    PySpark's workers collect all garbage after every task. NumPy, PyArrow and this package are some hundred thousand
+    objects that will never be garbage; to look at them all takes longer than a small task.
+    """
+    gc.freeze()
+
+
+def read_partition(
+    options: ReadOptions, partition: InputPartition, schema: Any, tags: tuple[str, ...]
+) -> Iterator[Any]:
+    """The record batches of one task. Of an empty plan Spark makes one task without ranges."""
+    spare_loaded_modules()
+    if isinstance(partition, RangesPartition):
+        with Briefly():
+            yield from read_ranges(options, partition.ranges, schema, tags)
 
 
 def read_ranges(

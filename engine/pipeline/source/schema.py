@@ -8,7 +8,10 @@ one such message would fail ``collect()`` or ``toPandas()`` for all. So a time b
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -21,6 +24,8 @@ from pyspark.sql.types import (
     StructType,
     TimestampType,
 )
+
+from engine.pipeline.source.errors import wrong_option
 
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
 #: 1678-01-01 and the last millisecond of 2261, UTC: within what pandas holds, in every time zone.
@@ -67,3 +72,21 @@ def spark_schema(columns: tuple[str, ...] = COLUMN_NAMES) -> StructType:
 def arrow_schema(columns: tuple[str, ...] = COLUMN_NAMES) -> pa.Schema:
     """The schema of the record batches with these columns; equal to ``to_arrow_schema(spark_schema(columns))``."""
     return pa.schema([pa.field(name, _COLUMNS[name][1], _COLUMNS[name][2]) for name in columns])
+
+
+def arrow_schema_of(schema: StructType) -> Any:
+    """The Arrow schema that batches must have for this Spark schema, which a user may have written down.
+
+    Raises ``ROCKETMQ_WRONG_OPTION``.
+    """
+    wanted = to_arrow_schema(schema, timezone="UTC")
+    for field in wanted:
+        if field.name not in COLUMN_NAMES:
+            raise wrong_option("schema", f"there is no column {field.name!r}; allowed: {', '.join(COLUMN_NAMES)}")
+    ours = arrow_schema(tuple(wanted.names))
+    for field, own in zip(wanted, ours, strict=True):
+        if field.type != own.type:
+            raise wrong_option(
+                "schema", f"column {field.name!r} is {own.type}, not {field.type}; leave schema(...) out"
+            )
+    return wanted

@@ -1,9 +1,9 @@
 """Stored messages, as pull replies carry them, to Arrow record batches.
 
-The layout is drawn in :mod:`engine.protocol.message_codec`. Python visits each message once, to read its size; all
+The layout is drawn in :mod:`engine.protocol.record_layout`. Python visits each message once, to read its size; all
 else is numpy and Arrow over the whole batch: the fixed part of all messages is gathered as one structured array, topic,
-body and properties by their ranges. The law: the same as ``decode_messages(data)`` of that module. The CRC of the body
-is not checked: TCP has its own checksum, and the broker's was checked when it was stored.
+body and properties by their ranges. The law: the same as ``message_codec.decode_messages(data)``. The CRC of the
+body is not checked: TCP has its own checksum, and the broker's was checked when it was stored.
 """
 
 from __future__ import annotations
@@ -24,44 +24,26 @@ from engine.pipeline.source.errors import RocketMQError
 from engine.pipeline.source.host_columns import hosts_as_text, message_ids
 from engine.pipeline.source.schema import FIRST_TIME_MS, LAST_TIME_MS
 from engine.pipeline.source.stored_properties import StoredProperties
-from engine.protocol.message_codec import FIXED_SIZE_BYTES, MESSAGE_MAGIC
 from engine.protocol.message_properties import PROPERTY_TAGS, PROPERTY_UNIQUE_KEY
-from engine.protocol.system_flags import BORN_HOST_V6, MESSAGE_COMPRESSED, STORE_HOST_V6
+from engine.protocol.record_layout import FIXED_FIELDS, FIXED_SIZE_BYTES, HOST_FLAGS, HOST_SIZES, MESSAGE_MAGIC
+from engine.protocol.system_flags import MESSAGE_COMPRESSED
 
 _SIZE = struct.Struct(">i")
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
 
 
-def _fixed_part(born_host_bytes: int, store_host_bytes: int) -> np.dtype[Any]:
+#: What numpy calls the numbers of the layout.
+_NUMPY_TYPES = {"i": ">i4", "I": ">u4", "q": ">i8"}
+
+
+def _fixed_part(host_sizes: tuple[int, int]) -> np.dtype[Any]:
     """Everything before the body, as numpy sees it."""
-    return np.dtype(
-        [
-            ("size", ">i4"),
-            ("magic", ">i4"),
-            ("crc", ">u4"),
-            ("queue_id", ">i4"),
-            ("flag", ">i4"),
-            ("queue_offset", ">i8"),
-            ("commit_log_offset", ">i8"),
-            ("sys_flag", ">i4"),
-            ("born_timestamp", ">i8"),
-            ("born_host", f"V{born_host_bytes}"),
-            ("store_timestamp", ">i8"),
-            ("store_host", f"V{store_host_bytes}"),
-            ("reconsume_times", ">i4"),
-            ("prepared_transaction_offset", ">i8"),
-            ("body_length", ">i4"),
-        ]
-    )
+    codes = ((name, code.format(*(f"V{size}" for size in host_sizes))) for name, code in FIXED_FIELDS.items())
+    return np.dtype([(name, _NUMPY_TYPES.get(code, code.removesuffix("s"))) for name, code in codes])
 
 
 #: Bits of the system flag that change the layout -> the layout.
-_LAYOUTS = {
-    born | store: _fixed_part(20 if born else 8, 20 if store else 8)
-    for born in (0, BORN_HOST_V6)
-    for store in (0, STORE_HOST_V6)
-}
-_LAYOUT_MASK = BORN_HOST_V6 | STORE_HOST_V6
+_LAYOUTS = {flags: _fixed_part(sizes) for flags, sizes in HOST_SIZES.items()}
 _SYS_FLAG_AT = _LAYOUTS[0].fields["sys_flag"][1]  # type: ignore[index]  # a structured dtype has fields
 _NUMBERS = (
     "queue_id",
@@ -122,7 +104,7 @@ class StoredBatch:
     # --- where things are --------------------------------------------------------------------------------------------
 
     def _gather_fixed_parts(self) -> None:
-        layouts = _gather(self._data, self._starts + _SYS_FLAG_AT, np.dtype(">i4")).astype(np.int32) & _LAYOUT_MASK
+        layouts = _gather(self._data, self._starts + _SYS_FLAG_AT, np.dtype(">i4")).astype(np.int32) & HOST_FLAGS
         kinds = [0] if not layouts.any() else [int(kind) for kind in np.unique(layouts)]
         #: Layout -> (places of its messages in the batch, their fixed parts).
         self._fixed: list[tuple[Int64Array | None, npt.NDArray[Any]]] = []

@@ -19,14 +19,12 @@ from engine.pipeline.source.batch_reader import matching_queues, wanted_queues
 from engine.pipeline.source.cluster import Cluster
 from engine.pipeline.source.errors import Briefly, RocketMQError, wrong_option
 from engine.pipeline.source.offset_bounds import OffsetBounds
-from engine.pipeline.source.offset_range import OffsetRange, RangesPartition, plan_partitions
+from engine.pipeline.source.offset_range import OffsetRange, plan_partitions, share_limit
 from engine.pipeline.source.options import Bound, ReadOptions
 from engine.pipeline.source.queue_offsets import LATEST, QueueKey, from_json_object, list_queues, to_json_object
 from engine.pipeline.source.range_puller import report_loss
-from engine.pipeline.source.range_reader import read_ranges
-from engine.pipeline.source.read_limit import share_limit
-from engine.pipeline.source.read_schema import arrow_schema_of
-from engine.pipeline.source.worker_garbage import spare_loaded_modules
+from engine.pipeline.source.range_reader import read_partition
+from engine.pipeline.source.schema import arrow_schema_of
 
 _log = logging.getLogger("glassmq.pipeline")
 
@@ -223,10 +221,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The record batches of one task."""
-        spare_loaded_modules()
-        if isinstance(partition, RangesPartition):
-            with Briefly():
-                yield from read_ranges(self._options, partition.ranges, self._schema, self._options.tags)
+        return read_partition(self._options, partition, self._schema, self._options.tags)
 
     def commit(self, end: JsonOffsets) -> None:
         """Spark keeps its progress in its checkpoint; the broker is told nothing."""

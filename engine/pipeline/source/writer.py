@@ -7,7 +7,7 @@ a message is there for consumers once it is sent, so a write that fails half-way
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -78,23 +78,17 @@ class MessageStreamWriter(DataSourceStreamArrowWriter):
         if batchId % _NOTE_EVERY_BATCHES:
             return
         firsts: dict[QueueKey, int] = {}
-        names = [message.name for message in messages if isinstance(message, SentPartition)]
-        for message in messages:
-            if isinstance(message, SentPartition):
-                for queue, offset in message.firsts.items():
-                    firsts[queue] = min(offset, firsts.get(queue, offset))
+        sent = [message for message in messages if isinstance(message, SentPartition)]
+        for partition in sent:
+            for queue, offset in partition.firsts.items():
+                firsts[queue] = min(offset, firsts.get(queue, offset))
         if not firsts:
             return
-        cluster = Cluster(self._options.cluster)
-        try:
+        # An older note is as good, only slower to read from.
+        with suppress(RocketMQError, ProtocolError), closing(Cluster(self._options.cluster)) as cluster:
             for topic in dict.fromkeys(queue.topic for queue in firsts):
                 cluster.writable_queues(topic)  # learns where the brokers are
-            write_notes(cluster, names[0], firsts)
-        except (RocketMQError, ProtocolError):
-            # An older note is as good, only slower to read from.
-            return
-        finally:
-            cluster.close()
+            write_notes(cluster, sent[0].name, firsts)
 
 
 def make_writer(schema: StructType, options: Mapping[str, str], overwrite: bool) -> MessageWriter:
@@ -103,11 +97,8 @@ def make_writer(schema: StructType, options: Mapping[str, str], overwrite: bool)
     planned: Mapping[QueueKey, int] = {}
     # A write that has a name may be a repetition of one that began long ago.
     if parsed.topic is not None and parsed.transaction_id is None:
-        cluster = Cluster(parsed.cluster)
-        try:
+        with closing(Cluster(parsed.cluster)) as cluster:
             planned = cluster.max_offsets(cluster.writable_queues(parsed.topic))
-        finally:
-            cluster.close()
     return MessageWriter(parsed, planned)
 
 

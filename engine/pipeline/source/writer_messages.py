@@ -17,9 +17,9 @@ from engine.pipeline.source.writer_options import WriteOptions
 from engine.pipeline.source.writer_rows import PROPERTY_SPARK_TRANSACTION, OutgoingRow, RowReader, wrong_row
 from engine.protocol.batch_codec import encode_batched_message
 from engine.protocol.compression import DECOMPRESSED_MAX_BYTES, ZLIB_SYSTEM_FLAG, compress_body
-from engine.protocol.message_codec import FIXED_SIZE_BYTES
 from engine.protocol.message_properties import PROPERTIES_MAX_BYTES, PROPERTY_UNIQUE_KEY, encode_properties
 from engine.protocol.names import RETRY_GROUP_TOPIC_PREFIX
+from engine.protocol.record_layout import FIXED_SIZE_BYTES
 
 #: What brokers add to each message of a batch: properties WAIT and CLUSTER; generous, the cluster's name is not known.
 _ADDED_BYTES = 160

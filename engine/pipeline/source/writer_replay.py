@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -29,24 +30,22 @@ from pyspark import TaskContext
 from engine.pipeline.source.cluster import Cluster
 from engine.pipeline.source.errors import RocketMQError
 from engine.pipeline.source.node_client import refusal
-from engine.pipeline.source.pull_request import make_pull_request
 from engine.pipeline.source.queue_offsets import QueueKey
 from engine.pipeline.source.stored_batch import StoredBatch, message_starts
 from engine.pipeline.source.writer_options import ReplayCheck, WriteOptions
 from engine.pipeline.source.writer_rows import PROPERTY_SPARK_TRANSACTION
-from engine.protocol.consumer_headers import QueryConsumerOffsetRequestHeader, UpdateConsumerOffsetRequestHeader
 from engine.protocol.message_properties import PROPERTY_UNIQUE_KEY
-from engine.protocol.names import TOOLS_CONSUMER_GROUP
 from engine.protocol.pull_message_headers import PullMessageResponseHeader
-from engine.protocol.queue_headers import OffsetResponseHeader
-from engine.protocol.request_code import RequestCode
+from engine.protocol.question import group_offset, store_group_offset
 from engine.protocol.response_code import ResponseCode
 
 #: Groups of this name have no consumers, only offsets.
 NOTES_GROUP_PREFIX = "SPARK_SINK_"
 _NUMBER_SUFFIX = "_NUMBER"
 _PULL_MESSAGES = 1_000
-_MOVED_CODES = frozenset({ResponseCode.PULL_OFFSET_MOVED, ResponseCode.PULL_NOT_FOUND})
+_NOTHING_HERE_CODES = frozenset(
+    {ResponseCode.PULL_OFFSET_MOVED, ResponseCode.PULL_NOT_FOUND, ResponseCode.PULL_RETRY_IMMEDIATELY}
+)
 #: Where Spark tells a task which query and micro-batch it belongs to.
 _QUERY_ID = "sql.streaming.queryId"
 _BATCH_ID = "streaming.sql.batchId"
@@ -258,15 +257,11 @@ def sent_messages(cluster: Cluster, queue: QueueKey, begin: int, end: int) -> It
 def stored_messages(cluster: Cluster, queue: QueueKey, begin: int, end: int) -> Iterator[bytes]:
     """The same as the broker stores them, some at a time; perhaps a few beyond the end."""
     while begin < end:
-        request = make_pull_request(queue, begin, _PULL_MESSAGES, TOOLS_CONSUMER_GROUP)
-        answer = cluster.ask_broker(queue.broker_name, queue.topic, [request])[0]
-        if answer.code not in _MOVED_CODES and answer.code not in (
-            ResponseCode.SUCCESS,
-            ResponseCode.PULL_RETRY_IMMEDIATELY,
-        ):
-            raise refusal(queue.topic, cluster.master(queue.broker_name), answer)
+        answer = cluster.pull(queue, begin, _PULL_MESSAGES)
         if answer.code == ResponseCode.SUCCESS:
             yield answer.body
+        elif answer.code not in _NOTHING_HERE_CODES:
+            raise refusal(queue.topic, cluster.master(queue.broker_name), answer)
         following = PullMessageResponseHeader.decode(answer.ext_fields).next_begin_offset
         if following <= begin:
             return
@@ -290,26 +285,12 @@ def read_notes(cluster: Cluster, name: str, queues: Sequence[QueueKey]) -> dict[
     A broker answers 0 for a group that it does not know if the whole queue is in memory; so an offset is noted as one
     more than it is, and 0 means that none is.
     """
-    notes: dict[QueueKey, int] = {}
-    asked = cluster.ask_queues(
-        queues,
-        RequestCode.QUERY_CONSUMER_OFFSET,
-        lambda queue: QueryConsumerOffsetRequestHeader(NOTES_GROUP_PREFIX + name, queue.topic, queue.queue_id),
-    )
-    for queue, answer in asked:
-        # A refusal (an account may have no right to the group) leaves the search by number of messages.
-        if answer.code == ResponseCode.SUCCESS:
-            offset = OffsetResponseHeader.decode(answer.ext_fields).offset
-            if offset > 0:
-                notes[queue] = offset - 1
-    return notes
+    # A refusal (an account may have no right to the group) leaves the search by number of messages.
+    noted = cluster.ask_queues(queues, partial(group_offset, NOTES_GROUP_PREFIX + name), without=None)
+    return {queue: offset - 1 for queue, offset in noted.items() if offset > 0}
 
 
 def write_notes(cluster: Cluster, name: str, offsets: Mapping[QueueKey, int]) -> None:
     """Note an offset for each queue; one that a broker refuses is found missing by whoever reads it."""
     group = NOTES_GROUP_PREFIX + name
-    cluster.ask_queues(
-        offsets,
-        RequestCode.UPDATE_CONSUMER_OFFSET,
-        lambda queue: UpdateConsumerOffsetRequestHeader(group, queue.topic, queue.queue_id, offsets[queue] + 1),
-    )
+    cluster.ask_queues(offsets, lambda queue: store_group_offset(group, queue, offsets[queue] + 1), without=None)

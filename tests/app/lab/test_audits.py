@@ -16,9 +16,9 @@ import pytest
 from app.lab import audits
 from app.lab.refusal import LabRefused
 from app.pipeline.host import PipelineSettings
-from engine.lab.command import Command
-from engine.lab.recording import link_of, parse_link
+from engine.lab.recording import parse_link
 from engine.lab.run import LabRun
+from engine.lab.scenario import Command
 from engine.lab.scenario_files import load_scenario
 from engine.lab.scenario_text import parse_scenario
 from engine.pipeline.world_export import export_messages
@@ -306,7 +306,7 @@ def link():
     """Leads to a run whose export takes a while."""
     with LabRun(load_scenario(LESSON)) as run:
         run.run_to_time(30_000_000)
-        return link_of(run)
+        return run.link()
 
 
 def test_what_takes_too_long_is_ended(link, tmp_path, monkeypatch):

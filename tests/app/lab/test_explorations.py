@@ -10,9 +10,9 @@ import pytest
 from app.lab.exploration_routes import read_exploration
 from app.lab.explorations import Explorations
 from app.lab.refusal import LabRefused
-from engine.lab.command import Command
 from engine.lab.explorer.plan import ExplorationRequest
 from engine.lab.run import LabRun
+from engine.lab.scenario import Command
 from engine.lab.scenario_files import load_scenario
 
 SCENARIO = load_scenario("two-consumers")

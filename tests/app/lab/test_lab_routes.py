@@ -6,7 +6,9 @@ import re
 import pytest
 
 from app.lab.browser_identity import COOKIE
+from app.lab.routes import SHELVES
 from app.patch import apply_patch
+from engine.lab.scenario_files import load_scenario, preset_scenario_names, shelved_scenario_names
 
 
 @pytest.fixture
@@ -27,6 +29,19 @@ def test_the_list_and_every_scenario_are_served_in_both_languages(lab, language)
         response = http.get(f"/lab/{name}?lang={language}")
         assert response.status_code == 200
         assert f'lang="{language}' in response.text
+
+
+def test_the_list_shows_every_shelf_and_each_scenario_once_where_its_order_puts_it(lab):
+    page = lab.server.app.test_client().get("/lab").text
+    assert sorted(SHELVES) == sorted(shelved_scenario_names())
+    shown = {
+        shelf: re.findall(r'href="/lab/([\w-]+)"', part)
+        for shelf, part in zip(SHELVES, page.split('class="shelf" id=')[1:], strict=True)
+    }
+    assert sorted(name for names in shown.values() for name in names) == sorted(preset_scenario_names())
+    for names in shown.values():
+        assert names == sorted(names, key=lambda name: load_scenario(name).order)
+    assert shown["order"][:2] == ["three-locks", "global-order"]
 
 
 def test_a_scenario_that_does_not_exist_is_a_404(lab):

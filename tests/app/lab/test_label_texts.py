@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.lab.label_texts import label_table
+from app.lab.routes import label_table
 from app.lab.setting_table import TIMER_SETTINGS
 from engine.lab.command import COMMANDS
 from engine.lab.run import LabRun

@@ -12,8 +12,8 @@ from engine.protocol.headers import (
     QueryMessageRequestHeader,
     ViewMessageRequestHeader,
 )
-from engine.protocol.message_codec import MESSAGE_MAGIC
 from engine.protocol.names import SCHEDULE_TOPIC, TRANSACTION_HALF_TOPIC
+from engine.protocol.record_layout import MESSAGE_MAGIC
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from tests.engine.broker.lab_broker import BrokerLab, broker_lab

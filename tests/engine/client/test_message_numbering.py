@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from engine.client import DefaultMQProducer, LocalTransactionState, Message, TransactionMQProducer
 from engine.client.errors import MQClientError
 from engine.client.message_numbering import MessageNumbering, NumberRanges
-from engine.lab.run import LabRun
-from engine.protocol.errors import MalformedBody
-from engine.protocol.message_numbering import (
+from engine.client.numbering_ledger import (
     LEDGER_BYTES_MAX,
     LEDGER_RANGES_MAX,
     NUMBERING_LEDGER_TOPIC,
@@ -22,6 +20,8 @@ from engine.protocol.message_numbering import (
     SEQUENCE_NUMBER_PROPERTY,
     NumberingLedger,
 )
+from engine.lab.run import LabRun
+from engine.protocol.errors import MalformedBody
 from tests.support.lab_cluster import LabCluster
 from tests.support.lab_scenarios import run_to_ms, small
 

@@ -16,9 +16,11 @@ import pytest
 from engine.lab.command import parse_command
 from engine.lab.condition import Condition, ConditionKind
 from engine.lab.errors import CommandRefused, RecordingRefused, RunLimitReached, ScenarioError, UnknownScenario
-from engine.lab.recording import Recording, TimedCommand, link_of, parse_export, parse_link
+from engine.lab.recording import EVENTS_MAX, Recording, TimedCommand, parse_export, parse_link
 from engine.lab.run import LabRun
+from engine.lab.scenario import Command
 from engine.lab.scenario_files import load_scenario
+from engine.lab.setting_fork import SettingFork
 from tests.support.lab_scenarios import SECOND_CONSUMER, apply, run_to_ms, small, successes
 
 PROJECT = Path(__file__).resolve().parent.parent.parent.parent
@@ -163,6 +165,13 @@ def test_a_command_in_a_repeated_run_makes_it_forget_what_was_recorded_for_later
         assert run.world.nodes["B1"].status == "crashed"
 
 
+def fork_with(run: LabRun, setting: Command) -> LabRun:
+    fork = SettingFork(run, setting)
+    while not fork.advance(EVENTS_MAX):
+        pass
+    return fork.run
+
+
 def test_a_setting_from_the_beginning_forks_the_past_and_keeps_the_later_commands():
     with LabRun(small()) as run:
         run_to_ms(run, 1_000)
@@ -171,17 +180,17 @@ def test_a_setting_from_the_beginning_forks_the_past_and_keeps_the_later_command
         apply(run, "restart", "B1")
         run_to_ms(run, 2_000)
         setting = parse_command({"kind": "setting", "target": "C1", "name": "pullBatchSize", "value": 1})
-        with run.fork_with(setting) as fork:
+        with fork_with(run, setting) as fork:
             assert fork.now_us == run.now_us
             assert fork.world.consumers()[0].consumer.config.pull_batch_size == 1
             assert [timed.command.kind for timed in fork.commands] == ["setting", "crash", "restart"]
             assert [timed.time_us for timed in fork.commands] == [0, 1_000_000, 1_500_000]
             again = parse_command({"kind": "setting", "target": "C1", "name": "pullBatchSize", "value": 2})
-            with fork.fork_with(again) as other:
+            with fork_with(fork, again) as other:
                 assert other.world.consumers()[0].consumer.config.pull_batch_size == 2
                 assert [timed.command.kind for timed in other.commands] == ["setting", "crash", "restart"]
         with pytest.raises(CommandRefused, match="only a setting"):
-            run.fork_with(parse_command({"kind": "crash", "target": "B1"}))
+            SettingFork(run, parse_command({"kind": "crash", "target": "B1"}))
 
 
 def test_what_piled_up_at_a_paused_node_comes_in_the_same_order_when_the_run_is_repeated():
@@ -222,7 +231,7 @@ def test_an_exported_run_comes_back_as_it_was():
 
 def test_a_link_brings_the_run_elsewhere():
     with eventful() as run:
-        link = link_of(run)
+        link = run.link()
         assert set(link) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
         with LabRun.replay(parse_link(link)) as again:
             assert again.journal_hash == run.journal_hash
@@ -232,7 +241,7 @@ def test_the_link_of_a_scenario_that_comes_along_only_names_it():
     with LabRun(load_scenario("hello")) as run:
         run.run_events(50)
         apply(run, "crash", "B1")
-        link = link_of(run)
+        link = run.link()
         assert len(link) < 200
         recording = parse_link(link)
         assert (recording.scenario.name, recording.is_changed) == ("hello", False)
@@ -304,7 +313,7 @@ def test_a_damaged_link_is_refused(fragment):
 
 def test_a_link_that_is_cut_off_or_a_bomb_is_refused():
     with LabRun(small()) as run, pytest.raises(RecordingRefused):
-        parse_link(link_of(run)[:-10])
+        parse_link(run.link()[:-10])
     bomb = base64.urlsafe_b64encode(zlib.compress(b" " * 50_000_000)).decode()
     with pytest.raises(RecordingRefused):
         parse_link(bomb)

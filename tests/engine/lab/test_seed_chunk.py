@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from engine.lab import seed_chunk
 from engine.lab.errors import RunLimitReached
 from engine.lab.recording import parse_link
-from engine.lab.refusal_texts import TOO_MANY_EVENTS
 from engine.lab.run import LabRun
 from engine.lab.scenario_files import load_scenario
 from engine.lab.seed_chunk import SeedRange, SeedTask, cut_into_chunks, run_chunk, shorten_counterexample
@@ -28,7 +27,7 @@ def test_each_seed_that_is_missing_is_in_one_portion(first, size, done, chunk):
 def test_a_seed_that_cannot_be_run_to_its_end_keeps_no_other_from_it(monkeypatch):
     def limited(scenario, seed, **options):
         if seed == 2:
-            raise RunLimitReached(TOO_MANY_EVENTS, limit=5)
+            raise RunLimitReached("refusal.too_many_events", limit=5)
         return run_seed(scenario, seed, **options)
 
     monkeypatch.setattr(seed_chunk, "run_seed", limited)

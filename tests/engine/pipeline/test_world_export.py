@@ -8,17 +8,17 @@ from click.testing import CliRunner
 
 from app.command_line import main
 from app.lab.audits import plan_of
-from engine.lab.command import Command
 from engine.lab.run import LabRun
+from engine.lab.scenario import Command
 from engine.lab.scenario_files import load_scenario
 from engine.lab.scenario_text import parse_scenario
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.arguments import read_arguments
 from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
 from engine.pipeline.jobs.job import JobRun
-from engine.pipeline.jobs.report import MemoryReport
 from engine.pipeline.source.schema import arrow_schema
 from engine.pipeline.world_export import export_messages
+from tests.support.memory_report import MemoryReport
 
 LESSON = "15-auditing-with-spark"
 

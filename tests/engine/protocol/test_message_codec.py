@@ -14,7 +14,6 @@ from engine.protocol.compression import ZLIB_SYSTEM_FLAG, compress_body
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.message import MessageExt
 from engine.protocol.message_codec import (
-    MESSAGE_MAGIC,
     body_crc,
     decode_messages,
     decode_stored_message,
@@ -22,6 +21,7 @@ from engine.protocol.message_codec import (
     peek_stored_message,
     stored_properties_text,
 )
+from engine.protocol.record_layout import MESSAGE_MAGIC
 from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6
 
 GOLDEN = Path(__file__).parents[2] / "golden"

@@ -7,12 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.protocol.addresses import encode_host
-from engine.protocol.message_codec import (
-    BLANK_MAGIC,
-    decode_stored_message,
-    encode_stored_parts,
-    peek_stored_message,
-)
+from engine.protocol.message_codec import decode_stored_message, encode_stored_parts, peek_stored_message
+from engine.protocol.record_layout import BLANK_MAGIC
 from engine.store.put_message_result import PutMessageStatus
 from engine.store.store_config import MessageStoreConfig
 from tests.engine.store.store_world import BORN_HOST, STORE_HOST, StoreWorld, small_config, store_batch, store_message

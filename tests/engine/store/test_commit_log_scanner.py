@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.protocol.message_codec import MESSAGE_MAGIC, encode_stored_parts
+from engine.protocol.message_codec import encode_stored_parts
+from engine.protocol.record_layout import MESSAGE_MAGIC, MESSAGE_MAGIC_BYTES
 from engine.runtime.lab_runtime import LabWorld
 from engine.store.commit_log_scanner import CommitLogScanner
 from engine.store.mapped_file_queue import BLOCK_SIZE_BYTES, MappedFileQueue
 from engine.store.mapping_pool import MappingPool
 from engine.store.store_config import MessageStoreConfig
-from engine.store.stored_record import MESSAGE_MAGIC_BYTES
 
 DELAYS = MessageStoreConfig().delay_levels_ms
 

@@ -119,25 +119,12 @@ def test_a_message_becomes_visible_only_after_the_turn_of_the_event_loop_that_pu
 
 def test_arrivals_are_told_once_for_all_messages_of_one_turn(world):
     arrived = []
-    lists = []
     world.store.on_messages_arrived = arrived.append
-    world.store.add_dispatch_listener(lists.append)
     result = world.do(lambda: [world.store.put_message(store_message(tags="TagA")) for _ in range(2)])[0]
     [requests] = arrived
     assert [(request.topic, request.queue_offset) for request in requests] == [("T", 0), ("T", 1)]
     assert {request.tags_code for request in requests} == {java_string_hash("TagA")}
     assert requests[0].store_timestamp == result.store_timestamp
-    assert lists == [requests]
-
-
-def test_a_failing_dispatch_listener_does_not_stop_the_dispatch(world):
-    def fail(requests):
-        raise RuntimeError("watcher is broken")
-
-    world.store.add_dispatch_listener(fail)
-    world.put()
-    world.put()
-    assert world.store.max_offset("T", 0) == 2
 
 
 def test_a_batch_is_stored_side_by_side_with_consecutive_offsets_and_comma_joined_ids(world):

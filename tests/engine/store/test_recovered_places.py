@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from engine.protocol.record_layout import QUEUE_ID_POSITION, QUEUE_OFFSET_POSITION
 from engine.store.consume_queue_entry import ENTRY_SIZE_BYTES
-from engine.store.stored_record import QUEUE_ID_POSITION, QUEUE_OFFSET_POSITION
 from tests.engine.store.recovered_world import assert_goes_on, assert_holds, body_of, world_with
 from tests.engine.store.store_world import StoreWorld, small_config
 

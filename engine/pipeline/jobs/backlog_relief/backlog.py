@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.backlog_relief.relief_state import MovedRange
-from engine.pipeline.jobs.group_progress import read_progress
 from engine.pipeline.source.cluster import Cluster
 from engine.pipeline.source.queue_offsets import QueueKey
 
@@ -43,15 +42,14 @@ class Backlog:
 def look(cluster: Cluster, group: str, topics: tuple[str, ...]) -> Backlog:
     """Ask the brokers. Raises :class:`JobFailed` when the group has no progress in any queue."""
     queues = cluster.queues(topics)
-    progress = read_progress(cluster, group, queues)
+    progress = cluster.group_offsets(group, queues)
     if not progress:
         names = ", ".join(topics)
         raise JobFailed(
             f"group {group!r} has no progress in {names}: it has never consumed there",
             f"消费组 {group!r} 在 {names} 中没有消费位点：从未在那里消费过",
         )
-    known = list(progress)
-    return Backlog(progress, cluster.min_offsets(known), cluster.max_offsets(known))
+    return Backlog(progress, cluster.min_offsets(progress), cluster.max_offsets(progress))
 
 
 def is_long(lag: int, is_active: bool, *, above: int, below: int, follows: bool) -> bool:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +19,7 @@ from engine.pipeline.jobs.backlog_relief.sending import Sender, refused_rows
 from engine.pipeline.jobs.committed_folder import CommitTaken
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.report import ROWS_MAX
-from engine.pipeline.source.cluster import Cluster
-from engine.pipeline.source.cluster_options import CLUSTER_OPTION_NAMES, ClusterOptions
-from engine.pipeline.source.option_values import OptionValues
+from engine.pipeline.source.cluster import Cluster, open_cluster
 from engine.pipeline.source.options import is_pushable_tag
 from engine.pipeline.source.queue_offsets import QueueKey, to_json_object
 from engine.protocol.names import retry_topic
@@ -45,7 +42,7 @@ class BacklogReliefJob:
 
     def run(self, run: JobRun) -> None:
         """See :class:`~engine.pipeline.jobs.job.Job`."""
-        with closing(Cluster(ClusterOptions.parse(OptionValues(run.cluster, CLUSTER_OPTION_NAMES)))) as cluster:
+        with open_cluster(run.cluster) as cluster:
             relief = Relief(run, cluster)
             if run.arguments["mode"] == "move":
                 relief.move_aside()

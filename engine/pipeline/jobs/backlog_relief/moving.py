@@ -17,7 +17,6 @@ from engine.pipeline.jobs.backlog_relief.backlog import Backlog, plan
 from engine.pipeline.jobs.backlog_relief.relief_folder import ReliefFolder
 from engine.pipeline.jobs.backlog_relief.relief_state import MovedBatch, MovedRange, ReliefState
 from engine.pipeline.jobs.committed_folder import Stage, final_names
-from engine.pipeline.jobs.group_progress import read_progress, write_progress
 from engine.pipeline.source.cluster import Cluster
 from engine.pipeline.source.queue_offsets import QueueKey
 
@@ -83,8 +82,8 @@ class Mover:
         # Also learns where the brokers are now. Queues may have been taken away since: brokers refuse those.
         queues = self._cluster.queues(sorted({queue.topic for queue in state.ranges}))
         ranges = {queue: state.ranges[queue] for queue in queues if queue in state.ranges}
-        write_progress(self._cluster, from_group, {queue: moved.start for queue, moved in ranges.items()})
-        write_progress(self._cluster, to_group, {queue: moved.end for queue, moved in ranges.items()})
+        self._cluster.store_group_offsets(from_group, {queue: moved.start for queue, moved in ranges.items()})
+        self._cluster.store_group_offsets(to_group, {queue: moved.end for queue, moved in ranges.items()})
 
     def _count(self, stage: Stage) -> dict[QueueKey, int]:
         if not stage.files:
@@ -95,7 +94,7 @@ class Mover:
 
     def _overtaken(self, planned: Mapping[QueueKey, tuple[int, int]], counts: Mapping[QueueKey, int]) -> int:
         """At most so many were moved and consumed as well: the group's progress ran into the range meanwhile."""
-        progress = read_progress(self._cluster, self._folder.group, list(planned))
+        progress = self._cluster.group_offsets(self._folder.group, planned)
         return sum(
             min(max(0, progress[queue] - start), counts.get(queue, 0))
             for queue, (start, _) in planned.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from engine.client.numbering_ledger import NUMBERING_LEDGER_TOPIC
 from engine.pipeline.jobs.description import (
     BATCH_MAX_MESSAGES,
     CHECKPOINT_FOLDER,
@@ -21,7 +22,6 @@ from engine.pipeline.jobs.description import (
     cell_texts,
     trigger_ms,
 )
-from engine.protocol.message_numbering import NUMBERING_LEDGER_TOPIC
 from engine.protocol.names import TRACE_TOPIC
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
 
 from engine.pipeline.errors import JobFailed
-from engine.pipeline.jobs.cluster_look import ClusterLook
 from engine.pipeline.jobs.delivery_audit.consumption import JoinRules, join_events
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
@@ -20,6 +19,7 @@ from engine.pipeline.jobs.delivery_audit.results import AuditTeller, findings_of
 from engine.pipeline.jobs.delivery_audit.summaries import COLUMNS, ledger_body, summaries_of
 from engine.pipeline.jobs.delivery_audit.trace_events import stored_events, trace_events
 from engine.pipeline.jobs.job import JobRun
+from engine.pipeline.source.cluster import open_cluster
 from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX, RETRY_GROUP_TOPIC_PREFIX, SYSTEM_TOPICS
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ def _judged_groups(run: JobRun, topics: tuple[str, ...]) -> JudgedGroups:
 def _audit_broker(run: JobRun) -> None:
     arguments = run.arguments
     topics = run.names("topics")
-    with ClusterLook(run.cluster) as look:
-        known = look.known([arguments["trace_topic"], arguments["ledger_topic"]])
+    with open_cluster(run.cluster) as cluster:
+        known = cluster.known([arguments["trace_topic"], arguments["ledger_topic"]])
     # What is stored from now on is too recent to be judged, so the later reads may see more than the first.
     judge_until_ms = int(time.time() * 1_000) - arguments["grace_ms"]
     ledgers = trace = None
@@ -181,8 +181,8 @@ def _follow(run: JobRun) -> None:
     arguments = run.arguments
     topics = run.names("topics")
     groups = _judged_groups(run, topics)
-    with ClusterLook(run.cluster) as look:
-        known = look.known([arguments["trace_topic"], arguments["ledger_topic"]])
+    with open_cluster(run.cluster) as cluster:
+        known = cluster.known([arguments["trace_topic"], arguments["ledger_topic"]])
     if arguments["trace_topic"] not in known:
         run.report.note(
             {

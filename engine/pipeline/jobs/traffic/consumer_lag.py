@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from engine.pipeline.jobs.cluster_look import ClusterLook
 from engine.pipeline.jobs.report import Cell, JobReport
+from engine.pipeline.source.cluster import Cluster, open_cluster
 from engine.pipeline.source.errors import RocketMQError
 from engine.pipeline.source.queue_offsets import QueueKey
 
@@ -40,20 +40,20 @@ class LagLook(NamedTuple):
     refused: dict[str, str]
 
 
-def look_at_lag(look: ClusterLook, groups: Sequence[str], topics: Sequence[str]) -> LagLook:
+def look_at_lag(cluster: Cluster, groups: Sequence[str], topics: Sequence[str]) -> LagLook:
     """Of every group in every queue of the topics. Raises :class:`~engine.pipeline.source.errors.RocketMQError`."""
-    queues = look.queues(topics)
+    queues = cluster.queues(topics)
     # Progress before ends: messages that come in between make the lag larger, never negative.
     progress: dict[str, dict[QueueKey, int]] = {}
     refused: dict[str, str] = {}
     for group in groups:
         try:
-            progress[group] = look.progress(group, queues)
+            progress[group] = cluster.group_offsets(group, queues)
         except RocketMQError as error:
             if error.condition != "ROCKETMQ_REFUSED":
                 raise
             refused[group] = str(error)
-    ends = look.ends(queues)
+    ends = cluster.max_offsets(queues)
     lags = [
         QueueLag(group, queue, of_group.get(queue), ends[queue])
         for group, of_group in progress.items()
@@ -131,19 +131,19 @@ class LagWatch:
         self._thread.join(_PATIENCE_S)
 
     def _run(self) -> None:
-        with ClusterLook(self._cluster) as look:
+        with open_cluster(self._cluster) as cluster:
             while not self._end.is_set():
                 now_ms = time.time_ns() // 1_000_000
                 self._tick(now_ms)
                 if self._groups:
-                    self._look(look, now_ms)
+                    self._look(cluster, now_ms)
                 self._end.wait(self._interval_s)
 
-    def _look(self, look: ClusterLook, now_ms: int) -> None:
+    def _look(self, cluster: Cluster, now_ms: int) -> None:
         # Whatever it is, the lag is no reason to end anything: a broker that is away for a while ends the stream's
         # reading, or not.
         try:
-            self._teller.tell(look_at_lag(look, self._groups, self._topics), now_ms)
+            self._teller.tell(look_at_lag(cluster, self._groups, self._topics), now_ms)
         except RocketMQError as error:
             self._teller.tell_problem(str(error))
         except Exception as error:

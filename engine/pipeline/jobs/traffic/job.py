@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - as every user of Spark writes it
 
-from engine.pipeline.jobs.cluster_look import ClusterLook
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.shared_files import SharedFiles
 from engine.pipeline.jobs.traffic.consumer_lag import LagTeller, LagWatch, look_at_lag
 from engine.pipeline.jobs.traffic.late_count import OBSERVATION, OBSERVED, LateCount
 from engine.pipeline.jobs.traffic.picture import WINDOWS_MAX, TrafficPicture, WindowFigures, newest_windows
 from engine.pipeline.jobs.traffic.windows import COLUMNS_NEEDED, window_figures
+from engine.pipeline.source.cluster import Cluster, open_cluster
 from engine.pipeline.source.queue_offsets import to_json_object
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ def _figures(run: JobRun, messages: DataFrame, watermark_ms: int | None) -> Data
     return window_figures(messages, run.arguments["window_ms"], event_time, run.arguments["top"], watermark_ms)
 
 
-def _picture(run: JobRun, look: ClusterLook, patience_ms: int) -> TrafficPicture:
+def _picture(run: JobRun, cluster: Cluster, patience_ms: int) -> TrafficPicture:
     queue_counts: dict[str, int] = {}
-    for queue in look.queues(run.names("topics")):
+    for queue in cluster.queues(run.names("topics")):
         queue_counts[queue.topic] = queue_counts.get(queue.topic, 0) + 1
     return TrafficPicture(run.report, run.arguments["window_ms"], run.arguments["top"], queue_counts, patience_ms)
 
@@ -66,15 +66,15 @@ def _picture(run: JobRun, look: ClusterLook, patience_ms: int) -> TrafficPicture
 
 def _look_back(run: JobRun) -> None:
     topics, groups = run.names("topics"), run.names("groups")
-    with ClusterLook(run.cluster) as look:
-        ends = look.ends(look.queues(topics))
-        picture = _picture(run, look, patience_ms=0)
+    with open_cluster(run.cluster) as cluster:
+        ends = cluster.max_offsets(cluster.queues(topics))
+        picture = _picture(run, cluster, patience_ms=0)
         messages = run.read(**_options(run), endingOffsets=json.dumps(to_json_object(ends)))
         newest, are_all = newest_windows(_figures(run, messages, None))
         picture.update(newest)
         picture.close_all()
         if groups:
-            LagTeller(run.report).tell(look_at_lag(look, groups, topics), time.time_ns() // 1_000_000)
+            LagTeller(run.report).tell(look_at_lag(cluster, groups, topics), time.time_ns() // 1_000_000)
     _tell_outcome(run, newest, are_all=are_all)
     told = to_json_object(ends)
     run.report.offsets(told, told)
@@ -104,8 +104,8 @@ def _follow(run: JobRun) -> None:
         folder = run.arguments["checkpoint_folder"]
         if not folder:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="glassmq-traffic-"))
-        with ClusterLook(run.cluster) as look:
-            picture = _picture(run, look, patience_ms=watermark_ms)
+        with open_cluster(run.cluster) as cluster:
+            picture = _picture(run, cluster, patience_ms=watermark_ms)
         late = LateCount(run.report, SharedFiles(run.spark, f"{folder}/counts"))
 
         def batch(changed: DataFrame, batch_id: int) -> None:

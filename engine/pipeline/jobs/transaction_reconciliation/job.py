@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.pipeline.errors import JobFailed
-from engine.pipeline.jobs.cluster_look import ClusterLook
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.report import Cell
 from engine.pipeline.jobs.transaction_reconciliation import results
@@ -29,6 +28,7 @@ from engine.pipeline.jobs.transaction_reconciliation.stream_state import StreamS
 from engine.pipeline.jobs.transaction_reconciliation.summary import Buckets, Keys, Summary, buckets_over, summarise
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, Rules, bounds_of, forget, halves_until_ms
 from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Status, Window
+from engine.pipeline.source.cluster import Cluster, open_cluster
 from engine.pipeline.source.errors import RocketMQError
 from engine.pipeline.source.queue_offsets import Offsets, to_json_object
 from engine.protocol.names import (
@@ -84,11 +84,11 @@ def _now_ms() -> int:
 # --- what brokers say before anything is read ------------------------------------------------------------------------
 
 
-def _system_ends(look: ClusterLook, op_queue: OpQueue) -> dict[Any, int]:
+def _system_ends(cluster: Cluster, op_queue: OpQueue) -> dict[Any, int]:
     """Where half, op and discard queues end, asked in this order: see :func:`judge_table`."""
     ends: dict[Any, int] = {}
     for topic in _system_topics(op_queue):
-        ends |= look.ends(look.queues([topic]))
+        ends |= cluster.max_offsets(cluster.queues([topic]))
     return ends
 
 
@@ -97,16 +97,16 @@ def _system_topics(op_queue: OpQueue) -> tuple[str, ...]:
     return (TRANSACTION_HALF_TOPIC, *ops, TRANSACTION_CHECK_MAX_TIME_TOPIC)
 
 
-def _op_queue(look: ClusterLook) -> OpQueue:
+def _op_queue(cluster: Cluster) -> OpQueue:
     """Whether op messages can be read, and where the check services stand."""
-    ops = look.queues([TRANSACTION_OP_HALF_TOPIC])
-    ends = look.ends(ops)
+    ops = cluster.queues([TRANSACTION_OP_HALF_TOPIC])
+    ends = cluster.max_offsets(ops)
     # A broker without any op message need not know the topic.
-    is_readable = all(look.lets_pull(queue) for queue in ops if ends[queue] > 0)
+    is_readable = all(cluster.lets_pull(queue) for queue in ops if ends[queue] > 0)
     if is_readable:
         return OpQueue()
     try:
-        progress = look.progress(TRANSACTION_CHECK_GROUP, look.queues([TRANSACTION_HALF_TOPIC]))
+        progress = cluster.group_offsets(TRANSACTION_CHECK_GROUP, cluster.queues([TRANSACTION_HALF_TOPIC]))
     except RocketMQError as error:
         if error.condition != "ROCKETMQ_REFUSED":
             raise
@@ -133,22 +133,22 @@ def _tell_of(run: JobRun, op_queue: OpQueue) -> None:
 def _reconcile_once(run: JobRun) -> None:
     # The ledgers first: every debit in them has its half message in what is read after. Transfers that are done
     # meanwhile are left out, see :meth:`Ledgers.compare`.
-    with _ledgers(run) as ledgers, ClusterLook(run.cluster) as look:
-        op_queue = _op_queue(look)
-        ends = _system_ends(look, op_queue)
+    with _ledgers(run) as ledgers, open_cluster(run.cluster) as cluster:
+        op_queue = _op_queue(cluster)
+        ends = _system_ends(cluster, op_queue)
         _tell_of(run, op_queue)
         # Kept, since it may have to tell the topics first; read once.
         system = facts_of(_read(run, _system_topics(op_queue), ends, (*COLUMNS_NEEDED, "body"))).persist()
         try:
             wanted = run.names("topics") or _named_topics(run, system)
-            topics = look.known(wanted)
+            topics = cluster.known(wanted)
             _tell_unknown(run, [topic for topic in wanted if topic not in topics])
             facts = system
             if topics:
-                real_ends = look.ends(look.queues(topics))
+                real_ends = cluster.max_offsets(cluster.queues(topics))
                 ends |= real_ends
                 facts = system.unionByName(facts_of(_read(run, topics, real_ends, COLUMNS_NEEDED)))
-            merged = merge(facts, tasks_for(_messages_left(look, ends))).persist()
+            merged = merge(facts, tasks_for(_messages_left(cluster, ends))).persist()
             try:
                 _Results(run, op_queue, topics).tell(merged, ledgers)
             finally:
@@ -159,9 +159,9 @@ def _reconcile_once(run: JobRun) -> None:
     run.report.offsets(told, told)
 
 
-def _messages_left(look: ClusterLook, ends: Offsets) -> int:
+def _messages_left(cluster: Cluster, ends: Offsets) -> int:
     """Old queues have high offsets and few messages."""
-    begins = look.begins(list(ends))
+    begins = cluster.min_offsets(ends)
     return sum(max(0, end - begins[queue]) for queue, end in ends.items())
 
 
@@ -238,10 +238,10 @@ class _Following:
             folder = run.arguments["checkpoint_folder"]
             if not folder:
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="glassmq-reconciliation-"))
-            with ClusterLook(run.cluster) as look:
-                op_queue = _op_queue(look)
+            with open_cluster(run.cluster) as cluster:
+                op_queue = _op_queue(cluster)
                 _tell_of(run, op_queue)
-                topics = self._real_topics(look, op_queue)
+                topics = self._real_topics(cluster, op_queue)
             state = StreamState(run.spark, f"{folder}/facts")
             query = (
                 self._facts(topics, op_queue)
@@ -253,13 +253,13 @@ class _Following:
             )
             run.watch(query)
 
-    def _real_topics(self, look: ClusterLook, op_queue: OpQueue) -> tuple[str, ...]:
+    def _real_topics(self, cluster: Cluster, op_queue: OpQueue) -> tuple[str, ...]:
         wanted = self._run.names("topics")
         if not wanted:
-            ends = look.ends(look.queues([TRANSACTION_HALF_TOPIC]))
+            ends = cluster.max_offsets(cluster.queues([TRANSACTION_HALF_TOPIC]))
             half = _read(self._run, [TRANSACTION_HALF_TOPIC], ends, (*COLUMNS_NEEDED, "body"))
             wanted = _named_topics(self._run, facts_of(half))
-        topics = look.known(wanted)
+        topics = cluster.known(wanted)
         _tell_unknown(self._run, [topic for topic in wanted if topic not in topics])
         if not topics:
             raise JobFailed(
@@ -295,8 +295,8 @@ class _Following:
     ) -> None:
         keep_ms = self._run.arguments["keep_settled_ms"]
         if not op_queue.is_readable:
-            with ClusterLook(self._run.cluster) as look:
-                op_queue = _op_queue(look)
+            with open_cluster(self._run.cluster) as cluster:
+                op_queue = _op_queue(cluster)
         with self._ledgers.look() as ledgers:
             memory = LedgerMemory() if ledgers is None else self._memory(state, batch_id)
             kept_keys: list[str] = []

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.lab.checkers import CHECKERS, CheckerSet
+from engine.lab.checkers import CHECKERS, Checker, CheckerSet
+from engine.lab.checkers.cluster_watch import NEWS, WatchListener
+from engine.lab.history import ConsumeBegan
 from engine.lab.run import LabRun
 from engine.lab.scenario_files import load_scenario
 from engine.lab.scenario_text import parse_scenario
@@ -49,6 +51,33 @@ def test_every_checker_says_in_both_languages_what_it_claims_and_why():
             assert sorted(texts) == ["en", "zh"]
             assert all(texts.values())
         assert "Fault model" in (__import__(checker.__module__, fromlist=["_"]).__doc__ or ""), name
+
+
+def test_every_public_method_of_a_checker_overrides_one_that_is_called():
+    called = {news.__name__ for news in NEWS} | {name for name in vars(Checker) if not name.startswith("_")}
+    for name, checker in CHECKERS.items():
+        misspelt = {method for method in vars(checker) if not method.startswith("_")} - called
+        assert not misspelt - {"name", "anomaly", "title", "why"}, name
+
+
+def test_a_listener_is_called_only_for_what_it_overrides():
+    class Listener(WatchListener):
+        def __init__(self) -> None:
+            self.began: list[ConsumeBegan] = []
+
+        def consume_began(self, entry: ConsumeBegan) -> None:
+            self.began.append(entry)
+
+    with checked_run(duration_ms=10_000) as run:
+        assert run.checkers is not None
+        listener, watch = Listener(), run.checkers.watch
+        watch.add(listener)
+        told = [
+            news for news in NEWS if listener in [getattr(method, "__self__", None) for method in watch._told[news]]
+        ]
+        assert told == [WatchListener.consume_began]
+        finish(run)
+        assert listener.began == run.world.history.consumes_began
 
 
 def test_only_the_invariants_that_the_scenario_names_are_checked():

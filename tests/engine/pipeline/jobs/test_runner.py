@@ -10,9 +10,9 @@ import pytest
 
 from engine.pipeline.errors import JobFailed, UnknownJob, WrongArgument
 from engine.pipeline.jobs import registry, runner
-from engine.pipeline.jobs.report import MemoryReport
 from engine.pipeline.jobs.runner import run_job
 from tests.support import tiny_job
+from tests.support.memory_report import MemoryReport
 
 
 @pytest.fixture(autouse=True)

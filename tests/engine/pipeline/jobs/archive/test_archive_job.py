@@ -14,9 +14,9 @@ from collections import Counter
 import pyarrow.parquet as pq
 import pytest
 
-from engine.pipeline.jobs.report import MemoryReport
 from engine.pipeline.jobs.runner import run_job
 from tests.support.live_server import LiveServer, message
+from tests.support.memory_report import MemoryReport
 
 #: Only a hang takes so long; a start of Spark on an idle machine takes six seconds.
 PATIENCE_S = 600

@@ -15,7 +15,6 @@ from engine.client.moved_aside import LowPriority, mark_groups
 from engine.pipeline.errors import JobFailed, WrongArgument
 from engine.pipeline.jobs.backlog_relief import job
 from engine.pipeline.jobs.backlog_relief.job import Relief
-from engine.pipeline.jobs.group_progress import write_progress
 from tests.support.backlog import Backlog, consume
 from tests.support.live_server import LiveServer, message
 
@@ -56,7 +55,7 @@ def test_of_a_queue_that_the_group_is_through_with_nothing_is_stored(backlog):
     backlog.send()
     ends = backlog.cluster.max_offsets(backlog.queues)
     behind = backlog.queues[1]
-    write_progress(backlog.cluster, backlog.group, {**ends, behind: 0})
+    backlog.cluster.store_group_offsets(backlog.group, {**ends, behind: 0})
     backlog.run(left_to_group=0, relieve_above=0)
     low = [row.body.decode() for row in backlog.rows() if row.tags == "bulk" and row.queue_id == behind.queue_id]
     assert backlog.stored() == sorted(low)
@@ -80,7 +79,7 @@ def test_a_range_goes_on_where_it_ended_and_a_new_one_begins_ahead_of_the_group(
     assert set(backlog.marks()[0].values()) == {0} and backlog.stored() == backlog.low_beyond(0)
 
     ends = backlog.cluster.max_offsets(backlog.queues)
-    write_progress(backlog.cluster, backlog.group, ends)
+    backlog.cluster.store_group_offsets(backlog.group, ends)
     backlog.send()
     backlog.run(left_to_group=1, relieve_above=0)
     assert backlog.marks()[0] == {queue: end + 1 for queue, end in ends.items()}, (
@@ -123,7 +122,7 @@ def test_dying_while_sending_sends_each_once_and_in_order(spark, server, tmp_pat
     backlog.group_at(0)
     backlog.run()
     aside = backlog.stored()
-    write_progress(backlog.cluster, backlog.group, ends := backlog.cluster.max_offsets(backlog.queues))
+    backlog.cluster.store_group_offsets(backlog.group, ends := backlog.cluster.max_offsets(backlog.queues))
     backlog.dies(point, mode="send", send_to=backlog.topic)
     backlog.dies(point, mode="send", send_to=backlog.topic) if point == "sent" else None
     backlog.run(mode="send", send_to=backlog.topic)
@@ -156,7 +155,7 @@ def commit_beside(backlog):
 def test_a_limited_rate_sends_in_portions_to_any_topic_each_queue_in_its_order(backlog, server, monkeypatch):
     backlog.send().group_at(0)
     backlog.run()
-    write_progress(backlog.cluster, backlog.group, backlog.cluster.max_offsets(backlog.queues))
+    backlog.cluster.store_group_offsets(backlog.group, backlog.cluster.max_offsets(backlog.queues))
     Relief(backlog.run_for(mode="send"), backlog.cluster)._close_ranges()
     assert set(backlog.marks()[0].values()) == {1}, "as long as something waits to be sent"
     later = f"{backlog.topic}-later"
@@ -206,7 +205,7 @@ def test_what_no_producer_would_send_is_sent_and_what_no_broker_takes_stays(back
     assert {too_long, long, b"narrow", b"", b"blank"} <= aside
     ends = backlog.cluster.max_offsets(backlog.queues)
     one = backlog.queues[0]
-    write_progress(backlog.cluster, backlog.group, {**ends, one: ends[one] - 1})
+    backlog.cluster.store_group_offsets(backlog.group, {**ends, one: ends[one] - 1})
     backlog.dies("sent", mode="send", send_to=topic, max_message_bytes=limit)
     backlog.run(mode="send", send_to=topic, max_message_bytes=limit)
     assert backlog.marks()[0] == {**ends, one: 0}, "the group has not passed that range yet, and asks for it"
@@ -236,7 +235,7 @@ def test_messages_of_a_queue_that_is_gone_go_where_their_key_leads_the_others_wh
     backlog.send(12)
     backlog.run(left_to_group=0)
     aside = backlog.stored()
-    write_progress(backlog.cluster, backlog.group, backlog.cluster.max_offsets(backlog.queues))
+    backlog.cluster.store_group_offsets(backlog.group, backlog.cluster.max_offsets(backlog.queues))
     server.create_topic(backlog.topic, 2)
     backlog.run(mode="send", send_to=backlog.topic)
 
@@ -271,7 +270,7 @@ def test_what_the_group_came_to_while_it_was_stored_is_counted(backlog):
     assert backlog.marks() == [dict.fromkeys(backlog.queues, 1), ends]
 
     for group in mark_groups(backlog.group, LowPriority.parse("bulk")):
-        write_progress(backlog.cluster, group, dict.fromkeys(backlog.queues, 0))
+        backlog.cluster.store_group_offsets(group, dict.fromkeys(backlog.queues, 0))
     backlog.run(relieve_above=1_000)
     assert backlog.marks()[1] == ends, "a broker that forgot the marks is told again at the next start"
 
@@ -282,7 +281,7 @@ def test_sending_waits_until_the_group_has_caught_up(backlog):
     with pytest.raises(JobFailed, match=r"24 messages behind; send when it is fewer than until_below \(5\) behind"):
         backlog.run(mode="send")
     ends = backlog.cluster.max_offsets(backlog.queues)
-    write_progress(backlog.cluster, backlog.group, {queue: max(0, end - 5) for queue, end in ends.items()})
+    backlog.cluster.store_group_offsets(backlog.group, {queue: max(0, end - 5) for queue, end in ends.items()})
     lag = sum(min(5, end) for end in ends.values())
     with pytest.raises(JobFailed, match=rf" {lag} messages behind; send when it is fewer than until_below \({lag}\)"):
         backlog.run(mode="send", until_below=lag)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from engine.client.numbering_ledger import LEDGER_BYTES_MAX, NUMBERING_LEDGER_TOPIC, NumberingLedger
 from engine.client.trace.trace_context import MessageType, TraceBean, TraceContext, TraceType
 from engine.client.trace.trace_data_encoder import encode_trace_context
 from engine.pipeline.errors import JobFailed
@@ -20,8 +21,6 @@ from engine.pipeline.jobs.delivery_audit.following import Follower, FollowRules
 from engine.pipeline.jobs.delivery_audit.job import JOB
 from engine.pipeline.jobs.delivery_audit.trace_events import events_of
 from engine.pipeline.jobs.job import JobRun
-from engine.pipeline.jobs.report import MemoryReport
-from engine.protocol.message_numbering import LEDGER_BYTES_MAX, NUMBERING_LEDGER_TOPIC, NumberingLedger
 from engine.protocol.names import TRACE_TOPIC
 from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import (
     EPOCH_MS,
@@ -29,6 +28,7 @@ from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import (
     message_table,
     numbered_table,
 )
+from tests.support.memory_report import MemoryReport
 
 COLUMNS = {table.name: [column.name for column in table.columns] for table in DESCRIPTION.tables}
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.client.numbering_ledger import NumberingLedger
 from engine.pipeline.jobs.delivery_audit import delivery_book, number_set, results
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
@@ -20,9 +21,8 @@ from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED
 from engine.pipeline.jobs.delivery_audit.results import KINDS, AuditTeller, findings_of
 from engine.pipeline.jobs.delivery_audit.summaries import TIME_SPANS_MAX, TopicTimes, summariser
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
-from engine.pipeline.jobs.report import MemoryReport
-from engine.protocol.message_numbering import NumberingLedger
 from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import EPOCH_MS, Model, Stored, message_table
+from tests.support.memory_report import MemoryReport
 
 ALL = 1 << 53
 numbers = st.lists(st.integers(0, 10_000) | st.integers(0, 1 << 60))

@@ -12,8 +12,8 @@ from engine.pipeline.jobs.arguments import read_arguments
 from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
 from engine.pipeline.jobs.delivery_audit.job import JOB
 from engine.pipeline.jobs.job import JobRun
-from engine.pipeline.jobs.report import MemoryReport
 from tests.support.live_server import LiveServer
+from tests.support.memory_report import MemoryReport
 
 COLUMNS = {table.name: [column.name for column in table.columns] for table in DESCRIPTION.tables}
 COUNT = 60

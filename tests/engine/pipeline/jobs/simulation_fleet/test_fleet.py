@@ -14,12 +14,12 @@ from engine.lab.spread import spread_here
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.arguments import read_arguments
 from engine.pipeline.jobs.job import JobRun
-from engine.pipeline.jobs.report import MemoryReport
 from engine.pipeline.jobs.simulation_fleet import fleet
 from engine.pipeline.jobs.simulation_fleet.description import DESCRIPTION, FINDINGS_TABLE, KINDS_TABLE
 from engine.pipeline.jobs.simulation_fleet.fleet import chunk_size, run_fleet
 from engine.pipeline.jobs.simulation_fleet.job import JOB
 from engine.pipeline.jobs.simulation_fleet.results_folder import ResultsFolder
+from tests.support.memory_report import MemoryReport
 
 #: Among them seed 17, which violates two invariants.
 SEEDS = SeedRange(12, 8)

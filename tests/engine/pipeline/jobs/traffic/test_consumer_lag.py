@@ -7,13 +7,13 @@ import threading
 import pytest
 
 from engine.broker.broker_config import BrokerConfig
-from engine.pipeline.jobs.cluster_look import ClusterLook
-from engine.pipeline.jobs.report import MemoryReport
 from engine.pipeline.jobs.traffic import consumer_lag
 from engine.pipeline.jobs.traffic.consumer_lag import LagLook, LagTeller, LagWatch, QueueLag, look_at_lag
+from engine.pipeline.source.cluster import Cluster, open_cluster
 from engine.pipeline.source.errors import RocketMQError
 from engine.pipeline.source.queue_offsets import QueueKey
 from tests.support.live_server import LiveServer
+from tests.support.memory_report import MemoryReport
 
 RULES = """\
 accounts:
@@ -44,28 +44,28 @@ def test_a_refusal_of_the_broker_is_no_missing_progress(tmp_path):
     topic = "SELF_TEST_TOPIC"
     with LiveServer(tmp_path, broker=BrokerConfig(port=0, acl_enable=True), page=False) as live:
         cluster = {"nameServer": live.name_servers[0], "accessKey": "shop-key", "secretKey": "shop-secret"}
-        with ClusterLook(cluster) as look:
+        with open_cluster(cluster) as look:
             queues = look.queues([topic])
-            assert look.progress("readers", queues) == {queues[0]: 0}
+            assert look.group_offsets("readers", queues) == {queues[0]: 0}
         said = rf"\[ROCKETMQ_REFUSED\] group 'readers', topic '{topic}': broker "
-        with ClusterLook(cluster | {"secretKey": "wrong"}) as look, pytest.raises(RocketMQError, match=said):
-            look.progress("readers", look.queues([topic]))
+        with open_cluster(cluster | {"secretKey": "wrong"}) as look, pytest.raises(RocketMQError, match=said):
+            look.group_offsets("readers", look.queues([topic]))
 
 
 def test_a_group_that_is_refused_does_not_hide_the_others():
-    class Look(ClusterLook):
+    class Look(Cluster):
         def __init__(self):
             pass
 
-        def queues(self, topics):
+        def queues(self, topics, option=None):
             return [QUEUE]
 
-        def progress(self, group, queues):
+        def group_offsets(self, group, queues):
             if group == "secret":
                 raise RocketMQError("ROCKETMQ_REFUSED", "no right")
             return {} if group == "new" else {QUEUE: 3}
 
-        def ends(self, queues):
+        def max_offsets(self, queues):
             return {QUEUE: 10}
 
     seen = look_at_lag(Look(), ["readers", "secret", "new"], ["Orders"])

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pyarrow.parquet as pq
 from pyspark.sql import functions as F  # noqa: N812 - as every user of Spark writes it
 
-from engine.pipeline.jobs.report import MemoryReport
 from engine.pipeline.jobs.shared_files import SharedFiles
 from engine.pipeline.jobs.traffic import late_count as late_count_module
 from engine.pipeline.jobs.traffic import picture as picture_module
@@ -16,6 +15,7 @@ from engine.pipeline.jobs.traffic.late_count import OBSERVATION, OBSERVED, LateC
 from engine.pipeline.jobs.traffic.picture import TrafficPicture, WindowFigures, newest_windows
 from engine.pipeline.jobs.traffic.windows import window_figures
 from engine.pipeline.source.schema import spark_schema
+from tests.support.memory_report import MemoryReport
 from tests.support.traffic_messages import COLUMNS, message, table_of
 
 

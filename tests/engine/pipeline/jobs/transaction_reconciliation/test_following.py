@@ -7,7 +7,6 @@ import pytest
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.job import JobRun
-from engine.pipeline.jobs.report import MemoryReport
 from engine.pipeline.jobs.transaction_reconciliation import job as job_module
 from engine.pipeline.jobs.transaction_reconciliation import ledgers as ledgers_module
 from engine.pipeline.jobs.transaction_reconciliation import stream_state as stream_state_module
@@ -17,6 +16,7 @@ from engine.pipeline.jobs.transaction_reconciliation.stream_state import StreamS
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue
 from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Window
 from tests.support.bank_files import START_MS, make_bank, post
+from tests.support.memory_report import MemoryReport
 from tests.support.transaction_log import TransactionLog, messages
 
 

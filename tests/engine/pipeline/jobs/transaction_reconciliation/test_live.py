@@ -15,10 +15,10 @@ from app.command_line import main
 from engine.broker.broker_config import BrokerConfig
 from engine.client import LocalTransactionState, Message, TransactionMQProducer
 from engine.pipeline.errors import JobFailed
-from engine.pipeline.jobs.report import MemoryReport
 from engine.pipeline.jobs.runner import run_job
 from engine.pipeline.jobs.transaction_reconciliation.packing import unpack_piece
 from tests.support.live_server import LiveServer, ObedientListener
+from tests.support.memory_report import MemoryReport
 
 COMMIT, ROLLBACK, UNKNOWN = (
     LocalTransactionState.COMMIT_MESSAGE,

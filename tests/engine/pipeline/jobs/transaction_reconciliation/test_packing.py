@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.pipeline.jobs.cluster_look import ClusterLook
 from engine.pipeline.jobs.transaction_reconciliation import merging, packing
 from engine.pipeline.jobs.transaction_reconciliation.description import DESCRIPTION
 from engine.pipeline.jobs.transaction_reconciliation.facts import COLUMNS_NEEDED, facts_of_batch
 from engine.pipeline.jobs.transaction_reconciliation.job import _messages_left
 from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Finding, Status, Window
+from engine.pipeline.source.cluster import Cluster
 from engine.pipeline.source.queue_offsets import QueueKey
 from engine.pipeline.source.schema import arrow_schema
 from tests.support.transaction_log import TransactionLog
@@ -83,11 +83,11 @@ def test_the_tasks_of_a_merge_grow_with_the_messages_up_to_a_bound(messages, tas
 def test_what_was_deleted_from_a_queue_needs_no_task():
     queue, empty = QueueKey("T", "broker-a", 0), QueueKey("T", "broker-a", 1)
 
-    class Look(ClusterLook):
+    class Look(Cluster):
         def __init__(self):
             """Asks nobody."""
 
-        def begins(self, queues):
+        def min_offsets(self, queues):
             return {queue: 1_999_999_000, empty: 0}
 
     assert _messages_left(Look(), {queue: 2_000_000_000, empty: 0}) == 1_000

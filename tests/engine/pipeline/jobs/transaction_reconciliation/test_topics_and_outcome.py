@@ -8,12 +8,12 @@ import pytest
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.job import JobRun
-from engine.pipeline.jobs.report import MemoryReport
 from engine.pipeline.jobs.transaction_reconciliation import job as job_module
 from engine.pipeline.jobs.transaction_reconciliation.facts import facts_of
 from engine.pipeline.jobs.transaction_reconciliation.job import JOB, _named_topics, _Results
 from engine.pipeline.jobs.transaction_reconciliation.summary import Summary
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue
+from tests.support.memory_report import MemoryReport
 from tests.support.transaction_log import TransactionLog, messages
 
 NO_SPARK: Any = None

@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engine.pipeline.source.offset_range import OffsetRange, plan_partitions
+from engine.pipeline.source.offset_range import OffsetRange, plan_partitions, share_limit
 from engine.pipeline.source.queue_offsets import QueueKey, from_json_object, to_json_object
-from engine.pipeline.source.read_limit import share_limit
 
 queues = st.builds(QueueKey, st.sampled_from(["A", "B"]), st.sampled_from(["broker-a", "host:b"]), st.integers(0, 12))
 

@@ -1,0 +1,97 @@
+"""Where each field of a stored message lies: the one table that codec, store, broker and pipeline take theirs from
+(RocketMQ: ``MessageDecoder``, ``CommitLog``).
+
+Big-endian; offsets for IPv4 hosts (each IPv6 host adds 12 bytes, which the system flag tells)::
+
+     0 int32 total size              40 int64 born timestamp          84 int32 body length n
+     4 int32 magic 0xDAA320A7        48 8     born host ip, port      88 n     body
+     8 int32 CRC-32 of the body      56 int64 store timestamp       88+n int8  topic length t
+    12 int32 queue id                64 8     store host ip, port   89+n t     topic
+    16 int32 flag                    72 int32 reconsume times         .. int16 properties length p
+    20 int64 queue offset            76 int64 prepared transaction    .. p     properties
+    28 int64 physical offset                  offset
+    36 int32 system flag
+
+The last message of a commit-log file is followed by a blank: its remaining size and :data:`BLANK_MAGIC`.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6
+
+#: Marks a message (0xDAA320A7 as a signed integer), and the same as bytes, to search for.
+MESSAGE_MAGIC = -626_843_481
+MESSAGE_MAGIC_BYTES = struct.pack(">i", MESSAGE_MAGIC)
+#: Marks the unused end of a commit-log file (0xCBD43194).
+BLANK_MAGIC = -875_286_124
+#: Room that a commit-log file must keep after a message for the blank's size and magic.
+BLANK_MIN_SIZE_BYTES = 8
+
+#: The bits of the system flag that change the layout -> the sizes of born host and store host.
+HOST_SIZES = {0: (8, 8), BORN_HOST_V6: (20, 8), STORE_HOST_V6: (8, 20), BORN_HOST_V6 | STORE_HOST_V6: (20, 20)}
+HOST_FLAGS = BORN_HOST_V6 | STORE_HOST_V6
+
+#: Everything before the body, as :mod:`struct` calls it: i and I have 4 bytes, q has 8. Hosts have their own size.
+FIXED_FIELDS = {
+    "size": "i",
+    "magic": "i",
+    "crc": "I",
+    "queue_id": "i",
+    "flag": "i",
+    "queue_offset": "q",
+    "commit_log_offset": "q",
+    "sys_flag": "i",
+    "born_timestamp": "q",
+    "born_host": "{0}s",
+    "store_timestamp": "q",
+    "store_host": "{1}s",
+    "reconsume_times": "i",
+    "prepared_transaction_offset": "q",
+    "body_length": "i",
+}
+
+
+def fields_at(*names: str) -> dict[int, struct.Struct]:
+    """What reads the fields ``names``, in the order of the table, out of a message, by ``sys_flag & HOST_FLAGS``. It
+    ends with the last one.
+    """
+    structs = {}
+    for flags, sizes in HOST_SIZES.items():
+        text, gap = ">", 0
+        for name, code in FIXED_FIELDS.items():
+            if name in names:
+                text, gap = f"{text}{gap}x{code.format(*sizes)}", 0
+            else:
+                gap += struct.calcsize(">" + code.format(*sizes))
+        structs[flags] = struct.Struct(text)
+    return structs
+
+
+#: All of the fixed fields. The body begins behind them.
+FIXED_PART = fields_at(*FIXED_FIELDS)
+#: The same by the sizes of the hosts, with the flags that tell of them.
+FIXED_PART_OF_HOSTS = {sizes: (FIXED_PART[flags], flags) for flags, sizes in HOST_SIZES.items()}
+#: Fields that lie before the hosts, and therefore always at the same place.
+SIZE_AND_MAGIC = fields_at("size", "magic")[0]
+SYSTEM_FLAG = fields_at("sys_flag")[0]
+IDENTITY = fields_at("size", "magic", "queue_id", "queue_offset", "commit_log_offset")[0]
+#: Where fields lie that are searched for or put right.
+MAGIC_POSITION, QUEUE_ID_POSITION, QUEUE_OFFSET_POSITION = (
+    fields_at(name)[0].size - struct.calcsize(">" + FIXED_FIELDS[name])
+    for name in ("magic", "queue_id", "queue_offset")
+)
+
+PROPERTIES_LENGTH = struct.Struct(">H")
+#: Size of a message with IPv4 hosts and no body, topic or properties.
+FIXED_SIZE_BYTES = FIXED_PART[0].size + 1 + PROPERTIES_LENGTH.size
+assert FIXED_SIZE_BYTES == 91
+
+_STORE_TIMESTAMP = fields_at("store_timestamp")
+
+
+def store_timestamp_of(record: bytes, position: int = 0) -> int:
+    """The store timestamp (ms) of the message that starts at ``position``."""
+    (sys_flag,) = SYSTEM_FLAG.unpack_from(record, position)
+    return int(_STORE_TIMESTAMP[sys_flag & HOST_FLAGS].unpack_from(record, position)[0])

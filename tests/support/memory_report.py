@@ -1,0 +1,36 @@
+"""What a job told, kept for a test to look at."""
+
+from __future__ import annotations
+
+from engine.pipeline.jobs.report import JobReport
+
+
+class MemoryReport(JobReport):
+    """Every kind of event under a name of its own."""
+
+    def __init__(self):
+        self.tables = {}
+        self.points = []
+        self.progresses = []
+        self.batches = []
+        self.notes = []
+        self.reached = {}
+        self.latest = {}
+
+    def progress(self, done, total, unit):
+        self.progresses.append((done, total, unit))
+
+    def table(self, name, rows, *, left_out=0):
+        self.tables[name] = list(rows)
+
+    def point(self, plot, series, x, y):
+        self.points.append((plot, series, x, y))
+
+    def offsets(self, reached, latest=None):
+        self.reached, self.latest = reached, latest or self.latest
+
+    def batch(self, progress):
+        self.batches.append(progress)
+
+    def note(self, text):
+        self.notes.append(text)
