@@ -36,6 +36,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
+#: Folder of ``app/commands`` -> the commands in it; the others stand beside these folders.
+_ROOMS = {
+    "messages": ("send", "consume", "message", "request", "reply", "trace", "bank"),
+    "administration": ("check", "topics", "groups", "transactions", "dead-letters"),
+    "lab": ("explore", "lab"),
+}
+
+
 class LazyGroup(click.Group):
     """A group that knows its commands' names and imports them one by one."""
 
@@ -47,7 +55,8 @@ class LazyGroup(click.Group):
         """The command ``cmd_name`` from the module of that name, with _ for -, in ``app.commands``."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"app.commands.{cmd_name.replace('-', '_')}")
+        room = next((f"{room}." for room, commands in _ROOMS.items() if cmd_name in commands), "")
+        module = importlib.import_module(f"app.commands.{room}{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
 
@@ -70,7 +79,7 @@ class LazyGroup(click.Group):
 
 def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        from app.version import version
+        from app.foundation.version import version
 
         click.echo(f"glassmq {version()}")
         ctx.exit()

@@ -7,9 +7,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engine.lab.comparison import ComparedRun
+    from engine.lab.sweep.comparison import ComparedRun
 
-#: Short names of the figures, in the order in which they are told; see :mod:`engine.lab.client_figures`.
+#: Short names of the figures, in the order in which they are told; see :mod:`engine.lab.sweep.client_figures`.
 HEADINGS: Mapping[str, str] = {
     "messages": "messages",
     "seconds": "seconds",

@@ -10,17 +10,17 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from app.access_gate import AccessRules
-from app.live_host import LiveHost, LiveHostSettings, StartFailed
+from app.live.live_host import LiveHost, LiveHostSettings, StartFailed
 from app.observation.recent_log import RecentLog
-from app.page_socket import AddressNotUsable, bind_page_socket
 from app.pipeline.connection import reachable, tls_options
+from app.web.access_gate import AccessRules
+from app.web.page_socket import AddressNotUsable, bind_page_socket
 from engine.runtime.port import AddressInUse
 
 if TYPE_CHECKING:
-    from app.page_listener import PageListener
     from app.pipeline.host import PipelineSettings
-    from app.web import PageServer
+    from app.web.page_listener import PageListener
+    from app.web_application import PageServer
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ class Server:
             raise
 
     def _start_page(self, page: PageSettings, listening: socket.socket) -> None:
-        from app.page_listener import PageListener
-        from app.web import WebSettings, create_app
+        from app.web.page_listener import PageListener
+        from app.web_application import WebSettings, create_app
 
         port = listening.getsockname()[1]
         rules = AccessRules(page.host, port, page.token, page.allowed_hosts)

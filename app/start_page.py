@@ -1,4 +1,4 @@
-"""The start page ``/``, and the film that it shows: ``/api/demonstration``, see :mod:`app.lab.demonstration`."""
+"""The start page ``/``, and the film that it shows: ``/api/demonstration``, see :mod:`app.lab.routes.demonstration`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import contextlib
 
 from flask import Blueprint, Response, render_template, request
 
-from app.api import json_answer
-from app.lab.demonstration import Demonstration
-from app.lab.host import LabHost
-from app.lab.refusal import LabRefused
+from app.lab.foundation.refusal import LabRefused
+from app.lab.routes.demonstration import Demonstration
+from app.lab.session.host import LabHost
+from app.web.api import json_answer
 
 
 def create_start_page(host: LabHost) -> Blueprint:

@@ -10,15 +10,15 @@ import multiprocessing
 from collections.abc import Callable, Generator, Sequence
 from typing import Generic, TypeVar
 
-from app.worker_process import live_with_parent
-from engine.lab.spread import spread_here
+from app.foundation.worker_process import live_with_parent
+from engine.lab.run.spread import spread_here
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
 class ProcessSpread:
-    """A :class:`~engine.lab.spread.Spread` over ``processes`` processes; with one, everything is done in this one."""
+    """A :class:`~engine.lab.run.spread.Spread` over ``processes`` processes; with one, everything is done in this one."""
 
     def __init__(self, processes: int) -> None:
         self._processes = processes
@@ -26,7 +26,7 @@ class ProcessSpread:
     def __call__(
         self, function: Callable[[_Item], _Result], items: Sequence[_Item]
     ) -> Generator[tuple[int, _Result], None, None]:
-        """See :class:`~engine.lab.spread.Spread`."""
+        """See :class:`~engine.lab.run.spread.Spread`."""
         if self._processes == 1 or len(items) == 1:
             yield from spread_here(function, items)
             return

@@ -26,25 +26,25 @@ import click
 from app.command_line import main as command_line
 from app.commands.serve import BROKER_OPTIONS, STORE_OPTIONS
 from app.comparison_plot import HEADINGS
-from app.engine_settings import java_style_name
 from app.lessons.lesson_files import lesson_names, load_lesson
 from app.lessons.stage_targets import TARGETS
+from app.live.engine_settings import java_style_name
 from engine.broker.broker import Broker
-from engine.broker.broker_config import BrokerConfig, java_name, java_value
-from engine.client.client_config import ClientConfig
-from engine.client.message_back_sender import FIRST_RETRY_DELAY_LEVEL
+from engine.broker.foundation.broker_config import BrokerConfig, java_name, java_value
+from engine.client.consumer.message_back_sender import FIRST_RETRY_DELAY_LEVEL
+from engine.client.foundation.client_config import ClientConfig
 from engine.lab.checkers import CHECKERS
-from engine.lab.command import COMMANDS as LAB_COMMANDS
-from engine.lab.comparison import Change, run_with
-from engine.lab.money_flow import MoneyFlow
-from engine.lab.quiet import be_quiet
-from engine.lab.run import LabRun
-from engine.lab.scenario_files import load_scenario, preset_scenario_names
+from engine.lab.nodes.money_flow import MoneyFlow
+from engine.lab.run.quiet import be_quiet
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.command import COMMANDS as LAB_COMMANDS
+from engine.lab.scenario.scenario_files import load_scenario, preset_scenario_names
+from engine.lab.sweep.comparison import Change, run_with
 from engine.name_server.name_server import NameServer
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.request_code import RequestCode
-from engine.runtime.lab_runtime import LabWorld
-from engine.store.store_config import MessageStoreConfig
+from engine.runtime.lab.lab_runtime import LabMachines
+from engine.store.files.store_config import MessageStoreConfig
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = (
@@ -134,7 +134,7 @@ def _cell(text: str) -> str:
 
 def request_codes() -> str:
     """The codes that name server and broker answer, and who does."""
-    with LabWorld(seed=1) as world:
+    with LabMachines(seed=1) as world:
         name_server = NameServer(world.node("name-server"), NameServerConfig())
         broker = Broker(world.node("broker-a"), BrokerConfig(), MessageStoreConfig())
         rows = ["| code | name | answered by |", "|---|---|---|"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.lab.scenario_files import scenario_names
+from engine.lab.scenario.scenario_files import scenario_names
 from scripts import generated_documents
 
 ROOT = Path(__file__).parent.parent

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from scripts.fetch_page_packages import PAGE_PACKAGES
-from tests.support.determinism_rules import broken_rules
-from tests.support.import_direction import ALLOWED_IMPORTS, wrong_imports
+from tests.support.rules.determinism_rules import broken_rules
+from tests.support.rules.import_direction import ALLOWED_IMPORTS, wrong_imports
 
 PROJECT = Path(__file__).resolve().parent.parent
 ENGINE_FILES = sorted((PROJECT / "engine").rglob("*.py"))
@@ -26,8 +26,8 @@ LONGEST_FILE_LINES = 450
 #: brings its processes, threads and files.
 OUTSIDE_THE_PORT = (
     PROJECT / "engine" / "runtime",
-    PROJECT / "engine" / "client" / "default_runtime.py",
-    PROJECT / "engine" / "lab" / "scenario_files.py",
+    PROJECT / "engine" / "client" / "foundation" / "default_runtime.py",
+    PROJECT / "engine" / "lab" / "scenario" / "scenario_files.py",
     PROJECT / "engine" / "texts",
     PROJECT / "engine" / "pipeline",
 )
@@ -59,18 +59,18 @@ def test_every_package_of_the_engine_has_its_place_in_the_import_order():
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("engine.protocol.message", "from engine.store.commit_log import CommitLog"),
-        ("engine.protocol.message", "import engine.runtime.port"),
-        ("engine.store.commit_log", "from engine import broker"),
-        ("engine.store.commit_log", "def late():\n    from engine.broker.broker import Broker"),
-        ("engine.store.commit_log", "from ..remoting import channel"),
-        ("engine.client.process_queue", "if TYPE_CHECKING:\n    from engine.broker.broker import Broker"),
+        ("engine.protocol.message.message", "from engine.store.log.commit_log import CommitLog"),
+        ("engine.protocol.message.message", "import engine.runtime.port"),
+        ("engine.store.log.commit_log", "from engine import broker"),
+        ("engine.store.log.commit_log", "def late():\n    from engine.broker.broker import Broker"),
+        ("engine.store.log.commit_log", "from ...remoting import channel"),
+        ("engine.client.queues.process_queue", "if TYPE_CHECKING:\n    from engine.broker.broker import Broker"),
         ("engine.remoting.channel", "from engine.store import message_store"),
         ("engine.runtime.live", "from engine.protocol.errors import ProtocolError"),
         ("engine.idempotence.listener", "from engine.remoting.channel import Channel"),
-        ("engine.lab.world", "from app.live_host import LiveHost"),
-        ("engine.broker.broker", "from engine.lab.world import ScenarioWorld"),
-        ("engine.runtime.lab_loop", "import engine.lab.run"),
+        ("engine.lab.world.world", "from app.live.live_host import LiveHost"),
+        ("engine.broker.broker", "from engine.lab.world.world import ScenarioWorld"),
+        ("engine.runtime.lab.lab_loop", "import engine.lab.run.run"),
         ("engine.__init__", "import engine.broker"),
         ("engine.broker.broker", "import tests.support"),
     ],
@@ -83,8 +83,8 @@ def test_an_import_that_points_the_wrong_way_is_caught(module, source):
     ("module", "source"),
     [
         ("engine.broker.broker", "from engine.store.message_store import MessageStore\nimport asyncio"),
-        ("engine.store.commit_log", "from .mapped_file import MappedFile"),
-        ("engine.lab.world", "from engine.broker.broker import Broker"),
+        ("engine.store.log.commit_log", "from .mapped_file import MappedFile"),
+        ("engine.lab.world.world", "from engine.broker.broker import Broker"),
     ],
 )
 def test_an_import_that_points_the_right_way_passes(module, source):

@@ -13,8 +13,8 @@ from typing import Any
 
 import click
 
-from app.cluster_access import cluster_access
 from app.commands.tool import name_server_option
+from app.remote.cluster_access import cluster_access
 from engine.pipeline.jobs.description import JobDescription, JobParameter, ParameterKind
 from engine.pipeline.jobs.registry import JOB_NAMES, describe
 

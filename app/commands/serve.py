@@ -12,22 +12,22 @@ from types import FrameType
 
 import click
 
-from app.access_gate import is_loopback
-from app.busy_ports import WantedPort, explain_taken_ports
-from app.engine_settings import BadSetting, apply_settings
-from app.lab.log_filter import NotFromLabWorlds
-from app.live_host import LiveHostSettings, StartFailed
+from app.foundation.version import version
+from app.lab.foundation.log_filter import NotFromLabWorlds
+from app.live.engine_settings import BadSetting, apply_settings
+from app.live.live_host import LiveHostSettings, StartFailed
 from app.observation.recent_log import RecentLog
-from app.serve_parameters import folder, name, pem_file, port
+from app.remote.serve_parameters import folder, name, pem_file, port
 from app.server import PageSettings, Server
-from app.version import version
-from engine.broker.broker_config import BrokerConfig
+from app.web.access_gate import is_loopback
+from app.web.busy_ports import WantedPort, explain_taken_ports
+from engine.broker.foundation.broker_config import BrokerConfig
 from engine.name_server.name_server_config import NameServerConfig
-from engine.protocol.record_layout import BLANK_MIN_SIZE_BYTES
-from engine.runtime.freed_memory import keep_freed_memory
-from engine.runtime.live_tls import ServerTls, TlsMode
-from engine.store.commit_log import ENVELOPE_MAX_BYTES
-from engine.store.store_config import FlushDiskType, MessageStoreConfig
+from engine.protocol.message.record_layout import BLANK_MIN_SIZE_BYTES
+from engine.runtime.live.freed_memory import keep_freed_memory
+from engine.runtime.live.live_tls import ServerTls, TlsMode
+from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
+from engine.store.log.commit_log import ENVELOPE_MAX_BYTES
 
 _TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,200}")
 

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import click
 
-from app.cluster_access import access_options
-from engine.client.client_config import parse_name_server_addresses
-from engine.client.errors import MQBrokerError, MQClientError, NameServerUnreachable
+from app.remote.cluster_access import access_options
+from engine.client.foundation.client_config import parse_name_server_addresses
+from engine.client.foundation.errors import MQBrokerError, MQClientError, NameServerUnreachable
 from engine.protocol.errors import ProtocolError
 from engine.protocol.response_code import ResponseCode
 from engine.runtime.port import RuntimeFault
@@ -25,7 +25,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 def name_server_option(function: _F) -> _F:
     """``--name-server host:port[;host:port]``, given to the command as a tuple of addresses; and the options of
-    :mod:`app.cluster_access`, of which the command need not know.
+    :mod:`app.remote.cluster_access`, of which the command need not know.
     """
     return click.option(
         "--name-server",

@@ -7,20 +7,20 @@ Socket.IO namespace ``/lab``. A browser sends::
     control      {action, ...}:
                  play | pause | step | step-back | restart | fork
                  step-actor {actor}          the next event of that actor, and all before it
-                 run-until {on, node?, contains?, time_us?}   see engine.lab.condition
+                 run-until {on, node?, contains?, time_us?}   see engine.lab.scenario.condition
                  scrub {event}               look at the world as it was after that event
                  speed {speed}               virtual seconds per second, 0.01 to 1000
                  publish {on}                others may follow, read-only
-    command      {kind, target, ...}         see engine.lab.command; in the past it forks
+    command      {kind, target, ...}         see engine.lab.scenario.command; in the past it forks
     acknowledge  {sequence}
     resync       {}
 
 and gets::
 
     snapshot     {sequence, world, mine, view}
-    patch        {sequence, operations}                      see app.patch; leads from view to view
+    patch        {sequence, operations}                      see app.foundation.patch; leads from view to view
     journal      {from, entries: [[number, time_us, actor, label, cause], ...]}   the newest entries; what the page has
-                 behind number ``from`` is replaced. There may be a gap: see app.lab.journal_pages
+                 behind number ``from`` is replaced. There may be a gap: see app.lab.session.journal_pages
     refused      {reason, en, zh}
     goodbye      {reason}
 
@@ -35,13 +35,13 @@ The view (times are virtual microseconds, offsets are numbers, ``null`` is "not 
     busy         null, or {kind: "rebuild" | "scrub" | "run-until" | "step-actor", event, target}
     stopped_by   null, or why play stopped: {kind, text {en, zh}}, kind "violation" (then with all of the violation),
                  "breakpoint", "limit", "over" or "failure"
-    nodes        by name, see app.lab.broker_view and app.lab.client_view; all have role, status, incarnation,
+    nodes        by name, see app.lab.views.broker_view and app.lab.views.client_view; all have role, status, incarnation,
                  skew_ms, held (names of held tasks), failure, ip, xa_roles; a name server: brokers, routes; for
-                 xa_roles see app.lab.xa_view, for the nodes of a two-phase commit app.lab.xa_nodes_view
-    backlog      null, or how far each group is behind over time: see app.lab.backlog_view
-    life         what happened to each message: see app.lab.life_view
-    money        null, or what has moved between the banks: see app.lab.bank_view
-    xa           null, or the two-phase commits of the world over time: see app.lab.xa_view
+                 xa_roles see app.lab.views.xa_view, for the nodes of a two-phase commit app.lab.views.xa_nodes_view
+    backlog      null, or how far each group is behind over time: see app.lab.views.backlog_view
+    life         what happened to each message: see app.lab.views.life_view
+    money        null, or what has moved between the banks: see app.lab.views.bank_view
+    xa           null, or the two-phase commits of the world over time: see app.lab.views.xa_view
     frames       in flight, and the last that arrived: id, source, target, kind, code, name, oneway, reply_to, size,
                  sent_us, arrives_us, dropped, copies; the bytes: GET /api/lab/<world>/frames/<id>
     timers       node, actor, label, started_us, due_us; the next first

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.json_types import JsonObject
-from app.lab.bounds import NAME_MAX
-from app.lab.refusal import LabRefused
-from app.lab.session import WorldSession
+from app.foundation.json_types import JsonObject
+from app.lab.foundation.bounds import NAME_MAX
+from app.lab.foundation.refusal import LabRefused
+from app.lab.session.session import WorldSession
 from app.lessons.judge import Answer, judge
 from app.lessons.lesson import ChoicePrediction, ClickPrediction, Lesson, Step
 from app.lessons.lesson_page import after_html, body_html

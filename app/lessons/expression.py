@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.json_types import JsonObject
+from app.foundation.json_types import JsonObject
 
 #: Any value of the view, or what was made from such.
 Value = Any

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.json_types import JsonObject
+from app.foundation.json_types import JsonObject
 from app.lessons.expression import figure_text
 from app.lessons.lesson import ChoicePrediction, ClickPrediction, Prediction
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.json_types import JsonObject
+from app.foundation.json_types import JsonObject
 from app.lessons.expression import Expression
 from app.lessons.lesson_text import LessonText
 from app.lessons.prose import Prose
 from app.lessons.stage_targets import StageTarget
-from engine.lab.scenario import Scenario
+from engine.lab.scenario.scenario import Scenario
 
 #: Language -> text.
 InEachLanguage = Mapping[str, str]

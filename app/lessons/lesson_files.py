@@ -15,10 +15,10 @@ from app.lessons.errors import LessonError, UnknownLesson
 from app.lessons.lesson import Lesson, Step
 from app.lessons.lesson_text import LessonText, StepText, read_lesson_text
 from app.lessons.steps_file import StepsFile, read_steps
-from engine.lab.errors import ScenarioError
-from engine.lab.scenario import LANGUAGES, Scenario
-from engine.lab.scenario_files import lesson_scenario_names, tutorials_folder
-from engine.lab.scenario_text import parse_scenario
+from engine.lab.scenario.errors import ScenarioError
+from engine.lab.scenario.scenario import LANGUAGES, Scenario
+from engine.lab.scenario.scenario_files import lesson_scenario_names, tutorials_folder
+from engine.lab.scenario.scenario_text import parse_scenario
 
 #: Many who ask at once wait for the one that reads.
 _READING = threading.Lock()

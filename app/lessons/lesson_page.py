@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from app.json_types import JsonObject
+from app.foundation.json_types import JsonObject
 from app.lessons.choice_order import choice_order
 from app.lessons.lesson import ClickPrediction, Lesson, NumberPrediction, Step
 from app.lessons.lesson_text import LessonText, StepText

@@ -25,8 +25,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from app.json_types import JsonObject
-from engine.lab.history import LabHistory
+from app.foundation.json_types import JsonObject
+from engine.lab.nodes.history import LabHistory
 
 
 def lesson_view(view: JsonObject, history: LabHistory) -> JsonObject:

@@ -1,6 +1,6 @@
 """Which steps of which lesson a browser has done, and what it predicted. SQLite, in the data folder.
 
-No account and no name: a row belongs to the random cookie of :mod:`app.lab.browser_identity`. When the table is full
+No account and no name: a row belongs to the random cookie of :mod:`app.lab.foundation.browser_identity`. When the table is full
 the browser that did something longest ago is forgotten.
 """
 
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.json_types import JsonObject
-from app.light_database import Database
+from app.foundation.json_types import JsonObject
+from app.foundation.light_database import Database
 
 log = logging.getLogger("glassmq.http")
 

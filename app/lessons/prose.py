@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 
-from app.json_types import JsonObject
+from app.foundation.json_types import JsonObject
 from app.lessons.errors import ExpressionError, LessonError
 from app.lessons.expression import Expression, figure_text
 from app.lessons.expression_parser import parse_expression

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.json_types import JsonObject
-from app.lab.world_view import WorldView
+from app.foundation.json_types import JsonObject
+from app.lab.views.world_view import WorldView
 from app.lessons.judge import right_answers
 from app.lessons.lesson import Lesson, Step
 from app.lessons.lesson_view import lesson_view
-from engine.lab.command import parse_command
-from engine.lab.condition import Condition, ConditionKind
-from engine.lab.recording import EVENTS_MAX
-from engine.lab.run import LabRun
+from engine.lab.run.recording import EVENTS_MAX
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.command import parse_command
+from engine.lab.scenario.condition import Condition, ConditionKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +101,9 @@ def rehearse(lesson: Lesson) -> Rehearsal:
 
 
 def perform(run: LabRun, action: JsonObject) -> None:
-    """Do to ``run`` what the page does with ``action`` (see :mod:`app.lab.session`).
+    """Do to ``run`` what the page does with ``action`` (see :mod:`app.lab.session.session`).
 
-    Raises :class:`~engine.lab.errors.CommandRefused`.
+    Raises :class:`~engine.lab.scenario.errors.CommandRefused`.
     """
     fields = dict(action)
     if "command" in fields:

@@ -12,13 +12,12 @@ from collections.abc import Iterator
 from flask import Blueprint, Response, abort, render_template
 from flask.typing import ResponseReturnValue
 
-from app.api import json_answer
-from app.json_types import JsonObject
-from app.lab.browser_identity import browser_of_request, remember_browser
-from app.lab.host import LabHost
-from app.lab.refusal import LabRefused
-from app.lab.routes import page_tables, read_json_body
-from app.lab.worlds import LabWorlds
+from app.foundation.json_types import JsonObject
+from app.lab.foundation.browser_identity import browser_of_request, remember_browser
+from app.lab.foundation.refusal import LabRefused
+from app.lab.routes.routes import page_tables, read_json_body
+from app.lab.session.host import LabHost
+from app.lab.session.worlds import LabWorlds
 from app.lessons.check import check_step, read_check
 from app.lessons.errors import LessonError, UnknownLesson
 from app.lessons.lesson import Lesson
@@ -26,6 +25,7 @@ from app.lessons.lesson_files import lesson_names, load_lesson
 from app.lessons.lesson_page import lesson_data, lesson_entry, progress_json
 from app.lessons.progress import Progress
 from app.lessons.rehearsal import Rehearsal, known_rehearsal, rehearse_once
+from app.web.api import json_answer
 
 log = logging.getLogger("glassmq.http")
 

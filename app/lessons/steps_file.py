@@ -15,18 +15,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.json_types import JsonObject
+from app.foundation.json_types import JsonObject
 from app.lessons.errors import ExpressionError, LessonError
 from app.lessons.expression import Expression
 from app.lessons.expression_parser import LENGTH_MAX, parse_expression
 from app.lessons.lesson import ChoicePrediction, ClickPrediction, NumberPrediction, Prediction, Step
 from app.lessons.stage_targets import StageTarget, WrongTarget, parse_target
 from engine.lab.checkers import CHECKERS
-from engine.lab.command import parse_command
-from engine.lab.condition import ConditionKind
-from engine.lab.errors import CommandRefused, ScenarioError
-from engine.lab.scenario import LANGUAGES, Scenario
-from engine.lab.scenario_yaml import Section, read_yaml
+from engine.lab.scenario.command import parse_command
+from engine.lab.scenario.condition import ConditionKind
+from engine.lab.scenario.errors import CommandRefused, ScenarioError
+from engine.lab.scenario.scenario import LANGUAGES, Scenario
+from engine.lab.scenario.scenario_yaml import Section, read_yaml
 
 STEPS_MAX = 20
 ACTIONS_MAX = 10

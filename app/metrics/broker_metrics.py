@@ -11,17 +11,17 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from app.foundation.version import version
 from app.metrics.broker_runtime_metrics import broker_runtime_families
 from app.metrics.exposition import Family
-from app.version import version
-from engine.broker.broker_admin_processor import BrokerAdminProcessor
-from engine.broker.store_lookups import message_store_time
+from engine.broker.foundation.store_lookups import message_store_time
+from engine.broker.processors.broker_admin_processor import BrokerAdminProcessor
 from engine.protocol.enums import MessageModel
 from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX, is_dlq_topic, is_retry_topic
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
-    from engine.protocol.topic_config import TopicConfig
+    from engine.protocol.body.topic_config import TopicConfig
 
 TOPICS_MAX = 2_000
 #: Pairs of topic and group that have offsets.

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from flask import Blueprint, Response
 
-from app.live_source import EngineUnavailable
+from app.foundation.live_source import EngineUnavailable
 from app.metrics.exposition import CONTENT_TYPE, Family, exposition
 
 #: A look that is younger is given again: whoever asks more often takes no more of the engine's time.

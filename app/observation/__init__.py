@@ -28,5 +28,5 @@ be cut. The state::
     log          the last lines: ms, level, part, text
     omitted      how many topics, groups, connections, offset_pairs are not shown
 
-A record of the tail, and of a search: see ``app.record_view.message_summary``.
+A record of the tail, and of a search: see ``app.observation.record_view.message_summary``.
 """

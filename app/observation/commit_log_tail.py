@@ -10,11 +10,11 @@ import heapq
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from app.json_types import JsonObject
+from app.foundation.json_types import JsonObject
 from app.observation.bounds import TAIL_RECORDS_MAX
-from app.record_view import record_summary
+from app.observation.record_view import record_summary
 from engine.protocol.errors import MalformedMessage
-from engine.protocol.record_layout import MESSAGE_MAGIC, SIZE_AND_MAGIC
+from engine.protocol.message.record_layout import MESSAGE_MAGIC, SIZE_AND_MAGIC
 
 if TYPE_CHECKING:
     from engine.store.message_store import MessageStore

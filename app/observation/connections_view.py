@@ -5,15 +5,15 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from app.json_types import JsonObject
+from app.foundation.json_types import JsonObject
 from app.observation.bounds import CONNECTIONS_MAX, GROUPS_MAX, client_text
 from app.observation.unchanged import Unchanged
+from engine.protocol.command.remoting_command import language_name
 from engine.protocol.names import CLIENT_INNER_PRODUCER_GROUP
-from engine.protocol.remoting_command import language_name
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
-    from engine.broker.client_channel_info import ClientChannelInfo
+    from engine.broker.tables.client_channel_info import ClientChannelInfo
     from engine.remoting.channel import Channel
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.json_types import JsonObject
+from app.foundation.json_types import JsonObject
 
 if TYPE_CHECKING:
     from engine.store.message_store import MessageStore

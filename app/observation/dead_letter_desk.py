@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.json_types import JsonObject, JsonValue
-from app.live_source import ResendWish
+from app.foundation.json_types import JsonObject, JsonValue
+from app.foundation.live_source import ResendWish
 from app.observation.dead_letters_view import dead_letter_view, group_view, report_view
-from engine.broker.dead_letter_administrator import DeadLetterAdministrator
+from engine.broker.delivery.dead_letter_administrator import DeadLetterAdministrator
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
@@ -25,7 +25,7 @@ class DeadLetterDesk:
         return [group_view(group) for group in groups]
 
     def page(self, group: str, start: int | None, count: int) -> JsonObject | None:
-        """See :class:`app.live_source.LiveSource`."""
+        """See :class:`app.foundation.live_source.LiveSource`."""
         found = next((one for one in self._administrator.groups() if one.group == group), None)
         if found is None:
             return None
@@ -35,7 +35,7 @@ class DeadLetterDesk:
         return {"group": group_view(found), "start": first, "messages": messages}
 
     async def resend(self, group: str, wish: ResendWish) -> JsonObject | None:
-        """See :class:`app.live_source.LiveSource`."""
+        """See :class:`app.foundation.live_source.LiveSource`."""
         if all(one.group != group for one in self._administrator.groups()):
             return None
         if wish.names is None:

@@ -4,7 +4,7 @@ group       group, count (how many are kept), min, max (numbers of the oldest on
             the group had before; with one queue that is the queue offset), newest_ms
 message     queue_id, queue_offset, offset (in the commit log), id (offset message id: by it a dead letter is resent),
             unique_id, keys, tags, topic (its first one; null where it does not say), retries (how often it was
-            delivered again), cause (see engine.broker.dead_letter.DeathCause), born_ms, born_host, dead_ms,
+            delivered again), cause (see engine.broker.delivery.dead_letter.DeathCause), born_ms, born_host, dead_ms,
             body_preview, body_bytes, properties (name -> value), resent: null, or topic, queue_id, queue_offset,
             offset, at_ms of the message that it was resent as; resent_known: false where there is no index to find
             that with
@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.json_types import JsonObject, JsonValue
+from app.foundation.json_types import JsonObject, JsonValue
 from app.observation.bounds import client_text
-from app.record_view import message_summary
-from engine.broker.dead_letter import DeadLetterRefused, original_topic, retries_of
-from engine.broker.dead_letter_administrator import DeadLetterAdministrator, DeadLetterGroup, ResendReport
+from app.observation.record_view import message_summary
+from engine.broker.delivery.dead_letter import DeadLetterRefused, original_topic, retries_of
+from engine.broker.delivery.dead_letter_administrator import DeadLetterAdministrator, DeadLetterGroup, ResendReport
 
 if TYPE_CHECKING:
-    from engine.protocol.message import MessageExt
+    from engine.protocol.message.message import MessageExt
 
 #: Failures that a report lists.
 FAILED_MAX = 50

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.json_types import JsonObject
+from app.foundation.json_types import JsonObject
 from engine.protocol.names import SCHEDULE_TOPIC
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from app.json_types import JsonObject
+from app.foundation.json_types import JsonObject
 from app.observation.bounds import (
     GROUPS_MAX,
     HELD_PULLS_MAX,
@@ -20,7 +20,7 @@ from engine.protocol.names import is_system_group
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
-    from engine.broker.consumer_manager import ConsumerGroupInfo
+    from engine.broker.tables.consumer_manager import ConsumerGroupInfo
 
 
 class GroupsView:

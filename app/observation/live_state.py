@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from app.json_types import JsonObject
+from app.foundation.json_types import JsonObject
+from app.foundation.version import version
 from app.observation.commit_log_tail import CommitLogTail
 from app.observation.connections_view import ConnectionsView
 from app.observation.damage_view import damage_view
@@ -21,7 +22,6 @@ from app.observation.recent_log import RecentLog
 from app.observation.stored_trail import StoredTrail
 from app.observation.topics_view import TopicsView, committed_offsets
 from app.observation.transactions_view import TransactionsView
-from app.version import version
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from app.json_types import JsonObject
+from app.foundation.json_types import JsonObject
 from app.observation.bounds import TOPICS_MAX
-from app.record_view import message_summary
-from engine.protocol.message import MessageExt
-from engine.protocol.message_codec import decode_messages
+from app.observation.record_view import message_summary
+from engine.protocol.message.message import MessageExt
+from engine.protocol.message.message_codec import decode_messages
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 
-from app.json_types import JsonObject
+from app.foundation.json_types import JsonObject
 
 #: Lines that the page shows.
 LINES_MAX = 100

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from app.json_types import JsonObject
+from app.foundation.json_types import JsonObject
 from app.observation.bounds import OFFSET_PAIRS_MAX, QUEUES_MAX, QUEUES_PER_TOPIC_MAX, TOPICS_MAX
 from app.observation.unchanged import Unchanged
+from engine.protocol.body.topic_config import TopicConfig
 from engine.protocol.names import is_dlq_topic, is_retry_topic, reply_topic
-from engine.protocol.topic_config import TopicConfig
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker

@@ -23,19 +23,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.json_types import JsonObject
+from app.foundation.json_types import JsonObject
 from app.observation.bounds import GIVEN_UP_MAX, HALF_MESSAGES_MAX, client_text
-from engine.broker.half_message import HALF_QUEUE_ID, check_times, decided_offset, producer_group, real_place
-from engine.broker.half_message_lookup import HalfMessageLookup, HalfMessageRefused, StoredHalfMessages
-from engine.broker.transactional_message_service import immunity_of
+from engine.broker.transactions.half_message import (
+    HALF_QUEUE_ID,
+    check_times,
+    decided_offset,
+    producer_group,
+    real_place,
+)
+from engine.broker.transactions.half_message_lookup import HalfMessageLookup, HalfMessageRefused, StoredHalfMessages
+from engine.broker.transactions.transactional_message_service import immunity_of
 from engine.protocol.errors import MalformedMessage
-from engine.protocol.message import MessageExt
+from engine.protocol.message.message import MessageExt
 from engine.protocol.names import (
     TRANSACTION_CHECK_MAX_TIME_TOPIC,
     TRANSACTION_HALF_TOPIC,
     TRANSACTION_OP_HALF_TOPIC,
 )
-from engine.store.consume_queue_entry import FILLER_SIZE
+from engine.store.files.consume_queue_entry import FILLER_SIZE
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker

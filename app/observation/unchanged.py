@@ -5,7 +5,7 @@ Finding the difference of two states then stops at them at once, instead of comp
 
 from __future__ import annotations
 
-from app.json_types import JsonObject
+from app.foundation.json_types import JsonObject
 
 
 class Unchanged:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from app.event_budget import EventBudget
+from app.foundation.event_budget import EventBudget
 
 log = logging.getLogger("glassmq.pipeline")
 

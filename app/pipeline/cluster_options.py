@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.cluster_access import ClusterAccess
+from app.remote.cluster_access import ClusterAccess
 
 
 def cluster_options(name_servers: tuple[str, ...], access: ClusterAccess) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.runtime.live_tls import ServerTls, own_client_tls
+from engine.runtime.live.live_tls import ServerTls, own_client_tls
 
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1", "[::]": "[::1]", "": "127.0.0.1"}
 

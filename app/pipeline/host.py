@@ -20,11 +20,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.json_types import JsonObject
+from app.foundation.json_types import JsonObject
+from app.foundation.translator import in_all_languages
 from app.pipeline.child_process import ChildProcess
 from app.pipeline.run_phase import RunPhase
 from app.pipeline.run_record import RunRecord
-from app.translator import in_all_languages
 from engine.pipeline.jobs.arguments import Argument, read_arguments
 from engine.pipeline.jobs.registry import describe
 

@@ -15,9 +15,8 @@ from __future__ import annotations
 import orjson
 from flask import Blueprint, Response, render_template, request
 
-from app.api import json_answer
-from app.api_parameters import BadParameter, only_known, shown
-from app.json_types import JsonObject
+from app.foundation.json_types import JsonObject
+from app.foundation.translator import in_all_languages
 from app.pipeline.folders import confine_folders
 from app.pipeline.host import (
     RUNNING_MAX,
@@ -29,7 +28,8 @@ from app.pipeline.host import (
     missing_package,
 )
 from app.pipeline.views import description_json
-from app.translator import in_all_languages
+from app.web.api import json_answer
+from app.web.api_parameters import BadParameter, only_known, shown
 from engine.pipeline.errors import UnknownJob
 from engine.pipeline.jobs import registry
 from engine.pipeline.jobs.arguments import ArgumentRefused
@@ -51,7 +51,7 @@ def create_pipeline_page() -> Blueprint:
 
 
 def add_pipeline_routes(api: Blueprint, host: PipelineHost | None) -> None:
-    """Add the routes to what :func:`app.api.create_api` made. ``host`` None: the pipeline is switched off."""
+    """Add the routes to what :func:`app.web.api.create_api` made. ``host`` None: the pipeline is switched off."""
 
     @api.get("/pipeline/jobs")
     def jobs() -> Response:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from app.json_types import JsonObject, JsonValue
+from app.foundation.json_types import JsonObject, JsonValue
 from app.pipeline.run_phase import RunPhase, follow
 from engine.pipeline.jobs.arguments import Argument
 from engine.pipeline.jobs.description import ColumnKind, JobDescription, TableColumn

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from app.json_types import JsonObject, JsonValue
+from app.foundation.json_types import JsonObject, JsonValue
 from app.pipeline.host import PipelineHost
-from app.stream import StreamSource
-from engine.lab.scenario_files import scenario_names
+from app.web.stream import StreamSource
+from engine.lab.scenario.scenario_files import scenario_names
 from engine.pipeline.jobs.description import JobDescription, JobParameter, ParameterKind, Texts
 
 #: The namespace of the stream of runs.
@@ -80,7 +80,7 @@ class RunsSource:
         self._host = host
 
     def state(self) -> JsonObject:
-        """See :class:`app.stream.StreamSource`."""
+        """See :class:`app.web.stream.StreamSource`."""
         runs = self._host.runs()
         order: list[JsonValue] = [run["id"] for run in runs]
         return {"runs": {run["id"]: run for run in runs}, "order": order}
@@ -102,12 +102,12 @@ class WithSparkOffsets:
         self._reached_offsets = reached_offsets
 
     def state(self) -> JsonObject:
-        """See :class:`app.stream.StreamSource`."""
+        """See :class:`app.web.stream.StreamSource`."""
         state = self._source.state()
         return {**state, "spark": self._spark(str(state.get("cluster", {}).get("broker_name", "")))}
 
     def history(self) -> JsonObject:
-        """See :class:`app.stream.StreamSource`."""
+        """See :class:`app.web.stream.StreamSource`."""
         return self._source.history()
 
     def _spark(self, broker_name: str) -> JsonObject:

@@ -14,7 +14,7 @@ import yaml
 from engine.acl.errors import BadAccessConfig
 from engine.acl.plain_access_account import PlainAccessAccount, build_account
 from engine.acl.remote_address_pattern import RemoteAddressPattern, parse_remote_address
-from engine.protocol.data_version import DataVersion
+from engine.protocol.body.data_version import DataVersion
 
 WHITE_ADDRESSES = "globalWhiteRemoteAddresses"
 ACCOUNTS = "accounts"

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from engine.acl.permission import Permission
-from engine.protocol.heartbeat_data import HeartbeatData
+from engine.protocol.body.heartbeat_data import HeartbeatData
+from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.names import is_retry_topic, retry_topic
-from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
 
 _Needed = dict[str, Permission]

@@ -18,9 +18,9 @@ from engine.acl.acl_signer import ACCESS_KEY, is_signed
 from engine.acl.errors import AccessConfigNotSaved, AccessDenied, BadAccessConfig
 from engine.acl.needed_permissions import needed_permissions
 from engine.acl.permission import Permission
-from engine.protocol.data_version import DataVersion
+from engine.protocol.body.data_version import DataVersion
+from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.names import TRACE_TOPIC
-from engine.protocol.remoting_command import RemotingCommand
 from engine.runtime.port import Clock, Disk, DiskFault
 
 logger = logging.getLogger("glassmq.acl")

@@ -20,9 +20,9 @@ from engine.bank.bank import Bank
 from engine.bank.bank_deed import COMMITTED, BankWatcher, Doing, watch_nothing
 from engine.bank.errors import BankError, CommitUncertain, DatabaseClosed
 from engine.bank.transfer import Transfer
-from engine.client.send_result import SendResult, SendStatus
-from engine.client.transaction_listener import LocalTransactionState
-from engine.protocol.message import Message, MessageExt
+from engine.client.callbacks.send_result import SendResult, SendStatus
+from engine.client.callbacks.transaction_listener import LocalTransactionState
+from engine.protocol.message.message import Message, MessageExt
 from engine.runtime.port import Runtime
 from engine.runtime.step import step
 

@@ -14,7 +14,7 @@ from engine.bank.bank import Bank
 from engine.bank.bank_deed import COMMITTED, DUPLICATE, BankWatcher, Doing, watch_nothing
 from engine.bank.errors import BankError, CommitUncertain, DatabaseClosed
 from engine.bank.transfer import Transfer
-from engine.protocol.message import MessageExt
+from engine.protocol.message.message import MessageExt
 from engine.runtime.port import Runtime
 from engine.runtime.step import step
 

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 
 from engine.bank.errors import NotATransfer
-from engine.protocol.message import Message, MessageExt
+from engine.protocol.message.message import Message, MessageExt
 
 #: So that no balance ever grows beyond SQLite's INTEGER of 64 bits.
 AMOUNT_MAX = 1_000_000_000_000

@@ -13,49 +13,49 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.acl.errors import BadAccessConfig
-from engine.broker.access_guard import AccessGuard
-from engine.broker.broker_config import BrokerConfig
-from engine.broker.broker_configuration import BrokerConfiguration
-from engine.broker.broker_outer_api import BrokerOuterApi
-from engine.broker.broker_registration import BrokerRegistration
-from engine.broker.broker_stats_manager import BrokerStatsManager
-from engine.broker.broker_to_client import BrokerToClient
-from engine.broker.client_housekeeping_service import ClientHousekeepingService
-from engine.broker.consumer_filter_manager import ConsumerFilterManager
-from engine.broker.consumer_manager import ConsumerManager
-from engine.broker.consumer_offset_manager import ConsumerOffsetManager
-from engine.broker.errors import ConfigNotSaved, ConfigRefused
-from engine.broker.expression_compiler import ExpressionCompiler
-from engine.broker.filter_bit_map import FilterBitMap
-from engine.broker.filter_statistics import FilterStatistics
-from engine.broker.processor_table import register_processors
-from engine.broker.producer_manager import ProducerManager
-from engine.broker.pull_message_processor import PullMessageProcessor
-from engine.broker.pull_request_hold_service import PullRequestHoldService
-from engine.broker.rebalance_lock_manager import RebalanceLockManager
-from engine.broker.schedule_message_service import ScheduleMessageService
-from engine.broker.send_rate_limit import make_send_rate_limit
-from engine.broker.subscription_group_manager import SubscriptionGroupManager
-from engine.broker.topic_config_manager import TopicConfigManager
-from engine.broker.traffic_samples import SAMPLE_INTERVAL_MS
-from engine.broker.transactional_message_service import TransactionalMessageService
-from engine.broker.unread_deletions import UnreadDeletions
+from engine.broker.delivery.broker_to_client import BrokerToClient
+from engine.broker.delivery.pull_request_hold_service import PullRequestHoldService
+from engine.broker.delivery.schedule_message_service import ScheduleMessageService
+from engine.broker.delivery.send_rate_limit import make_send_rate_limit
+from engine.broker.filters.consumer_filter_manager import ConsumerFilterManager
+from engine.broker.filters.expression_compiler import ExpressionCompiler
+from engine.broker.filters.filter_bit_map import FilterBitMap
+from engine.broker.filters.filter_statistics import FilterStatistics
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.broker.foundation.broker_outer_api import BrokerOuterApi
+from engine.broker.foundation.broker_registration import BrokerRegistration
+from engine.broker.foundation.broker_stats_manager import BrokerStatsManager
+from engine.broker.foundation.errors import ConfigNotSaved, ConfigRefused
+from engine.broker.foundation.traffic_samples import SAMPLE_INTERVAL_MS
+from engine.broker.processors.access_guard import AccessGuard
+from engine.broker.processors.processor_table import register_processors
+from engine.broker.processors.pull_message_processor import PullMessageProcessor
+from engine.broker.tables.broker_configuration import BrokerConfiguration
+from engine.broker.tables.client_housekeeping_service import ClientHousekeepingService
+from engine.broker.tables.consumer_manager import ConsumerManager
+from engine.broker.tables.consumer_offset_manager import ConsumerOffsetManager
+from engine.broker.tables.producer_manager import ProducerManager
+from engine.broker.tables.rebalance_lock_manager import RebalanceLockManager
+from engine.broker.tables.subscription_group_manager import SubscriptionGroupManager
+from engine.broker.tables.topic_config_manager import TopicConfigManager
+from engine.broker.tables.unread_deletions import UnreadDeletions
+from engine.broker.transactions.transactional_message_service import TransactionalMessageService
 from engine.filter.bloom_filter import BloomFilter
-from engine.protocol.addresses import encode_host
+from engine.protocol.command.headers import NotifyConsumerIdsChangedRequestHeader
+from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
-from engine.protocol.headers import NotifyConsumerIdsChangedRequestHeader
+from engine.protocol.message.addresses import encode_host
 from engine.protocol.names import SCHEDULE_TOPIC, validate_topic
-from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
 from engine.remoting.remoting_client import RemotingClient
 from engine.remoting.remoting_server import RemotingServer
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import DiskFault, Runtime
-from engine.store.config_file import ConfigFile
-from engine.store.dispatch_request import DispatchRequest
+from engine.store.files.config_file import ConfigFile
+from engine.store.files.store_config import MessageStoreConfig
 from engine.store.message_store import MessageStore
-from engine.store.recovery_report import RecoveryReport
-from engine.store.store_config import MessageStoreConfig
+from engine.store.queues.dispatch_request import DispatchRequest
+from engine.store.recovery.recovery_report import RecoveryReport
 
 if TYPE_CHECKING:
     from engine.acl.plain_permission_manager import PlainPermissionManager

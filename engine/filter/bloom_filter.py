@@ -15,7 +15,7 @@ from typing import Any
 
 from engine.filter.murmur3 import murmur3_128_as_long
 from engine.protocol.errors import MalformedBody
-from engine.protocol.json_fields import get_integer, get_list
+from engine.protocol.json_form.json_fields import get_integer, get_list
 
 _BITS_PER_BYTE = 8
 #: More positions than any error rate asks for (1 % asks for 7).

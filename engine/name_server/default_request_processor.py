@@ -10,9 +10,9 @@ from engine.name_server.errors import RegistrationRefused
 from engine.name_server.kv_config_manager import ORDER_TOPIC_NAMESPACE, KVConfigManager
 from engine.name_server.name_server_config import NameServerConfig
 from engine.name_server.route_info_manager import RouteInfoManager
-from engine.protocol.bodies import KVTable, RegisterBrokerBody, TopicList
-from engine.protocol.data_version import DataVersion
-from engine.protocol.headers import (
+from engine.protocol.body.bodies import KVTable, RegisterBrokerBody, TopicList
+from engine.protocol.body.data_version import DataVersion
+from engine.protocol.command.headers import (
     DeleteTopicRequestHeader,
     GetRouteInfoRequestHeader,
     GetTopicsByClusterRequestHeader,
@@ -22,9 +22,9 @@ from engine.protocol.headers import (
     RegisterBrokerResponseHeader,
     UnregisterBrokerRequestHeader,
 )
-from engine.protocol.json_text import dumps_json, loads_json_object
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.json_form.json_text import dumps_json, loads_json_object
 from engine.protocol.names import validate_topic
-from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.channel import Channel

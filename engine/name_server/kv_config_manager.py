@@ -14,7 +14,7 @@ import logging
 
 from engine.name_server.errors import KVConfigRefused
 from engine.runtime.port import Disk, DiskFault
-from engine.store.config_file import ConfigFile
+from engine.store.files.config_file import ConfigFile
 
 logger = logging.getLogger("glassmq.name_server")
 

@@ -15,7 +15,7 @@ from typing import Any
 from engine.name_server.errors import ConfigRefused, SettingFixed
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.errors import ProtocolError
-from engine.protocol.json_text import dumps_pretty_json, loads_json
+from engine.protocol.json_form.json_text import dumps_pretty_json, loads_json
 from engine.runtime.port import Disk, DiskFault
 
 logger = logging.getLogger("glassmq.name_server")

@@ -18,12 +18,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from engine.name_server.errors import RegistrationRefused
-from engine.protocol.bodies import ClusterInfo, TopicConfigSerializeWrapper
-from engine.protocol.data_version import DataVersion
-from engine.protocol.headers import RegisterBrokerRequestHeader
+from engine.protocol.body.bodies import ClusterInfo, TopicConfigSerializeWrapper
+from engine.protocol.body.data_version import DataVersion
+from engine.protocol.body.topic_config import TopicConfig
+from engine.protocol.body.topic_route_data import MASTER_ID, BrokerData, QueueData, TopicRouteData
+from engine.protocol.command.headers import RegisterBrokerRequestHeader
 from engine.protocol.permission import PERM_READ_WRITE, PERM_WRITE
-from engine.protocol.topic_config import TopicConfig
-from engine.protocol.topic_route_data import MASTER_ID, BrokerData, QueueData, TopicRouteData
 from engine.remoting.channel import Channel
 from engine.runtime.port import Clock
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from engine.name_server.errors import SettingFixed
-from engine.protocol.bodies import KVTable, TopicList
-from engine.protocol.headers import (
+from engine.protocol.body.bodies import KVTable, TopicList
+from engine.protocol.command.headers import (
     AddWritePermOfBrokerResponseHeader,
     GetKVConfigResponseHeader,
     GetKVListByNamespaceRequestHeader,
@@ -18,8 +18,8 @@ from engine.protocol.headers import (
     WipeWritePermOfBrokerResponseHeader,
     WritePermOfBrokerRequestHeader,
 )
-from engine.protocol.properties_text import format_properties, parse_properties
-from engine.protocol.remoting_command import RemotingCommand
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.json_form.properties_text import format_properties, parse_properties
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.channel import Channel

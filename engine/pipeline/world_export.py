@@ -13,11 +13,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engine.lab.broker_role import BrokerRole
-from engine.lab.run import LabRun
+from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.run.run import LabRun
 from engine.pipeline.errors import JobFailed
-from engine.pipeline.source.schema import arrow_schema
-from engine.pipeline.source.stored_batch import StoredBatch, message_starts
+from engine.pipeline.source.decoding.schema import arrow_schema
+from engine.pipeline.source.decoding.stored_batch import StoredBatch, message_starts
 
 #: Messages per read.
 _PULL_MAX = 32

@@ -16,8 +16,14 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
+from engine.protocol.command.remoting_command import (
+    ONEWAY_FLAG,
+    RESPONSE_FLAG,
+    RemotingCommand,
+    decode_command,
+    encode_command,
+)
 from engine.protocol.errors import MalformedFrame, ProtocolError
-from engine.protocol.remoting_command import ONEWAY_FLAG, RESPONSE_FLAG, RemotingCommand, decode_command, encode_command
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import (
     RemotingSendFailed,

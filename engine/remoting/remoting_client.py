@@ -7,8 +7,8 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from engine.protocol.command.remoting_command import RemotingCommand, SerializeType
 from engine.protocol.enums import LanguageCode
-from engine.protocol.remoting_command import RemotingCommand, SerializeType
 from engine.remoting.channel import Channel
 from engine.remoting.errors import RemotingConnectFailed, RemotingShutDown, RemotingTimeout
 from engine.remoting.processor import Processor, ProcessorTable

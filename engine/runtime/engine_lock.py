@@ -12,7 +12,7 @@ import asyncio
 from collections import deque
 from types import TracebackType
 
-from engine.runtime.lab_actor import LabActor, current_actor
+from engine.runtime.lab.lab_actor import LabActor, current_actor
 from engine.runtime.step import step
 
 _Party = asyncio.Task[object] | LabActor | None

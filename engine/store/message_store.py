@@ -17,22 +17,22 @@ from collections.abc import Awaitable, Callable
 from engine.protocol.errors import ProtocolError
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import DiskFault, DiskFull, FolderLock, Runtime
-from engine.store.clean_service import CleanService
-from engine.store.commit_log import MessageRefused
-from engine.store.commit_log_check_service import CommitLogCheckService
-from engine.store.commit_log_flush_service import CommitLogFlushService
-from engine.store.flush_consume_queue_service import FlushConsumeQueueService
-from engine.store.message_dispatcher import MessagesArrived
-from engine.store.message_reader import MessageReader
-from engine.store.put_message_result import PutMessageResult, PutMessageStatus
-from engine.store.recovery_report import RecoveryReport
-from engine.store.running_flags import Refusal
-from engine.store.store_batch import StoreBatch
-from engine.store.store_checkpoint import StoreCheckpoint
-from engine.store.store_config import MessageStoreConfig
-from engine.store.store_message import StoreMessage
-from engine.store.store_parts import StoreParts
-from engine.store.store_recovery import ABORT_PATH, StoreRecovery
+from engine.store.files.running_flags import Refusal
+from engine.store.files.store_checkpoint import StoreCheckpoint
+from engine.store.files.store_config import MessageStoreConfig
+from engine.store.log.commit_log import MessageRefused
+from engine.store.log.put_message_result import PutMessageResult, PutMessageStatus
+from engine.store.log.store_batch import StoreBatch
+from engine.store.log.store_message import StoreMessage
+from engine.store.reading.message_reader import MessageReader
+from engine.store.recovery.recovery_report import RecoveryReport
+from engine.store.recovery.store_recovery import ABORT_PATH, StoreRecovery
+from engine.store.services.clean_service import CleanService
+from engine.store.services.commit_log_check_service import CommitLogCheckService
+from engine.store.services.commit_log_flush_service import CommitLogFlushService
+from engine.store.services.flush_consume_queue_service import FlushConsumeQueueService
+from engine.store.services.message_dispatcher import MessagesArrived
+from engine.store.services.store_parts import StoreParts
 
 _log = logging.getLogger("glassmq.store")
 

@@ -14,25 +14,25 @@ from enum import Enum
 from typing import NamedTuple
 
 from engine.protocol.errors import ProtocolError
-from engine.protocol.json_text import loads_json
+from engine.protocol.json_form.json_text import loads_json
 from engine.protocol.names import SCHEDULE_TOPIC
 from engine.runtime.port import Clock, Disk, DiskFault
-from engine.store.commit_log import CommitLog
-from engine.store.commit_log_walk import CommitLogWalk
-from engine.store.config_file import BACKUP_SUFFIX, ConfigFile
-from engine.store.consume_queue import ConsumeQueue
-from engine.store.consume_queue_entry import ENTRY_SIZE_BYTES, FILLER_SIZE
-from engine.store.consume_queue_ext import is_ext_address
-from engine.store.consume_queue_table import ConsumeQueueTable
-from engine.store.index_file import ENTRY_SIZE_BYTES as INDEX_ENTRY_SIZE_BYTES
-from engine.store.index_file import HEADER_SIZE_BYTES
-from engine.store.index_service import FOLDER as INDEX_FOLDER
-from engine.store.mapping_pool import MappingPool
-from engine.store.record_check import damage_of
-from engine.store.recovery_point import PATH as RECOVERY_POINT_PATH
-from engine.store.recovery_point import RecoveryPoint, load_recovery_point
-from engine.store.store_config import MessageStoreConfig
-from engine.store.stored_record import parse_record
+from engine.store.files.config_file import BACKUP_SUFFIX, ConfigFile
+from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES, FILLER_SIZE
+from engine.store.files.mapping_pool import MappingPool
+from engine.store.files.recovery_point import PATH as RECOVERY_POINT_PATH
+from engine.store.files.recovery_point import RecoveryPoint, load_recovery_point
+from engine.store.files.store_config import MessageStoreConfig
+from engine.store.log.commit_log import CommitLog
+from engine.store.log.commit_log_walk import CommitLogWalk
+from engine.store.log.record_check import damage_of
+from engine.store.log.stored_record import parse_record
+from engine.store.queues.consume_queue import ConsumeQueue
+from engine.store.queues.consume_queue_ext import is_ext_address
+from engine.store.queues.consume_queue_table import ConsumeQueueTable
+from engine.store.queues.index_file import ENTRY_SIZE_BYTES as INDEX_ENTRY_SIZE_BYTES
+from engine.store.queues.index_file import HEADER_SIZE_BYTES
+from engine.store.queues.index_service import FOLDER as INDEX_FOLDER
 
 CONFIG_FOLDER = "config"
 #: Places that are kept of each kind; all are counted.

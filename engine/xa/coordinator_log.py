@@ -23,7 +23,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 
 from engine.protocol.errors import ProtocolError
-from engine.protocol.json_text import dumps_json, loads_json
+from engine.protocol.json_form.json_text import dumps_json, loads_json
 from engine.runtime.port import Disk, DiskFile
 from engine.xa.errors import LogFull
 

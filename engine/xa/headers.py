@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.protocol.command_header import CommandHeader, Int64
+from engine.protocol.command.command_header import CommandHeader, Int64
 
 
 class BeginRequestHeader(CommandHeader):

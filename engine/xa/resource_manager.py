@@ -5,7 +5,7 @@ what it will post and votes yes. From then on it is in doubt: only the coordinat
 lock stays. A new process finds its promises in the database and holds their locks again before it lets anybody in.
 
 RocketMQ's producer and broker play this part for transactional messages, but without locks: see
-:mod:`engine.client.transaction_mq_producer`.
+:mod:`engine.client.producer.transaction_mq_producer`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 from engine.bank.bank_deed import Doing
 from engine.bank.errors import BankError
 from engine.bank.transfer import AMOUNT_MAX, Transfer
+from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
-from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import RemotingError
 from engine.remoting.processor import Processor

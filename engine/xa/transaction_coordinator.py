@@ -5,7 +5,7 @@ durable before anybody is told (:mod:`engine.xa.coordinator_log`), because a bra
 and because an order is sent again until it is acknowledged. Its one weakness: while it is down nobody else may decide.
 
 In RocketMQ the broker plays a part like this one for transactional messages; see
-:mod:`engine.broker.end_transaction_processor`.
+:mod:`engine.broker.transactions.end_transaction_processor`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
-from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import RemotingError
 from engine.remoting.processor import Processor

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from engine.bank.bank_deed import Doing
 from engine.bank.transfer import Transfer
+from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
-from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import RemotingError
 from engine.remoting.remoting_client import RemotingClient

@@ -1,4 +1,4 @@
-// The table of commands as engine/lab/command.py has it, which the server wrote into the page: what can be broken, on
+// The table of commands as engine/lab/scenario/command.py has it, which the server wrote into the page: what can be broken, on
 // what, with which fields. The forms are made from it.
 
 import { bilingual } from "./format.js";

@@ -1,4 +1,4 @@
-// Applies the server's patches to a tree of plain objects and lists (the counterpart of app/patch.py).
+// Applies the server's patches to a tree of plain objects and lists (the counterpart of app/foundation/patch.py).
 //
 // Nothing that was handed out is ever changed: a patch copies the containers along its paths and shares the
 // rest with the old tree. So "has this lane changed?" is one comparison by identity, and a view that holds an

@@ -6,7 +6,7 @@ from string import Formatter
 
 import pytest
 
-from app.translator import texts, translate
+from app.foundation.translator import texts, translate
 from engine.lab.checkers import Anomaly
 from engine.texts import LANGUAGES
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from engine.pipeline.source.batch_reader import make_reader
-from engine.pipeline.source.offset_range import RangesPartition
-from engine.pipeline.source.options import ReadOptions
-from engine.pipeline.source.range_reader import read_ranges
-from engine.pipeline.source.schema import arrow_schema, spark_schema
+from engine.pipeline.source.decoding.schema import arrow_schema, spark_schema
+from engine.pipeline.source.reader.batch_reader import make_reader
+from engine.pipeline.source.reader.offset_range import RangesPartition
+from engine.pipeline.source.reader.options import ReadOptions
+from engine.pipeline.source.reader.range_reader import read_ranges
 
 PROCESSES = 2
 Counted = tuple[int, int]

@@ -9,8 +9,8 @@ import asyncio
 import sys
 import time
 
-from engine.client.default_mq_producer import DefaultMQProducer
-from engine.protocol.message import Message
+from engine.client.producer.default_mq_producer import DefaultMQProducer
+from engine.protocol.message.message import Message
 
 _BATCHES_PER_SECOND = 100
 

@@ -10,9 +10,9 @@ import json
 import sys
 import time
 
-from engine.client.default_mq_producer import DefaultMQProducer
-from engine.client.errors import MQClientError
-from engine.protocol.message import Message
+from engine.client.foundation.errors import MQClientError
+from engine.client.producer.default_mq_producer import DefaultMQProducer
+from engine.protocol.message.message import Message
 
 
 class Load:

@@ -32,7 +32,7 @@ from tests.benchmarks.spark_measures import (
     write_topic,
 )
 from tests.interop.harness.glassmq_cluster import start_glassmq
-from tests.support.spark import missing_for_spark
+from tests.support.pipeline.spark import missing_for_spark
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.lab_page import opened
+from tests.e2e.lab.lab_page import opened
 
 
 def lesson(page: Page) -> Page:

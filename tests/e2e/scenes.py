@@ -15,15 +15,15 @@ import threading
 import time
 from typing import Any
 
-from app.access_gate import AccessRules
-from app.page_listener import PageListener
-from app.page_socket import bind_page_socket
+from app.observation.record_view import record_summary
 from app.pipeline.host import PipelineSettings
-from app.record_view import record_summary
-from app.web import PageServer, WebSettings, create_app
-from engine.protocol.message import MessageExt
-from engine.protocol.message_codec import encode_stored_message
-from tests.support.record_search import RecordSearch
+from app.web.access_gate import AccessRules
+from app.web.page_listener import PageListener
+from app.web.page_socket import bind_page_socket
+from app.web_application import PageServer, WebSettings, create_app
+from engine.protocol.message.message import MessageExt
+from engine.protocol.message.message_codec import encode_stored_message
+from tests.support.live.record_search import RecordSearch
 
 START_MS = 1_795_000_000_000
 HISTORY_SECONDS = 600

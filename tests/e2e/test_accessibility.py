@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from app.lab.demonstration import TAKES
+from app.lab.routes.demonstration import TAKES
 from tests.e2e.accessibility import findings_in_every_theme
 from tests.e2e.conftest import live
 from tests.e2e.scenes import empty_scene, small_scene

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-import app.lab.host
-import app.lab.worlds
+import app.lab.session.host
+import app.lab.session.worlds
 from app.lessons.lesson_files import lesson_names
 from app.lessons.stage_targets import TARGETS
 from engine.texts import LANGUAGES
 from tests.e2e.accessibility import choose_theme, findings_in_every_theme
-from tests.e2e.lab_page import event_number, expect_event, opened, run_until
+from tests.e2e.lab.lab_page import event_number, expect_event, opened, run_until
 from tests.e2e.lesson_page import (
     do_it,
     go_to,
@@ -250,7 +250,7 @@ def test_a_lesson_can_be_begun_anew(page):
 
 
 def test_a_full_server_says_so_and_the_lesson_begins_when_there_is_room(address, open_page, monkeypatch):
-    monkeypatch.setattr(app.lab.worlds, "WORLDS_MAX", 0)
+    monkeypatch.setattr(app.lab.session.worlds, "WORLDS_MAX", 0)
     page = open_page(f"{address}/tutorials/{FIRST}", reduced_motion="reduce")
     expect(page.locator("#world-refused")).to_contain_text("worlds are open")
     monkeypatch.undo()
@@ -263,7 +263,7 @@ def test_a_full_server_says_so_and_the_lesson_begins_when_there_is_room(address,
 
 
 def test_a_server_with_too_many_pages_is_asked_again(address, open_page, monkeypatch):
-    monkeypatch.setattr(app.lab.host, "VIEWERS_MAX", 0)
+    monkeypatch.setattr(app.lab.session.host, "VIEWERS_MAX", 0)
     page = open_page(f"{address}/tutorials/{FIRST}", reduced_motion="reduce")
     expect(page.locator("#connection-lost")).to_contain_text("no room")
     monkeypatch.undo()

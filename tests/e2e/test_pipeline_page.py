@@ -11,18 +11,18 @@ from playwright.sync_api import expect
 from app.pipeline.host import PipelineSettings
 from engine.pipeline.jobs import registry
 from tests.e2e.accessibility import findings_in_every_theme
-from tests.e2e.lab_page import event_number, expect_event, opened, run_to_ms
+from tests.e2e.lab.lab_page import event_number, expect_event, opened, run_to_ms
 from tests.e2e.scenes import empty_scene, serve_scene, small_scene
-from tests.support import tiny_job
+from tests.support.pipeline import tiny_job
 
 pytestmark = pytest.mark.browser
 
-FAKE = (sys.executable, "-m", "tests.support.fake_job")
+FAKE = (sys.executable, "-m", "tests.support.pipeline.fake_job")
 
 
 @pytest.fixture
 def address(tmp_path, monkeypatch):
-    """Where a page server answers whose jobs are played by tests/support/fake_job.py."""
+    """Where a page server answers whose jobs are played by tests/support/pipeline/fake_job.py."""
     monkeypatch.setattr(registry, "JOB_NAMES", registry.JOB_NAMES)  # restored in the end
     tiny_job.register()
     settings = PipelineSettings(tmp_path / "pipeline", "127.0.0.1:1", command=FAKE, niceness=0)

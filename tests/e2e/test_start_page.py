@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.lab.demonstration import TAKES
+from app.lab.routes.demonstration import TAKES
 from tests.e2e.scenes import empty_scene, small_scene
 
 pytestmark = pytest.mark.browser

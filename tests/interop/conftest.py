@@ -21,7 +21,7 @@ from tests.interop.harness.installs import announcer
 from tests.interop.harness.ports import DEFAULT_NAME_SERVER_PORT, is_free
 from tests.interop.harness.real_rocketmq import start_real_rocketmq
 from tests.interop.harness.skips import pytest_runtest_makereport  # noqa: F401 (pytest looks for its hooks here)
-from tests.support.spark import spark  # noqa: F401 (a fixture)
+from tests.support.pipeline.spark import spark  # noqa: F401 (a fixture)
 
 _KINDS: Mapping[str, Callable[..., Cluster]] = {"glassmq": start_glassmq, "real": start_real_rocketmq}
 _numbers = count(1)

@@ -17,9 +17,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from engine.lab.recording import python_version
-from engine.lab.run import LabRun
-from engine.lab.scenario_files import load_scenario, scenario_names, shelf_of
+from engine.lab.run.recording import python_version
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.scenario_files import load_scenario, scenario_names, shelf_of
 
 FOLDER = Path(__file__).parents[1] / "golden" / "lab"
 #: A longer story is cut; the hashes cover it all.

@@ -16,8 +16,8 @@ from engine.client import (
     Message,
     MessageExt,
 )
-from engine.runtime.lab_event import LabEvent
-from tests.support.lab_cluster import LabCluster
+from engine.runtime.lab.lab_event import LabEvent
+from tests.support.lab.lab_cluster import LabCluster
 
 MESSAGES = 200
 QUEUES = 4

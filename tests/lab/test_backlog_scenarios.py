@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from engine.client.errors import MQBrokerError
-from engine.client.pull_api_wrapper import PullApiWrapper
-from engine.lab.backlog import BacklogWatch, GroupBacklog
-from engine.lab.run import LabRun
-from engine.lab.scenario_files import load_scenario
+from engine.client.consumer.pull_api_wrapper import PullApiWrapper
+from engine.client.foundation.errors import MQBrokerError
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.scenario_files import load_scenario
+from engine.lab.world.backlog import BacklogWatch, GroupBacklog
 
 Played = tuple[LabRun, BacklogWatch]
 

@@ -10,16 +10,16 @@ import dataclasses
 
 import pytest
 
-from engine.lab.command import parse_command
-from engine.lab.errors import CommandRefused
-from engine.lab.fault_plan import draw_faults, lay_out
-from engine.lab.money_flow import MoneyFlow
-from engine.lab.run import LabRun
-from engine.lab.scenario import FaultKind, FaultModel, Scenario
-from engine.lab.scenario_files import load_scenario
-from engine.lab.sweep import run_seed
+from engine.lab.nodes.money_flow import MoneyFlow
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.command import parse_command
+from engine.lab.scenario.errors import CommandRefused
+from engine.lab.scenario.scenario import FaultKind, FaultModel, Scenario
+from engine.lab.scenario.scenario_files import load_scenario
+from engine.lab.sweep.fault_plan import draw_faults, lay_out
+from engine.lab.sweep.sweep import run_seed
 from engine.protocol.names import TRANSACTION_HALF_TOPIC
-from tests.support.bank_scenarios import bank_scenario, broken
+from tests.support.lab.bank_scenarios import bank_scenario, broken
 
 SEEDS = 75
 #: Without a listener that hangs: its message is never done with.

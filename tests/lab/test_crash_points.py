@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.lab.crash_points import NothingToCrash, crash_at, find_points
-from engine.lab.recording import parse_link
-from engine.lab.scenario_files import load_scenario
-from engine.lab.scenario_text import parse_scenario
-from tests.support.lab_scenarios import small
-from tests.support.xa_scenarios import TEXT
+from engine.lab.run.recording import parse_link
+from engine.lab.scenario.scenario_files import load_scenario
+from engine.lab.scenario.scenario_text import parse_scenario
+from engine.lab.sweep.crash_points import NothingToCrash, crash_at, find_points
+from tests.support.lab.lab_scenarios import small
+from tests.support.lab.xa_scenarios import TEXT
 
 TABLE = Path(__file__).parents[2] / "static" / "lab" / "crash_points" / "xa-two-phase.json"
 HOW_TO = "glassmq lab crash-points xa-two-phase --json static/lab/crash_points/xa-two-phase.json"

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from engine.lab.recording import python_version
-from engine.lab.scenario_files import scenario_names
+from engine.lab.run.recording import python_version
+from engine.lab.scenario.scenario_files import scenario_names
 from tests.lab.golden_journal import FOLDER, file_of, play
 
 ROOT = Path(__file__).parents[2]
 _PLAY_ALL = """
 import json, logging
-from engine.lab.scenario_files import scenario_names
+from engine.lab.scenario.scenario_files import scenario_names
 from tests.lab.golden_journal import play
 logging.disable(logging.CRITICAL)
 print(json.dumps({name: play(name) for name in scenario_names()}))

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from app.comparison_plot import comparison_svg
-from engine.lab.comparison import Change, run_with
-from engine.lab.recording import parse_link
-from engine.lab.run import LabRun
-from engine.lab.scenario_files import load_scenario
+from engine.lab.run.recording import parse_link
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.scenario_files import load_scenario
+from engine.lab.sweep.comparison import Change, run_with
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "static" / "lab" / "comparisons"

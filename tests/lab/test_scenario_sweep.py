@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import pytest
 
-from engine.lab.run import LabRun
-from engine.lab.scenario import Role
-from engine.lab.scenario_files import load_scenario, preset_scenario_names
-from engine.lab.sweep import run_seed
-from tests.support.sweep_seeds import sweep_seeds
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.scenario import Role
+from engine.lab.scenario.scenario_files import load_scenario, preset_scenario_names
+from engine.lab.sweep.sweep import run_seed
+from tests.support.lab.sweep_seeds import sweep_seeds
 
 SEEDS = sweep_seeds(20)
 #: One seed of these takes as long as ten of others.

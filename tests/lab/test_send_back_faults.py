@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from engine.lab.run import LabRun
-from tests.support.checked_run import broker_of, do, finish, run_to, run_until
-from tests.support.one_payment import copies, payment, stored
+from engine.lab.run.run import LabRun
+from tests.support.lab.checked_run import broker_of, do, finish, run_to, run_until
+from tests.support.lab.one_payment import copies, payment, stored
 
 #: The listener fails once with each message.
 FAILS_ONCE = ("listener: {duration_ms: 20}", "listener: {duration_ms: 20, result: throws, fails_first: 1}")

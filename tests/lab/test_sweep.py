@@ -15,23 +15,23 @@ from click.testing import CliRunner
 
 from app.command_line import main
 from app.sweep_processes import ProcessSpread
-from engine.broker.consumer_offset_manager import ConsumerOffsetManager
-from engine.broker.schedule_message_service import ScheduleMessageService
-from engine.client.default_mq_push_consumer_impl import DefaultMQPushConsumerImpl
-from engine.client.message_back_sender import MessageBackSender
-from engine.client.process_queue import ProcessQueue
+from engine.broker.delivery.schedule_message_service import ScheduleMessageService
+from engine.broker.tables.consumer_offset_manager import ConsumerOffsetManager
+from engine.client.consumer.default_mq_push_consumer_impl import DefaultMQPushConsumerImpl
+from engine.client.consumer.message_back_sender import MessageBackSender
+from engine.client.queues.process_queue import ProcessQueue
 from engine.lab.checkers import CHECKERS
-from engine.lab.command import COMMANDS, parse_command
-from engine.lab.fault_plan import FAULTS_OVER_AT, PlannedCommand, draw_faults, lay_out
-from engine.lab.recording import parse_link
-from engine.lab.run import LabRun
-from engine.lab.scenario import FaultKind, FaultModel, Scenario
-from engine.lab.scenario_files import load_scenario, scenario_names
-from engine.lab.seed_chunk import SeedRange, SeedTask, cut_into_chunks, run_chunk
-from engine.lab.sweep import run_seed
-from engine.lab.sweep_summary import SweepSummary
-from tests.support.checked_run import TEXT
-from tests.support.sweep_seeds import sweep_seeds
+from engine.lab.run.recording import parse_link
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.command import COMMANDS, parse_command
+from engine.lab.scenario.scenario import FaultKind, FaultModel, Scenario
+from engine.lab.scenario.scenario_files import load_scenario, scenario_names
+from engine.lab.sweep.fault_plan import FAULTS_OVER_AT, PlannedCommand, draw_faults, lay_out
+from engine.lab.sweep.seed_chunk import SeedRange, SeedTask, cut_into_chunks, run_chunk
+from engine.lab.sweep.sweep import run_seed
+from engine.lab.sweep.sweep_summary import SweepSummary
+from tests.support.lab.checked_run import TEXT
+from tests.support.lab.sweep_seeds import sweep_seeds
 
 SEEDS = sweep_seeds(50)
 

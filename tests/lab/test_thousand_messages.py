@@ -17,7 +17,7 @@ from engine.client import (
     Message,
     MessageExt,
 )
-from tests.support.lab_cluster import LabCluster
+from tests.support.lab.lab_cluster import LabCluster
 
 PROJECT = Path(__file__).resolve().parents[2]
 MESSAGES = 1_000

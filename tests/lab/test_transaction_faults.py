@@ -1,16 +1,26 @@
 """What can go wrong with a transactional message, one fault per test: what the broker's queues hold then, and what
-consumers get. The times are those of :mod:`tests.support.one_payment`.
+consumers get. The times are those of :mod:`tests.support.lab.one_payment`.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from engine.lab.run import LabRun
+from engine.lab.run.run import LabRun
 from engine.protocol.names import TRANSACTION_HALF_TOPIC
-from engine.runtime.lab_storage import PAGE_BYTES, SECTOR_BYTES
-from tests.support.checked_run import broker_of, broker_role, do, finish, run_to, run_until
-from tests.support.one_payment import answers, consumed, copies, decided, given_up, payment, reported, stored, visible
+from engine.runtime.lab.lab_storage import PAGE_BYTES, SECTOR_BYTES
+from tests.support.lab.checked_run import broker_of, broker_role, do, finish, run_to, run_until
+from tests.support.lab.one_payment import (
+    answers,
+    consumed,
+    copies,
+    decided,
+    given_up,
+    payment,
+    reported,
+    stored,
+    visible,
+)
 
 #: The broker carries out every decision that it hears, and asks about every copy that it finds.
 AS_ROCKETMQ = ("transactionCheckMax: 3", "transactionCheckMax: 3, commitTransactionOnce: false")

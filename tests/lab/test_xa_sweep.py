@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from engine.lab.scenario_text import parse_scenario
-from engine.lab.sweep import run_seed
-from tests.support.xa_scenarios import TEXT
+from engine.lab.scenario.scenario_text import parse_scenario
+from engine.lab.sweep.sweep import run_seed
+from tests.support.lab.xa_scenarios import TEXT
 
 #: The long sweep runs with all presets in CI; this one is a quick look.
 SEEDS = 30

@@ -16,10 +16,10 @@ import struct
 import sys
 import time
 
+from engine.protocol.command.headers import SendMessageRequestHeader
+from engine.protocol.command.remoting_command import RemotingCommand, decode_command, encode_command
 from engine.protocol.errors import ProtocolError
-from engine.protocol.headers import SendMessageRequestHeader
-from engine.protocol.message_properties import encode_properties
-from engine.protocol.remoting_command import RemotingCommand, decode_command, encode_command
+from engine.protocol.message.message_properties import encode_properties
 from engine.protocol.request_code import RequestCode
 from tests.soak.reporting import report
 from tests.soak.streams import FLOOD, QUEUES

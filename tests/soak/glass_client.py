@@ -16,17 +16,17 @@ from collections.abc import Awaitable, Callable
 from itertools import count
 from typing import Any
 
-from engine.client.consume_concurrently import ConsumeConcurrentlyStatus
-from engine.client.consume_orderly import ConsumeOrderlyStatus
-from engine.client.default_mq_producer import DefaultMQProducer
-from engine.client.default_mq_push_consumer import DefaultMQPushConsumer
-from engine.client.errors import MQClientError
-from engine.client.message_queue_selector import select_message_queue_by_hash
-from engine.client.send_result import SendStatus
-from engine.client.transaction_listener import LocalTransactionState
-from engine.client.transaction_mq_producer import TransactionMQProducer
+from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
+from engine.client.callbacks.consume_orderly import ConsumeOrderlyStatus
+from engine.client.callbacks.message_queue_selector import select_message_queue_by_hash
+from engine.client.callbacks.send_result import SendStatus
+from engine.client.callbacks.transaction_listener import LocalTransactionState
+from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
+from engine.client.foundation.errors import MQClientError
+from engine.client.producer.default_mq_producer import DefaultMQProducer
+from engine.client.producer.transaction_mq_producer import TransactionMQProducer
 from engine.protocol.enums import ConsumeFromWhere
-from engine.protocol.message import Message, MessageExt
+from engine.protocol.message.message import Message, MessageExt
 from tests.soak.reporting import report
 from tests.soak.streams import FLOOD, STREAMS, Stream
 

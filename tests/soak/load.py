@@ -6,9 +6,9 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from engine.client.default_mq_pull_consumer import DefaultMQPullConsumer
-from engine.client.pull_result import PullStatus
-from engine.protocol.message_queue import MessageQueue
+from engine.client.consumer.default_mq_pull_consumer import DefaultMQPullConsumer
+from engine.client.consumer.pull_result import PullStatus
+from engine.protocol.body.message_queue import MessageQueue
 from tests.interop.harness.process import ProcessFailed
 from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import create_topic

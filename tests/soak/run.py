@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from engine.client.errors import MQClientError
+from engine.client.foundation.errors import MQClientError
 from tests.soak.clients import SoakClients, languages_to_be_had
 from tests.soak.judge import Outcome, judge
 from tests.soak.load import Load

@@ -15,10 +15,10 @@ import signal
 import socket
 import sys
 
-from engine.client.default_mq_producer import DefaultMQProducer
-from engine.protocol.headers import PullMessageRequestHeader
-from engine.protocol.message import Message
-from engine.protocol.remoting_command import RemotingCommand, encode_command
+from engine.client.producer.default_mq_producer import DefaultMQProducer
+from engine.protocol.command.headers import PullMessageRequestHeader
+from engine.protocol.command.remoting_command import RemotingCommand, encode_command
+from engine.protocol.message.message import Message
 from engine.protocol.request_code import RequestCode
 from engine.protocol.system_flags import pull_system_flag
 from tests.soak.reporting import report

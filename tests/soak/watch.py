@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tests.interop.harness.process import ManagedProcess
 from tests.soak.soaked_broker import SoakedBroker
-from tests.support.socket_browser import Refused, SocketBrowser
+from tests.support.live.socket_browser import Refused, SocketBrowser
 
 _PAGE_TIMEOUT_S = 10.0
 _PAGES = ("/", "/metrics")

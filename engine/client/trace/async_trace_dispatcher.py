@@ -20,12 +20,12 @@ from collections import deque
 from collections.abc import Awaitable
 from typing import Any, Protocol
 
-from engine.client.errors import MQClientError
-from engine.client.send_result import SendResult
+from engine.client.callbacks.send_result import SendResult
+from engine.client.foundation.errors import MQClientError
 from engine.client.trace.trace_context import TraceContext
 from engine.client.trace.trace_data_encoder import encode_trace_context, trace_keys
-from engine.protocol.message import Message
-from engine.protocol.message_properties import PROPERTIES_MAX_BYTES
+from engine.protocol.message.message import Message
+from engine.protocol.message.message_properties import PROPERTIES_MAX_BYTES
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import Clock
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from engine.client.trace.trace_context import MessageType, TraceBean, TraceContext, TraceType
 from engine.protocol.errors import MalformedBody
-from engine.protocol.message_properties import KEY_SEPARATOR
+from engine.protocol.message.message_properties import KEY_SEPARATOR
 
 CONTENT_SEPARATOR = "\x01"
 FIELD_SEPARATOR = "\x02"

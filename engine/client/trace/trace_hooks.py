@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.client.consume_message_hook import CONSUME_CONTEXT_TYPE, ConsumeMessageContext, ConsumeReturnType
-from engine.client.send_message_hook import EndTransactionContext, SendMessageContext
-from engine.client.send_result import DEFAULT_REGION_ID, SendStatus
+from engine.client.callbacks.consume_message_hook import CONSUME_CONTEXT_TYPE, ConsumeMessageContext, ConsumeReturnType
+from engine.client.callbacks.send_message_hook import EndTransactionContext, SendMessageContext
+from engine.client.callbacks.send_result import DEFAULT_REGION_ID, SendStatus
 from engine.client.trace.async_trace_dispatcher import AsyncTraceDispatcher
 from engine.client.trace.trace_context import MessageType, TraceBean, TraceContext, TraceType
-from engine.protocol.message import MessageExt
-from engine.protocol.message_id import UniqueIdGenerator
-from engine.protocol.message_properties import (
+from engine.protocol.message.message import MessageExt
+from engine.protocol.message.message_id import UniqueIdGenerator
+from engine.protocol.message.message_properties import (
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_KEYS,
     PROPERTY_MSG_REGION,
@@ -97,7 +97,7 @@ class EndTransactionTraceHook:
         self._clock = clock
 
     def end_transaction(self, context: EndTransactionContext) -> None:
-        """See :class:`~engine.client.send_message_hook.EndTransactionHook`."""
+        """See :class:`~engine.client.callbacks.send_message_hook.EndTransactionHook`."""
         if context.topic.startswith(self._dispatcher.topic):
             return
         keys, tags = _keys_and_tags(context.properties)

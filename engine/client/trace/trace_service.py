@@ -9,7 +9,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
-from engine.client.client_config import ClientConfig
+from engine.client.foundation.client_config import ClientConfig
 from engine.client.trace.async_trace_dispatcher import (
     TRACE_MESSAGE_MAX_BYTES,
     TRACE_SEND_TIMEOUT_MS,

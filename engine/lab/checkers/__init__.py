@@ -7,8 +7,8 @@ checkers.at_end()                   # -> what only the end shows
 
 from __future__ import annotations
 
-from engine.lab.checkers.checker import Checker
 from engine.lab.checkers.checker_set import CHECKERS, CheckerSet
-from engine.lab.checkers.violation import Anomaly, Violation
+from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.violation import Anomaly, Violation
 
 __all__ = ["CHECKERS", "Anomaly", "Checker", "CheckerSet", "Violation"]

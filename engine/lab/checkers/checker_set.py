@@ -5,33 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engine.lab.checkers.acknowledged_messages_are_stored import AcknowledgedMessagesAreStored
-from engine.lab.checkers.checker import Checker
-from engine.lab.checkers.cluster_watch import ClusterWatch
-from engine.lab.checkers.committed_offsets_within_queue import CommittedOffsetsWithinQueue
-from engine.lab.checkers.consumed_in_the_end import ConsumedInTheEnd
-from engine.lab.checkers.consumed_was_sent import ConsumedWasSent
-from engine.lab.checkers.dead_letters_not_redelivered import DeadLettersNotRedelivered
-from engine.lab.checkers.half_messages_are_decided import HalfMessagesAreDecided
-from engine.lab.checkers.log_and_queues_agree import LogAndQueuesAgree
-from engine.lab.checkers.money_is_conserved import MoneyIsConserved
-from engine.lab.checkers.no_call_after_takeover import NoCallAfterTakeover
+from engine.lab.checkers.messages.acknowledged_messages_are_stored import AcknowledgedMessagesAreStored
+from engine.lab.checkers.messages.consumed_in_the_end import ConsumedInTheEnd
+from engine.lab.checkers.messages.consumed_was_sent import ConsumedWasSent
+from engine.lab.checkers.messages.dead_letters_not_redelivered import DeadLettersNotRedelivered
+from engine.lab.checkers.messages.log_and_queues_agree import LogAndQueuesAgree
+from engine.lab.checkers.messages.retry_count_within_limit import RetryCountWithinLimit
+from engine.lab.checkers.messages.subscriptions_agree import SubscriptionsAgree
 from engine.lab.checkers.no_code_fails import NoCodeFails
-from engine.lab.checkers.no_half_message_consumed import NoHalfMessageConsumed
-from engine.lab.checkers.no_money_from_nowhere import NoMoneyFromNowhere
-from engine.lab.checkers.offsets_never_pass_unconsumed import OffsetsNeverPassUnconsumed
-from engine.lab.checkers.one_consumption_per_queue import OneConsumptionPerQueue
-from engine.lab.checkers.one_owner_per_queue import OneOwnerPerQueue
-from engine.lab.checkers.order_per_key import OrderPerKey
-from engine.lab.checkers.order_per_queue import OrderPerQueue
-from engine.lab.checkers.progress_is_stored import ProgressIsStored
-from engine.lab.checkers.retry_count_within_limit import RetryCountWithinLimit
-from engine.lab.checkers.subscriptions_agree import SubscriptionsAgree
-from engine.lab.checkers.violation import Violation
-from engine.lab.checkers.xa_branches_agree import XaBranchesAgree
+from engine.lab.checkers.queues.committed_offsets_within_queue import CommittedOffsetsWithinQueue
+from engine.lab.checkers.queues.no_call_after_takeover import NoCallAfterTakeover
+from engine.lab.checkers.queues.offsets_never_pass_unconsumed import OffsetsNeverPassUnconsumed
+from engine.lab.checkers.queues.one_consumption_per_queue import OneConsumptionPerQueue
+from engine.lab.checkers.queues.one_owner_per_queue import OneOwnerPerQueue
+from engine.lab.checkers.queues.order_per_key import OrderPerKey
+from engine.lab.checkers.queues.order_per_queue import OrderPerQueue
+from engine.lab.checkers.queues.progress_is_stored import ProgressIsStored
+from engine.lab.checkers.transactions.half_messages_are_decided import HalfMessagesAreDecided
+from engine.lab.checkers.transactions.money_is_conserved import MoneyIsConserved
+from engine.lab.checkers.transactions.no_half_message_consumed import NoHalfMessageConsumed
+from engine.lab.checkers.transactions.no_money_from_nowhere import NoMoneyFromNowhere
+from engine.lab.checkers.transactions.xa_branches_agree import XaBranchesAgree
+from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.cluster_watch import ClusterWatch
+from engine.lab.checkers.watch.violation import Violation
 
 if TYPE_CHECKING:
-    from engine.lab.world import ScenarioWorld
+    from engine.lab.world.world import ScenarioWorld
 
 #: Name -> checker, in the order in which they are shown.
 CHECKERS: dict[str, type[Checker]] = {

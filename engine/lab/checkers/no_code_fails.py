@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.lab.checkers.checker import Checker
-from engine.lab.checkers.violation import Anomaly
+from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.violation import Anomaly
 from engine.texts import Text
 
 if TYPE_CHECKING:
-    from engine.runtime.lab_failures import LabFailure
+    from engine.runtime.lab.lab_failures import LabFailure
 
 
 class NoCodeFails(Checker):

@@ -14,7 +14,7 @@ from engine.lab.explorer.step_texts import STEPS
 from engine.texts import LANGUAGES, Text, joined
 
 if TYPE_CHECKING:
-    from engine.lab.run import LabRun
+    from engine.lab.run.run import LabRun
 
 #: A sentence by language.
 Texts = Mapping[str, str]

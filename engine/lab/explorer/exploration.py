@@ -16,8 +16,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from engine.lab.checkers.violation import Violation
-from engine.lab.errors import LabError
+from engine.lab.checkers.watch.violation import Violation
 from engine.lab.explorer.captions import caption_of, meanwhile, step_name
 from engine.lab.explorer.gated_run import Outcome
 from engine.lab.explorer.pct import PctSearch
@@ -27,8 +26,9 @@ from engine.lab.explorer.shrink import ddmin, shorten
 from engine.lab.explorer.spread_search import spread_branches
 from engine.lab.explorer.stage import StageSetting, execute_on_stage, replay, violation_of
 from engine.lab.explorer.stall import Stall, Stalls, StepPoint
-from engine.lab.run import LabRun
-from engine.lab.spread import Spread
+from engine.lab.run.run import LabRun
+from engine.lab.run.spread import Spread
+from engine.lab.scenario.errors import LabError
 
 #: Neighbouring places that are tried on the stage for what the rehearsal found.
 LIFTS_MAX = 60

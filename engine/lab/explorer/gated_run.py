@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from engine.lab.checkers.violation import Violation
-from engine.lab.errors import CommandRefused
+from engine.lab.checkers.watch.violation import Violation
 from engine.lab.explorer.stall import Stall, StepPoint
-from engine.lab.recording import TimedCommand
-from engine.lab.scenario import Command
-from engine.runtime.lab_event import LabEvent
-from engine.runtime.lab_loop import LabLoop
+from engine.lab.run.recording import TimedCommand
+from engine.lab.scenario.errors import CommandRefused
+from engine.lab.scenario.scenario import Command
+from engine.runtime.lab.lab_event import LabEvent
+from engine.runtime.lab.lab_loop import LabLoop
 
 #: Labels of a task's events that announce no access to shared state.
 _NO_STEPS = frozenset({"starts", "timer"})

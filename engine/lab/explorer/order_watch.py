@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
-from engine.lab.checkers.no_call_after_takeover import holds_queue
-from engine.lab.checkers.violation import Anomaly, Violation
-from engine.lab.history import ConsumeBegan, ConsumeEnded
-from engine.protocol.message_queue import MessageQueue
+from engine.lab.checkers.queues.no_call_after_takeover import holds_queue
+from engine.lab.checkers.watch.violation import Anomaly, Violation
+from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded
+from engine.protocol.body.message_queue import MessageQueue
 from engine.texts import Text
 
 if TYPE_CHECKING:
-    from engine.lab.world import ScenarioWorld
+    from engine.lab.world.world import ScenarioWorld
 
 _Entry = TypeVar("_Entry", bound="ConsumeBegan | ConsumeEnded")
 

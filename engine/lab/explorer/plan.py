@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.lab.checkers import CHECKERS
-from engine.lab.command import parse_command
-from engine.lab.errors import LabError
 from engine.lab.explorer.exploration import ExplorationPlan, Where
 from engine.lab.explorer.gated_run import PlannedCommand
 from engine.lab.explorer.search import SearchBounds
 from engine.lab.explorer.stage import ORDER_CHECKERS, SERVERS, TRANSFER_CHECKERS, StageSetting
 from engine.lab.explorer.stall import FOR_EVER_MS
-from engine.lab.scenario import Command, Role, Scenario, SettingValue
-from engine.lab.switches import IDEMPOTENT_CONSUMER, SWITCHES
+from engine.lab.scenario.command import parse_command
+from engine.lab.scenario.errors import LabError
+from engine.lab.scenario.scenario import Command, Role, Scenario, SettingValue
+from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER, SWITCHES
 from engine.texts import Text
 
 #: Bounds of what may be asked for.
@@ -49,7 +49,7 @@ class ExplorationRequest:
     """What to search. None means: as is usual for this scenario.
 
     :ivar seed: None: the scenario's.
-    :ivar without: names of :data:`~engine.lab.switches.SWITCHES` that are off.
+    :ivar without: names of :data:`~engine.lab.scenario.switches.SWITCHES` that are off.
     :ivar max_stalls: how many holds and pauses one schedule has at most; None: two where order is searched for, one
         where money is.
     :ivar hold_ms: durations of stalls of single actors; empty with ``pause_ms``: none; empty without: 2 s.

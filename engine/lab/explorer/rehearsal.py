@@ -11,30 +11,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engine.client.default_mq_push_consumer import DefaultMQPushConsumer
-from engine.client.message_queue_selector import SelectMessageQueueByConsistentHash, select_message_queue_by_hash
-from engine.lab.consumer_role import ConsumerRole
-from engine.lab.errors import LabError
+from engine.client.callbacks.message_queue_selector import (
+    SelectMessageQueueByConsistentHash,
+    select_message_queue_by_hash,
+)
+from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
 from engine.lab.explorer.gated_run import GatedRun, Outcome
 from engine.lab.explorer.order_watch import OrderWatch
 from engine.lab.explorer.rehearsal_broker import QueueArrivals, RehearsalBroker
 from engine.lab.explorer.rehearsal_consumer import Configs, RehearsalConsumer
 from engine.lab.explorer.stage import StageSetting, is_watched_lightly
 from engine.lab.explorer.stall import Stalls
-from engine.lab.faults import apply_command, follow_script
-from engine.lab.history import LabHistory
-from engine.lab.scenario import Command, Role
-from engine.lab.switches import BROKER_LOCK
-from engine.lab.traffic_spec import TrafficSpec
-from engine.lab.world import ScenarioWorld
-from engine.protocol.message import Message
-from engine.protocol.message_queue import MessageQueue
-from engine.runtime.lab_actor import LabActor
-from engine.runtime.lab_runtime import LabWorld
-from engine.runtime.lab_short_cuts import LabShortCuts
+from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.history import LabHistory
+from engine.lab.scenario.errors import LabError
+from engine.lab.scenario.scenario import Command, Role
+from engine.lab.scenario.switches import BROKER_LOCK
+from engine.lab.scenario.traffic_spec import TrafficSpec
+from engine.lab.world.faults import apply_command, follow_script
+from engine.lab.world.world import ScenarioWorld
+from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.message.message import Message
+from engine.runtime.lab.lab_actor import LabActor
+from engine.runtime.lab.lab_runtime import LabMachines
+from engine.runtime.lab.lab_short_cuts import LabShortCuts
 
 if TYPE_CHECKING:
-    from engine.lab.node_role import LabNodeRole
+    from engine.lab.nodes.node_role import LabNodeRole
 
 #: Commands that mean the same here as on the stage.
 COMMANDS = ("hold", "release", "pause-node", "resume-node", "lock-switch", "forced-unlock")
@@ -89,7 +92,7 @@ class RehearsalWorld(ScenarioWorld):
         self.seed = rehearsal.setting.seed
         self.history = LabHistory()
         self.switched_off: dict[str, None] = dict.fromkeys(scenario.switched_off)
-        self.lab = LabWorld(self.seed, latency_us=rehearsal.latency_us, raise_failures=False)
+        self.lab = LabMachines(self.seed, latency_us=rehearsal.latency_us, raise_failures=False)
         # Nobody reads a journal here.
         self.lab.loop.on_event = None
         self.nodes: dict[str, LabNodeRole] = {}

@@ -1,6 +1,6 @@
 """The cluster of a rehearsal: what a consumer asks of name server and broker, answered without frames.
 
-The lock table is the broker's own (:class:`~engine.broker.rebalance_lock_manager.RebalanceLockManager`). Messages,
+The lock table is the broker's own (:class:`~engine.broker.tables.rebalance_lock_manager.RebalanceLockManager`). Messages,
 offsets and members stand in dictionaries. A request takes the scenario's latency to get there and again to come back.
 
 A request is worked out when it is sent, as it will be when it gets there, so only the reply is an event. That comes to
@@ -17,18 +17,18 @@ from collections.abc import Mapping
 from contextvars import Context
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from engine.broker.rebalance_lock_manager import RebalanceLockManager
-from engine.client.pull_result import PullResult, PullStatus
-from engine.protocol.message import MessageExt
-from engine.protocol.message_properties import PROPERTY_KEYS, PROPERTY_MAX_OFFSET, PROPERTY_MIN_OFFSET
-from engine.protocol.message_queue import MessageQueue
-from engine.runtime.lab_actor import LabActor, LabNode
-from engine.runtime.lab_clock import WORLD_BEGIN_MS
-from engine.runtime.lab_loop import LabLoop
-from engine.runtime.lab_short_cuts import LabShortCuts
+from engine.broker.tables.rebalance_lock_manager import RebalanceLockManager
+from engine.client.consumer.pull_result import PullResult, PullStatus
+from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.message.message import MessageExt
+from engine.protocol.message.message_properties import PROPERTY_KEYS, PROPERTY_MAX_OFFSET, PROPERTY_MIN_OFFSET
+from engine.runtime.lab.lab_actor import LabActor, LabNode
+from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
+from engine.runtime.lab.lab_loop import LabLoop
+from engine.runtime.lab.lab_short_cuts import LabShortCuts
 
 if TYPE_CHECKING:
-    from engine.client.mq_client_instance import MQClientInstance
+    from engine.client.instance.mq_client_instance import MQClientInstance
 
 _T = TypeVar("_T")
 _HOST = "10.0.0.1:10911"

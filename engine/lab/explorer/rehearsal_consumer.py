@@ -11,25 +11,25 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from engine.client.client_config import ClientConfig, build_client_id
-from engine.client.client_route_table import ClientRouteTable
-from engine.client.consume_message_orderly_service import ConsumeMessageOrderlyService
-from engine.client.consumer_api import ConsumerApi
-from engine.client.consumer_config import PushConsumerConfig
-from engine.client.default_mq_push_consumer import DefaultMQPushConsumer
-from engine.client.mq_client_instance import FIRST_OFFSET_PERSIST_AFTER_MS, MQClientInstance
-from engine.client.pull_api_wrapper import PullApiWrapper
-from engine.client.pull_result import PullResult
-from engine.protocol.bodies import LockBatchRequestBody
-from engine.protocol.message_queue import MessageQueue
+from engine.client.consumer.consume_message_orderly_service import ConsumeMessageOrderlyService
+from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
+from engine.client.consumer.pull_api_wrapper import PullApiWrapper
+from engine.client.consumer.pull_result import PullResult
+from engine.client.foundation.client_config import ClientConfig, build_client_id
+from engine.client.instance.client_route_table import ClientRouteTable
+from engine.client.instance.consumer_api import ConsumerApi
+from engine.client.instance.mq_client_instance import FIRST_OFFSET_PERSIST_AFTER_MS, MQClientInstance
+from engine.client.queues.consumer_config import PushConsumerConfig
+from engine.protocol.body.bodies import LockBatchRequestBody
+from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.body.subscription_data import SubscriptionData
 from engine.protocol.names import retry_topic
-from engine.protocol.subscription_data import SubscriptionData
 from engine.runtime.background_tasks import BackgroundTasks
-from engine.runtime.lab_runtime import LabRuntime
+from engine.runtime.lab.lab_runtime import LabRuntime
 
 if TYPE_CHECKING:
     from engine.lab.explorer.rehearsal_broker import RehearsalBroker
-    from engine.protocol.message import MessageExt
+    from engine.protocol.message.message import MessageExt
 
 _T = TypeVar("_T")
 #: The settings of a consumer, by part.

@@ -16,8 +16,8 @@ from engine.lab.explorer.gated_run import Outcome
 from engine.lab.explorer.rehearsal import Rehearsal
 from engine.lab.explorer.search import Branch, RunBranches, SearchBounds, schedules_after
 from engine.lab.explorer.stage import StageSetting, execute_on_stage
-from engine.lab.quiet import be_quiet
-from engine.lab.spread import Spread, in_order
+from engine.lab.run.quiet import be_quiet
+from engine.lab.run.spread import Spread, in_order
 
 #: Points whose schedules make a piece of work, at least: a rehearsal takes a millisecond, the stage some fifty.
 _POINTS_IN_REHEARSAL = 200

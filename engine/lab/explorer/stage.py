@@ -13,12 +13,12 @@ from engine.lab.checkers import CheckerSet, Violation
 from engine.lab.explorer.gated_run import GatedRun, Outcome, PlannedCommand, Watch
 from engine.lab.explorer.order_watch import OrderWatch
 from engine.lab.explorer.stall import Stalls
-from engine.lab.faults import apply_command, follow_script
-from engine.lab.listener_spec import BatchAck
-from engine.lab.recording import TimedCommand
-from engine.lab.run import LabRun
-from engine.lab.scenario import Command, Role, Scenario
-from engine.lab.world import ScenarioWorld
+from engine.lab.run.recording import TimedCommand
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.listener_spec import BatchAck
+from engine.lab.scenario.scenario import Command, Role, Scenario
+from engine.lab.world.faults import apply_command, follow_script
+from engine.lab.world.world import ScenarioWorld
 
 #: What is searched for where messages are consumed in order.
 ORDER_CHECKERS = ("one-consumption-per-queue", "order-per-queue", "no-call-after-takeover")

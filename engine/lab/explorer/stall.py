@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from engine.lab.scenario import Command
+from engine.lab.scenario.scenario import Command
 
 #: Instead of a duration: for ever.
 FOR_EVER_MS = 0

@@ -65,7 +65,7 @@ def sentence(line: str) -> Mapping[str, str]:
 
 def explain(error: BaseException) -> str:
     """``error`` as one line. What a data source or a function on an executor said is dug out of Spark's wrapping."""
-    from engine.pipeline.source.errors import explain as explain_source_error
+    from engine.pipeline.source.cluster.errors import explain as explain_source_error
 
     if (line := explain_source_error(error)) is not None:
         return _shortened(line)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource
 
-from engine.pipeline.source.errors import Briefly
+from engine.pipeline.source.cluster.errors import Briefly
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import (
@@ -32,36 +32,36 @@ class RocketMQDataSource(DataSource):
 
     def schema(self) -> StructType:
         """The columns that the option ``columns`` asks for; all, if it is not given."""
-        from engine.pipeline.source.options import ReadOptions
-        from engine.pipeline.source.schema import spark_schema
+        from engine.pipeline.source.decoding.schema import spark_schema
+        from engine.pipeline.source.reader.options import ReadOptions
 
         with Briefly():
             return spark_schema(ReadOptions.parse(self.options).columns)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """For ``spark.read``."""
-        from engine.pipeline.source.batch_reader import make_reader
+        from engine.pipeline.source.reader.batch_reader import make_reader
 
         with Briefly():
             return make_reader(schema, self.options)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         """For ``spark.readStream``."""
-        from engine.pipeline.source.stream_reader import make_stream_reader
+        from engine.pipeline.source.reader.stream_reader import make_stream_reader
 
         with Briefly():
             return make_stream_reader(schema, self.options)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """For ``DataFrame.write``."""
-        from engine.pipeline.source.writer import make_writer
+        from engine.pipeline.source.writer.writer import make_writer
 
         with Briefly():
             return make_writer(schema, self.options, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802 - Spark's name
         """For ``DataFrame.writeStream``."""
-        from engine.pipeline.source.writer import make_stream_writer
+        from engine.pipeline.source.writer.writer import make_stream_writer
 
         with Briefly():
             return make_stream_writer(schema, self.options, overwrite)

@@ -9,7 +9,7 @@ import { language, t } from "../../common/i18n.js";
 import { bytesOf, fieldOfByte } from "./hex_rows.js";
 import { HexView } from "./hex_view.js";
 
-/** `view`: what app/record_view.py says of a record. `clock(ms)`: a moment as text. */
+/** `view`: what app/observation/record_view.py says of a record. `clock(ms)`: a moment as text. */
 export function RecordDetails({ view, clock = (ms) => clockTime(ms, true) }) {
   const { fields } = view;
   const chosen = useSignal(null);

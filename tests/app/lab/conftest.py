@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.lab.namespace import NAMESPACE
-from app.patch import apply_patch
-from app.web import WebSettings, create_app
-from tests.support.fixture_server import FixtureSource
+from app.foundation.patch import apply_patch
+from app.lab.routes.namespace import NAMESPACE
+from app.web_application import WebSettings, create_app
+from tests.support.live.fixture_server import FixtureSource
 
 
 class Clock:

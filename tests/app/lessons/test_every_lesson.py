@@ -5,22 +5,22 @@ from collections import Counter
 
 import pytest
 
-from app.lab.world_view import WorldView
+from app.lab.views.world_view import WorldView
 from app.lessons.judge import Answer, judge, right_answers
 from app.lessons.lesson import ChoicePrediction, ClickPrediction
 from app.lessons.lesson_files import lesson_names, load_lesson
 from app.lessons.lesson_page import lesson_data
 from app.lessons.lesson_view import lesson_view
 from app.lessons.rehearsal import perform, rehearse, rehearse_once
-from engine.broker.broker_config import BrokerConfig
-from engine.client.client_config import ClientConfig
-from engine.client.consumer_config import PushConsumerConfig
-from engine.lab.condition import Condition, ConditionKind
-from engine.lab.recording import parse_link
-from engine.lab.run import LabRun
-from engine.lab.scenario import LANGUAGES
-from engine.store.consume_queue_entry import ENTRY_SIZE_BYTES
-from engine.store.store_config import FlushDiskType, MessageStoreConfig
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.client.foundation.client_config import ClientConfig
+from engine.client.queues.consumer_config import PushConsumerConfig
+from engine.lab.run.recording import parse_link
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.condition import Condition, ConditionKind
+from engine.lab.scenario.scenario import LANGUAGES
+from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES
+from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
 
 #: How often a learner may have to press play until a step is done.
 PRESSES_MAX = 4

@@ -8,9 +8,9 @@ import pytest
 from app.lessons.errors import LessonError, UnknownLesson
 from app.lessons.lesson_files import lesson_names, load_lesson, read_lesson
 from app.lessons.rehearsal import rehearse
-from app.web import WebSettings, create_app
+from app.web_application import WebSettings, create_app
 from tests.app.lessons.lesson_folder import write_lesson
-from tests.support.fixture_server import FixtureSource
+from tests.support.live.fixture_server import FixtureSource
 
 EN, ZH, YAML = "lesson.en.md", "lesson.zh.md", "steps.yaml"
 
@@ -161,7 +161,7 @@ def test_a_heading_within_code_is_code(tmp_path):
 @pytest.fixture
 def own_lessons(tmp_path, monkeypatch):
     """A folder of tutorials of its own, with one lesson."""
-    for module in ("engine.lab.scenario_files", "app.lessons.lesson_files"):
+    for module in ("engine.lab.scenario.scenario_files", "app.lessons.lesson_files"):
         monkeypatch.setattr(f"{module}.tutorials_folder", lambda: tmp_path)
     return tmp_path
 

@@ -7,9 +7,9 @@ import pytest
 
 from app.lessons.lesson_files import lesson_names
 from app.lessons.progress import DoneStep
-from app.web import WebSettings, create_app
+from app.web_application import WebSettings, create_app
 from tests.app.lessons.conftest import Learner
-from tests.support.fixture_server import FixtureSource
+from tests.support.live.fixture_server import FixtureSource
 
 
 def lesson_data(http, name, language="en"):

@@ -3,7 +3,7 @@
 import pytest
 
 from app.lessons.stage_targets import StageTarget, WrongTarget, parse_target
-from engine.lab.scenario_files import load_scenario
+from engine.lab.scenario.scenario_files import load_scenario
 
 
 @pytest.fixture(scope="module")

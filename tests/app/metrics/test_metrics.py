@@ -13,20 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.live_source import EngineUnavailable
+from app.foundation.live_source import EngineUnavailable
 from app.metrics import broker_metrics
 from app.metrics.broker_metrics import BrokerMetrics
 from app.metrics.broker_runtime_metrics import RATES, SINGLE_VALUES
 from app.metrics.exposition import Family, exposition
 from app.metrics.routes import SHARED_FOR_S, create_metrics_route
-from engine.broker.traffic_samples import SAMPLE_INTERVAL_MS
+from engine.broker.foundation.traffic_samples import SAMPLE_INTERVAL_MS
+from engine.protocol.command.headers import CreateTopicRequestHeader, UpdateConsumerOffsetRequestHeader
 from engine.protocol.enums import MessageModel
-from engine.protocol.headers import CreateTopicRequestHeader, UpdateConsumerOffsetRequestHeader
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from engine.store.store_config import MessageStoreConfig
+from engine.store.files.store_config import MessageStoreConfig
 from tests.engine.broker.lab_broker import BrokerLab, LabClient, broker_lab
-from tests.support.live_server import LiveServer, message
+from tests.support.live.live_server import LiveServer, message
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "metrics.md"
 

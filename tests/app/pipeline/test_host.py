@@ -36,9 +36,9 @@ from app.pipeline.run_record import BATCHES_MAX, NOTES_MAX, POINTS_MAX, QUEUES_M
 from engine.pipeline.errors import UnknownJob
 from engine.pipeline.jobs import registry
 from engine.pipeline.jobs.arguments import ArgumentRefused
-from tests.support import tiny_job
+from tests.support.pipeline import tiny_job
 
-FAKE = (sys.executable, "-m", "tests.support.fake_job")
+FAKE = (sys.executable, "-m", "tests.support.pipeline.fake_job")
 
 
 @pytest.fixture(autouse=True)

@@ -15,10 +15,10 @@ from app.pipeline.terminal_report import TerminalReport
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs import runner
 from engine.pipeline.jobs.registry import JOB_NAMES, describe
-from engine.pipeline.source.cluster_options import ClusterOptions
-from engine.pipeline.source.option_values import OptionValues
-from engine.runtime.live_tls import ClientTls, ServerTls, TlsMode
-from tests.support.tiny_job import DESCRIPTION
+from engine.pipeline.source.cluster.cluster_options import ClusterOptions
+from engine.pipeline.source.cluster.option_values import OptionValues
+from engine.runtime.live.live_tls import ClientTls, ServerTls, TlsMode
+from tests.support.pipeline.tiny_job import DESCRIPTION
 
 
 def run(*words):
@@ -88,7 +88,7 @@ def test_progress_goes_to_the_one_stream_and_tables_to_the_other():
 
 
 def test_the_options_of_the_command_line_are_those_of_the_source(tmp_path):
-    from app.cluster_access import ClusterAccess
+    from app.remote.cluster_access import ClusterAccess
 
     ca = tmp_path / "ca.pem"
     access = ClusterAccess("somebody", "a secret", ClientTls(ca=ca, verify=False))

@@ -7,16 +7,16 @@ import time
 
 import pytest
 
-from app.access_gate import AccessRules
 from app.pipeline.folders import confine_folders
 from app.pipeline.host import PipelineSettings
-from app.web import WebSettings, create_app
+from app.web.access_gate import AccessRules
+from app.web_application import WebSettings, create_app
 from engine.pipeline.jobs import registry
 from engine.pipeline.jobs.arguments import ArgumentRefused
-from tests.support import tiny_job
-from tests.support.fixture_server import FixtureSource
+from tests.support.live.fixture_server import FixtureSource
+from tests.support.pipeline import tiny_job
 
-FAKE = (sys.executable, "-m", "tests.support.fake_job")
+FAKE = (sys.executable, "-m", "tests.support.pipeline.fake_job")
 
 
 @pytest.fixture(autouse=True)

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from app.pipeline.child_process import kill_session, session_members
-from engine.broker.broker_config import BrokerConfig
-from engine.protocol.message import Message
-from tests.support.glass_process import GlassProcess
-from tests.support.live_server import LiveServer
-from tests.support.spark import QUICK_JVM, missing_for_spark
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.protocol.message.message import Message
+from tests.support.live.glass_process import GlassProcess
+from tests.support.live.live_server import LiveServer
+from tests.support.pipeline.spark import QUICK_JVM, missing_for_spark
 
 ROOT = Path(__file__).parents[3]
 

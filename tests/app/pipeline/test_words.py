@@ -7,16 +7,16 @@ import io
 
 import pytest
 
+from app.foundation.translator import translate
 from app.pipeline.run_record import TEXT_MAX, RunRecord
 from app.pipeline.terminal_report import TerminalReport
 from app.pipeline.views import description_json
-from app.translator import translate
-from engine.lab.checkers.violation import Anomaly
-from engine.lab.scenario import FaultKind
+from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.scenario.scenario import FaultKind
 from engine.pipeline.jobs.description import ColumnKind, JobTable, TableColumn
 from engine.pipeline.jobs.registry import JOB_NAMES, describe
 from engine.pipeline.jobs.simulation_fleet.description import ANOMALIES, FAULTS
-from tests.support.tiny_job import DESCRIPTION, both
+from tests.support.pipeline.tiny_job import DESCRIPTION, both
 
 
 def all_texts(name):

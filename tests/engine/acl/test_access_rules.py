@@ -11,7 +11,7 @@ from engine.acl.access_rules import ACCOUNTS_MAX, FILE_MAX_BYTES, parse_rules, r
 from engine.acl.errors import AccessDenied, BadAccessConfig
 from engine.acl.needed_permissions import RULES_OF_REQUESTS
 from engine.acl.permission import ADMIN_CODES, Permission
-from engine.protocol.data_version import DataVersion
+from engine.protocol.body.data_version import DataVersion
 from engine.protocol.request_code import RequestCode
 
 #: RocketMQ's own example in the documents of 4.9.8, with keys of the length that it demands.

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.acl.acl_signer import SIGNATURE, is_signed, sign
-from engine.client.acl_client_rpc_hook import AclClientRPCHook, SessionCredentials, make_rpc_hook
-from engine.client.errors import IllegalClientArgument
-from engine.protocol.remoting_command import RemotingCommand
+from engine.client.callbacks.acl_client_rpc_hook import AclClientRPCHook, SessionCredentials, make_rpc_hook
+from engine.client.foundation.errors import IllegalClientArgument
+from engine.protocol.command.remoting_command import RemotingCommand
 from tests.engine.broker.lab_broker import golden_frames
 
 #: Made by RocketMQ's Java client 4.9.8 with AclClientRPCHook("orders-app", "orders-secret", "token-1").

@@ -10,12 +10,12 @@ from engine.acl.errors import AccessDenied, BadAccessConfig
 from engine.acl.needed_permissions import RULES_OF_REQUESTS, needed_permissions
 from engine.acl.permission import Permission
 from engine.acl.plain_permission_manager import PlainPermissionManager
+from engine.protocol.body.heartbeat_data import ConsumerData, HeartbeatData
+from engine.protocol.body.subscription_data import build_subscription_data
+from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.enums import ConsumeFromWhere, ConsumeType, MessageModel
-from engine.protocol.heartbeat_data import ConsumerData, HeartbeatData
-from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
-from engine.protocol.subscription_data import build_subscription_data
-from engine.runtime.lab_runtime import LabWorld
+from engine.runtime.lab.lab_runtime import LabMachines
 
 PUB, SUB = Permission.PUB, Permission.SUB
 TRACE_TOPIC = "RMQ_SYS_TRACE_TOPIC"
@@ -75,7 +75,7 @@ accounts:
 
 
 def refused(code: RequestCode, **fields: str) -> bool:
-    world = LabWorld(seed=1)
+    world = LabMachines(seed=1)
     try:
         node = world.node("broker-a")
         node.disk.write_whole("rules", RULES.encode())

@@ -8,15 +8,15 @@ from engine.bank.database import BankDatabase
 from engine.bank.paying_bank import PayingBank, Way
 from engine.bank.receiving_bank import ReceivingBank
 from engine.bank.transfer import Transfer
-from engine.client.send_result import SendResult, SendStatus
-from engine.protocol.message import MessageExt
-from engine.protocol.message_queue import MessageQueue
-from engine.runtime.lab_runtime import LabWorld
+from engine.client.callbacks.send_result import SendResult, SendStatus
+from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.message.message import MessageExt
+from engine.runtime.lab.lab_runtime import LabMachines
 
 TRANSFER = Transfer("t-1", "A", "B", 100)
 
 
-def accounts(world: LabWorld, node: str, account: str, opening: int) -> Accounts:
+def accounts(world: LabMachines, node: str, account: str, opening: int) -> Accounts:
     """The bank's tables on that node's disk."""
     opened = Accounts(BankDatabase(world.node(node).disk, "bank.db"))
     opened.open_account(account, opening)
@@ -24,7 +24,7 @@ def accounts(world: LabWorld, node: str, account: str, opening: int) -> Accounts
 
 
 def paying(
-    world: LabWorld, opening: int = 250, way: Way = Way.TRANSACTION, duration_ms: int = 20
+    world: LabMachines, opening: int = 250, way: Way = Way.TRANSACTION, duration_ms: int = 20
 ) -> tuple[PayingBank, list[BankDeed]]:
     """ICBC, and what it has done."""
     deeds: list[BankDeed] = []
@@ -32,7 +32,7 @@ def paying(
     return bank, deeds
 
 
-def receiving(world: LabWorld) -> tuple[ReceivingBank, list[BankDeed]]:
+def receiving(world: LabMachines) -> tuple[ReceivingBank, list[BankDeed]]:
     """CCB, and what it has done."""
     deeds: list[BankDeed] = []
     return ReceivingBank(world.node("CCB"), accounts(world, "CCB", "B", 0), 20, deeds.append), deeds

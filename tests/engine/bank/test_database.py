@@ -10,8 +10,8 @@ import pytest
 from engine.bank.accounts import Accounts
 from engine.bank.database import BankDatabase
 from engine.bank.errors import CommitRefused, CommitUncertain, DatabaseClosed, DatabaseUnreadable
-from engine.runtime.lab_runtime import LabWorld
-from engine.runtime.live_disk import LiveDisk
+from engine.runtime.lab.lab_runtime import LabMachines
+from engine.runtime.live.live_disk import LiveDisk
 from engine.runtime.port import DiskFault
 
 PATH = "bank/icbc.db"
@@ -19,11 +19,11 @@ PATH = "bank/icbc.db"
 
 @pytest.fixture
 def world():
-    with LabWorld(seed=1) as world:
+    with LabMachines(seed=1) as world:
         yield world
 
 
-def new(world: LabWorld) -> BankDatabase:
+def new(world: LabMachines) -> BankDatabase:
     """A database with one table and one row, on the disk of node ICBC."""
     database = BankDatabase(world.node("ICBC").disk, PATH)
     database.begin()

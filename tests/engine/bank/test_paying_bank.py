@@ -10,10 +10,10 @@ from engine.bank.bank_deed import Doing
 from engine.bank.errors import CommitUncertain, DatabaseClosed
 from engine.bank.paying_bank import Way
 from engine.bank.transfer import Transfer
-from engine.client.send_result import SendStatus
-from engine.client.transaction_listener import LocalTransactionState
-from engine.protocol.message import Message
-from engine.runtime.lab_runtime import LabWorld
+from engine.client.callbacks.send_result import SendStatus
+from engine.client.callbacks.transaction_listener import LocalTransactionState
+from engine.protocol.message.message import Message
+from engine.runtime.lab.lab_runtime import LabMachines
 from engine.runtime.port import DiskFault
 from tests.engine.bank.bank_nodes import TRANSFER, acknowledged, message, paying
 
@@ -26,7 +26,7 @@ COMMIT, ROLLBACK, UNKNOW = (
 
 @pytest.fixture
 def world():
-    with LabWorld(seed=1) as world:
+    with LabMachines(seed=1) as world:
         yield world
 
 
@@ -35,7 +35,7 @@ def half(transfer: Transfer = TRANSFER) -> Message:
     return transfer.message("Transfers")
 
 
-def run(world: LabWorld, work):
+def run(world: LabMachines, work):
     return world.run(work, node="ICBC")
 
 

@@ -6,17 +6,17 @@ import pytest
 
 from engine.bank.errors import CommitRefused, NoSuchAccount, NotATransfer
 from engine.bank.transfer import Transfer
-from engine.runtime.lab_runtime import LabWorld
+from engine.runtime.lab.lab_runtime import LabMachines
 from tests.engine.bank.bank_nodes import message, receiving
 
 
 @pytest.fixture
 def world():
-    with LabWorld(seed=1) as world:
+    with LabMachines(seed=1) as world:
         yield world
 
 
-def run(world: LabWorld, work):
+def run(world: LabMachines, work):
     return world.run(work, node="CCB")
 
 

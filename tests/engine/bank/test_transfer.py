@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engine.bank.errors import NotATransfer
 from engine.bank.transfer import AMOUNT_MAX, Transfer
-from engine.protocol.message import Message
+from engine.protocol.message.message import Message
 
 NAMES = st.text(min_size=1, max_size=20).filter(lambda name: " " not in name and name.isprintable())
 

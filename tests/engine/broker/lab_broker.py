@@ -10,29 +10,29 @@ from pathlib import Path
 from typing import Any
 
 from engine.broker.broker import Broker
-from engine.broker.broker_config import BrokerConfig
+from engine.broker.foundation.broker_config import BrokerConfig
 from engine.name_server.name_server import NameServer
-from engine.protocol.enums import ConsumeFromWhere, ConsumeType, LanguageCode, MessageModel
-from engine.protocol.headers import (
+from engine.protocol.body.heartbeat_data import ConsumerData, HeartbeatData
+from engine.protocol.body.subscription_data import build_subscription_data
+from engine.protocol.command.headers import (
     ConsumerSendMsgBackRequestHeader,
     CreateTopicRequestHeader,
     PullMessageRequestHeader,
     SendMessageRequestHeader,
 )
-from engine.protocol.heartbeat_data import ConsumerData, HeartbeatData
-from engine.protocol.message import Message, MessageExt
-from engine.protocol.message_codec import decode_messages
-from engine.protocol.message_properties import encode_properties
+from engine.protocol.command.remoting_command import RemotingCommand, SerializeType
+from engine.protocol.enums import ConsumeFromWhere, ConsumeType, LanguageCode, MessageModel
+from engine.protocol.message.message import Message, MessageExt
+from engine.protocol.message.message_codec import decode_messages
+from engine.protocol.message.message_properties import encode_properties
 from engine.protocol.names import retry_topic
-from engine.protocol.remoting_command import RemotingCommand, SerializeType
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from engine.protocol.subscription_data import build_subscription_data
 from engine.protocol.system_flags import pull_system_flag
 from engine.remoting.channel import Channel
 from engine.remoting.remoting_client import RemotingClient
-from engine.runtime.lab_runtime import LabWorld
-from engine.store.store_config import MessageStoreConfig
+from engine.runtime.lab.lab_runtime import LabMachines
+from engine.store.files.store_config import MessageStoreConfig
 
 GOLDEN_FRAMES = Path(__file__).parents[2] / "golden" / "wire-first-of-each.jsonl"
 TIMEOUT_MS = 60_000
@@ -54,7 +54,7 @@ class BrokerLab:
         seed: int = 1,
         name_server: bool = True,
     ) -> None:
-        self.world = LabWorld(seed=seed)
+        self.world = LabMachines(seed=seed)
         self.config = config if config is not None else BrokerConfig()
         self.store_config = store_config
         self.name_server: NameServer | None = None

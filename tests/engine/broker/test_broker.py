@@ -6,20 +6,20 @@ import json
 import pytest
 
 from engine.broker.broker import Broker
-from engine.broker.broker_config import BrokerConfig
-from engine.broker.errors import ConfigRefused
-from engine.protocol.headers import UpdateConsumerOffsetRequestHeader
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.broker.foundation.errors import ConfigRefused
+from engine.protocol.body.topic_route_data import TopicRouteData
+from engine.protocol.command.headers import UpdateConsumerOffsetRequestHeader
 from engine.protocol.names import retry_topic
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from engine.protocol.topic_route_data import TopicRouteData
-from engine.runtime.lab_runtime import LabWorld
+from engine.runtime.lab.lab_runtime import LabMachines
 from engine.runtime.port import AddressInUse, FolderLocked
 from tests.engine.broker.lab_broker import BrokerLab, LabClient, broker_lab
 
 
 def route(client: LabClient, topic: str) -> TopicRouteData | None:
-    from engine.protocol.headers import GetRouteInfoRequestHeader
+    from engine.protocol.command.headers import GetRouteInfoRequestHeader
 
     reply = client.ask_name_server(RequestCode.GET_ROUTEINFO_BY_TOPIC, GetRouteInfoRequestHeader(topic))
     return TopicRouteData.from_json(reply.body) if reply.code == ResponseCode.SUCCESS else None
@@ -329,7 +329,7 @@ def test_a_second_broker_on_the_same_data_is_refused():
 
 
 def test_a_port_in_use_is_reported_and_the_folder_given_back():
-    with LabWorld(seed=1) as world:
+    with LabMachines(seed=1) as world:
         world.node("broker-a")
 
         async def occupied_then_free() -> None:
@@ -351,12 +351,12 @@ def test_a_port_in_use_is_reported_and_the_folder_given_back():
 
 @pytest.mark.parametrize("fields", [{"broker_name": "bad name"}, {"cluster_name": ""}, {"broker_name": "x" * 200}])
 def test_names_that_cannot_be_topics_are_refused(fields):
-    with LabWorld(seed=1) as world, pytest.raises(ConfigRefused):
+    with LabMachines(seed=1) as world, pytest.raises(ConfigRefused):
         Broker(world.node("broker-a"), BrokerConfig(**fields))
 
 
 def test_an_advertised_address_that_is_no_ip_is_refused():
-    with LabWorld(seed=1) as world:
+    with LabMachines(seed=1) as world:
         world.node("broker-a")
 
         async def start() -> None:

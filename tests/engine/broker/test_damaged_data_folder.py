@@ -12,10 +12,10 @@ import random
 import pytest
 
 from engine.broker.broker import Broker
-from engine.protocol.message_codec import decode_messages
-from engine.runtime.lab_disk import LabDiskFile
+from engine.protocol.message.message_codec import decode_messages
+from engine.runtime.lab.lab_disk import LabDiskFile
 from tests.engine.store.store_world import store_message
-from tests.support.damaged_folder import (
+from tests.support.lab.damaged_folder import (
     NODE,
     QUEUES,
     DataFolder,
@@ -26,7 +26,7 @@ from tests.support.damaged_folder import (
     start_broker,
     untouched,
 )
-from tests.support.sweep_seeds import sweep_seeds
+from tests.support.lab.sweep_seeds import sweep_seeds
 
 #: A start reads the log, the queues and the index a few times over, a start on undamaged files 1.3 MB; the search for
 #: entries reads parts of the log again.

@@ -6,18 +6,18 @@ import struct
 
 import pytest
 
-from engine.broker.broker_config import BrokerConfig
-from engine.protocol.headers import (
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.protocol.command.headers import (
     EndTransactionRequestHeader,
     QueryMessageRequestHeader,
     ViewMessageRequestHeader,
 )
+from engine.protocol.message.record_layout import MESSAGE_MAGIC
 from engine.protocol.names import SCHEDULE_TOPIC, TRANSACTION_HALF_TOPIC
-from engine.protocol.record_layout import MESSAGE_MAGIC
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from tests.engine.broker.lab_broker import BrokerLab, broker_lab
-from tests.engine.broker.test_transactions import COMMIT, bank
+from tests.engine.broker.transactions.test_transactions import COMMIT, bank
 
 _BODY_AT = 88
 

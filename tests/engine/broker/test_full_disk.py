@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import logging
 
-from engine.broker.consumer_offset_manager import ConsumerOffsetManager
-from engine.broker.unread_deletions import UnreadDeletions
-from engine.protocol.headers import UpdateConsumerOffsetRequestHeader
+from engine.broker.tables.consumer_offset_manager import ConsumerOffsetManager
+from engine.broker.tables.unread_deletions import UnreadDeletions
+from engine.protocol.command.headers import UpdateConsumerOffsetRequestHeader
 from engine.protocol.names import retry_topic
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from engine.runtime.lab_runtime import LabWorld
-from engine.store.clean_service import DeletedMessages
-from engine.store.config_file import ConfigFile
-from engine.store.store_config import MessageStoreConfig
+from engine.runtime.lab.lab_runtime import LabMachines
+from engine.store.files.config_file import ConfigFile
+from engine.store.files.store_config import MessageStoreConfig
+from engine.store.services.clean_service import DeletedMessages
 from tests.engine.broker.lab_broker import BrokerLab, LabClient, broker_lab
 
 HOUR_MS = 3_600_000
@@ -99,7 +99,7 @@ def test_files_that_go_before_their_time_name_the_groups_that_had_not_read_them(
 
 
 def said(caplog, offsets: dict[tuple[str, str], dict[int, int]], *deleted: DeletedMessages, delays=None) -> list[str]:
-    with LabWorld() as world:
+    with LabMachines() as world:
         manager = ConsumerOffsetManager(ConfigFile(world.node("n").disk, "offsets.json"))
     for (topic, group), by_queue in offsets.items():
         for queue_id, offset in by_queue.items():

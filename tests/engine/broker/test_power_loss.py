@@ -13,25 +13,25 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from engine.broker.broker_config import BrokerConfig
-from engine.broker.consumer_offset_manager import ConsumerOffsetManager
-from engine.protocol.headers import (
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.broker.tables.consumer_offset_manager import ConsumerOffsetManager
+from engine.protocol.command.headers import (
     CheckTransactionStateRequestHeader,
     EndTransactionRequestHeader,
     QueryConsumerOffsetRequestHeader,
     UpdateConsumerOffsetRequestHeader,
 )
-from engine.protocol.message import Message, MessageExt
-from engine.protocol.message_codec import decode_stored_message
-from engine.protocol.message_id import decode_offset_message_id
-from engine.protocol.remoting_command import RemotingCommand
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.message.message import Message, MessageExt
+from engine.protocol.message.message_codec import decode_stored_message
+from engine.protocol.message.message_id import decode_offset_message_id
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import RemotingError
+from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
 from engine.store.message_store import MessageStore
-from engine.store.store_config import FlushDiskType, MessageStoreConfig
 from tests.engine.broker.lab_broker import BrokerLab
-from tests.support.sweep_seeds import sweep_seeds
+from tests.support.lab.sweep_seeds import sweep_seeds
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_800)]
 

@@ -9,7 +9,7 @@ import pytest
 from engine.client import (
     DefaultMQProducer,
 )
-from tests.support.lab_cluster import LabCluster
+from tests.support.lab.lab_cluster import LabCluster
 
 
 @pytest.fixture

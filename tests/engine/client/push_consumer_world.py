@@ -14,7 +14,7 @@ from engine.client import (
     Message,
     MessageExt,
 )
-from tests.support.lab_cluster import LabCluster
+from tests.support.lab.lab_cluster import LabCluster
 
 SUCCESS = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 LATER = ConsumeConcurrentlyStatus.RECONSUME_LATER

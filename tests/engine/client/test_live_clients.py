@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.broker.broker import Broker
-from engine.broker.broker_config import BrokerConfig
+from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client import (
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
@@ -29,8 +29,8 @@ from engine.client import (
 )
 from engine.name_server.name_server import NameServer
 from engine.name_server.name_server_config import NameServerConfig
-from engine.runtime.live_runtime import LiveRuntime
-from engine.store.store_config import MessageStoreConfig
+from engine.runtime.live.live_runtime import LiveRuntime
+from engine.store.files.store_config import MessageStoreConfig
 
 
 @asynccontextmanager

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from engine.lab.run import LabRun
-from tests.support.lab_scenarios import run_to_ms, small
+from engine.lab.run.run import LabRun
+from tests.support.lab.lab_scenarios import run_to_ms, small
 
 
 @pytest.fixture

@@ -7,9 +7,11 @@ import pytest
 
 from engine.name_server.name_server import NameServer
 from engine.name_server.name_server_config import NameServerConfig
-from engine.protocol.bodies import RegisterBrokerBody, TopicConfigSerializeWrapper
-from engine.protocol.data_version import DataVersion
-from engine.protocol.headers import (
+from engine.protocol.body.bodies import RegisterBrokerBody, TopicConfigSerializeWrapper
+from engine.protocol.body.data_version import DataVersion
+from engine.protocol.body.topic_config import TopicConfig
+from engine.protocol.body.topic_route_data import TopicRouteData
+from engine.protocol.command.headers import (
     DeleteTopicRequestHeader,
     GetRouteInfoRequestHeader,
     GetTopicsByClusterRequestHeader,
@@ -17,21 +19,19 @@ from engine.protocol.headers import (
     RegisterBrokerRequestHeader,
     UnregisterBrokerRequestHeader,
 )
-from engine.protocol.json_text import dumps_json
-from engine.protocol.remoting_command import RemotingCommand
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.json_form.json_text import dumps_json
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from engine.protocol.topic_config import TopicConfig
-from engine.protocol.topic_route_data import TopicRouteData
 from engine.remoting.remoting_client import RemotingClient
-from engine.runtime.lab_runtime import LabWorld
+from engine.runtime.lab.lab_runtime import LabMachines
 
 ADDRESS = "192.0.2.1:10911"
 
 
 class Lab:
     def __init__(self, config: NameServerConfig | None = None) -> None:
-        self.world = LabWorld(seed=1)
+        self.world = LabMachines(seed=1)
         self.server = NameServer(self.world.node("name-server"), config)
         self.world.run(self.server.start(), node="name-server")
         self.clients: dict[str, RemotingClient] = {}

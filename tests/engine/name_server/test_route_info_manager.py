@@ -4,10 +4,10 @@ import pytest
 
 from engine.name_server.errors import RegistrationRefused
 from engine.name_server.route_info_manager import RouteInfoManager
-from engine.protocol.bodies import TopicConfigSerializeWrapper
-from engine.protocol.data_version import DataVersion
-from engine.protocol.headers import RegisterBrokerRequestHeader
-from engine.protocol.topic_config import TopicConfig
+from engine.protocol.body.bodies import TopicConfigSerializeWrapper
+from engine.protocol.body.data_version import DataVersion
+from engine.protocol.body.topic_config import TopicConfig
+from engine.protocol.command.headers import RegisterBrokerRequestHeader
 
 
 class Clock:

@@ -8,14 +8,14 @@ import pytest
 from engine.name_server.kv_config_manager import KVConfigManager
 from engine.name_server.name_server import NameServer
 from engine.name_server.name_server_config import NameServerConfig
-from engine.protocol.headers import (
+from engine.protocol.command.headers import (
     GetKVListByNamespaceRequestHeader,
     GetRouteInfoRequestHeader,
     KVConfigRequestHeader,
     PutKVConfigRequestHeader,
     WritePermOfBrokerRequestHeader,
 )
-from engine.protocol.remoting_command import RemotingCommand
+from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.runtime.port import DiskFault

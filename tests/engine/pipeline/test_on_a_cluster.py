@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker.broker_config import BrokerConfig
+from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client import DefaultMQProducer, LocalTransactionState, Message, TransactionMQProducer
-from tests.support.live_server import LiveServer, ObedientListener
-from tests.support.spark import missing_for_spark, skip_without_spark
+from tests.support.live.live_server import LiveServer, ObedientListener
+from tests.support.pipeline.spark import missing_for_spark, skip_without_spark
 
 PROJECT = Path(__file__).resolve().parents[3]
 #: What `pip install pyspark pyarrow numpy pandas` brings, as far as Spark's Python workers import it.

@@ -7,16 +7,16 @@ import pytest
 from click.testing import CliRunner
 
 from app.command_line import main
-from app.lab.audits import plan_of
-from engine.lab.run import LabRun
-from engine.lab.scenario import Command
-from engine.lab.scenario_files import load_scenario
-from engine.lab.scenario_text import parse_scenario
+from app.lab.routes.audits import plan_of
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.scenario import Command
+from engine.lab.scenario.scenario_files import load_scenario
+from engine.lab.scenario.scenario_text import parse_scenario
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.arguments import read_arguments
 from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
 from engine.pipeline.jobs.job import JobRun
-from engine.pipeline.source.schema import arrow_schema
+from engine.pipeline.source.decoding.schema import arrow_schema
 from engine.pipeline.world_export import export_messages
 from tests.support.memory_report import MemoryReport
 

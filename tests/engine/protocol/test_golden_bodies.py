@@ -6,16 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-from engine.protocol.bodies import (
+from engine.protocol.body.bodies import (
     ClusterInfo,
     LockBatchRequestBody,
     LockBatchResponseBody,
     ResetOffsetBody,
     TopicConfigSerializeWrapper,
 )
-from engine.protocol.heartbeat_data import HeartbeatData
-from engine.protocol.subscription_group_config import SubscriptionGroupConfig
-from engine.protocol.topic_route_data import TopicRouteData
+from engine.protocol.body.heartbeat_data import HeartbeatData
+from engine.protocol.body.subscription_group_config import SubscriptionGroupConfig
+from engine.protocol.body.topic_route_data import TopicRouteData
 
 FRAMES: list[dict[str, Any]] = [
     json.loads(line)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine.protocol.headers import (
+from engine.protocol.command.headers import (
     CommandHeader,
     ConsumerSendMsgBackRequestHeader,
     CreateTopicRequestHeader,
@@ -23,7 +23,7 @@ from engine.protocol.headers import (
     UnregisterClientRequestHeader,
     UpdateConsumerOffsetRequestHeader,
 )
-from engine.protocol.remoting_command import RemotingCommand, SerializeType, decode_command, encode_command
+from engine.protocol.command.remoting_command import RemotingCommand, SerializeType, decode_command, encode_command
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "wire-first-of-each.jsonl"
 FRAMES: list[dict[str, Any]] = [json.loads(line) for line in GOLDEN.read_text().splitlines()]

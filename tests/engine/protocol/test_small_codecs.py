@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.protocol.batch_codec import decode_batch, encode_batch
+from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.body.subscription_data import MAX_TAGS, SubscriptionData, build_subscription_data
 from engine.protocol.errors import IllegalName, MalformedBody, MalformedMessage, ProtocolError
 from engine.protocol.java_hash import java_string_hash
-from engine.protocol.json_text import ObjectKeyMap, dumps_json, loads_json
-from engine.protocol.message import Message
-from engine.protocol.message_id import UniqueIdGenerator, decode_offset_message_id, encode_offset_message_id
-from engine.protocol.message_properties import decode_properties, encode_properties
-from engine.protocol.message_queue import MessageQueue
+from engine.protocol.json_form.json_text import ObjectKeyMap, dumps_json, loads_json
+from engine.protocol.message.batch_codec import decode_batch, encode_batch
+from engine.protocol.message.message import Message
+from engine.protocol.message.message_id import UniqueIdGenerator, decode_offset_message_id, encode_offset_message_id
+from engine.protocol.message.message_properties import decode_properties, encode_properties
 from engine.protocol.names import validate_topic
 from engine.protocol.response_code import ResponseCode, outcome_is_known
-from engine.protocol.subscription_data import MAX_TAGS, SubscriptionData, build_subscription_data
 
 words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x01\x02"), min_size=1, max_size=12)
 

@@ -8,9 +8,9 @@ from collections.abc import Awaitable
 
 import pytest
 
+from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.enums import LanguageCode
 from engine.protocol.errors import MalformedHeader
-from engine.protocol.remoting_command import RemotingCommand
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.channel import Channel
 from engine.remoting.errors import (
@@ -21,8 +21,8 @@ from engine.remoting.errors import (
 )
 from engine.remoting.remoting_client import RemotingClient
 from engine.remoting.remoting_server import RemotingServer
-from engine.runtime.lab_runtime import LabWorld
-from engine.runtime.live_runtime import LiveRuntime
+from engine.runtime.lab.lab_runtime import LabMachines
+from engine.runtime.live.live_runtime import LiveRuntime
 
 ECHO = 900
 NEVER = 901
@@ -37,7 +37,7 @@ class Echo:
     """A server on node "server" and a client on node "client"."""
 
     def __init__(self) -> None:
-        self.world = LabWorld(seed=7)
+        self.world = LabMachines(seed=7)
         server_runtime = self.world.node("server")
         self.server = RemotingServer(server_runtime, "echo")
         self.closed: list[str] = []

@@ -7,12 +7,12 @@ import asyncio
 import pytest
 
 from engine.runtime.background_tasks import BackgroundTasks
-from engine.runtime.lab_runtime import LabWorld
+from engine.runtime.lab.lab_runtime import LabMachines
 
 
 @pytest.fixture
 def world():
-    with LabWorld(seed=1) as lab_world:
+    with LabMachines(seed=1) as lab_world:
         yield lab_world
 
 

@@ -8,7 +8,7 @@ import unittest
 
 import pytest
 
-from engine.runtime.lab_loop import LabLoop
+from engine.runtime.lab.lab_loop import LabLoop
 
 SUITES = ["context", "locks", "queues", "taskgroups", "timeouts", "waitfor"]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.engine_lock import EngineLock
-from engine.runtime.lab_runtime import LabRuntime, LabWorld
+from engine.runtime.lab.lab_runtime import LabMachines, LabRuntime
 from engine.runtime.step import step
-from tests.support.runtime_handlers import CollectingHandler, EchoHandler, frame_of
+from tests.support.lab.runtime_handlers import CollectingHandler, EchoHandler, frame_of
 
 PROJECT = Path(__file__).resolve().parents[3]
 
@@ -47,8 +47,8 @@ async def ask(runtime: LabRuntime, lock: EngineLock) -> None:
             group.create_task(worker(number))
 
 
-def run_world(seed: int) -> LabWorld:
-    world = LabWorld(seed, jitter_us=300)
+def run_world(seed: int) -> LabMachines:
+    world = LabMachines(seed, jitter_us=300)
     server = world.node("server")
     server.run(serve(server))
     for name in ("C1", "C2", "C3"):
@@ -87,7 +87,7 @@ def test_the_journal_is_the_same_under_every_hash_seed_of_python():
 
 def test_the_hash_covers_the_bytes_of_frames():
     def hash_after(body: bytes) -> str:
-        with LabWorld(1) as world:
+        with LabMachines(1) as world:
             server, client = world.node("server"), world.node("client")
             server.run(server.network.listen("", 9_000, CollectingHandler))
             connection = client.run(client.network.connect("server:9000", CollectingHandler(), 1_000))

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from engine.runtime.port import DiskFault, FolderLocked
-from tests.support.both_worlds import run_scenario
+from tests.support.lab.both_worlds import run_scenario
 
 
 @pytest.fixture(params=["lab", "asyncio"])

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from engine.runtime.engine_lock import EngineLock
-from engine.runtime.lab_loop import LabLoop
+from engine.runtime.lab.lab_loop import LabLoop
 from engine.runtime.step import step
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engine.runtime.frame_splitter import FRAME_MIN_LENGTH_BYTES, FrameSplitter
 from engine.runtime.port import FRAME_MAX_LENGTH_BYTES
-from tests.support.runtime_handlers import frame_of
+from tests.support.lab.runtime_handlers import frame_of
 
 contents = st.lists(st.binary(min_size=FRAME_MIN_LENGTH_BYTES, max_size=200), max_size=12)
 

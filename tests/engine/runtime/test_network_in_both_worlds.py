@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from engine.runtime.port import FRAME_MAX_LENGTH_BYTES, AddressInUse, ConnectFailed
-from tests.support.both_worlds import WORLDS, run_scenario
-from tests.support.runtime_handlers import CollectingHandler, EchoHandler, frame_of
+from tests.support.lab.both_worlds import WORLDS, run_scenario
+from tests.support.lab.runtime_handlers import CollectingHandler, EchoHandler, frame_of
 
 
 @pytest.fixture(params=WORLDS)

@@ -8,10 +8,10 @@ import threading
 
 import pytest
 
-from engine.runtime.lab_runtime import LabNodeFailed, LabTimeLimit, LabWorld
-from engine.runtime.live_runtime import LiveRuntime
+from engine.runtime.lab.lab_runtime import LabMachines, LabNodeFailed, LabTimeLimit
+from engine.runtime.live.live_runtime import LiveRuntime
 from engine.runtime.port import DiskFault, Runtime
-from tests.support.both_worlds import run_scenario
+from tests.support.lab.both_worlds import run_scenario
 
 MS_OF_2026 = 1_767_225_600_000
 
@@ -91,7 +91,7 @@ def test_time_goes_on_while_waiting(run):
 
 
 def test_both_runtimes_fit_the_port(tmp_path):
-    with LabWorld(seed=1) as world:
+    with LabMachines(seed=1) as world:
         nodes: list[Runtime] = [world.node("a"), LiveRuntime("a", tmp_path)]
         for node in nodes:
             assert node.node_name == "a"
@@ -124,7 +124,7 @@ def test_a_seeded_live_node_repeats_its_choices():
 
 
 def test_a_lab_incarnation_draws_other_numbers_than_the_one_before():
-    with LabWorld(seed=1) as world:
+    with LabMachines(seed=1) as world:
         first = world.node("a")
         draws = [first.random_for("ids").random()]
         second = world.restart("a")
@@ -134,7 +134,7 @@ def test_a_lab_incarnation_draws_other_numbers_than_the_one_before():
 
 
 def test_a_world_begins_at_a_fixed_time_and_a_node_may_believe_another():
-    with LabWorld(seed=1) as world:
+    with LabMachines(seed=1) as world:
         right, wrong = world.node("a").clock, world.node("b").clock
         wrong.skew_ms = -60_000
         world.run_for(1_500)
@@ -143,7 +143,7 @@ def test_a_world_begins_at_a_fixed_time_and_a_node_may_believe_another():
 
 
 def test_what_a_spawned_task_starts_crashes_with_its_node():
-    with LabWorld(seed=1) as world:
+    with LabMachines(seed=1) as world:
         ticks = []
 
         async def tick():
@@ -166,7 +166,7 @@ def test_what_a_spawned_task_starts_crashes_with_its_node():
 
 
 def test_run_until_names_what_failed_when_its_limit_is_over():
-    with LabWorld(seed=1) as world:
+    with LabMachines(seed=1) as world:
 
         async def fail():
             raise ValueError("no such topic")
@@ -186,16 +186,16 @@ def test_run_stops_at_a_failing_callback_unless_told_otherwise():
 
         return world.node("a").run(work())
 
-    with LabWorld(seed=1) as world, pytest.raises(LabNodeFailed, match="ZeroDivisionError"):
+    with LabMachines(seed=1) as world, pytest.raises(LabNodeFailed, match="ZeroDivisionError"):
         begin(world)
-    with LabWorld(seed=1, raise_failures=False) as world:
+    with LabMachines(seed=1, raise_failures=False) as world:
         assert begin(world) == "done"
         assert [failure.actor for failure in world.loop.failures.failures] == ["a/run"]
 
 
 def test_a_journal_keeps_the_newest_entries_and_hashes_all():
     def run_with(limit):
-        with LabWorld(seed=1, journal_limit=limit) as world:
+        with LabMachines(seed=1, journal_limit=limit) as world:
             world.run(asyncio.sleep(0))
             for _ in range(50):
                 world.run(asyncio.sleep(1))
@@ -210,7 +210,7 @@ def test_a_journal_keeps_the_newest_entries_and_hashes_all():
 
 
 def test_entries_of_a_journal_are_read_like_a_list():
-    with LabWorld(seed=1) as world:
+    with LabMachines(seed=1) as world:
         world.run(asyncio.sleep(0))
         entries = world.journal.entries
         before = len(entries)
@@ -225,7 +225,7 @@ def test_entries_of_a_journal_are_read_like_a_list():
 
 
 def test_the_timers_that_run_out_next_come_first():
-    with LabWorld(seed=1) as world:
+    with LabMachines(seed=1) as world:
         loop = world.loop
         late, soon, never = loop.call_later(9, print), loop.call_later(1, print), loop.call_later(2, print)
         never.cancel()
@@ -234,7 +234,7 @@ def test_the_timers_that_run_out_next_come_first():
 
 
 def test_causes_lead_back_to_what_scheduled_an_event():
-    with LabWorld(seed=1) as world:
+    with LabMachines(seed=1) as world:
 
         async def parent():
             task = asyncio.create_task(asyncio.sleep(1), name="child")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.store.put_message_result import PutMessageStatus
+from engine.store.log.put_message_result import PutMessageStatus
 from tests.engine.store.store_world import StoreWorld, small_config
 
 

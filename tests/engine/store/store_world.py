@@ -6,23 +6,23 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from engine.protocol.java_hash import java_string_hash
-from engine.protocol.message import MessageExt
-from engine.protocol.message_codec import decode_messages
-from engine.protocol.message_properties import encode_properties
-from engine.runtime.lab_disk import LabDisk
-from engine.runtime.lab_runtime import LabWorld
-from engine.runtime.lab_storage import LabStorage
+from engine.protocol.message.message import MessageExt
+from engine.protocol.message.message_codec import decode_messages
+from engine.protocol.message.message_properties import encode_properties
+from engine.runtime.lab.lab_disk import LabDisk
+from engine.runtime.lab.lab_runtime import LabMachines
+from engine.runtime.lab.lab_storage import LabStorage
+from engine.store.files.store_config import MessageStoreConfig
+from engine.store.log.put_message_result import PutMessageResult
+from engine.store.log.store_batch import BatchMember, StoreBatch
+from engine.store.log.store_message import StoreMessage
 from engine.store.message_store import MessageStore
-from engine.store.put_message_result import PutMessageResult
-from engine.store.recovery_report import RecoveryReport
-from engine.store.store_batch import BatchMember, StoreBatch
-from engine.store.store_config import MessageStoreConfig
-from engine.store.store_message import StoreMessage
+from engine.store.recovery.recovery_report import RecoveryReport
 
 NODE = "broker-a"
 
 #: Worlds that the running test has made; conftest.py closes them.
-open_worlds: list[LabWorld] = []
+open_worlds: list[LabMachines] = []
 BORN_HOST = "127.0.0.1:50000"
 STORE_HOST = "127.0.0.1:10911"
 
@@ -79,7 +79,7 @@ class StoreWorld:
 
     def __init__(self, config: MessageStoreConfig | None = None, seed: int = 1) -> None:
         self.config = config or small_config()
-        self.world = LabWorld(seed=seed)
+        self.world = LabMachines(seed=seed)
         open_worlds.append(self.world)
         self.runtime = self.world.node(NODE)
         self.store = MessageStore(self.runtime, self.config)

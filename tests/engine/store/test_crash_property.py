@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.protocol.message_codec import decode_stored_message
-from engine.store.consume_queue_entry import FILLER_SIZE
-from engine.store.store_config import FlushDiskType
+from engine.protocol.message.message_codec import decode_stored_message
+from engine.store.files.consume_queue_entry import FILLER_SIZE
+from engine.store.files.store_config import FlushDiskType
 from tests.engine.store.store_world import StoreWorld, small_config
 
 QUEUES = 3

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.protocol.message_codec import decode_stored_message, encode_stored_message, stored_properties_text
-from engine.store.consume_queue_entry import CONSUME_QUEUE_ENTRY
-from engine.store.dispatch_request import DispatchRequest
+from engine.protocol.message.message_codec import decode_stored_message, encode_stored_message, stored_properties_text
+from engine.store.files.consume_queue_entry import CONSUME_QUEUE_ENTRY
+from engine.store.queues.dispatch_request import DispatchRequest
 from tests.engine.store.store_world import StoreWorld, small_config
 
 GOLDEN = Path(__file__).parents[2] / "golden"

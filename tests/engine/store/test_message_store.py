@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from engine.protocol.addresses import encode_host
 from engine.protocol.java_hash import java_string_hash
-from engine.protocol.message_codec import decode_messages, decode_stored_message
-from engine.protocol.message_id import encode_offset_message_id
+from engine.protocol.message.addresses import encode_host
+from engine.protocol.message.message_codec import decode_messages, decode_stored_message
+from engine.protocol.message.message_id import encode_offset_message_id
 from engine.runtime.port import FolderLocked
-from engine.store.get_message_result import GetMessageStatus
-from engine.store.message_collector import FILTER_EFFORT_MAX
+from engine.store.log.put_message_result import PutMessageStatus
+from engine.store.log.store_batch import StoreBatch
 from engine.store.message_store import MessageStore
-from engine.store.put_message_result import PutMessageStatus
-from engine.store.store_batch import StoreBatch
+from engine.store.reading.get_message_result import GetMessageStatus
+from engine.store.reading.message_collector import FILTER_EFFORT_MAX
 from tests.engine.store.store_world import BORN_HOST, STORE_HOST, StoreWorld, small_config, store_batch, store_message
 
 
@@ -268,9 +268,9 @@ def test_a_bulk_read_has_limits_of_its_own(monkeypatch):
 
     one = len(world.store.get_message("G", "T", 0, 0, 1).data)
     assert (bulk(100 * one), bulk(100 * one, count=40), bulk(3 * one + 1)) == (60, 40, 3)
-    monkeypatch.setattr("engine.store.message_collector.BULK_MAX_BYTES", 5 * one)
+    monkeypatch.setattr("engine.store.reading.message_collector.BULK_MAX_BYTES", 5 * one)
     assert bulk(100 * one) == 5
-    monkeypatch.setattr("engine.store.message_collector.BULK_MAX_MESSAGES", 4)
+    monkeypatch.setattr("engine.store.reading.message_collector.BULK_MAX_MESSAGES", 4)
     assert bulk(100 * one) == 4
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.store.consume_queue_entry import ENTRY_SIZE_BYTES
+from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES
 from engine.store.store_check import Kind, Progress, StoreCheck
 from tests.engine.store.recovered_world import world_with
 from tests.engine.store.store_world import StoreWorld

@@ -9,10 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from engine.protocol.message_codec import decode_messages
-from engine.runtime.live_runtime import LiveRuntime
+from engine.protocol.message.message_codec import decode_messages
+from engine.runtime.live.live_runtime import LiveRuntime
+from engine.store.files.store_config import FlushDiskType
 from engine.store.message_store import MessageStore
-from engine.store.store_config import FlushDiskType
 from tests.engine.store.store_world import small_config, store_message
 
 ROOT = Path(__file__).parents[3]
@@ -21,9 +21,9 @@ ROOT = Path(__file__).parents[3]
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from engine.runtime.live_runtime import LiveRuntime
+from engine.runtime.live.live_runtime import LiveRuntime
 from engine.store.message_store import MessageStore
-from engine.store.store_config import FlushDiskType
+from engine.store.files.store_config import FlushDiskType
 from tests.engine.store.store_world import small_config, store_message
 
 async def main(folder):

@@ -6,13 +6,13 @@ import asyncio
 
 import pytest
 
-from engine.runtime.lab_runtime import LabWorld
+from engine.runtime.lab.lab_runtime import LabMachines
 from engine.xa.account_locks import AccountLocks
 
 
 @pytest.fixture
 def node():
-    with LabWorld(seed=1) as world:
+    with LabMachines(seed=1) as world:
         yield world.node("R1")
 
 

@@ -9,18 +9,18 @@ from engine.bank.bank_deed import BankDeed, Doing
 from engine.bank.database import BankDatabase
 from engine.bank.errors import CommitRefused
 from engine.bank.transfer import Transfer
-from engine.runtime.lab_runtime import LabWorld
+from engine.runtime.lab.lab_runtime import LabMachines
 from engine.xa.branch_bank import BranchBank, BranchWork
 from engine.xa.states import BranchState
 
 
 @pytest.fixture
 def world():
-    with LabWorld(seed=1) as world:
+    with LabMachines(seed=1) as world:
         yield world
 
 
-def opened(world: LabWorld, told: list[BankDeed] | None = None) -> BranchBank:
+def opened(world: LabMachines, told: list[BankDeed] | None = None) -> BranchBank:
     runtime = world.node("R1")
     accounts = Accounts(BankDatabase(runtime.disk, "bank.db"))
     accounts.open_account("A", 100)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.runtime.lab_runtime import LabWorld
+from engine.runtime.lab.lab_runtime import LabMachines
 from engine.xa.coordinator_log import LOG_PATH, CoordinatorLog
 from engine.xa.errors import LogFull
 
@@ -17,11 +17,11 @@ BYTES = 4_096
 
 @pytest.fixture
 def world():
-    with LabWorld(seed=1) as world:
+    with LabMachines(seed=1) as world:
         yield world
 
 
-def opened(world: LabWorld, file_bytes: int = BYTES) -> CoordinatorLog:
+def opened(world: LabMachines, file_bytes: int = BYTES) -> CoordinatorLog:
     return CoordinatorLog(world.node("TC").disk, file_bytes)
 
 
@@ -54,7 +54,7 @@ def test_a_power_cut_takes_what_was_not_flushed_and_nothing_else(world):
 @settings(max_examples=60, deadline=None)
 @given(count=st.integers(1, 8), cut=st.integers(0, 600), junk=st.binary(max_size=40))
 def test_a_log_that_breaks_off_anywhere_yields_whole_records_from_its_beginning(count, cut, junk):
-    with LabWorld(seed=1) as world:
+    with LabMachines(seed=1) as world:
         log = opened(world)
         for number in range(count):
             log.append(record(number))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.xa_scenarios import (
+from tests.support.lab.xa_scenarios import (
     balances,
     coordinator_of,
     do,

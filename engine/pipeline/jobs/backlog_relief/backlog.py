@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.backlog_relief.relief_state import MovedRange
-from engine.pipeline.source.cluster import Cluster
-from engine.pipeline.source.queue_offsets import QueueKey
+from engine.pipeline.source.cluster.cluster import Cluster
+from engine.pipeline.source.cluster.queue_offsets import QueueKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from engine.client.moved_aside import LowPriority
 from engine.pipeline.errors import JobFailed, WrongArgument
 from engine.pipeline.jobs.backlog_relief.backlog import Backlog, is_long, look, plan
+from engine.pipeline.jobs.backlog_relief.moved_aside import LowPriority
 from engine.pipeline.jobs.backlog_relief.moving import Mover
 from engine.pipeline.jobs.backlog_relief.relief_folder import NOT_SENT, ReliefFolder
 from engine.pipeline.jobs.backlog_relief.relief_state import ReliefState, name_of
@@ -19,9 +19,9 @@ from engine.pipeline.jobs.backlog_relief.sending import Sender, refused_rows
 from engine.pipeline.jobs.committed_folder import CommitTaken
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.report import ROWS_MAX
-from engine.pipeline.source.cluster import Cluster, open_cluster
-from engine.pipeline.source.options import is_pushable_tag
-from engine.pipeline.source.queue_offsets import QueueKey, to_json_object
+from engine.pipeline.source.cluster.cluster import Cluster, open_cluster
+from engine.pipeline.source.cluster.queue_offsets import QueueKey, to_json_object
+from engine.pipeline.source.reader.options import is_pushable_tag
 from engine.protocol.names import retry_topic
 
 if TYPE_CHECKING:

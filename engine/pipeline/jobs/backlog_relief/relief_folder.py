@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from engine.pipeline.jobs.backlog_relief.relief_state import ReliefState
 from engine.pipeline.jobs.committed_folder import Commit, CommittedFolder, Stage
-from engine.pipeline.source.schema import spark_schema
+from engine.pipeline.source.decoding.schema import spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from engine.pipeline.errors import JobFailed
-from engine.pipeline.source.queue_offsets import QueueKey, parse_label
+from engine.pipeline.source.cluster.queue_offsets import QueueKey, parse_label
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from engine.pipeline.jobs.backlog_relief.relief_folder import ReliefFolder
 from engine.pipeline.jobs.backlog_relief.relief_state import MovedBatch, ReliefState
-from engine.pipeline.source.writer_messages import find_refusals
-from engine.pipeline.source.writer_options import WriteOptions
-from engine.protocol.message_properties import PROPERTIES_MAX_BYTES, PROPERTY_RETRY_TOPIC
+from engine.pipeline.source.writer.writer_messages import find_refusals
+from engine.pipeline.source.writer.writer_options import WriteOptions
+from engine.protocol.message.message_properties import PROPERTIES_MAX_BYTES, PROPERTY_RETRY_TOPIC
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -19,7 +19,7 @@ from engine.pipeline.jobs.delivery_audit.results import AuditTeller, findings_of
 from engine.pipeline.jobs.delivery_audit.summaries import COLUMNS, ledger_body, summaries_of
 from engine.pipeline.jobs.delivery_audit.trace_events import stored_events, trace_events
 from engine.pipeline.jobs.job import JobRun
-from engine.pipeline.source.cluster import open_cluster
+from engine.pipeline.source.cluster.cluster import open_cluster
 from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX, RETRY_GROUP_TOPIC_PREFIX, SYSTEM_TOPICS
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 
-from engine.lab.seed_chunk import SeedRange, SeedTask, cut_into_chunks, run_chunk, shorten_counterexample
-from engine.lab.spread import Spread
-from engine.lab.sweep_summary import Counterexample, SweepSummary
+from engine.lab.run.spread import Spread
+from engine.lab.sweep.seed_chunk import SeedRange, SeedTask, cut_into_chunks, run_chunk, shorten_counterexample
+from engine.lab.sweep.sweep_summary import Counterexample, SweepSummary
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.simulation_fleet.engine_digest import engine_digest
 from engine.pipeline.jobs.simulation_fleet.results_folder import ResultsFolder

@@ -6,12 +6,12 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from engine.lab.errors import LabError
-from engine.lab.recording import check_scenario_name, python_version
-from engine.lab.scenario import Scenario
-from engine.lab.scenario_files import load_scenario
-from engine.lab.scenario_text import parse_scenario
-from engine.lab.seed_chunk import SeedRange, SeedTask
+from engine.lab.run.recording import check_scenario_name, python_version
+from engine.lab.scenario.errors import LabError
+from engine.lab.scenario.scenario import Scenario
+from engine.lab.scenario.scenario_files import load_scenario
+from engine.lab.scenario.scenario_text import parse_scenario
+from engine.lab.sweep.seed_chunk import SeedRange, SeedTask
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.simulation_fleet.description import FINDINGS_TABLE, KINDS_TABLE

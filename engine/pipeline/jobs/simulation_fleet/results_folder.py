@@ -16,8 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from engine.lab.seed_chunk import SeedRange, SeedTask
-from engine.lab.sweep_summary import SweepSummary
+from engine.lab.sweep.seed_chunk import SeedRange, SeedTask
+from engine.lab.sweep.sweep_summary import SweepSummary
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.simulation_fleet.engine_digest import engine_digest
 

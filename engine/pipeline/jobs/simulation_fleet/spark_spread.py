@@ -27,7 +27,7 @@ _LOOK_S = 0.05
 
 
 class SparkSpread:
-    """A :class:`~engine.lab.spread.Spread` over the executors of ``spark``.
+    """A :class:`~engine.lab.run.spread.Spread` over the executors of ``spark``.
 
     :param is_stopped: asked all the time; when it says yes, what runs is cancelled and the results end.
     """
@@ -44,7 +44,7 @@ class SparkSpread:
     def __call__(
         self, function: Callable[[_Item], _Result], items: Sequence[_Item]
     ) -> Generator[tuple[int, _Result], None, None]:
-        """See :class:`~engine.lab.spread.Spread`."""
+        """See :class:`~engine.lab.run.spread.Spread`."""
         if not items:
             return
         context, group = self._context, f"spread-{uuid.uuid4()}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engine.lab.sweep_summary import Counterexample, SweepSummary
-from engine.lab.wilson import wilson_interval
+from engine.lab.sweep.sweep_summary import Counterexample, SweepSummary
+from engine.lab.sweep.wilson import wilson_interval
 from engine.pipeline.jobs.description import Texts
 from engine.pipeline.jobs.report import AnyCell, Cell
 from engine.pipeline.jobs.simulation_fleet.description import FAULTS

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from engine.pipeline.jobs.report import Cell, JobReport
-from engine.pipeline.source.cluster import Cluster, open_cluster
-from engine.pipeline.source.errors import RocketMQError
-from engine.pipeline.source.queue_offsets import QueueKey
+from engine.pipeline.source.cluster.cluster import Cluster, open_cluster
+from engine.pipeline.source.cluster.errors import RocketMQError
+from engine.pipeline.source.cluster.queue_offsets import QueueKey
 
 log = logging.getLogger("glassmq.pipeline")
 
@@ -41,7 +41,7 @@ class LagLook(NamedTuple):
 
 
 def look_at_lag(cluster: Cluster, groups: Sequence[str], topics: Sequence[str]) -> LagLook:
-    """Of every group in every queue of the topics. Raises :class:`~engine.pipeline.source.errors.RocketMQError`."""
+    """Of every group in every queue of the topics. Raises :class:`~engine.pipeline.source.cluster.errors.RocketMQError`."""
     queues = cluster.queues(topics)
     # Progress before ends: messages that come in between make the lag larger, never negative.
     progress: dict[str, dict[QueueKey, int]] = {}

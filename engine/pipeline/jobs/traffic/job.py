@@ -17,8 +17,8 @@ from engine.pipeline.jobs.traffic.consumer_lag import LagTeller, LagWatch, look_
 from engine.pipeline.jobs.traffic.late_count import OBSERVATION, OBSERVED, LateCount
 from engine.pipeline.jobs.traffic.picture import WINDOWS_MAX, TrafficPicture, WindowFigures, newest_windows
 from engine.pipeline.jobs.traffic.windows import COLUMNS_NEEDED, window_figures
-from engine.pipeline.source.cluster import Cluster, open_cluster
-from engine.pipeline.source.queue_offsets import to_json_object
+from engine.pipeline.source.cluster.cluster import Cluster, open_cluster
+from engine.pipeline.source.cluster.queue_offsets import to_json_object
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

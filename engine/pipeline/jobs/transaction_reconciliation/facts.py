@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from engine.pipeline.jobs.arrow_columns import first_elements, int64, milliseconds, numbers, property_values
 from engine.pipeline.jobs.transaction_reconciliation.packing import PACKED_SCHEMA, pack
-from engine.protocol.message_properties import (
+from engine.protocol.message.message_properties import (
     PROPERTY_PRODUCER_GROUP,
     PROPERTY_REAL_TOPIC,
     PROPERTY_TRANSACTION_CHECK_TIMES,

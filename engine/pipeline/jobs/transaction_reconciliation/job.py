@@ -28,9 +28,9 @@ from engine.pipeline.jobs.transaction_reconciliation.stream_state import StreamS
 from engine.pipeline.jobs.transaction_reconciliation.summary import Buckets, Keys, Summary, buckets_over, summarise
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, Rules, bounds_of, forget, halves_until_ms
 from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Status, Window
-from engine.pipeline.source.cluster import Cluster, open_cluster
-from engine.pipeline.source.errors import RocketMQError
-from engine.pipeline.source.queue_offsets import Offsets, to_json_object
+from engine.pipeline.source.cluster.cluster import Cluster, open_cluster
+from engine.pipeline.source.cluster.errors import RocketMQError
+from engine.pipeline.source.cluster.queue_offsets import Offsets, to_json_object
 from engine.protocol.names import (
     NOT_ALLOWED_SEND_TOPICS,
     TRANSACTION_CHECK_GROUP,

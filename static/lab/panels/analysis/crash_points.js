@@ -1,4 +1,4 @@
-// What a crash at each point of a transfer does: a table that was computed before (engine/lab/crash_points.py); each
+// What a crash at each point of a transfer does: a table that was computed before (engine/lab/sweep/crash_points.py); each
 // row leads to its run, as it stood right after the crash.
 
 import { html } from "htm/preact";

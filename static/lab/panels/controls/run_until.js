@@ -8,7 +8,7 @@ import { isRecording, runUntil } from "../../session.js";
 import { loaded, nodeNames, view } from "../../view.js";
 import { Icon } from "./icons.js";
 
-/** The kinds of engine/lab/condition.py. */
+/** The kinds of engine/lab/scenario/condition.py. */
 const KINDS = ["label", "frame", "sent", "consume-begins", "consumed", "command", "time"];
 
 export function RunUntil() {

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from engine.lab.checkers import CHECKERS, Checker, CheckerSet
-from engine.lab.checkers.cluster_watch import NEWS, WatchListener
-from engine.lab.history import ConsumeBegan
-from engine.lab.run import LabRun
-from engine.lab.scenario_files import load_scenario
-from engine.lab.scenario_text import parse_scenario
-from tests.support.checked_run import TEXT, checked_run, do, finish, run_to
+from engine.lab.checkers.watch.cluster_watch import NEWS, WatchListener
+from engine.lab.nodes.history import ConsumeBegan
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.scenario_files import load_scenario
+from engine.lab.scenario.scenario_text import parse_scenario
+from tests.support.lab.checked_run import TEXT, checked_run, do, finish, run_to
 
 
 def test_a_long_calm_run_violates_nothing():

@@ -7,14 +7,14 @@ from typing import TypeVar
 
 import pytest
 
-from engine.lab.checkers.checker import Checker
-from engine.lab.checkers.logged_message import LoggedMessage
-from engine.lab.checkers.money_is_conserved import MoneyIsConserved
-from engine.lab.checkers.no_money_from_nowhere import NoMoneyFromNowhere
-from engine.lab.history import BankEntry
-from engine.lab.run import LabRun
-from tests.support.bank_scenarios import bank_run
-from tests.support.lab_scenarios import run_to_ms
+from engine.lab.checkers.transactions.money_is_conserved import MoneyIsConserved
+from engine.lab.checkers.transactions.no_money_from_nowhere import NoMoneyFromNowhere
+from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.logged_message import LoggedMessage
+from engine.lab.nodes.history import BankEntry
+from engine.lab.run.run import LabRun
+from tests.support.lab.bank_scenarios import bank_run
+from tests.support.lab.lab_scenarios import run_to_ms
 
 _Checker = TypeVar("_Checker", bound=Checker)
 

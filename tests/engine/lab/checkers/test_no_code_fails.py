@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.support.checked_run import broker_of, checked_run, finish, of, run_to
+from tests.support.lab.checked_run import broker_of, checked_run, finish, of, run_to
 
 
 def test_an_exception_that_nobody_catches_is_a_bug():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.broker.consumer_offset_manager import ConsumerOffsetManager
-from tests.support.checked_run import broker_of, checked_run, consumer_of, do, finish, names, of, run_to
+from engine.broker.tables.consumer_offset_manager import ConsumerOffsetManager
+from tests.support.lab.checked_run import broker_of, checked_run, consumer_of, do, finish, names, of, run_to
 
 PASSED = "offsets-never-pass-unconsumed"
 WITHIN = "committed-offsets-within-queue"

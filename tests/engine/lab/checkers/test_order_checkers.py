@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from engine.lab.checkers import CHECKERS, Violation
-from engine.lab.consumer_role import ConsumerRole
-from engine.lab.run import LabRun
-from engine.lab.scenario_text import parse_scenario
-from tests.support.checked_run import consumer_of, do, finish, of, run_to, run_until
+from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.scenario_text import parse_scenario
+from tests.support.lab.checked_run import consumer_of, do, finish, of, run_to, run_until
 
 ONE_CALL, QUEUE_ORDER, KEY_ORDER = "one-consumption-per-queue", "order-per-queue", "order-per-key"
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from engine.client.consume_message_concurrently_service import ConsumeMessageConcurrentlyService
-from engine.lab.run import LabRun
-from engine.lab.scenario_text import parse_scenario
+from engine.client.consumer.consume_message_concurrently_service import ConsumeMessageConcurrentlyService
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.scenario_text import parse_scenario
 from engine.protocol.java_hash import java_string_hash
-from engine.protocol.message_properties import encode_properties
+from engine.protocol.message.message_properties import encode_properties
 from engine.protocol.names import dlq_topic, retry_topic
-from engine.store.store_message import StoreMessage
-from tests.support.checked_run import broker_of, checked_run, consumer_of, do, finish, names, of, run_to, run_until
+from engine.store.log.store_message import StoreMessage
+from tests.support.lab.checked_run import broker_of, checked_run, consumer_of, do, finish, names, of, run_to, run_until
 
 LIMIT = "retry-count-within-limit"
 DEAD = "dead-letters-not-redelivered"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from engine.broker.transactional_message_service import TransactionalMessageService
-from engine.lab.run import LabRun
-from engine.lab.scenario_files import load_scenario
-from engine.protocol.message_properties import PROPERTY_KEYS, PROPERTY_UNIQUE_KEY, encode_properties
+from engine.broker.transactions.transactional_message_service import TransactionalMessageService
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.scenario_files import load_scenario
+from engine.protocol.message.message_properties import PROPERTY_KEYS, PROPERTY_UNIQUE_KEY, encode_properties
 from engine.protocol.names import TRANSACTION_HALF_TOPIC
-from engine.store.store_message import StoreMessage
-from tests.support.checked_run import broker_of, checked_run, finish, of, run_to
+from engine.store.log.store_message import StoreMessage
+from tests.support.lab.checked_run import broker_of, checked_run, finish, of, run_to
 
 CONSUMED, DECIDED = "no-half-message-consumed", "half-messages-are-decided"
 SCENARIOS = ["unknown-and-check-back", "producer-lost", "check-max-discard"]

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from engine.lab.checkers.violation import Anomaly, Violation
+from engine.lab.checkers.watch.violation import Anomaly, Violation
 from engine.lab.explorer.gated_run import GatedRun, Outcome
 from engine.lab.explorer.search import Execute
 from engine.lab.explorer.stall import Stalls
-from engine.lab.scenario import Command
-from engine.runtime.lab_loop import LabLoop
+from engine.lab.scenario.scenario import Command
+from engine.runtime.lab.lab_loop import LabLoop
 from engine.runtime.step import step
 
 END_US = 20_000_000

@@ -7,16 +7,16 @@ from dataclasses import replace
 import pytest
 
 from engine.lab.checkers import Violation
-from engine.lab.errors import CommandRefused, LabError
 from engine.lab.explorer.exploration import Exploration, Finding, Where
 from engine.lab.explorer.plan import ExplorationRefused, ExplorationRequest, explain_nothing, make_plan
 from engine.lab.explorer.rehearsal import can_rehearse
 from engine.lab.explorer.stage import ORDER_CHECKERS, is_watched_lightly
-from engine.lab.listener_spec import BatchAck, ListenerSpec
-from engine.lab.recording import parse_link
-from engine.lab.run import LabRun
-from engine.lab.scenario import Scenario
-from engine.lab.scenario_files import load_scenario
+from engine.lab.run.recording import parse_link
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.errors import CommandRefused, LabError
+from engine.lab.scenario.listener_spec import BatchAck, ListenerSpec
+from engine.lab.scenario.scenario import Scenario
+from engine.lab.scenario.scenario_files import load_scenario
 
 SCENARIO = load_scenario("two-consumers")
 THREE_LOCKS = load_scenario("three-locks")

@@ -9,11 +9,11 @@ from engine.lab.explorer.exploration import Exploration, Finding, Where
 from engine.lab.explorer.plan import ExplorationRefused, ExplorationRequest, make_plan, useful_switches
 from engine.lab.explorer.stage import ORDER_CHECKERS, is_watched_lightly
 from engine.lab.explorer.stall import FOR_EVER_MS, StallKind
-from engine.lab.recording import parse_link
-from engine.lab.run import LabRun
-from engine.lab.scenario import Scenario
-from engine.lab.scenario_files import load_scenario
-from engine.lab.scenario_text import parse_scenario
+from engine.lab.run.recording import parse_link
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.scenario import Scenario
+from engine.lab.scenario.scenario_files import load_scenario
+from engine.lab.scenario.scenario_text import parse_scenario
 
 NAIVE = load_scenario("bank-naive")
 TRANSACTION = load_scenario("bank-transaction")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from engine.lab.errors import LabError
 from engine.lab.explorer.exploration import Where
 from engine.lab.explorer.gated_run import Outcome
 from engine.lab.explorer.plan import ExplorationRequest, make_plan
 from engine.lab.explorer.rehearsal import Rehearsal, can_rehearse
 from engine.lab.explorer.stage import execute_on_stage
 from engine.lab.explorer.stall import Stall, Stalls
-from engine.lab.scenario_files import load_scenario
-from engine.lab.scenario_text import parse_scenario
-from engine.runtime.lab_actor import lab_step
-from engine.runtime.lab_short_cuts import LabShortCuts
+from engine.lab.scenario.errors import LabError
+from engine.lab.scenario.scenario_files import load_scenario
+from engine.lab.scenario.scenario_text import parse_scenario
+from engine.runtime.lab.lab_actor import lab_step
+from engine.runtime.lab.lab_short_cuts import LabShortCuts
 
 PLAN = make_plan(ExplorationRequest(load_scenario("two-consumers")))
 

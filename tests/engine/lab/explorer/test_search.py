@@ -11,8 +11,8 @@ from engine.lab.explorer.search import Branch, Found, SearchBounds, StallSearch
 from engine.lab.explorer.shrink import shorten
 from engine.lab.explorer.spread_search import cut_into_pieces
 from engine.lab.explorer.stall import Stall, StallKind, Stalls, StepPoint
-from engine.lab.scenario_files import load_scenario
-from engine.lab.spread import spread_here
+from engine.lab.run.spread import spread_here
+from engine.lab.scenario.scenario_files import load_scenario
 from tests.engine.lab.explorer.races import executor_of, lost_update, no_race, two_doors
 
 

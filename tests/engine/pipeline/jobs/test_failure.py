@@ -6,7 +6,7 @@ import pytest
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.failure import explain, failed, sentence
-from engine.pipeline.source.errors import CONDITIONS, RocketMQError, wrong_option
+from engine.pipeline.source.cluster.errors import CONDITIONS, RocketMQError, wrong_option
 
 PYTHON_TRACEBACK = """\
 An exception was thrown from the Python worker:

@@ -6,9 +6,9 @@ from itertools import count
 
 import pytest
 
-from engine.pipeline.source.cluster import Cluster
-from engine.pipeline.source.writer_options import WriteOptions
-from tests.support.live_server import LiveServer
+from engine.pipeline.source.cluster.cluster import Cluster
+from engine.pipeline.source.writer.writer_options import WriteOptions
+from tests.support.live.live_server import LiveServer
 
 numbers = count(1)
 

@@ -18,20 +18,20 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import datasource as ds
 from pyspark.sql.types import StructType
 
-from engine.broker.broker_config import BrokerConfig
-from engine.pipeline.source import range_puller
-from engine.pipeline.source.batch_reader import make_reader
-from engine.pipeline.source.cluster import Cluster
-from engine.pipeline.source.errors import RocketMQError, explain
-from engine.pipeline.source.schema import COLUMN_NAMES, arrow_schema, spark_schema
-from engine.pipeline.source.writer_options import WriteOptions
-from engine.pipeline.source.writer_replay import WriteIdentity
-from engine.pipeline.source.writer_rows import RowReader
-from engine.pipeline.source.writer_sender import PartitionSender
-from engine.protocol.message import Message
-from engine.runtime.live_tls import ServerTls, TlsMode
-from tests.support.certificates import make_certificates
-from tests.support.live_server import LiveServer
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.pipeline.source.cluster.cluster import Cluster
+from engine.pipeline.source.cluster.errors import RocketMQError, explain
+from engine.pipeline.source.decoding.schema import COLUMN_NAMES, arrow_schema, spark_schema
+from engine.pipeline.source.reader import range_puller
+from engine.pipeline.source.reader.batch_reader import make_reader
+from engine.pipeline.source.writer.writer_options import WriteOptions
+from engine.pipeline.source.writer.writer_replay import WriteIdentity
+from engine.pipeline.source.writer.writer_rows import RowReader
+from engine.pipeline.source.writer.writer_sender import PartitionSender
+from engine.protocol.message.message import Message
+from engine.runtime.live.live_tls import ServerTls, TlsMode
+from tests.support.live.certificates import make_certificates
+from tests.support.live.live_server import LiveServer
 
 COUNT = 240
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from engine.pipeline.source import writer_sender
-from engine.pipeline.source.errors import RocketMQError
-from engine.pipeline.source.queue_offsets import QueueKey
-from engine.pipeline.source.writer_options import WriteOptions
-from engine.pipeline.source.writer_replay import WriteIdentity
-from engine.pipeline.source.writer_rows import RowReader
-from engine.pipeline.source.writer_sender import PartitionSender
-from engine.protocol.batch_codec import decode_batch
-from engine.protocol.pull_message_headers import PullMessageResponseHeader
-from engine.protocol.remoting_command import RemotingCommand
+from engine.pipeline.source.cluster.errors import RocketMQError
+from engine.pipeline.source.cluster.queue_offsets import QueueKey
+from engine.pipeline.source.writer import writer_sender
+from engine.pipeline.source.writer.writer_options import WriteOptions
+from engine.pipeline.source.writer.writer_replay import WriteIdentity
+from engine.pipeline.source.writer.writer_rows import RowReader
+from engine.pipeline.source.writer.writer_sender import PartitionSender
+from engine.protocol.command.pull_message_headers import PullMessageResponseHeader
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.command.send_message_headers import SendMessageResponseHeader
+from engine.protocol.message.batch_codec import decode_batch
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from engine.protocol.send_message_headers import SendMessageResponseHeader
-from engine.runtime.blocking_connection import ConnectionLost
+from engine.runtime.live.blocking_connection import ConnectionLost
 
 IDENTITY = WriteIdentity("00112233aabbccdd", 0, 0, may_repeat=False, is_noted=False)
 LEFT, RIGHT = QueueKey("Orders", "left", 0), QueueKey("Orders", "right", 0)

@@ -14,13 +14,13 @@ pytest.importorskip("pyspark")
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
-from engine.pipeline.source.errors import RocketMQError, explain
-from engine.pipeline.source.schema import spark_schema
-from engine.pipeline.source.stream_reader import make_stream_reader
-from engine.protocol.message import Message
-from engine.store.store_config import MessageStoreConfig
-from tests.support.live_server import LiveServer
-from tests.support.micro_batches import micro_batches
+from engine.pipeline.source.cluster.errors import RocketMQError, explain
+from engine.pipeline.source.decoding.schema import spark_schema
+from engine.pipeline.source.reader.stream_reader import make_stream_reader
+from engine.protocol.message.message import Message
+from engine.store.files.store_config import MessageStoreConfig
+from tests.support.live.live_server import LiveServer
+from tests.support.pipeline.micro_batches import micro_batches
 
 numbers = count(1)
 

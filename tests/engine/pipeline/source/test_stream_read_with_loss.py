@@ -12,14 +12,14 @@ pytest.importorskip("pyspark")
 
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
-from engine.pipeline.source.errors import RocketMQError
-from engine.pipeline.source.schema import spark_schema
-from engine.pipeline.source.stream_reader import make_stream_reader
+from engine.pipeline.source.cluster.errors import RocketMQError
+from engine.pipeline.source.decoding.schema import spark_schema
+from engine.pipeline.source.reader.stream_reader import make_stream_reader
+from engine.protocol.body.topic_route_data import BrokerData, QueueData, TopicRouteData
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from engine.protocol.topic_route_data import BrokerData, QueueData, TopicRouteData
-from tests.support.micro_batches import micro_batches
-from tests.support.scripted_broker import CLOSE, ScriptedBroker
+from tests.support.live.scripted_broker import CLOSE, ScriptedBroker
+from tests.support.pipeline.micro_batches import micro_batches
 
 START = {"Orders": {"broker-a:0": 0}}
 

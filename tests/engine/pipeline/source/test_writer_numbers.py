@@ -9,14 +9,14 @@ from itertools import count
 
 import pytest
 
-from engine.pipeline.source import writer_replay
-from engine.pipeline.source.cluster import Cluster
-from engine.pipeline.source.errors import RocketMQError
-from engine.pipeline.source.writer_options import WriteOptions
-from engine.pipeline.source.writer_replay import read_notes, write_notes
-from engine.pipeline.source.writer_sender import PartitionSender
+from engine.pipeline.source.cluster.cluster import Cluster
+from engine.pipeline.source.cluster.errors import RocketMQError
+from engine.pipeline.source.writer import writer_replay
+from engine.pipeline.source.writer.writer_options import WriteOptions
+from engine.pipeline.source.writer.writer_replay import read_notes, write_notes
+from engine.pipeline.source.writer.writer_sender import PartitionSender
 from engine.protocol.request_code import RequestCode
-from tests.support.partition_writes import AGAIN, OTHERS, bodies, rows, send, stored
+from tests.support.pipeline.partition_writes import AGAIN, OTHERS, bodies, rows, send, stored
 
 WRITE = replace(AGAIN, batch=0, partition=0, is_numbered=True)
 LOOKBACK = 20

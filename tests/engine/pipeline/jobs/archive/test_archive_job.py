@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.pipeline.jobs.runner import run_job
-from tests.support.live_server import LiveServer, message
+from tests.support.live.live_server import LiveServer, message
 from tests.support.memory_report import MemoryReport
 
 #: Only a hang takes so long; a start of Spark on an idle machine takes six seconds.

@@ -14,8 +14,8 @@ from engine.pipeline.jobs.archive.archiver import Archiver, ArchiveRules, query_
 from engine.pipeline.jobs.archive.business_key import check_key_rule
 from engine.pipeline.jobs.archive.state import ArchiveState
 from engine.pipeline.jobs.committed_folder import CommitTaken, CommittedFolder
-from engine.pipeline.source.schema import spark_schema
-from tests.support.pipeline_messages import NOON, store_as_parquet, stored
+from engine.pipeline.source.decoding.schema import spark_schema
+from tests.support.pipeline.pipeline_messages import NOON, store_as_parquet, stored
 
 
 class Killed(Exception):

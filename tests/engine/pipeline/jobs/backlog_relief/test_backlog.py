@@ -6,7 +6,7 @@ import pytest
 
 from engine.pipeline.jobs.backlog_relief.backlog import Backlog, is_long, plan
 from engine.pipeline.jobs.backlog_relief.relief_state import MovedRange
-from engine.pipeline.source.queue_offsets import QueueKey
+from engine.pipeline.source.cluster.queue_offsets import QueueKey
 
 LEFT, RIGHT = QueueKey("Orders", "broker-a", 0), QueueKey("Orders", "broker-a", 1)
 

@@ -11,12 +11,12 @@ from types import SimpleNamespace
 import pyarrow.parquet as pq
 import pytest
 
-from engine.client.moved_aside import LowPriority, mark_groups
 from engine.pipeline.errors import JobFailed, WrongArgument
 from engine.pipeline.jobs.backlog_relief import job
 from engine.pipeline.jobs.backlog_relief.job import Relief
-from tests.support.backlog import Backlog, consume
-from tests.support.live_server import LiveServer, message
+from engine.pipeline.jobs.backlog_relief.moved_aside import LowPriority, mark_groups
+from tests.support.live.live_server import LiveServer, message
+from tests.support.pipeline.backlog import Backlog, consume
 
 
 @pytest.fixture(scope="module")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from engine.client.moved_aside import LowPriority, mark_groups
+from engine.pipeline.jobs.backlog_relief.moved_aside import LowPriority, mark_groups
 from engine.pipeline.jobs.backlog_relief.moving import Mover, state_after
 from engine.pipeline.jobs.backlog_relief.relief_state import MovedRange, ReliefState
-from engine.pipeline.source.cluster import Cluster
-from engine.pipeline.source.cluster_options import ClusterOptions
-from engine.pipeline.source.queue_offsets import QueueKey
-from engine.protocol.queue_headers import OffsetResponseHeader
+from engine.pipeline.source.cluster.cluster import Cluster
+from engine.pipeline.source.cluster.cluster_options import ClusterOptions
+from engine.pipeline.source.cluster.queue_offsets import QueueKey
+from engine.protocol.command.queue_headers import OffsetResponseHeader
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 

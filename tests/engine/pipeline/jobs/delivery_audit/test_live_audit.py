@@ -6,13 +6,13 @@ import asyncio
 
 import pytest
 
-from engine.broker.broker_config import BrokerConfig
+from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client import ConsumeConcurrentlyStatus, DefaultMQProducer, DefaultMQPushConsumer, Message
 from engine.pipeline.jobs.arguments import read_arguments
 from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
 from engine.pipeline.jobs.delivery_audit.job import JOB
 from engine.pipeline.jobs.job import JobRun
-from tests.support.live_server import LiveServer
+from tests.support.live.live_server import LiveServer
 from tests.support.memory_report import MemoryReport
 
 COLUMNS = {table.name: [column.name for column in table.columns] for table in DESCRIPTION.tables}

@@ -7,10 +7,10 @@ import threading
 import pytest
 
 from app.sweep_processes import ProcessSpread
-from engine.lab.recording import python_version
-from engine.lab.scenario_files import load_scenario
-from engine.lab.seed_chunk import SeedRange, SeedTask, run_chunk
-from engine.lab.spread import spread_here
+from engine.lab.run.recording import python_version
+from engine.lab.run.spread import spread_here
+from engine.lab.scenario.scenario_files import load_scenario
+from engine.lab.sweep.seed_chunk import SeedRange, SeedTask, run_chunk
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.arguments import read_arguments
 from engine.pipeline.jobs.job import JobRun

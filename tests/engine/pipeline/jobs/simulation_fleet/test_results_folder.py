@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from engine.lab.scenario import FaultKind
-from engine.lab.seed_chunk import SeedRange, SeedTask
-from engine.lab.sweep import SeedResult
-from engine.lab.sweep_summary import SweepSummary
+from engine.lab.scenario.scenario import FaultKind
+from engine.lab.sweep.seed_chunk import SeedRange, SeedTask
+from engine.lab.sweep.sweep import SeedResult
+from engine.lab.sweep.sweep_summary import SweepSummary
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.simulation_fleet import results_folder
 from engine.pipeline.jobs.simulation_fleet.results_folder import FILE_NAME, ResultsFolder

@@ -6,13 +6,13 @@ import threading
 
 import pytest
 
-from engine.broker.broker_config import BrokerConfig
+from engine.broker.foundation.broker_config import BrokerConfig
 from engine.pipeline.jobs.traffic import consumer_lag
 from engine.pipeline.jobs.traffic.consumer_lag import LagLook, LagTeller, LagWatch, QueueLag, look_at_lag
-from engine.pipeline.source.cluster import Cluster, open_cluster
-from engine.pipeline.source.errors import RocketMQError
-from engine.pipeline.source.queue_offsets import QueueKey
-from tests.support.live_server import LiveServer
+from engine.pipeline.source.cluster.cluster import Cluster, open_cluster
+from engine.pipeline.source.cluster.errors import RocketMQError
+from engine.pipeline.source.cluster.queue_offsets import QueueKey
+from tests.support.live.live_server import LiveServer
 from tests.support.memory_report import MemoryReport
 
 RULES = """\

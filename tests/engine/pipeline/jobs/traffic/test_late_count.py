@@ -14,9 +14,9 @@ from engine.pipeline.jobs.traffic import picture as picture_module
 from engine.pipeline.jobs.traffic.late_count import OBSERVATION, OBSERVED, LateCount
 from engine.pipeline.jobs.traffic.picture import TrafficPicture, WindowFigures, newest_windows
 from engine.pipeline.jobs.traffic.windows import window_figures
-from engine.pipeline.source.schema import spark_schema
+from engine.pipeline.source.decoding.schema import spark_schema
 from tests.support.memory_report import MemoryReport
-from tests.support.traffic_messages import COLUMNS, message, table_of
+from tests.support.pipeline.traffic_messages import COLUMNS, message, table_of
 
 
 def wait_for(late, messages):

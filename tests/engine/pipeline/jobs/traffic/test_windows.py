@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from engine.pipeline.jobs.traffic.windows import COUNT_ERROR, ITEMS_TRACKED, window_figures
-from tests.support.traffic_messages import START, START_MS, message, table_of
+from tests.support.pipeline.traffic_messages import START, START_MS, message, table_of
 
 
 def figures(spark, rows, *, window_ms=1_000, event_time="born_timestamp", top=5, **options):

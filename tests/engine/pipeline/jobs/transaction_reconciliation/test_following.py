@@ -15,9 +15,9 @@ from engine.pipeline.jobs.transaction_reconciliation.job import _Following
 from engine.pipeline.jobs.transaction_reconciliation.stream_state import StreamState
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue
 from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Window
-from tests.support.bank_files import START_MS, make_bank, post
+from tests.support.live.bank_files import START_MS, make_bank, post
 from tests.support.memory_report import MemoryReport
-from tests.support.transaction_log import TransactionLog, messages
+from tests.support.pipeline.transaction_log import TransactionLog, messages
 
 
 class Stream:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from engine.pipeline.jobs.transaction_reconciliation.ledger_watch import LedgerWatch
-from tests.support.bank_files import make_bank, post
+from tests.support.live.bank_files import make_bank, post
 
 PATIENCE_S = 30
 

@@ -15,8 +15,8 @@ from engine.pipeline.jobs.transaction_reconciliation.merging import merge
 from engine.pipeline.jobs.transaction_reconciliation.summary import Keys, buckets_over, summarise
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, Rules, bounds_of
 from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Status
-from tests.support.bank_files import START_MS, make_bank
-from tests.support.transaction_log import TransactionLog, messages
+from tests.support.live.bank_files import START_MS, make_bank
+from tests.support.pipeline.transaction_log import TransactionLog, messages
 
 
 def halves_of(log, *keys):

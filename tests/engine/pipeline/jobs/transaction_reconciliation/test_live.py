@@ -12,12 +12,12 @@ from click.testing import CliRunner
 from pyarrow import parquet
 
 from app.command_line import main
-from engine.broker.broker_config import BrokerConfig
+from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client import LocalTransactionState, Message, TransactionMQProducer
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.runner import run_job
 from engine.pipeline.jobs.transaction_reconciliation.packing import unpack_piece
-from tests.support.live_server import LiveServer, ObedientListener
+from tests.support.live.live_server import LiveServer, ObedientListener
 from tests.support.memory_report import MemoryReport
 
 COMMIT, ROLLBACK, UNKNOWN = (

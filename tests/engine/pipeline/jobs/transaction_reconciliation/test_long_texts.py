@@ -6,9 +6,9 @@ from engine.pipeline.jobs.transaction_reconciliation.facts import TEXT_MAX, boun
 from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers
 from engine.pipeline.jobs.transaction_reconciliation.merging import spread_offsets
 from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Status
-from tests.support.bank_files import make_bank
-from tests.support.judged_facts import JudgedFacts, facts_of_rows
-from tests.support.transaction_log import TransactionLog
+from tests.support.live.bank_files import make_bank
+from tests.support.pipeline.judged_facts import JudgedFacts, facts_of_rows
+from tests.support.pipeline.transaction_log import TransactionLog
 
 LONG = "k" * 30_000
 #: Of one text: the beginning, three dots, and a hash.

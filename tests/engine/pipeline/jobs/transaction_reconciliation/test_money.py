@@ -11,7 +11,7 @@ from engine.pipeline.jobs.transaction_reconciliation.facts import bounded_text
 from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers
 from engine.pipeline.jobs.transaction_reconciliation.results import money_row
 from engine.pipeline.jobs.transaction_reconciliation.words import Agreement
-from tests.support.bank_files import make_bank, post
+from tests.support.live.bank_files import make_bank, post
 
 
 def told(ledgers, expected=None):

@@ -11,10 +11,10 @@ from engine.pipeline.jobs.transaction_reconciliation.description import DESCRIPT
 from engine.pipeline.jobs.transaction_reconciliation.facts import COLUMNS_NEEDED, facts_of_batch
 from engine.pipeline.jobs.transaction_reconciliation.job import _messages_left
 from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Finding, Status, Window
-from engine.pipeline.source.cluster import Cluster
-from engine.pipeline.source.queue_offsets import QueueKey
-from engine.pipeline.source.schema import arrow_schema
-from tests.support.transaction_log import TransactionLog
+from engine.pipeline.source.cluster.cluster import Cluster
+from engine.pipeline.source.cluster.queue_offsets import QueueKey
+from engine.pipeline.source.decoding.schema import arrow_schema
+from tests.support.pipeline.transaction_log import TransactionLog
 
 
 def facts(log, *more_columns):

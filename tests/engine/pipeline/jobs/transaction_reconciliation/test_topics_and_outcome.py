@@ -14,7 +14,7 @@ from engine.pipeline.jobs.transaction_reconciliation.job import JOB, _named_topi
 from engine.pipeline.jobs.transaction_reconciliation.summary import Summary
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue
 from tests.support.memory_report import MemoryReport
-from tests.support.transaction_log import TransactionLog, messages
+from tests.support.pipeline.transaction_log import TransactionLog, messages
 
 NO_SPARK: Any = None
 

@@ -24,7 +24,7 @@ from engine.pipeline.jobs.transaction_reconciliation.verdicts import (
     judge_table,
 )
 from engine.pipeline.jobs.transaction_reconciliation.words import Finding, Status
-from tests.support.transaction_log import START, TransactionLog, messages
+from tests.support.pipeline.transaction_log import START, TransactionLog, messages
 
 STORIES = {}
 

@@ -6,8 +6,8 @@ import pytest
 
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue
 from engine.pipeline.jobs.transaction_reconciliation.words import Finding, Status
-from tests.support.judged_facts import JudgedFacts
-from tests.support.transaction_log import TransactionLog
+from tests.support.pipeline.judged_facts import JudgedFacts
+from tests.support.pipeline.transaction_log import TransactionLog
 
 
 def put_off(log, identity, first):

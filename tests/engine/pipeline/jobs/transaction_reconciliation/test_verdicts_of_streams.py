@@ -8,8 +8,8 @@ import pytest
 
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue
 from engine.pipeline.jobs.transaction_reconciliation.words import Finding, Status
-from tests.support.judged_facts import JudgedFacts
-from tests.support.transaction_log import TransactionLog
+from tests.support.pipeline.judged_facts import JudgedFacts
+from tests.support.pipeline.transaction_log import TransactionLog
 
 KEEP_MS = 30_000
 

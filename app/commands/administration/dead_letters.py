@@ -1,0 +1,303 @@
+"""``glassmq dead-letters``: what consumer groups have given up, and sending it again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from app.commands.tool import body_text, local_time, name_server_option, print_table, run_tool
+
+if TYPE_CHECKING:
+    from app.remote.cluster_reader import ClusterReader, QueueEnds
+    from app.remote.remote_dead_letters import RemoteDeadLetters
+    from engine.broker.delivery.dead_letter import ResendTo
+    from engine.protocol.message.message import MessageExt
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+#: Where to -> what the question before it says.
+_CONSEQUENCES = {
+    "topic": "Every group that subscribes to {topic} gets it, also those that have consumed it already.",
+    "group": "Only group {group} gets it.",
+}
+
+
+@click.group("dead-letters", context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """List dead letters, show one, and send them again.
+
+    A dead letter is named by its offset message id, its unique id or one of its keys. It stays where it is; the message
+    that it is resent as has the property RESENT_DEAD_LETTER, so that it is not resent twice by mistake.
+
+    \b
+    Examples:
+      glassmq dead-letters list
+      glassmq dead-letters list billing
+      glassmq dead-letters show billing order-17
+      glassmq dead-letters resend billing order-17 --to group
+      glassmq dead-letters resend billing --all --to topic --yes
+    """
+
+
+@command.command("list")
+@click.argument("group", required=False)
+@click.option(
+    "--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="The newest of each broker."
+)
+@name_server_option
+def list_dead_letters(group: str | None, limit: int, name_servers: tuple[str, ...]) -> None:
+    """List the groups that have dead letters, or those of GROUP.
+
+    \b
+    Examples:
+      glassmq dead-letters list
+      glassmq dead-letters list billing --limit 200
+    """
+    run_tool(_list_groups(name_servers) if group is None else _list(name_servers, group, limit))
+
+
+@command.command("show")
+@click.argument("group")
+@click.argument("message")
+@name_server_option
+def show(group: str, message: str, name_servers: tuple[str, ...]) -> None:
+    """Show the dead letter MESSAGE of GROUP with its properties and body.
+
+    \b
+    Examples:
+      glassmq dead-letters show billing order-17
+    """
+    run_tool(_show(name_servers, group, message.strip()))
+
+
+def _to_option(function: _F) -> _F:
+    return click.option(
+        "--to",
+        type=click.Choice(["topic", "group"]),
+        required=True,
+        help="topic: its first topic, so all groups that subscribe get it; group: only the group that failed.",
+    )(function)
+
+
+@command.command("resend")
+@click.argument("group")
+@click.argument("messages", nargs=-1)
+@_to_option
+@click.option("--all", "everything", is_flag=True, help="All of the group's that were not resent yet.")
+@click.option(
+    "--anyway", is_flag=True, help="Also those MESSAGES that were resent already: consumers may get them twice."
+)
+@click.option("--yes", is_flag=True, help="Do not ask first.")
+@name_server_option
+def resend(
+    group: str,
+    messages: tuple[str, ...],
+    to: str,
+    everything: bool,
+    anyway: bool,
+    yes: bool,
+    name_servers: tuple[str, ...],
+) -> None:
+    """Send the dead letters MESSAGES of GROUP again, or --all.
+
+    \b
+    Examples:
+      glassmq dead-letters resend billing order-17 order-18 --to group
+      glassmq dead-letters resend billing --all --to topic --yes
+    """
+    if everything == bool(messages):
+        raise click.UsageError("name the dead letters, or say --all" if not messages else "--all goes without names")
+    if everything and anyway:
+        raise click.UsageError("--anyway goes with named dead letters only: --all would send them again and again")
+    names = tuple(name.strip() for name in messages)
+    run_tool(
+        _resend_all(name_servers, group, to, yes)
+        if everything
+        else _resend(name_servers, group, names, to, anyway, yes)
+    )
+
+
+# ------------------------------------------------------------------------------ what they do
+
+
+async def _brokers(reader: ClusterReader) -> dict[str, RemoteDeadLetters]:
+    from app.remote.remote_dead_letters import RemoteDeadLetters
+
+    addresses = await reader.broker_addresses()
+    return {name: RemoteDeadLetters(reader, name, address) for name, address in addresses.items()}
+
+
+def _count(queues: list[QueueEnds]) -> int:
+    return sum(ends.max_offset - ends.min_offset for ends in queues)
+
+
+async def _list_groups(name_servers: tuple[str, ...]) -> None:
+    from app.remote.cluster_reader import open_cluster_reader
+    from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX
+
+    rows: list[tuple[object, ...]] = []
+    async with open_cluster_reader(name_servers) as reader:
+        brokers = await _brokers(reader)
+        topics = [topic for topic in await reader.topics() if topic.startswith(DLQ_GROUP_TOPIC_PREFIX)]
+        for group in [topic.removeprefix(DLQ_GROUP_TOPIC_PREFIX) for topic in topics]:
+            for broker, dead_letters in brokers.items():
+                count = _count(await dead_letters.queues(group))
+                if count:
+                    rows.append((group, broker, count))
+    if not rows:
+        click.echo("no group has dead letters")
+        return
+    print_table(("group", "broker", "dead letters"), rows)
+
+
+async def _list(name_servers: tuple[str, ...], group: str, limit: int) -> None:
+    from app.remote.cluster_reader import open_cluster_reader
+
+    rows: list[tuple[object, ...]] = []
+    older = 0
+    async with open_cluster_reader(name_servers) as reader:
+        for broker, dead_letters in (await _brokers(reader)).items():
+            older += max(0, _count(await dead_letters.queues(group)) - limit)
+            for dead in await dead_letters.newest(group, limit):
+                again = "-" if (copy := await dead_letters.resent_as(group, dead)) is None else _place(copy)
+                rows.append((broker, dead.queue_id, dead.queue_offset, *_row(dead), again))
+    if not rows:
+        click.echo(f"group {group} has no dead letters")
+        return
+    print_table(
+        ("broker", "queue", "offset", "dead since", "retries", "first topic", "key", "message id", "resent as"), rows
+    )
+    if older:
+        click.echo(f"{older} older ones are not listed; see --limit")
+
+
+def _row(dead: MessageExt) -> tuple[object, ...]:
+    from engine.broker.delivery.dead_letter import original_topic, retries_of
+
+    key = " ".join(dead.keys) or "-"
+    return (
+        local_time(dead.store_timestamp),
+        retries_of(dead),
+        original_topic(dead) or "-",
+        key[:60],
+        dead.offset_message_id,
+    )
+
+
+def _place(message: MessageExt) -> str:
+    return f"{message.topic} Q{message.queue_id} {message.queue_offset}"
+
+
+async def _show(name_servers: tuple[str, ...], group: str, name: str) -> None:
+    from app.remote.cluster_reader import open_cluster_reader
+    from engine.broker.delivery.dead_letter import original_topic, retries_of
+    from engine.protocol.message.compression import decompress_body
+
+    async with open_cluster_reader(name_servers) as reader:
+        dead_letters, dead = await _find(await _brokers(reader), group, name)
+        again = await dead_letters.resent_as(group, dead)
+    body = decompress_body(dead.body, dead.sys_flag)
+    click.echo(f"group              {group}")
+    click.echo(f"first topic        {original_topic(dead) or '-'}")
+    click.echo(f"dead since         {local_time(dead.store_timestamp)}")
+    click.echo(f"born               {local_time(dead.born_timestamp)}, at {dead.born_host}")
+    click.echo(f"retries            {retries_of(dead)}")
+    click.echo(f"queue, offset      {dead.queue_id}, {dead.queue_offset}")
+    click.echo(f"unique id          {dead.unique_id or '-'}")
+    click.echo(f"offset message id  {dead.offset_message_id}")
+    click.echo(f"tags, keys         {dead.tags or '-'}, {' '.join(dead.keys) or '-'}")
+    click.echo(f"resent as          {'-' if again is None else _place(again)}")
+    for property_name, value in sorted(dead.properties.items()):
+        click.echo(f"property           {property_name} = {value}")
+    click.echo(f"body               {len(body)} bytes")
+    click.echo(body_text(body))
+
+
+async def _find(brokers: dict[str, RemoteDeadLetters], group: str, name: str) -> tuple[RemoteDeadLetters, MessageExt]:
+    """The broker that has it, and the dead letter: on several brokers the newest one."""
+    from engine.broker.delivery.dead_letter import DeadLetterRefusal, DeadLetterRefused
+
+    found: list[tuple[RemoteDeadLetters, MessageExt]] = []
+    for dead_letters in brokers.values():
+        try:
+            found.append((dead_letters, await dead_letters.find(group, name)))
+        except DeadLetterRefused as refused:
+            if refused.refusal is not DeadLetterRefusal.NO_SUCH:
+                raise
+    if not found:
+        raise DeadLetterRefused(DeadLetterRefusal.NO_SUCH, group=group, name=name)
+    ids = {message.message_id: None for _, message in found}
+    if len(ids) > 1:
+        raise DeadLetterRefused(DeadLetterRefusal.AMBIGUOUS, name=name, count=len(ids), ids=", ".join(ids))
+    return max(found, key=lambda pair: pair[1].store_timestamp)
+
+
+async def _resend(
+    name_servers: tuple[str, ...], group: str, names: tuple[str, ...], to_name: str, anyway: bool, yes: bool
+) -> None:
+    from app.remote.cluster_reader import open_cluster_reader
+    from engine.broker.delivery.dead_letter import ResendTo, original_topic
+
+    to = ResendTo(to_name)
+    async with open_cluster_reader(name_servers) as reader:
+        brokers = await _brokers(reader)
+        chosen = [await _find(brokers, group, name) for name in dict.fromkeys(names)]
+        for dead_letters, dead in chosen:
+            await dead_letters.check(group, dead, to, anyway=anyway)
+        if not yes:
+            for _, dead in chosen:
+                click.echo(
+                    f"{dead.message_id} (key {' '.join(dead.keys) or '-'}), first of topic {original_topic(dead)}"
+                )
+            topics = ", ".join(dict.fromkeys(original_topic(dead) or "-" for _, dead in chosen))
+            click.confirm(f"{_CONSEQUENCES[to].format(topic=topics, group=group)} Resend?", abort=True)
+        for dead_letters, dead in chosen:
+            # Somebody may have thought for long.
+            await dead_letters.check(group, dead, to, anyway=anyway)
+            click.echo(await _sent(dead_letters, group, dead, to))
+
+
+async def _sent(dead_letters: RemoteDeadLetters, group: str, dead: MessageExt, to: ResendTo) -> str:
+    place = await dead_letters.resend(group, dead, to)
+    return f"{dead.message_id} resent to {place.topic} Q{place.queue_id}, offset {place.queue_offset}"
+
+
+async def _resend_all(name_servers: tuple[str, ...], group: str, to_name: str, yes: bool) -> None:
+    """One after the other; those that cannot be resent are named at the end, and make the exit code 1."""
+    from app.remote.cluster_reader import open_cluster_reader
+    from app.remote.remote_broker import PER_PULL
+    from engine.broker.delivery.dead_letter import DeadLetterRefusal, DeadLetterRefused, ResendTo
+
+    to = ResendTo(to_name)
+    sent = already = 0
+    failures: list[str] = []
+    async with open_cluster_reader(name_servers) as reader:
+        brokers = await _brokers(reader)
+        queues = [
+            (dead_letters, ends) for dead_letters in brokers.values() for ends in await dead_letters.queues(group)
+        ]
+        total = _count([ends for _, ends in queues])
+        if total == 0:
+            raise click.ClickException(f"group {group} has no dead letters")
+        if not yes:
+            consequence = _CONSEQUENCES[to].format(topic="their first topics", group=group)
+            click.confirm(f"{consequence} Resend those of {total} that were not resent yet?", abort=True)
+        for dead_letters, ends in queues:
+            for first in range(ends.min_offset, ends.max_offset, PER_PULL):
+                for dead in await dead_letters.read(ends, first, min(ends.max_offset, first + PER_PULL)):
+                    try:
+                        await dead_letters.check(group, dead, to, anyway=False)
+                        await dead_letters.resend(group, dead, to)
+                        sent += 1
+                    except DeadLetterRefused as refused:
+                        if refused.refusal is DeadLetterRefusal.RESENT:
+                            already += 1
+                        else:
+                            failures.append(f"{dead.offset_message_id}: {refused}")
+    click.echo(f"{sent} resent, {already} were resent before, {len(failures)} could not be")
+    for line in failures:
+        click.echo(line, err=True)
+    if failures:
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,209 @@
+"""``glassmq transactions``: half messages of a running cluster, and deciding them by hand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from app.commands.tool import name_server_option, print_table, run_tool
+
+if TYPE_CHECKING:
+    from app.remote.remote_half_messages import RemoteHalfMessages, Undecided
+    from engine.broker.transactions.half_message_lookup import Deed
+    from engine.protocol.message.message import MessageExt
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+#: Deed -> what the question before it says.
+_CONSEQUENCES = {
+    "commit": "Consumers of {place} get it, whatever the local transaction did.",
+    "rollback": "No consumer ever gets it, whatever the local transaction did.",
+    "resume": "Group {group} is asked about it again, from 0 checks on.",
+}
+
+
+@click.group("transactions", context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """List half messages, and commit, roll back or take them up again by hand.
+
+    A message is named by its unique id or by one of its keys: both stay the same when a check-back stores it again.
+
+    \b
+    Examples:
+      glassmq transactions list
+      glassmq transactions commit order-17
+      glassmq transactions resume --yes AC110002000B5FFD2B2768FEE9350000
+    """
+
+
+@command.command("list")
+@click.option(
+    "--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="The newest of each broker."
+)
+@name_server_option
+def list_half_messages(limit: int, name_servers: tuple[str, ...]) -> None:
+    """List the half messages that the brokers still look at, and those that were given up.
+
+    \b
+    Examples:
+      glassmq transactions list
+      glassmq transactions list --limit 200
+    """
+    run_tool(_list(name_servers, limit))
+
+
+def _anyway(function: _F) -> _F:
+    return click.option(
+        "--anyway",
+        is_flag=True,
+        help="Also when it is decided already (consumers may get it once more), or when that cannot be known.",
+    )(function)
+
+
+def _deed_options(function: _F) -> _F:
+    yes = click.option("--yes", is_flag=True, help="Do not ask first.")
+    return click.argument("message")(yes(name_server_option(function)))
+
+
+@command.command("commit")
+@_deed_options
+@_anyway
+def commit(message: str, yes: bool, anyway: bool, name_servers: tuple[str, ...]) -> None:
+    """Commit the half message MESSAGE: consumers get it, whatever the local transaction did.
+
+    \b
+    Examples:
+      glassmq transactions commit order-17
+    """
+    run_tool(_act("commit", message, name_servers, yes=yes, anyway=anyway))
+
+
+@command.command("rollback")
+@_deed_options
+@_anyway
+def rollback(message: str, yes: bool, anyway: bool, name_servers: tuple[str, ...]) -> None:
+    """Roll the half message MESSAGE back: no consumer ever gets it.
+
+    \b
+    Examples:
+      glassmq transactions rollback order-17
+    """
+    run_tool(_act("rollback", message, name_servers, yes=yes, anyway=anyway))
+
+
+@command.command("resume")
+@_deed_options
+def resume(message: str, yes: bool, name_servers: tuple[str, ...]) -> None:
+    """Have MESSAGE, which was given up, checked again, from 0 checks on.
+
+    \b
+    Examples:
+      glassmq transactions resume order-17
+    """
+    run_tool(_act("resume", message, name_servers, yes=yes))
+
+
+async def _list(name_servers: tuple[str, ...], limit: int) -> None:
+    from app.remote.cluster_reader import open_cluster_reader
+    from app.remote.remote_half_messages import RemoteHalfMessages
+
+    waiting: list[tuple[object, ...]] = []
+    given_up: list[tuple[object, ...]] = []
+    async with open_cluster_reader(name_servers) as reader:
+        for broker, address in (await reader.broker_addresses()).items():
+            half_messages = RemoteHalfMessages(reader, address)
+            found = await half_messages.undecided(limit)
+            waiting += [(*_row(broker, message), _state(found, message)) for message in found.messages]
+            for message in await half_messages.given_up(limit):
+                again = (await half_messages.lookup(message.message_id)).half_after(message)
+                state = "given up" if again is None else f"checked again, half {again}"
+                given_up.append((*_row(broker, message), state))
+    head = ("BROKER", "OFFSET", "ID", "KEY", "MEANT FOR", "GROUP", "CHECKS", "AGE s", "STATE")
+    click.echo("Half messages")
+    print_table(head, waiting)
+    if given_up:
+        click.echo("\nGiven up")
+        print_table(head, given_up)
+
+
+def _state(found: Undecided, message: MessageExt) -> str:
+    if found.decided is None:
+        return "not known: this broker hides its op queue"
+    op = found.decided.get(message.queue_offset)
+    return "undecided" if op is None else f"decided, op {op}"
+
+
+def _row(broker: str, message: MessageExt) -> tuple[object, ...]:
+    from engine.broker.transactions.half_message import check_times, producer_group
+
+    age_s = max(0, int(time.time()) - message.born_timestamp // 1_000)
+    key = message.keys[0] if message.keys else "-"
+    return (
+        broker,
+        message.queue_offset,
+        message.message_id,
+        key,
+        _place(message),
+        producer_group(message),
+        check_times(message),
+        age_s,
+    )
+
+
+def _place(message: MessageExt) -> str:
+    from engine.broker.transactions.half_message import real_place
+    from engine.protocol.errors import MalformedMessage
+
+    try:
+        topic, queue_id = real_place(message)
+    except MalformedMessage:
+        return "-"
+    return f"{topic} Q{queue_id}"
+
+
+async def _act(deed_name: str, name: str, name_servers: tuple[str, ...], *, yes: bool, anyway: bool = False) -> None:
+    from app.remote.cluster_reader import open_cluster_reader
+    from app.remote.remote_half_messages import RemoteHalfMessages
+    from engine.broker.transactions.half_message import producer_group
+    from engine.broker.transactions.half_message_lookup import Deed
+
+    deed = Deed(deed_name)
+    async with open_cluster_reader(name_servers) as reader:
+        brokers = [RemoteHalfMessages(reader, address) for address in (await reader.broker_addresses()).values()]
+        half_messages, message = await _find(brokers, deed, name.strip(), anyway=anyway)
+        place, group = _place(message), producer_group(message)
+        click.echo(f"{message.message_id} (key {' '.join(message.keys) or '-'}), meant for {place}, of group {group}")
+        if not yes:
+            consequence = _CONSEQUENCES[deed].format(place=place, group=group)
+            click.confirm(f"{consequence} {deed.capitalize()} it?", abort=True)
+            # Somebody may have thought for long.
+            half_messages, message = await _find([half_messages], deed, message.message_id, anyway=anyway)
+        await half_messages.act(deed, message)
+    done = {Deed.COMMIT: "committed", Deed.ROLLBACK: "rolled back", Deed.RESUME: "will be checked again"}
+    click.echo(done[deed])
+
+
+async def _find(
+    brokers: list[RemoteHalfMessages], deed: Deed, name: str, *, anyway: bool
+) -> tuple[RemoteHalfMessages, MessageExt]:
+    """The one broker that has the message, and the message. Raises ``HalfMessageRefused``."""
+    from engine.broker.transactions.half_message_lookup import NOT_FOUND, HalfMessageRefused, Refusal
+
+    found: list[tuple[RemoteHalfMessages, MessageExt]] = []
+    not_here: HalfMessageRefused | None = None
+    for broker in brokers:
+        try:
+            found.append((broker, (await broker.lookup(name)).message_for(deed, name, anyway=anyway)))
+        except HalfMessageRefused as refused:
+            if refused.refusal not in NOT_FOUND:
+                raise
+            not_here = refused
+    if len(found) > 1:
+        ids = ", ".join(message.message_id for _, message in found)
+        raise HalfMessageRefused(Refusal.AMBIGUOUS, name=name, count=len(found), ids=ids)
+    if not found:
+        raise not_here or click.ClickException("the name server knows no broker")
+    return found[0]

@@ -1,0 +1,330 @@
+"""``glassmq explore``: searches the schedules of a scenario for one that breaks an invariant."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from app.commands.lab.shared_work import LateSpark, shared_work
+
+if TYPE_CHECKING:
+    from engine.lab.explorer.exploration import Exploration, ExplorationState
+    from engine.lab.explorer.plan import ExplorationRequest
+    from engine.lab.run.spread import Spread
+    from engine.lab.scenario.scenario import Scenario
+
+#: How often the progress line changes, seconds.
+_PROGRESS_EVERY_S = 0.2
+
+
+class ForcedUnlock(click.ParamType[tuple[int, str, int]]):
+    """``C1:0@2500``: consumer, queue id, virtual milliseconds."""
+
+    name = "NODE:QUEUE@MS"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, str, int]:
+        """Raises ``click.UsageError`` by ``fail``."""
+        node, _, rest = str(value).rpartition(":")
+        queue, _, time_ms = rest.partition("@")
+        if not (node and queue.isdecimal() and time_ms.isdecimal()):
+            self.fail(f"{value!r} is not NODE:QUEUE@MS, for example C1:0@2500", param, ctx)
+        return int(time_ms), node, int(queue)
+
+
+class TimeSpent:
+    """:ivar seconds: by the clock.
+
+    :ivar search_cpu_s: processor time of this process while it searched, not counting what it did with a finding.
+    :param is_shared: others search; then rates are by the clock.
+    """
+
+    def __init__(self, *, is_shared: bool = False) -> None:
+        self.unit = "/s" if is_shared else "/s of one core"
+        self._is_shared = is_shared
+        self._search_s = 0.0
+        self._started, self._cpu_started = time.monotonic(), time.process_time()
+        self._schedules = 0
+        self.search_cpu_s = 0.0
+
+    def note(self, state: ExplorationState) -> None:
+        """A schedule was run."""
+        from engine.lab.explorer.exploration import Phase
+
+        if state.phase is Phase.SEARCHING:
+            self.search_cpu_s = time.process_time() - self._cpu_started
+            self._search_s = self.seconds
+            more = state.search.schedules if state.search is not state.bounded else 0
+            self._schedules = state.bounded.schedules + more
+
+    @property
+    def seconds(self) -> float:
+        """So far."""
+        return time.monotonic() - self._started
+
+    @property
+    def rate(self) -> float:
+        """Schedules per second of processor time, what one core does when nothing else runs on it; shared: in all."""
+        spent_s = self._search_s if self._is_shared else self.search_cpu_s
+        return self._schedules / spent_s if spent_s else 0.0
+
+    def to_dict(self) -> dict[str, float]:
+        """As JSON."""
+        return {"seconds": round(self.seconds, 3), "search_cpu_seconds": round(self.search_cpu_s, 3)}
+
+
+@click.command("explore", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("scenario_name", metavar="FILE|NAME")
+@click.option(
+    "--without",
+    multiple=True,
+    metavar="SWITCH",
+    help="Switch this off: broker-lock, message-queue-lock, process-queue-lock, consuming-flag or "
+    "idempotent-consumer. May be repeated.",
+)
+@click.option(
+    "--max-stalls",
+    type=int,
+    help="How many stalls one schedule has at most.  [default: 2; with banks and transactions: 1]",
+)
+@click.option(
+    "--hold-ms", type=int, multiple=True, help="How long an actor stands still. May be repeated.  [default: 2000]"
+)
+@click.option(
+    "--pause-ms", type=int, multiple=True, help="Let whole processes stand still for so long. May be repeated."
+)
+@click.option(
+    "--crashes",
+    "max_crashes",
+    type=int,
+    help="How many crashes one schedule has at most, besides the stalls.  "
+    "[default: 1 with banks, transactions or --crash, else 0]",
+)
+@click.option(
+    "--crash",
+    multiple=True,
+    metavar="NODE|producers|consumers",
+    help="Who may crash. May be repeated.  [default: producers and consumers]",
+)
+@click.option(
+    "--restart-ms",
+    type=int,
+    multiple=True,
+    help="How long after its crash a process starts again; 0: never. May be repeated.  [default: 2000]",
+)
+@click.option("--forced-unlock", type=ForcedUnlock(), multiple=True, help="The consumer gives a queue up at that time.")
+@click.option(
+    "--from-ms",
+    type=int,
+    help="No stall before that virtual time.  [default: when the last consumer starts; with banks and transactions: "
+    "when the first message is sent]",
+)
+@click.option(
+    "--to-ms",
+    type=int,
+    help="No stall after that virtual time.  [default: when all stalls can be over; with banks and transactions: 1 s "
+    "after the last message is sent]",
+)
+@click.option("--seed", type=click.IntRange(0, 2**53 - 1), help="The world's seed.  [default: the scenario's own]")
+@click.option(
+    "--world",
+    type=click.Choice(["rehearsal", "stage"]),
+    help="Where to search: the consumers on a short wire (fast), or the whole cluster.  "
+    "[default: rehearsal where it knows everything in the scenario]",
+)
+@click.option(
+    "--random", "random_schedules", type=int, default=0, help="So many random schedules (PCT, d=3) if nothing is found."
+)
+@click.option("--max-schedules", type=int, default=1_000_000, show_default=True, help="Stop after so many.")
+@click.option(
+    "--processes",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="How many processes share the work. What is found is the same.",
+)
+@click.option(
+    "--spark",
+    "master",
+    metavar="MASTER",
+    help="Share the work on Spark: local[4], spark://host:7077, yarn. It is started when the search has taken 20 s "
+    "in this process; shorter ones would wait for it longer than they take.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+@click.option(
+    "--address", default="http://127.0.0.1:8000", show_default=True, help="Where the links lead: your glassmq serve."
+)
+def command(
+    scenario_name: str,
+    without: tuple[str, ...],
+    max_stalls: int | None,
+    hold_ms: tuple[int, ...],
+    pause_ms: tuple[int, ...],
+    max_crashes: int | None,
+    crash: tuple[str, ...],
+    restart_ms: tuple[int, ...],
+    forced_unlock: tuple[tuple[int, str, int], ...],
+    from_ms: int | None,
+    to_ms: int | None,
+    seed: int | None,
+    world: str | None,
+    random_schedules: int,
+    max_schedules: int,
+    processes: int,
+    master: str | None,
+    as_json: bool,
+    address: str,
+) -> None:
+    """Search the schedules of a scenario for one that breaks an invariant.
+
+    With orderly consumers that is a duplicate or a message out of order; with banks, money that is lost or comes from
+    nowhere; with transactions, a half message that is consumed or forgotten.
+
+    A schedule is one run of the world in which some actors stand still at some of their steps, and some processes die
+    there. All schedules without a stall are run first, then all with one stall or crash, then all with two. What is
+    found is run again on the whole cluster, made as short as possible, and printed with a link that replays it. Exit
+    code 1 when something was found.
+
+    FILE|NAME is a scenario file (.yaml), or the name of one that "glassmq lab list" shows.
+
+    \b
+    Examples:
+      glassmq explore two-consumers --without process-queue-lock --max-stalls 2
+      glassmq explore two-consumers --without message-queue-lock --without consuming-flag
+      glassmq explore two-consumers --max-stalls 1 --pause-ms 90000
+      glassmq explore bank-naive --crashes 1
+      glassmq explore bank-transaction --crash producers --max-stalls 0
+      glassmq explore bank-transaction --spark 'local[8]'
+    """
+    from app.commands.lab.lab import load_scenario_argument
+    from engine.lab.explorer.exploration import Where
+    from engine.lab.explorer.plan import ExplorationRequest
+
+    scenario = load_scenario_argument(scenario_name)
+    request = ExplorationRequest(
+        scenario=scenario,
+        seed=seed,
+        without=tuple(dict.fromkeys(without)),
+        max_stalls=max_stalls,
+        hold_ms=hold_ms,
+        pause_ms=pause_ms,
+        max_crashes=max_crashes,
+        crash=tuple(dict.fromkeys(crash)),
+        restart_ms=tuple(dict.fromkeys(restart_ms)),
+        forced_unlocks=forced_unlock,
+        from_ms=from_ms,
+        to_ms=to_ms,
+        where=Where(world) if world is not None else None,
+        random_schedules=random_schedules,
+        max_schedules=max_schedules,
+    )
+    if master is not None and processes != 1:
+        raise click.UsageError("--processes and --spark are two ways to share the work; name one")
+    exploration, spent = _explore(request, processes, master)
+    if as_json:
+        click.echo(json.dumps(exploration.state.to_dict() | spent.to_dict(), ensure_ascii=False))
+    else:
+        _tell(exploration, request, spent, address)
+    if exploration.state.finding is not None:
+        raise SystemExit(1)
+
+
+def _explore(request: ExplorationRequest, processes: int, master: str | None) -> tuple[Exploration, TimeSpent]:
+    """Search to the end."""
+    from engine.lab.explorer.exploration import Exploration
+    from engine.lab.explorer.plan import make_plan
+    from engine.lab.run.quiet import be_quiet
+    from engine.lab.scenario.errors import LabError
+
+    be_quiet()
+    # What is imported by now stays: the collector need not look at it after every world.
+    gc.collect()
+    gc.freeze()
+    try:
+        plan = make_plan(request)
+        with contextlib.ExitStack() as stack:
+            spread: Spread | None = None
+            if master is not None:
+                spread = LateSpark(master, stack)
+            elif processes > 1:
+                spread, _ = stack.enter_context(shared_work(None, processes))
+            exploration, spent = Exploration(plan, spread), TimeSpent(is_shared=spread is not None)
+            _run(exploration, request.scenario, spent)
+    except LabError as error:
+        raise click.ClickException(str(error)) from None
+    return exploration, spent
+
+
+def _run(exploration: Exploration, scenario: Scenario, spent: TimeSpent) -> None:
+    """Go on to the end, or until Ctrl-C."""
+    state = exploration.state
+    shown_at = time.monotonic()
+    # A bar per number of stalls: how many schedules the next one has is only known when it begins.
+    with click.progressbar(
+        length=100, label=scenario.name, file=sys.stderr, show_eta=False, item_show_func=lambda item: item
+    ) as bar:
+        try:
+            for _ in exploration.steps():
+                spent.note(state)
+                now = time.monotonic()
+                if now - shown_at >= _PROGRESS_EVERY_S:
+                    shown_at = now
+                    bar.pos = min(100, 100 * state.search.done // max(1, state.search.planned))
+                    bar.update(0, progress_text(state, spent))
+        except KeyboardInterrupt:
+            click.echo(f"\nstopped after {state.search.schedules:,} schedules", err=True)
+            return
+        bar.update(100 - bar.pos, progress_text(state, spent))
+
+
+def progress_text(state: ExplorationState, spent: TimeSpent) -> str:
+    """One line: how many, how fast, how deep, what was found."""
+    search = state.search
+    kind = "random" if state.is_random else f"{search.depth} at a time"
+    found = "found" if state.finding is not None else state.phase.value
+    return (
+        f"{search.schedules:,} schedules, {spent.rate:,.0f}/s, {kind} ({search.done:,} of {search.planned:,}), {found}"
+    )
+
+
+def _tell(exploration: Exploration, request: ExplorationRequest, spent: TimeSpent, address: str) -> None:
+    from engine.lab.explorer.plan import explain_nothing
+
+    state, plan = exploration.state, exploration.plan
+    bounded = state.bounded
+    depths = ", ".join(f"{count:,} with {depth}" for depth, count in enumerate(bounded.by_depth))
+    what = "stalls or crashes" if plan.bounds.max_crashes else "stalls"
+    more = f"; {state.search.schedules:,} more" if state.search is not bounded else ""
+    switches = f"without {', '.join(request.without)}" if request.without else "with everything switched on"
+    click.echo(
+        f"{request.scenario.name}, {switches}: {bounded.schedules:,} schedules "
+        f"({depths} {what}){more}, {plan.world.value}, {spent.rate:,.0f}{spent.unit}; "
+        f"{state.tried_on_stage} on the stage; {spent.seconds:.2f} s in all"
+    )
+    finding = state.finding
+    if finding is None:
+        crashes = f" and {plan.bounds.max_crashes} crashes" if plan.bounds.max_crashes else ""
+        bound = f"all schedules with up to {plan.bounds.max_stalls} stalls{crashes} were run"
+        click.echo(f"nothing found: {bound if state.is_complete else 'the search is not complete'}")
+        if state.unconfirmed:
+            click.echo(f"{state.unconfirmed} schedules broke something in the rehearsal, none of them on the stage")
+        why = explain_nothing(plan, request.without)
+        if why is not None and state.is_complete:
+            click.echo(why["en"])
+        return
+    violation = finding.violation
+    click.echo(f"{violation.checker} ({violation.anomaly.value}): {violation.text['en']}")
+    for number, hold in enumerate(finding.holds, 1):
+        click.echo(f"  {number}. {hold.caption['en']}")
+        if hold.meanwhile["en"]:
+            click.echo(f"     {hold.meanwhile['en']}")
+    if not finding.holds:
+        click.echo("  It needs no stall and no crash: it happens whenever this scenario runs.")
+    for later in finding.later:
+        click.echo(f"Then {later.checker} ({later.anomaly.value}): {later.text['en']}")
+    click.echo(f"{address.rstrip('/')}/lab/{request.scenario.name}#{finding.link}")

@@ -1,0 +1,129 @@
+"""``glassmq lab``: runs scenarios of the lab without a page."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from app.commands.lab.lab_compare import compare
+from app.commands.lab.lab_run import run
+
+if TYPE_CHECKING:
+    from engine.lab.scenario.scenario import Scenario
+
+
+@click.group("lab", context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """Run scenarios of the lab: a whole cluster in virtual time, with faults, checked after every event.
+
+    \b
+    Examples:
+      glassmq lab list
+      glassmq lab run general --seed 7
+      glassmq lab run general --seeds 1000 --faults random --processes 2
+      glassmq lab run my-scenario.yaml --seeds 200
+      glassmq lab run general --seeds 1000000 --faults random --results runs --spark spark://host:7077
+      glassmq lab crash-points xa-two-phase
+      glassmq lab compare batch-trade-offs --set C1.pullBatchSize=1,8,32
+    """
+
+
+command.add_command(run)
+command.add_command(compare)
+
+
+@command.command("list")
+def list_scenarios() -> None:
+    """List the scenarios that come with GlassMQ."""
+    from app.commands.tool import print_table
+    from engine.lab.scenario.scenario_files import load_scenario, scenario_names
+
+    rows: list[tuple[object, ...]] = []
+    for name in scenario_names():
+        scenario = load_scenario(name)
+        faults = ", ".join(scenario.fault_model.kinds)
+        rows.append((name, scenario.title["en"], len(scenario.nodes), scenario.duration_ms // 1_000, faults))
+    print_table(("NAME", "TITLE", "NODES", "SECONDS", "RANDOM FAULTS"), rows)
+
+
+@command.command("crash-points")
+@click.argument("scenario_name", metavar="FILE|NAME")
+@click.option(
+    "--restart-after-ms",
+    type=click.IntRange(1, 3_600_000),
+    default=3_000,
+    show_default=True,
+    help="How long the killed node is away.",
+)
+@click.option(
+    "--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Write the table there, too."
+)
+@click.option(
+    "--address", default="http://127.0.0.1:8000", show_default=True, help="Where the links lead: your glassmq serve."
+)
+def crash_points(scenario_name: str, restart_after_ms: int, json_path: Path | None, address: str) -> None:
+    """Kill a node right after each step of a transfer, one run per step, and tell what became of the transfer.
+
+    For scenarios with a two-phase commit or a bank that sends in transactions. The last transfer of each kind is looked
+    at. LOCKED is how long an account was locked for it, WINDOW how long one bank had done its part and the other not.
+
+    \b
+    Examples:
+      glassmq lab crash-points xa-two-phase
+      glassmq lab crash-points bank-transaction --restart-after-ms 10000
+    """
+    import orjson
+
+    from app.commands.tool import print_table
+    from engine.lab.run.quiet import be_quiet
+    from engine.lab.sweep.crash_points import NothingToCrash, crash_at, find_points
+
+    be_quiet()
+    scenario = load_scenario_argument(scenario_name)
+    try:
+        points = find_points(scenario)
+    except NothingToCrash as error:
+        raise click.ClickException(str(error)) from None
+    with click.progressbar(points, label=scenario.name, show_pos=True, file=sys.stderr) as bar:
+        outcomes = [crash_at(scenario, point, restart_after_ms) for point in bar]
+    rows: list[tuple[object, ...]] = [
+        (
+            outcome.point.way,
+            outcome.point.node,
+            outcome.point.texts["en"],
+            outcome.outcome,
+            f"{outcome.locked_us / 1e6:.2f} s",
+            "-" if outcome.window_us is None else f"{outcome.window_us / 1e6:.2f} s",
+            "yes" if outcome.is_conserved else "NO",
+        )
+        for outcome in outcomes
+    ]
+    print_table(("TRANSFER", "CRASHES", "RIGHT AFTER IT", "OUTCOME", "LOCKED", "WINDOW", "MONEY CONSERVED"), rows)
+    longest = max(outcomes, key=lambda outcome: outcome.locked_us)
+    click.echo(f"the longest lock: {address.rstrip('/')}/lab/{scenario.name}#{longest.link}")
+    if json_path is not None:
+        table = {"restart_after_ms": restart_after_ms, "points": [outcome.to_dict() for outcome in outcomes]}
+        json_path.write_bytes(orjson.dumps(table, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def load_scenario_argument(name: str) -> Scenario:
+    """The scenario of a file or of a name."""
+    from engine.lab.run.recording import check_scenario_name
+    from engine.lab.scenario.errors import LabError
+    from engine.lab.scenario.scenario_files import load_scenario
+    from engine.lab.scenario.scenario_text import parse_scenario
+
+    path = Path(name)
+    try:
+        if path.suffix in (".yaml", ".yml") or path.exists():
+            return parse_scenario(path.read_text(encoding="utf-8"), check_scenario_name(path.stem))
+        return load_scenario(name)
+    except OSError as error:
+        raise click.ClickException(f"{name} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise click.ClickException(f"{name} is no text in UTF-8") from None
+    except LabError as error:
+        raise click.ClickException(f"{name}: {error}") from None

@@ -1,0 +1,220 @@
+"""``glassmq consume``: prints a topic's messages as a member of a consumer group."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from app.commands.tool import body_text, name_server_option, run_tool
+from app.remote.cluster_access import cluster_access
+
+if TYPE_CHECKING:
+    from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
+    from engine.client.callbacks.consume_orderly import ConsumeOrderlyStatus
+    from engine.protocol.message.message import MessageExt
+
+#: How long the end waits for the listener, which prints at once.
+SHUTDOWN_WAIT_MS = 100
+
+
+@click.command("consume")
+@click.argument("topic")
+@click.option("--group", required=True, help="The consumer group; its members share the queues.")
+@click.option(
+    "--expression",
+    default="*",
+    show_default=True,
+    callback=lambda _ctx, _parameter, text: _check_expression(text),
+    help="Tags, such as 'new || paid'.",
+)
+@click.option("--sql", metavar="CONDITION", help="An SQL92 condition on properties instead, such as 'age > 5'.")
+@click.option("--count", type=click.IntRange(1), help="Leave after so many messages; the others stay unconsumed.")
+@click.option(
+    "--from",
+    "start",
+    type=click.Choice(["first", "last"]),
+    default="first",
+    show_default=True,
+    help="Where a group without stored offsets begins.",
+)
+@click.option("--broadcast", is_flag=True, help="Every member gets every message.")
+@click.option("--orderly", is_flag=True, help="Each queue in order: its queues are locked for this member.")
+@click.option("--trace", is_flag=True, help="Note in the trace topic what was consumed: see glassmq trace.")
+@name_server_option
+def command(
+    topic: str,
+    group: str,
+    expression: str,
+    sql: str | None,
+    count: int | None,
+    start: str,
+    broadcast: bool,
+    orderly: bool,
+    trace: bool,
+    name_servers: tuple[str, ...],
+) -> None:
+    """Print messages of TOPIC as they come, until Ctrl-C or --count. Printed messages count as consumed.
+
+    A TOPIC that does not exist is waited for. A body that is not UTF-8 text is printed as 0x and its bytes.
+    --sql needs a broker that filters by properties: serve --broker-setting enablePropertyFilter=true.
+
+    \b
+    Examples:
+      glassmq consume orders --group audit
+      glassmq consume orders --group audit --expression 'new || paid' --count 10
+      glassmq consume orders --group billing --trace
+      glassmq consume people --group young --sql 'age BETWEEN 0 AND 6'
+    """
+    if sql is not None and expression != "*":
+        raise click.UsageError("--sql and --expression exclude each other: a subscription filters by one of them")
+    run_tool(_consume(name_servers, topic, group, expression, sql, count, start, broadcast, orderly, trace))
+
+
+async def _consume(
+    name_servers: tuple[str, ...],
+    topic: str,
+    group: str,
+    expression: str,
+    sql: str | None,
+    count: int | None,
+    start: str,
+    broadcast: bool,
+    orderly: bool,
+    trace: bool,
+) -> None:
+    from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
+    from engine.protocol.enums import ConsumeFromWhere, ExpressionType, MessageModel
+
+    printer = _Printer(count)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, printer.enough.set)
+    consumer = DefaultMQPushConsumer(
+        None,
+        group,
+        name_servers,
+        message_model=MessageModel.BROADCASTING if broadcast else MessageModel.CLUSTERING,
+        consume_from_where=(
+            ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
+            if start == "first"
+            else ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET
+        ),
+        # One call with one message at a time: what lies behind the last printed message is never begun.
+        consume_thread_min=1,
+        consume_thread_max=1,
+        consume_message_batch_max_size=1,
+        await_termination_when_shutdown_ms=SHUTDOWN_WAIT_MS,
+        enable_msg_trace=trace,
+        **cluster_access().client_settings(),
+    )
+    with _warnings_shown():
+        try:
+            if sql is None:
+                consumer.subscribe(topic, expression)
+            else:
+                consumer.subscribe(topic, sql, ExpressionType.SQL92)
+            if orderly:
+                consumer.register_message_listener_orderly(printer.print_in_order)
+            else:
+                consumer.register_message_listener(printer.print_message)
+            await _say_what_is_awaited(name_servers, topic, group)
+            await consumer.start()
+            await printer.enough.wait()
+        finally:
+            await consumer.shutdown()
+
+
+@contextmanager
+def _warnings_shown() -> Iterator[None]:
+    """To stderr: what the client warns of, such as a broker that refuses it. It goes on asking, silently otherwise."""
+    handler = logging.StreamHandler()
+    handler.setLevel(logging.WARNING)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    log = logging.getLogger("glassmq.client")
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+
+
+class _Printer:
+    """Prints messages, one at a time, until ``count`` are printed or nobody reads the output any more."""
+
+    def __init__(self, count: int | None) -> None:
+        self.enough = asyncio.Event()
+        self._count = count
+        self._printed = 0
+
+    async def print_message(self, messages: Sequence[MessageExt], _context: object) -> ConsumeConcurrentlyStatus:
+        """The listener."""
+        from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
+
+        await self._print_or_end(messages)
+        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+    async def print_in_order(self, messages: Sequence[MessageExt], _context: object) -> ConsumeOrderlyStatus:
+        """The orderly listener."""
+        from engine.client.callbacks.consume_orderly import ConsumeOrderlyStatus
+
+        await self._print_or_end(messages)
+        return ConsumeOrderlyStatus.SUCCESS
+
+    async def _print_or_end(self, messages: Sequence[MessageExt]) -> None:
+        """What comes after the end ends the consumer's only worker, as the shutdown would that is on its way.
+
+        So the message is neither confirmed nor given back to the broker, and stays what it was: not consumed.
+        """
+        (message,) = messages
+        if self.enough.is_set() or not self._print(message):
+            worker = asyncio.current_task()
+            assert worker is not None, "listeners are called by a task"
+            worker.cancel()
+            await asyncio.sleep(0)
+
+    def _print(self, message: MessageExt) -> bool:
+        """Whether the line was taken."""
+        try:
+            click.echo(_line(message))
+        except BrokenPipeError:  # whoever read the output (head, less) is gone
+            self.enough.set()
+            return False
+        self._printed += 1
+        if self._printed == self._count:
+            self.enough.set()
+        return True
+
+
+async def _say_what_is_awaited(name_servers: tuple[str, ...], topic: str, group: str) -> None:
+    """One line to stderr. Raises NameServerUnreachable: the consumer itself would ask again for ever."""
+    from app.remote.cluster_reader import open_cluster_reader
+
+    async with open_cluster_reader(name_servers) as reader:
+        exists = await reader.has_topic(topic)
+    if not exists:
+        click.echo(f"topic {topic} does not exist yet; waiting until somebody creates it", err=True)
+    click.echo(f"waiting for messages of {topic} for group {group} (Ctrl-C ends)", err=True)
+
+
+def _check_expression(text: str) -> str:
+    """RocketMQ's clients drop empty tags silently; whoever types one by hand has made a slip."""
+    if not all(tag.strip() for tag in text.split("||")):
+        raise click.BadParameter(f"{text!r} has an empty tag; allowed are * and tags joined by ||, as 'new || paid'")
+    return text
+
+
+def _line(message: MessageExt) -> str:
+    parts = [f"queue {message.queue_id} offset {message.queue_offset}"]
+    if message.tags:
+        parts.append(f"tag {message.tags}")
+    if message.keys:
+        parts.append(f"keys {' '.join(message.keys)}")
+    if message.reconsume_times:
+        parts.append(f"retry {message.reconsume_times}")
+    return f"{'  '.join(parts)}  {body_text(message.body)}"

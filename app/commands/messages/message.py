@@ -1,0 +1,159 @@
+"""``glassmq message``: one message by its id, and what happened to it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import click
+
+from app.commands.tool import body_text, local_time, name_server_option, run_tool
+
+if TYPE_CHECKING:
+    from app.foundation.json_types import JsonObject
+    from engine.protocol.message.message import MessageExt
+
+_MESSAGE_ID = re.compile(r"[0-9A-F]{32}|[0-9A-F]{56}")
+
+
+@click.command("message")
+@click.argument("message_id", required=False)
+@click.option("--topic", help="Where to look for a unique id or a key; without it all topics are searched.")
+@click.option("--key", help="A key of the message, in place of MESSAGE_ID.")
+@name_server_option
+def command(message_id: str | None, topic: str | None, key: str | None, name_servers: tuple[str, ...]) -> None:
+    """Show the message with MESSAGE_ID, and what happened to it.
+
+    MESSAGE_ID is the id that send prints, or an offset message id. What happened is told from the copies that the
+    brokers store (delayed, given back for a retry, dead, resent) and from how far the groups have come.
+
+    \b
+    Examples:
+      glassmq message 7F00000100002A9F0000000000000000
+      glassmq message --topic orders AC110002000B5FFD2B2768FEE9350000
+      glassmq message --key order-17 --topic orders
+    """
+    if (message_id is None) == (key is None):
+        raise click.UsageError("give MESSAGE_ID or --key" if key is None else "give MESSAGE_ID or --key, not both")
+    if key is not None:
+        run_tool(_show_by_key(key.strip(), topic, name_servers))
+    else:
+        run_tool(_show((message_id or "").strip().upper(), topic, name_servers))
+
+
+async def _show(message_id: str, topic: str | None, name_servers: tuple[str, ...]) -> None:
+    from app.remote.cluster_reader import open_cluster_reader
+    from app.remote.remote_trail import remote_trail
+
+    async with open_cluster_reader(name_servers) as reader:
+        message = await reader.message(message_id, topic)
+        if message is None:
+            if topic is not None and topic not in await reader.topics():
+                raise click.ClickException(f"there is no topic {topic!r}")
+            is_id = _MESSAGE_ID.fullmatch(message_id)
+            hint = (
+                "" if is_id else "; an id has 32 hexadecimal digits (56 where hosts have IPv6), a key goes with --key"
+            )
+            raise click.ClickException(f"no message{_in(topic)} has the id {message_id}{hint}")
+        trail = await remote_trail(reader, message)
+    _print_message(message)
+    _print_trail(trail)
+
+
+async def _show_by_key(key: str, topic: str | None, name_servers: tuple[str, ...]) -> None:
+    """The newest messages with that key, the newest one last."""
+    from app.remote.cluster_reader import open_cluster_reader
+    from app.remote.remote_trail import messages_with_key, remote_trail
+
+    async with open_cluster_reader(name_servers) as reader:
+        found = await messages_with_key(reader, key, topic)
+        if not found:
+            raise click.ClickException(f"no message{_in(topic)} has the key {key!r}")
+        trails = [await remote_trail(reader, message) for message in found]
+    for number, (message, trail) in enumerate(zip(found, trails, strict=True)):
+        if number:
+            click.echo("")
+        _print_message(message)
+        _print_trail(trail)
+
+
+def _in(topic: str | None) -> str:
+    return "" if topic is None else f" in topic {topic}"
+
+
+def _print_message(message: MessageExt) -> None:
+    click.echo(f"topic              {message.topic}")
+    click.echo(f"queue, offset      {message.queue_id}, {message.queue_offset}")
+    click.echo(f"commit log offset  {message.commit_log_offset}")
+    click.echo(f"unique id          {message.unique_id or '-'}")
+    click.echo(f"offset message id  {message.offset_message_id}")
+    click.echo(f"born               {_time(message.born_timestamp)}, at {message.born_host}")
+    click.echo(f"stored             {_time(message.store_timestamp)}, at {message.store_host}")
+    click.echo(f"tags, keys         {message.tags or '-'}, {' '.join(message.keys) or '-'}")
+    for name, value in sorted(message.properties.items()):
+        click.echo(f"property           {name} = {value}")
+    click.echo(f"body               {len(message.body)} bytes")
+    click.echo(body_text(message.body))
+
+
+def _time(timestamp_ms: int) -> str:
+    """Date and time here, and the figure as it stands in the message (ms since 1970)."""
+    return f"{local_time(timestamp_ms, with_zone=True)} ({timestamp_ms} ms)"
+
+
+# ------------------------------------------------------------------------------ what happened to it
+
+
+def _print_trail(trail: JsonObject) -> None:
+    click.echo("")
+    click.echo("What happened to it, as far as the brokers know:")
+    if trail["omitted_steps"]:
+        click.echo(f"  ({trail['omitted_steps']} earlier steps are left out)")
+    for step in trail["steps"]:
+        click.echo(f"  {local_time(step['at_ms'])}  {_step(step)}")
+    for group, state in trail["groups"].items():
+        click.echo(f"  group {group}: {_state(state)}")
+    if not trail["groups"]:
+        click.echo("  no group reads its topic")
+
+
+def _step(step: JsonObject) -> str:
+    if step["kind"] == "produced":
+        return f"produced at {step['host']}"
+    place = f"{step['topic']} Q{step['queue_id']} offset {step['queue_offset']} on {step['broker']}"
+    match step["kind"]:
+        case "delayed":
+            until = "" if step["until_ms"] is None else f" until {local_time(step['until_ms'])}"
+            if step["group"] is None:
+                return f"delayed at level {step['level']}{until}: {place}"
+            return (
+                f"given back by group {step['group']} for retry {step['retry']}, level {step['level']}{until}: {place}"
+            )
+        case "due":
+            retry = "" if step["group"] is None else f", retry {step['retry']}"
+            return f"due{retry}: {place}"
+        case "dead":
+            return f"dead letter of group {step['group']}: {place}"
+        case "resent":
+            return f"resent by hand for dead letter {step['resends']}: {place}"
+        case "half":
+            return f"half message, which nobody sees before it is committed: {place}"
+        case "given-up":
+            return f"half message that nobody decided: {place}"
+    return f"stored: {place}"
+
+
+def _state(state: JsonObject) -> str:
+    match state["state"]:
+        case "passed":
+            return "is past it: it was consumed, or not wanted"
+        case "filtered":
+            return f"is past it and does not want it: it subscribes to {state['expression']}"
+        case "waiting":
+            return f"has not confirmed it yet; {state['behind']} before it are not confirmed either"
+        case "delayed":
+            until = "" if state["until_ms"] is None else f" until {local_time(state['until_ms'])}"
+            return f"gets it later: it waits{until}"
+        case "dead":
+            return "has given it up; see glassmq dead-letters"
+    return "has not said yet how far it has come"

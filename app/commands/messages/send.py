@@ -1,0 +1,246 @@
+"""``glassmq send``: messages to a topic, from the command line."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from app.commands.tool import name_server_option, run_tool
+from app.remote.cluster_access import cluster_access
+from engine.protocol.message.message_properties import RESERVED_PROPERTIES
+
+if TYPE_CHECKING:
+    from engine.client.callbacks.send_result import SendResult
+    from engine.client.callbacks.transaction_listener import LocalTransactionState
+    from engine.client.producer.default_mq_producer import DefaultMQProducer
+    from engine.protocol.message.message import Message, MessageExt
+
+#: The group under which this command sends.
+PRODUCER_GROUP = "glassmq_send"
+
+
+@click.command("send")
+@click.argument("topic")
+@click.argument("body")
+@click.option(
+    "--tag",
+    callback=lambda _ctx, _parameter, tag: _check_tag(tag),
+    help="The message's tag, by which consumers filter.",
+)
+@click.option("--key", "keys", multiple=True, help="A key under which the message can be found; may be repeated.")
+@click.option("--property", "properties", multiple=True, metavar="NAME=VALUE", help="A user property.")
+@click.option("--delay-level", type=click.IntRange(0, 18), default=0, help="1 is 1 s, 2 is 5 s ... 18 is 2 h.")
+@click.option("--count", type=click.IntRange(1), default=1, show_default=True, help="Send it so often.")
+@click.option(
+    "--batch", type=click.IntRange(1, 10_000), default=1, show_default=True, help="So many messages go in one request."
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["sync", "async", "oneway"]),
+    default="sync",
+    show_default=True,
+    help="Wait for each answer; go on and print the answers as they come; or ask for no answers.",
+)
+@click.option(
+    "--transaction",
+    type=click.Choice(["commit", "rollback", "unknown"]),
+    help="Send in transactions that end so; unknown leaves half messages to decide, see glassmq transactions.",
+)
+@click.option("--trace", is_flag=True, help="Note the messages in the trace topic too: see glassmq trace.")
+@click.option(
+    "--number", is_flag=True, help="Number the messages, so that a loss can be found: glassmq pipeline delivery-audit."
+)
+@click.option("--quiet", is_flag=True, help="Print the summary only.")
+@name_server_option
+def command(
+    topic: str,
+    body: str,
+    tag: str | None,
+    keys: tuple[str, ...],
+    properties: tuple[str, ...],
+    delay_level: int,
+    count: int,
+    batch: int,
+    mode: str,
+    transaction: str | None,
+    trace: bool,
+    number: bool,
+    quiet: bool,
+    name_servers: tuple[str, ...],
+) -> None:
+    """Send BODY to TOPIC; "-" reads the body from standard input. {n} in BODY becomes the message's number.
+
+    \b
+    Examples:
+      glassmq send orders 'hello'
+      glassmq send orders 'order {n}' --tag new --key order-1 --count 1000 --quiet
+      glassmq send orders 'order {n}' --count 1000 --batch 50
+      glassmq send orders 'order {n}' --count 1000 --mode async
+      glassmq send orders 'order {n}' --count 1000 --number --trace
+      glassmq send payments 'order 17 is paid' --transaction unknown
+    """
+    if batch > 1 and mode != "sync":
+        raise click.UsageError(f"--batch and --mode {mode} exclude each other: a batch is sent and waited for")
+    if transaction is not None and (batch > 1 or mode != "sync" or delay_level):
+        raise click.UsageError("--transaction goes with none of --batch, --mode and --delay-level")
+    text = sys.stdin.read() if body == "-" else body
+    content = _Content(topic, text, tag, keys, dict(_property(assignment) for assignment in properties), delay_level)
+    run_tool(_send(name_servers, content, _Way(count, batch, mode, transaction, trace, number), _Teller(quiet)))
+
+
+def _check_tag(tag: str | None) -> str | None:
+    """RocketMQ's clients send any tag, but no expression of a consumer can name one of these."""
+    if tag is not None and ("||" in tag or not tag.strip() or tag != tag.strip()):
+        raise click.BadParameter(
+            f"{tag!r} could not be subscribed to; a message has one tag, without blanks around it and without ||"
+        )
+    return tag
+
+
+def _property(assignment: str) -> tuple[str, str]:
+    name, equals, value = assignment.partition("=")
+    if not (name and equals and value):
+        raise click.BadParameter(f"{assignment!r}: write NAME=VALUE", param_hint="--property")
+    if name in RESERVED_PROPERTIES:
+        raise click.BadParameter(
+            f"{name} belongs to RocketMQ; --tag, --key and --delay-level set theirs", param_hint="--property"
+        )
+    return name, value
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What every message has; ``{n}`` in the body becomes the message's number."""
+
+    topic: str
+    body: str
+    tag: str | None
+    keys: tuple[str, ...]
+    properties: dict[str, str]
+    delay_level: int
+
+    def message(self, number: int) -> Message:
+        from engine.protocol.message.message import Message
+
+        return Message(
+            self.topic,
+            self.body.replace("{n}", str(number)).encode("utf-8", "surrogateescape"),
+            tags=self.tag,
+            keys=self.keys or None,
+            properties=dict(self.properties),
+            delay_level=self.delay_level,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How they are sent."""
+
+    count: int
+    batch: int
+    mode: str
+    transaction: str | None
+    trace: bool
+    number: bool
+
+
+class _TransactionListener:
+    """A local transaction that does nothing and ends as the user says."""
+
+    def __init__(self, state: LocalTransactionState) -> None:
+        self._state = state
+
+    async def execute_local_transaction(self, message: Message, argument: object) -> LocalTransactionState:
+        return self._state
+
+    async def check_local_transaction(self, message: MessageExt) -> LocalTransactionState:
+        return self._state
+
+
+def _make_producer(name_servers: tuple[str, ...], way: _Way) -> DefaultMQProducer:
+    from engine.client.callbacks.transaction_listener import LocalTransactionState
+    from engine.client.producer.default_mq_producer import DefaultMQProducer
+    from engine.client.producer.transaction_mq_producer import TransactionMQProducer
+
+    settings = {"enable_msg_trace": way.trace, "number_messages": way.number, **cluster_access().client_settings()}
+    if way.transaction is None:
+        return DefaultMQProducer(None, PRODUCER_GROUP, name_servers, **settings)
+    states = {
+        "commit": LocalTransactionState.COMMIT_MESSAGE,
+        "rollback": LocalTransactionState.ROLLBACK_MESSAGE,
+        "unknown": LocalTransactionState.UNKNOW,
+    }
+    listener = _TransactionListener(states[way.transaction])
+    return TransactionMQProducer(None, PRODUCER_GROUP, name_servers, listener, **settings)
+
+
+async def _send(name_servers: tuple[str, ...], content: _Content, way: _Way, teller: _Teller) -> None:
+    started = time.perf_counter()
+    async with _make_producer(name_servers, way) as producer:
+        for first in range(0, way.count, way.batch):
+            numbers = range(first, min(first + way.batch, way.count))
+            await _send_some(producer, [content.message(number) for number in numbers], way, teller)
+    seconds = time.perf_counter() - started
+    if teller.failures:
+        raise click.ClickException(f"{len(teller.failures)} of {way.count} were not acknowledged: {teller.failures[0]}")
+    if way.count > 1 or teller.quiet or way.mode == "oneway":
+        answers = "; nobody said whether they arrived" if way.mode == "oneway" else ""
+        click.echo(f"{way.count} sent in {seconds:.2f} s ({way.count / max(seconds, 1e-6):,.0f}/s){answers}")
+
+
+async def _send_some(producer: DefaultMQProducer, messages: list[Message], way: _Way, teller: _Teller) -> None:
+    """One message, or those of one batch."""
+    from engine.client.producer.list_splitter import ListSplitter
+    from engine.client.producer.transaction_mq_producer import TransactionMQProducer
+
+    if isinstance(producer, TransactionMQProducer):
+        result = await producer.send_message_in_transaction(messages[0], None)
+        teller.tell_transaction(result.send_result, str(way.transaction))
+    elif way.mode == "async":
+        await producer.send_async(messages[0], teller.callback)
+    elif way.mode == "oneway":
+        await producer.send_oneway(messages[0])
+    elif way.batch == 1:
+        # A single message may be compressed, which those of a batch are not.
+        teller.tell(await producer.send(messages[0]), 1)
+    else:
+        for part in ListSplitter(messages):
+            teller.tell(await producer.send_batch(part), len(part))
+
+
+class _Teller:
+    """Prints what the broker answers, unless it is to be quiet."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.failures: list[Exception] = []
+        self.quiet = quiet
+
+    def tell(self, result: SendResult, count: int) -> None:
+        """A request with ``count`` messages was acknowledged."""
+        if not self.quiet:
+            click.echo(_told(result, count))
+
+    def tell_transaction(self, result: SendResult, outcome: str) -> None:
+        """A half message was stored and its local transaction ended."""
+        if not self.quiet:
+            place = f"half message at offset {result.queue_offset}"
+            click.echo(f"{result.status}  {place}, local transaction: {outcome}  id {result.message_id}")
+
+    async def callback(self, result: SendResult | None, error: Exception | None) -> None:
+        """An asynchronous send has ended."""
+        if result is not None:
+            self.tell(result, 1)
+        if error is not None:
+            self.failures.append(error)
+
+
+def _told(result: SendResult, count: int) -> str:
+    """Where the messages of one request lie."""
+    queue, first = result.message_queue, result.queue_offset
+    if count == 1:
+        return f"{result.status}  {queue.topic} queue {queue.queue_id} offset {first}  id {result.message_id}"
+    return f"{result.status}  {queue.topic} queue {queue.queue_id} offsets {first} to {first + count - 1}, one request"

@@ -1,0 +1,100 @@
+"""``glassmq trace``: what clients noted about one message in the trace topic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from app.commands.tool import local_time, name_server_option, print_table, run_tool
+
+if TYPE_CHECKING:
+    from engine.client.trace.trace_context import TraceContext
+
+#: Trace messages that one broker is asked for, as ``mqadmin queryMsgTraceById`` does.
+TRACE_MESSAGES_MAX = 64
+
+
+@click.command("trace")
+@click.argument("message_id")
+@click.option("--topic", default="RMQ_SYS_TRACE_TOPIC", show_default=True, help="The trace topic.")
+@name_server_option
+def command(message_id: str, topic: str, name_servers: tuple[str, ...]) -> None:
+    """Show what producers and consumers noted about the message with MESSAGE_ID, the id that send prints.
+
+    Only clients with message trace on (enable_msg_trace; enableMsgTrace in Java) take notes, and send them half a
+    second later. What the broker itself did with the message is not among them: see glassmq message.
+
+    \b
+    Examples:
+      glassmq send orders hello --trace
+      glassmq trace AC110002000B5FFD2B2768FEE9350000
+    """
+    run_tool(_show(message_id.strip(), topic, name_servers))
+
+
+async def _show(message_id: str, topic: str, name_servers: tuple[str, ...]) -> None:
+    from app.remote.cluster_reader import open_cluster_reader
+
+    async with open_cluster_reader(name_servers) as reader:
+        if not await reader.has_topic(topic):
+            raise click.ClickException(
+                f"there is no topic {topic!r}: no client has traced anything yet; brokers have it from the start with "
+                "traceTopicEnable=true"
+            )
+        messages = await reader.messages_with_key(topic, message_id, TRACE_MESSAGES_MAX)
+    notes = [
+        (note, message.born_host)
+        for message in messages
+        for note in _notes_about(message_id, message.body.decode("utf-8", "replace"))
+    ]
+    if not notes:
+        raise click.ClickException(f"no client has noted anything about message {message_id} in topic {topic}")
+    notes.sort(key=lambda pair: pair[0].timestamp_ms)
+    click.echo(f"message {message_id}")
+    print_table(
+        ("what", "group", "client", "time", "took ms", "ended"),
+        [_row(note, client, message_id) for note, client in notes],
+    )
+
+
+def _notes_about(message_id: str, text: str) -> list[TraceContext]:
+    """Anybody may write to the trace topic: a record that cannot be read must not hide the others."""
+    from engine.client.trace.trace_data_encoder import FIELD_SEPARATOR, decode_trace_data
+    from engine.protocol.errors import MalformedBody
+
+    notes = []
+    for record in text.split(FIELD_SEPARATOR):
+        if message_id not in record:
+            continue
+        try:
+            notes += decode_trace_data(record)
+        except MalformedBody as error:
+            click.echo(f"a note is left out: {error}", err=True)
+    return [note for note in notes if any(bean.message_id == message_id for bean in note.beans)]
+
+
+def _printable(text: str) -> str:
+    """A terminal would take some characters as commands."""
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def _row(note: TraceContext, client: str, message_id: str) -> tuple[object, ...]:
+    from engine.client.callbacks.consume_message_hook import ConsumeReturnType
+    from engine.client.trace.trace_context import TraceType
+
+    bean = next(bean for bean in note.beans if bean.message_id == message_id)
+    what, ended = note.trace_type.value, "success" if note.success else "failed"
+    match note.trace_type:
+        case TraceType.PUB:
+            what = f"sent to {bean.topic} at {bean.store_host}"
+        case TraceType.SUB_BEFORE:
+            what, ended = f"listener called, delivery {bean.retry_times + 1}", ""
+        case TraceType.SUB_AFTER:
+            kinds = list(ConsumeReturnType)
+            kind = kinds[note.context_code].value if 0 <= note.context_code < len(kinds) else str(note.context_code)
+            what, ended = "listener ended", ended if note.success else f"failed: {kind}"
+        case TraceType.END_TRANSACTION:
+            asked = " (the broker had asked)" if bean.from_transaction_check else ""
+            what, ended = f"local transaction: {bean.transaction_state}{asked}", ""
+    return _printable(what), _printable(note.group_name), client, local_time(note.timestamp_ms), note.cost_ms, ended

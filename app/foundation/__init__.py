@@ -1,0 +1,1 @@
+"""What every page and command uses: JSON, texts, versions, bounds on listeners."""

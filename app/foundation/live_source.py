@@ -1,0 +1,82 @@
+"""What the page server asks of the engine. The live host answers it; tests may stand in another source.
+
+All methods may be called from any thread and return plain values that nobody changes afterwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from app.foundation.json_types import JsonObject
+
+if TYPE_CHECKING:
+    from engine.broker.delivery.dead_letter import ResendTo
+    from engine.broker.transactions.half_message_lookup import Deed
+
+
+class EngineUnavailable(Exception):
+    """The engine did not answer in time, or it is stopped; the message says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResendWish:
+    """Which dead letters of a group to resend. ``names``: ids or keys; None: all from number ``start`` on that
+    were not resent yet, so many at a time. ``anyway``: also named ones that were resent before.
+    """
+
+    names: tuple[str, ...] | None
+    to: ResendTo
+    anyway: bool = False
+    start: int = 0
+
+
+class LiveSource(Protocol):
+    """The live engine as the page server sees it. Every method raises :class:`EngineUnavailable`."""
+
+    def state(self) -> JsonObject:
+        """A fresh tree of everything that the page shows."""
+        ...
+
+    def history(self) -> JsonObject:
+        """Rates per second of the last minutes: one list per measure and ``seconds``, all of one length."""
+        ...
+
+    def find_by_key(self, topic: str, key: str, limit: int) -> list[JsonObject]:
+        """Summaries of messages of ``topic`` that carry ``key``, newest first, at most ``limit``."""
+        ...
+
+    def find_by_unique_id(self, unique_id: str, topic: str | None, limit: int) -> list[JsonObject]:
+        """Summaries of messages with the client-made id (in one topic, or in all)."""
+        ...
+
+    def record_at(self, offset: int) -> bytes | None:
+        """The stored bytes of the record that starts at commit-log ``offset``; None where none starts."""
+        ...
+
+    def queue_entries(self, topic: str, queue_id: int, start: int, count: int) -> list[tuple[int, int, int]] | None:
+        """Consume-queue entries (commit-log offset, size, tags code) from ``start``; None: no such queue."""
+        ...
+
+    def act_on_half_message(self, deed: Deed, name: str) -> JsonObject:
+        """Commit, roll back or take up again the message with that unique id, key or offset message id.
+
+        What was acted on: ``id``, ``key``, ``topic``, ``queue_id``, ``group``. Raises ``HalfMessageRefused``.
+        """
+        ...
+
+    def message_trails(self, name: str, topic: str | None) -> list[JsonObject]:
+        """What happened to the messages with that unique id, offset message id or key: see ``app.observation.message_trail``."""
+        ...
+
+    def dead_letter_groups(self) -> list[JsonObject]:
+        """Groups that have or had dead letters: see ``app.observation.dead_letters_view``, as the next two."""
+        ...
+
+    def dead_letters(self, group: str, start: int | None, count: int) -> JsonObject | None:
+        """``group`` and ``messages`` from number ``start`` on (None: the newest ones); None: no such group."""
+        ...
+
+    def resend_dead_letters(self, group: str, wish: ResendWish) -> JsonObject | None:
+        """What became of each; None: no such group."""
+        ...

@@ -1,0 +1,57 @@
+"""The texts of the page in English and Simplified Chinese: two flat JSON files with the same keys."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+from engine.texts import LANGUAGES, fill
+
+DEFAULT_LANGUAGE = "en"
+
+_FOLDER = Path(__file__).parent.parent / "translations"
+
+
+@cache
+def texts(language: str) -> dict[str, str]:
+    """All texts of one language by key. ``language`` is one of :data:`LANGUAGES`."""
+    loaded: dict[str, str] = json.loads((_FOLDER / f"{language}.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+def translate(language: str, key: str, **values: object) -> str:
+    """The text of ``key``, its ``{placeholders}`` filled. Raises KeyError for an unknown key: a test finds those.
+
+    A value that is itself words by language is looked up in it.
+    """
+    text = texts(language)[key]
+    return fill(text, language, values) if values else text
+
+
+def in_all_languages(key: str, **values: object) -> dict[str, str]:
+    """Language -> the text."""
+    return {language: translate(language, key, **values) for language in LANGUAGES}
+
+
+def choose_language(wanted: str | None, remembered: str | None, accept_language: str) -> str:
+    """The language of a request: asked for in the address, else remembered in a cookie, else the browser's first."""
+    for candidate in (wanted, remembered):
+        if candidate in LANGUAGES:
+            return candidate
+    best, best_weight = DEFAULT_LANGUAGE, 0.0
+    for part in accept_language.lower().split(","):
+        name, _, parameters = part.strip().partition(";")
+        language = name.partition("-")[0]
+        weight = _weight(parameters)
+        if language in LANGUAGES and weight > best_weight:
+            best, best_weight = language, weight
+    return best
+
+
+def _weight(parameters: str) -> float:
+    _, _, text = parameters.partition("q=")
+    try:
+        return float(text) if text else 1.0
+    except ValueError:
+        return 0.0

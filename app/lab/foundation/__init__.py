@@ -1,0 +1,1 @@
+"""What the lab's pages share: bounds, refusals, who asks."""

@@ -1,0 +1,29 @@
+"""A refusal that a person reads, in both languages. The texts stand in ``app/translations``, keys ``lab.error.*``."""
+
+from __future__ import annotations
+
+from app.foundation.json_types import JsonObject
+from app.foundation.translator import in_all_languages
+from engine.lab.scenario.errors import LabError, RunLimitReached
+
+
+class LabRefused(Exception):
+    """What was asked for cannot be done.
+
+    :param reason: the last part of the text's key.
+    :param values: what stands for its placeholders; a mapping from language to text where that differs.
+    """
+
+    def __init__(self, reason: str, **values: object) -> None:
+        self.reason = reason
+        self.text = in_all_languages("lab.error." + reason, **values)
+        super().__init__(self.text["en"])
+
+    def as_json(self) -> JsonObject:
+        """The payload of ``refused``, and the body of an HTTP error."""
+        return {"reason": self.reason, "text": self.text, "error": self.text["en"]}
+
+
+def refusal_of(error: LabError, reason: str = "command") -> LabRefused:
+    """A refusal that says, in every language, what the engine's lab says. ``reason``: what it was about."""
+    return LabRefused("limit" if isinstance(error, RunLimitReached) else reason, problem=error.text)

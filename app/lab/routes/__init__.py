@@ -1,0 +1,1 @@
+"""The lab over HTTP and Socket.IO."""

@@ -1,0 +1,67 @@
+"""The audit of a world over HTTP::
+
+GET  /api/lab/WORLD/audit    what would be audited: {topics, groups, silent, unnumbered, problem}
+POST /api/lab/WORLD/audit    {event}: begins that of the run as it stands there; {run, address}, once it is exported
+"""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, request
+
+from app.foundation.json_types import JsonObject
+from app.lab.foundation.browser_identity import browser_of_request
+from app.lab.foundation.refusal import LabRefused
+from app.lab.routes.audits import AuditPlan, LabAudits, plan_of, producers_without_numbers
+from app.lab.session.host import LabHost
+from app.lab.session.worlds import LabWorlds
+from app.web.api import json_answer
+from engine.lab.run.run import LabRun
+
+
+def add_audit_routes(lab: Blueprint, host: LabHost, audits: LabAudits) -> None:
+    """Add the routes to the lab's blueprint."""
+
+    @lab.get("/api/lab/<world>/audit")
+    def plan(world: str) -> Response:
+        browser = browser_of_request()
+        answer = host.ask(lambda worlds: _plan_json(_run_of(worlds, world, browser)))
+        try:
+            audits.pipeline()
+        except LabRefused as refusal:
+            answer["problem"] = refusal.text
+        return json_answer(answer)
+
+    @lab.post("/api/lab/<world>/audit")
+    def begin(world: str) -> Response:
+        browser = browser_of_request()
+        body = request.get_json(silent=True)
+        event = body.get("event") if isinstance(body, dict) else None
+        audits.pipeline()
+        plan: AuditPlan = host.ask(lambda worlds: plan_of(_run_at(event, _run_of(worlds, world, browser))))
+        run_id = audits.start(plan)
+        return json_answer({"run": run_id, "address": f"/pipeline#run-{run_id}"}, 201)
+
+
+def _run_of(worlds: LabWorlds, world: str, browser: str | None) -> LabRun:
+    """The run where one looks."""
+    session = worlds.session(world, browser)
+    if session.has_job:
+        raise LabRefused("server_busy")
+    return session.run_looked_at()
+
+
+def _run_at(event: object, run: LabRun) -> LabRun:
+    """What a person saw is what is audited, though another page may have moved the world meanwhile."""
+    if event != run.event_number:
+        raise LabRefused("audit_elsewhere", event=run.event_number)
+    return run
+
+
+def _plan_json(run: LabRun) -> JsonObject:
+    answer: JsonObject = {"topics": [], "groups": [], "silent": [], "problem": None}
+    try:
+        plan = plan_of(run)
+        answer |= {"topics": [*plan.topics], "groups": [*plan.groups], "silent": [*plan.silent]}
+    except LabRefused as refusal:
+        answer["problem"] = refusal.text
+    return {**answer, "unnumbered": [*producers_without_numbers(run)]}

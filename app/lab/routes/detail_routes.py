@@ -1,0 +1,74 @@
+"""What a page asks for when somebody looks closer: bytes of frames and records, pages of the journal, lives."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, request
+
+from app.foundation.json_types import JsonObject
+from app.lab.foundation.bounds import LIVES_FOUND_MAX
+from app.lab.foundation.browser_identity import browser_of_request
+from app.lab.foundation.refusal import LabRefused
+from app.lab.routes.journal_requests import read_journal_request, read_window
+from app.lab.session.host import LabHost
+from app.lab.session.worlds import LabWorlds
+from app.lab.views.frames import KEPT_PARCELS
+from app.lab.views.life_view import LifeView
+from app.lab.views.record_detail import record_at, record_of_message
+from app.web.api import json_answer
+from app.web.api_parameters import only_known, short_text
+
+#: Characters of a key that is searched for.
+KEY_MAX = 200
+
+
+def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
+    """Add ``/api/lab/<world>/...`` to the lab's blueprint. All are of the world as it is looked at, past or present."""
+
+    @lab.get("/api/lab/<world>/frames/<int:frame>")
+    def frame_detail(world: str, frame: int) -> Response:
+        browser = browser_of_request()
+        detail = host.ask(lambda worlds: worlds.session(world, browser).frame_detail(frame))
+        if detail is None:
+            raise LabRefused("no_frame", frame=frame, kept=KEPT_PARCELS)
+        return json_answer(detail)
+
+    @lab.get("/api/lab/<world>/records/<node>/<int:offset>")
+    def record(world: str, node: str, offset: int) -> Response:
+        browser = browser_of_request()
+        return json_answer(
+            host.ask(lambda worlds: record_at(worlds.session(world, browser).run_looked_at(), node, offset))
+        )
+
+    @lab.get("/api/lab/<world>/records/<node>/<topic>/<int:queue_id>/<int:queue_offset>")
+    def record_by_entry(world: str, node: str, topic: str, queue_id: int, queue_offset: int) -> Response:
+        browser = browser_of_request()
+
+        def look(worlds: LabWorlds) -> JsonObject:
+            run = worlds.session(world, browser).run_looked_at()
+            return record_of_message(run, node, topic, queue_id, queue_offset)
+
+        return json_answer(host.ask(look))
+
+    @lab.get("/api/lab/<world>/journal")
+    def journal_page(world: str) -> Response:
+        read = read_journal_request(request.args)
+        browser = browser_of_request()
+        return json_answer(host.ask(lambda worlds: read(worlds.session(world, browser).run.world.lab.journal)))
+
+    @lab.get("/api/lab/<world>/lives")
+    def lives(world: str) -> Response:
+        only_known(request.args, ("contains",))
+        text = short_text("contains", request.args.get("contains", ""), KEY_MAX)
+        browser = browser_of_request()
+
+        def look(worlds: LabWorlds) -> JsonObject:
+            run = worlds.session(world, browser).run_looked_at()
+            return {"messages": LifeView(run.world).find(text, LIVES_FOUND_MAX)}
+
+        return json_answer(host.ask(look))
+
+    @lab.get("/api/lab/<world>/window")
+    def journal_window(world: str) -> Response:
+        left_us, right_us = read_window(request.args)
+        browser = browser_of_request()
+        return json_answer(host.ask(lambda worlds: worlds.session(world, browser).window(left_us, right_us)))

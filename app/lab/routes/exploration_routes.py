@@ -1,0 +1,181 @@
+"""Searches over HTTP: a page begins one for its world, asks how far it has come, and may end it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import orjson
+from flask import Blueprint, Response, request
+
+from app.foundation.json_types import JsonObject, JsonValue
+from app.lab.foundation.bounds import NAME_MAX
+from app.lab.foundation.browser_identity import browser_of_request
+from app.lab.foundation.refusal import LabRefused
+from app.lab.routes.explorations import SEARCH_FIELDS, Explorations
+from app.lab.session.host import LabHost
+from app.web.api import json_answer
+from engine.lab.explorer.plan import (
+    CRASHES_MAX,
+    DURATIONS_MAX,
+    HOLD_MS_MAX,
+    STALLS_MAX,
+    ExplorationRequest,
+)
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.scenario import SettingValue
+from engine.lab.scenario.scenario_names import NODES_MAX
+from engine.lab.scenario.scenario_text import DURATION_MAX_MS
+from engine.lab.scenario.settings import find_setting
+from engine.lab.scenario.switches import SWITCHES
+
+_T = TypeVar("_T")
+
+_STATUS = {"no_world": 404, "no_search": 404, "too_many_searches": 503, "server_busy": 503}
+#: Bytes of a request.
+_REQUEST_MAX_BYTES = 4_000
+_FORCED_UNLOCKS_MAX = 4
+_QUEUE_ID_MAX = 1_000
+
+
+def create_exploration_routes(host: LabHost, explorations: Explorations) -> Blueprint:
+    """The blueprint with ``/api/lab/explorations``."""
+    routes = Blueprint("explorations", __name__)
+
+    def of_world(fields: JsonObject, read: Callable[[JsonObject, LabRun], _T]) -> _T:
+        """What ``read`` makes of ``fields`` and the world that they name."""
+        owner, world = _owner(), _text(fields, "world")
+        return host.ask(lambda worlds: read(fields, worlds.session(world, owner).run))
+
+    @routes.post("/api/lab/explorations")
+    def begin() -> Response:
+        request = of_world(_json_body(), read_exploration)
+        return json_answer({"id": explorations.start(_owner(), request)}, 201)
+
+    @routes.post("/api/lab/explorations/plan")
+    def plan() -> Response:
+        request, settings = of_world(
+            _json_body(), lambda fields, run: (read_exploration(fields, run), changed_settings(run))
+        )
+        changed: list[JsonValue] = [{"node": node, "name": name, "value": value} for node, name, value in settings]
+        return json_answer({**explorations.plan(request), "settings": changed})
+
+    @routes.get("/api/lab/explorations/<identity>")
+    def state(identity: str) -> Response:
+        return json_answer(explorations.state(_owner(), identity))
+
+    @routes.delete("/api/lab/explorations/<identity>")
+    def cancel(identity: str) -> Response:
+        return json_answer(explorations.cancel(_owner(), identity))
+
+    @routes.errorhandler(LabRefused)
+    def refused(refusal: LabRefused) -> Response:
+        return json_answer({"reason": refusal.reason, "error": refusal.text}, _STATUS.get(refusal.reason, 400))
+
+    return routes
+
+
+def _owner() -> str:
+    browser = browser_of_request()
+    if browser is None:
+        raise LabRefused("not_open")
+    return browser
+
+
+def _json_body() -> JsonObject:
+    if request.content_length is None or request.content_length > _REQUEST_MAX_BYTES:
+        raise LabRefused("bad_request", problem=f"JSON, <= {_REQUEST_MAX_BYTES}")
+    try:
+        body = orjson.loads(request.get_data(cache=False))
+    except orjson.JSONDecodeError as error:
+        raise LabRefused("bad_request", problem=f"JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise LabRefused("bad_request", problem=f"{{{', '.join(_KNOWN)}}}")
+    return body
+
+
+#: The fields of a request.
+_KNOWN = ("world", *SEARCH_FIELDS, "keeps_settings")
+
+
+def read_exploration(fields: JsonObject, run: LabRun) -> ExplorationRequest:
+    """What a page asks for about the world of ``run``, read strictly. Raises :class:`LabRefused`.
+
+    ``keeps_settings``: settings that were changed on the page count, from the beginning; without it they do too.
+    """
+    for name in fields:
+        if name not in _KNOWN:
+            raise LabRefused("bad_request", problem=f"{name[:NAME_MAX]!r}: {' | '.join(_KNOWN)}")
+    keeps_settings = fields.get("keeps_settings", True)
+    if not isinstance(keeps_settings, bool):
+        raise LabRefused("bad_request", problem="keeps_settings: true | false")
+    return ExplorationRequest(
+        run.scenario,
+        run.seed,
+        without=tuple(_name(name) for name in _list(fields, "without", len(SWITCHES))),
+        max_stalls=_optional(fields, "max_stalls", STALLS_MAX),
+        hold_ms=_durations(fields, "hold_ms"),
+        pause_ms=_durations(fields, "pause_ms"),
+        max_crashes=_optional(fields, "max_crashes", CRASHES_MAX),
+        crash=tuple(_name(name) for name in _list(fields, "crash", NODES_MAX)),
+        restart_ms=_durations(fields, "restart_ms"),
+        forced_unlocks=tuple(_forced_unlock(one) for one in _list(fields, "forced_unlocks", _FORCED_UNLOCKS_MAX)),
+        from_ms=_optional(fields, "from_ms", DURATION_MAX_MS),
+        to_ms=_optional(fields, "to_ms", DURATION_MAX_MS),
+        settings=changed_settings(run) if keeps_settings else (),
+    )
+
+
+def changed_settings(run: LabRun) -> tuple[tuple[str, str, SettingValue], ...]:
+    """(node, name, value) of what was changed on the page, as it is now. Nodes that joined later are left out."""
+    changed: dict[tuple[str, str], SettingValue] = {}
+    roles = {spec.name: spec.role for spec in run.scenario.nodes}
+    for timed in run.commands:
+        node = timed.command.target
+        if timed.command.kind == "setting" and node in roles:
+            name = find_setting(roles[node], str(timed.command.value["name"])).name
+            changed[node, name] = run.world.nodes[node].settings[name]
+    return tuple((node, name, value) for (node, name), value in changed.items())
+
+
+def _durations(fields: JsonObject, name: str) -> tuple[int, ...]:
+    return tuple(_integer(ms, name, HOLD_MS_MAX) for ms in _list(fields, name, DURATIONS_MAX))
+
+
+def _forced_unlock(value: object) -> tuple[int, str, int]:
+    """``[virtual ms, consumer, queue id]``."""
+    if not isinstance(value, list) or len(value) != 3:
+        raise LabRefused("bad_request", problem="forced_unlocks: [[ms, consumer, queue id], ...]")
+    return (
+        _integer(value[0], "forced_unlocks", DURATION_MAX_MS),
+        _name(value[1]),
+        _integer(value[2], "forced_unlocks", _QUEUE_ID_MAX),
+    )
+
+
+def _list(fields: JsonObject, name: str, maximum: int) -> Sequence[object]:
+    value = fields.get(name, [])
+    if not isinstance(value, list) or len(value) > maximum:
+        raise LabRefused("bad_request", problem=f"{name}: [...], <= {maximum}")
+    return value
+
+
+def _name(value: object) -> str:
+    if not isinstance(value, str) or len(value) > NAME_MAX:
+        raise LabRefused("bad_request", problem=f"text, <= {NAME_MAX}")
+    return value
+
+
+def _text(fields: JsonObject, name: str) -> str:
+    return _name(fields.get(name, ""))
+
+
+def _optional(fields: JsonObject, name: str, maximum: int) -> int | None:
+    value = fields.get(name)
+    return None if value is None else _integer(value, name, maximum)
+
+
+def _integer(value: object, name: str, maximum: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= maximum:
+        raise LabRefused("number", field=name, minimum=0, maximum=maximum)
+    return value

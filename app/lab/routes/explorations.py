@@ -1,0 +1,231 @@
+"""Searches that pages have asked for: each runs in a process of its own, so that no page ever waits for one.
+
+A search process is a fresh interpreter (spawn) of low priority. It says some five times a second how far it has come; a
+thread here notes the last word. What nobody asks about any more is ended, and so is what takes too long.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from typing import Any
+
+from app.foundation.json_types import JsonObject
+from app.foundation.worker_process import WorkerProcess
+from app.lab.foundation.refusal import LabRefused, refusal_of
+from engine.lab.explorer.exploration import Exploration, ExplorationPlan, Phase
+from engine.lab.explorer.plan import ExplorationRequest, crashable_nodes, explain_nothing, make_plan, useful_switches
+from engine.lab.explorer.stage import ORDER_CHECKERS
+from engine.lab.scenario.errors import LabError
+from engine.lab.scenario.scenario_text import parse_scenario
+
+log = logging.getLogger("glassmq.lab.explorer")
+
+#: Searches at a time, of the whole server and of one browser. A search uses one core.
+RUNNING_MAX = 2
+RUNNING_PER_BROWSER = 1
+#: Searches that are remembered, ended ones included.
+KEPT_MAX = 32
+#: A search ends when nobody has asked about it for so long, and in any case after so long.
+ABANDONED_S = 30.0
+TIME_MAX_S = 300.0
+#: How often a search says how far it has come.
+SAY_EVERY_S = 0.2
+#: How long a search that was ended may take to go.
+_JOIN_S = 5.0
+
+#: The fields of a request that a page has a say in.
+SEARCH_FIELDS = (
+    "without",
+    "max_stalls",
+    "hold_ms",
+    "pause_ms",
+    "max_crashes",
+    "crash",
+    "restart_ms",
+    "forced_unlocks",
+    "from_ms",
+    "to_ms",
+)
+
+
+@dataclass(slots=True)
+class _Search:
+    """One search. ``state`` is replaced as a whole by its thread."""
+
+    owner: str
+    worker: WorkerProcess
+    started: float
+    asked: float
+    state: JsonObject
+    is_cancelled: bool = False
+    thread: threading.Thread | None = field(default=None)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its last word is still to come."""
+        return self.state["phase"] not in _ENDS
+
+
+_ENDS = (Phase.DONE.value, "cancelled", "failed")
+
+
+class Explorations:
+    """Used by web threads. ``clock``: monotonic seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._searches: OrderedDict[str, _Search] = OrderedDict()
+
+    def start(self, owner: str, request: ExplorationRequest) -> str:
+        """Begin a search for the browser ``owner``; its id. Raises :class:`LabRefused`."""
+        try:
+            make_plan(request)
+        except LabError as error:
+            raise refusal_of(error) from error
+        with self._lock:
+            running = [search for search in self._searches.values() if search.is_running]
+            own = [search for search in running if search.owner == owner]
+            if len(own) >= RUNNING_PER_BROWSER or len(running) >= RUNNING_MAX:
+                raise LabRefused("too_many_searches", limit=RUNNING_MAX)
+            identity = secrets.token_urlsafe(9)
+            self._searches[identity] = self._spawn(owner, request)
+            while len(self._searches) > KEPT_MAX:
+                oldest = next(key for key, search in self._searches.items() if not search.is_running)
+                del self._searches[oldest]
+        return identity
+
+    def plan(self, request: ExplorationRequest) -> JsonObject:
+        """What a search would do, without beginning it; or, as ``problem``, why it cannot be done."""
+        try:
+            plan = make_plan(request)
+        except LabError as error:
+            return {"problem": dict(error.text)}
+        return {
+            **_outline(plan),
+            "duration_ms": request.scenario.duration_ms,
+            "switches": list(useful_switches(request.scenario)),
+            "clients": list(crashable_nodes(request.scenario)),
+        }
+
+    def _spawn(self, owner: str, request: ExplorationRequest) -> _Search:
+        fields = {name: getattr(request, name) for name in ("seed", "settings", *SEARCH_FIELDS)}
+        arguments = (request.scenario.name, request.scenario.text, fields)
+        worker = WorkerProcess("glassmq explorer", explore_in_process, *arguments)
+        now = self._clock()
+        search = _Search(owner, worker, now, now, {"phase": "starting", "schedules": 0, "seconds": 0.0})
+        search.thread = threading.Thread(target=self._listen, args=(search,), name="explorer listener", daemon=True)
+        search.thread.start()
+        return search
+
+    def _listen(self, search: _Search) -> None:
+        """Note what the process says until it is gone."""
+        try:
+            while search.is_running:
+                if search.worker.receiver.poll(0.5):
+                    search.state = search.worker.receiver.recv()
+                now = self._clock()
+                if search.is_cancelled or now - search.asked > ABANDONED_S or now - search.started > TIME_MAX_S:
+                    search.state = {**search.state, "phase": "cancelled"}
+        except (EOFError, OSError):
+            if search.is_running:
+                phase = "cancelled" if search.is_cancelled else "failed"
+                log.warning("a search ended without a last word: %s", phase)
+                search.state = {**search.state, "phase": phase}
+        finally:
+            search.worker.close()
+
+    def state(self, owner: str, identity: str) -> JsonObject:
+        """How far a search of ``owner`` has come. Raises :class:`LabRefused`."""
+        search = self._find(owner, identity)
+        search.asked = self._clock()
+        return search.state
+
+    def cancel(self, owner: str, identity: str) -> JsonObject:
+        """End it; what it had to say. Raises :class:`LabRefused`."""
+        search = self._find(owner, identity)
+        search.is_cancelled = True
+        if search.is_running:
+            search.worker.terminate()
+        if search.thread is not None:
+            search.thread.join(_JOIN_S)
+        return search.state
+
+    def close(self) -> None:
+        """End all."""
+        with self._lock:
+            searches = list(self._searches.items())
+        for identity, search in searches:
+            self.cancel(search.owner, identity)
+
+    def _find(self, owner: str, identity: str) -> _Search:
+        with self._lock:
+            search = self._searches.get(identity)
+        if search is None or search.owner != owner:
+            raise LabRefused("no_search")
+        return search
+
+
+# --- the process ---------------------------------------------------------------------------------------------------
+
+
+def explore_in_process(sender: Connection, name: str, text: str, fields: dict[str, Any]) -> None:
+    """What a search process does: search, say how far it has come, and at last what it found."""
+    request = ExplorationRequest(parse_scenario(text, name), **fields)
+    exploration = Exploration(make_plan(request))
+    # What is imported by now stays: the collector need not look at it after every world.
+    gc.collect()
+    gc.freeze()
+    try:
+        for state in _states(exploration, request):
+            sender.send(state)
+    except LabError as error:
+        sender.send({**exploration.state.to_dict(), "phase": "failed", "error": dict(error.text)})
+
+
+def _states(exploration: Exploration, request: ExplorationRequest) -> Iterator[JsonObject]:
+    """What to say, and when; the last one says that it is done."""
+    started, said_at = time.monotonic(), 0.0
+    cpu_started, cpu_s = time.process_time(), 0.0
+
+    def state() -> JsonObject:
+        """``seconds`` by the clock; ``cpu_seconds``: processor time while it searched, without confirming a finding."""
+        return {
+            **exploration.state.to_dict(),
+            **_outline(exploration.plan),
+            "seconds": round(time.monotonic() - started, 3),
+            "cpu_seconds": round(cpu_s, 3),
+        }
+
+    for _ in exploration.steps():
+        if exploration.state.phase is Phase.SEARCHING:
+            cpu_s = time.process_time() - cpu_started
+        if time.monotonic() - said_at >= SAY_EVERY_S:
+            said_at = time.monotonic()
+            yield state()
+    nothing = exploration.state.finding is None and exploration.state.is_complete
+    why = explain_nothing(exploration.plan, request.without) if nothing else None
+    yield {**state(), "why": None if why is None else dict(why)}
+
+
+def _outline(plan: ExplorationPlan) -> JsonObject:
+    """What is searched, how much and when."""
+    bounds, setting = plan.bounds, plan.setting
+    return {
+        "world": plan.world.value,
+        "checkers": list(setting.wanted),
+        "is_order": setting.wanted == ORDER_CHECKERS,
+        "max_stalls": bounds.max_stalls,
+        "max_crashes": bounds.max_crashes,
+        "crash_nodes": list(bounds.crash_nodes),
+        "from_ms": setting.begin_us // 1_000,
+        "to_ms": setting.end_us // 1_000,
+    }

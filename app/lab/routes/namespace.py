@@ -1,0 +1,41 @@
+"""Socket.IO's side of the lab: the namespace ``/lab``. What the events mean stands in ``app/lab/__init__.py``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask_socketio import Namespace
+from socketio.exceptions import (  # type: ignore[import-untyped]  # has no types
+    ConnectionRefusedError as SocketConnectionRefused,
+)
+
+from app.lab.foundation.browser_identity import browser_of_cookies
+from app.lab.foundation.refusal import LabRefused
+from app.lab.session.host import LabHost
+
+NAMESPACE = "/lab"
+
+
+class LabNamespace(Namespace):
+    """Hands every event of a browser, known or not, to the host, which limits and judges them."""
+
+    def __init__(self, host: LabHost) -> None:
+        super().__init__(NAMESPACE)
+        self._host = host
+
+    def trigger_event(self, event: str, *arguments: Any) -> None:
+        """Called by Socket.IO with the session id first; then the WSGI environment, or the event's arguments."""
+        viewer_id = str(arguments[0])
+        match event:
+            case "connect":
+                environ = arguments[1] if len(arguments) > 1 and isinstance(arguments[1], dict) else {}
+                # A client without cookies is a browser of its own: its worlds are found again by their links only.
+                browser = browser_of_cookies(environ.get("HTTP_COOKIE", "")) or f"socket {viewer_id}"
+                try:
+                    self._host.connect(viewer_id, browser)
+                except LabRefused as refusal:
+                    raise SocketConnectionRefused(str(refusal), refusal.as_json()) from None
+            case "disconnect":
+                self._host.disconnect(viewer_id)
+            case _:
+                self._host.event_received(viewer_id, event, arguments[1:])

@@ -1,0 +1,188 @@
+"""The lab over HTTP: its pages, the details that the stream leaves out, export and import.
+
+Errors of the API are JSON: ``{"error": {en, zh}, "reason": ...}``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+import orjson
+from flask import Blueprint, Response, render_template, request
+from flask.typing import ResponseReturnValue
+
+from app.foundation.json_types import JsonObject
+from app.lab.foundation.bounds import IMPORT_MAX_BYTES
+from app.lab.foundation.browser_identity import browser_of_request, remember_browser
+from app.lab.foundation.refusal import LabRefused, refusal_of
+from app.lab.foundation.sources import source_file
+from app.lab.routes.audit_routes import add_audit_routes
+from app.lab.routes.audits import LabAudits
+from app.lab.routes.detail_routes import add_detail_routes
+from app.lab.routes.html_export import self_contained
+from app.lab.routes.setting_table import setting_table
+from app.lab.session.host import LabHost
+from app.lab.session.session import WorldSession
+from app.web.api import json_answer
+from engine.lab.run.recording import parse_export
+from engine.lab.scenario.command import COMMANDS
+from engine.lab.scenario.errors import RecordingRefused, ScenarioError
+from engine.lab.scenario.scenario import Scenario
+from engine.lab.scenario.scenario_files import load_scenario, scenario_names, shelved_scenario_names
+from engine.texts import catalogue
+
+#: The shelves of the list, easiest first: folders of ``tutorials/scenarios``, named ``lab.shelf.`` in the texts.
+SHELVES = ("basics", "order", "retry", "transactions", "sending", "filters", "backlog", "reports")
+_STATUS = {
+    "no_world": 404,
+    "no_frame": 404,
+    "no_source": 404,
+    "no_record": 404,
+    "no_entry": 404,
+    "no_broker": 404,
+    "audit_pipeline": 503,
+    "server_busy": 503,
+    "too_many_worlds": 503,
+}
+
+
+def create_lab_routes(host: LabHost, static_folder: Path, audits: LabAudits) -> Blueprint:
+    """The blueprint with ``/lab`` and ``/api/lab``."""
+    lab = Blueprint("lab", __name__)
+    reading = threading.Lock()  # scenarios are kept once they are read: many who ask at once wait for the first
+    add_detail_routes(lab, host)
+    add_audit_routes(lab, host, audits)
+
+    @lab.get("/lab")
+    def scenario_list() -> ResponseReturnValue:
+        with reading:
+            shelves = {shelf: _on_shelf(shelved_scenario_names()[shelf]) for shelf in SHELVES}
+        page = render_template(
+            "lab_list.html",
+            shelves=shelves,
+            import_max_bytes=IMPORT_MAX_BYTES,
+        )
+        return remember_browser(Response(page))
+
+    @lab.get("/lab/<scenario>")
+    def stage(scenario: str) -> ResponseReturnValue:
+        # A link may bring a scenario of its own along, which the server does not see in the address: the page is
+        # served all the same, and says what is wrong when there is no such link.
+        status = 200 if scenario in scenario_names() or "world" in request.args else 404
+        page = render_template("lab.html", lab_data=page_tables())
+        return remember_browser(Response(page, status=status))
+
+    @lab.get("/api/lab/<world>/export.json")
+    def export_json(world: str) -> Response:
+        browser = browser_of_request()
+        return _download(json_answer(host.ask(lambda worlds: worlds.session(world, browser).export())), "json")
+
+    @lab.get("/api/lab/<world>/export.html")
+    def export_html(world: str) -> Response:
+        browser = browser_of_request()
+        film = host.film(lambda worlds: worlds.session(world, browser).recording())
+        page = render_template("lab.html", lab_data={**page_tables(), "recording": film})
+        return _download(Response(self_contained(page, static_folder), mimetype="text/html"), "html")
+
+    @lab.get("/api/lab/source")
+    def source() -> Response:
+        return json_answer(source_file(request.args.get("file", "")))
+
+    @lab.post("/api/lab/import")
+    def import_run() -> Response:
+        data = read_json_body()
+        browser = browser_of_request()
+        if browser is None:
+            raise LabRefused("not_open")
+        try:
+            recording = parse_export(data)  # here: other people's worlds shall not wait for it
+        except (RecordingRefused, ScenarioError) as error:
+            raise refusal_of(error, "import") from error
+        world, scenario = host.ask(lambda worlds: _imported(worlds.import_run(recording, browser)))
+        return json_answer({"world": world, "scenario": scenario, "address": f"/lab/{scenario}?world={world}"}, 201)
+
+    @lab.errorhandler(LabRefused)
+    def refused(refusal: LabRefused) -> Response:
+        return json_answer({"reason": refusal.reason, "error": refusal.text}, _STATUS.get(refusal.reason, 400))
+
+    return lab
+
+
+def page_tables() -> JsonObject:
+    """What every page with a stage needs: ``commands``, :func:`setting_table`, ``labels``, ``import_max_bytes``."""
+    return {
+        "commands": command_table(),
+        **setting_table(),
+        "import_max_bytes": IMPORT_MAX_BYTES,
+        "labels": label_table(),
+    }
+
+
+def label_table() -> dict[str, str]:
+    """English name of an event or a task -> its Chinese name. A journal keeps what the engine says, which is English.
+
+    A name that ends with a space is followed by what the task is about.
+    """
+    return {key.removeprefix("label."): text for key, text in catalogue("zh").items() if key.startswith("label.")}
+
+
+def command_table() -> JsonObject:
+    """What can be done to a world: the page makes its forms of it."""
+    return {
+        kind: {
+            "target": spec.target.value,
+            "fields": [
+                {
+                    "name": field.name,
+                    "kind": field.kind,
+                    "default": field.default,
+                    "low": field.low,
+                    "high": field.high,
+                    "allowed": list(field.allowed),
+                }
+                for field in spec.fields
+            ],
+            "name": dict(spec.name),
+            "what": dict(spec.what),
+        }
+        for kind, spec in COMMANDS.items()
+    }
+
+
+def _on_shelf(names: Iterable[str]) -> list[JsonObject]:
+    """The scenarios of one shelf, each where its own ``order`` puts it."""
+    return [_scenario_json(scenario) for scenario in sorted(map(load_scenario, names), key=lambda each: each.order)]
+
+
+def _scenario_json(scenario: Scenario) -> JsonObject:
+    return {
+        "name": scenario.name,
+        "title": dict(scenario.title),
+        "about": dict(scenario.about),
+        "suggestion": dict(scenario.suggestion),
+        "nodes": [{"name": node.name, "role": node.role.value} for node in scenario.nodes],
+        "seconds": scenario.duration_ms // 1_000,
+        "topics": [topic.name for topic in scenario.topics],
+    }
+
+
+def read_json_body() -> object:
+    """What the current request brings along. Raises :class:`LabRefused`."""
+    length = request.content_length
+    if length is None or length > IMPORT_MAX_BYTES:
+        raise LabRefused("import_too_long", limit=IMPORT_MAX_BYTES)
+    try:
+        return orjson.loads(request.get_data(cache=False))
+    except orjson.JSONDecodeError as error:
+        raise LabRefused("bad_request", problem=f"JSON: {error}") from None
+
+
+def _imported(session: WorldSession) -> tuple[str, str]:
+    return session.identity, session.scenario
+
+
+def _download(response: Response, kind: str) -> Response:
+    response.headers["Content-Disposition"] = f'attachment; filename="glassmq-run.{kind}"'
+    return response

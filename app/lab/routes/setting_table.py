@@ -1,0 +1,84 @@
+"""Timers and sizes that people may change, for the page: which there are, and which of them is behind what one sees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from app.foundation.json_types import JsonObject
+from engine.broker.foundation.broker_config import java_name
+from engine.lab.scenario.scenario import Role
+from engine.lab.scenario.settings import SETTINGS, Setting
+
+#: Role -> how the name of a timer begins -> the setting that says how long it runs.
+TIMER_SETTINGS: Mapping[Role, Mapping[str, str]] = {
+    Role.NAME_SERVER: {"scan brokers": "scan_not_active_broker_interval_ms"},
+    Role.BROKER: {
+        "clean-files": "clean_resource_interval_ms",
+        "delay level": "message_delay_level",
+        "flush-commit-log": "flush_interval_commit_log_ms",
+        "flush-consume-queues": "flush_interval_consume_queue_ms",
+        "hold service": "hold_check_interval_ms",
+        "persist delay offsets": "flush_delay_offset_interval_ms",
+        "persist filters": "flush_consumer_filter_interval_ms",
+        "persist offsets": "flush_consumer_offset_interval_ms",
+        "register": "register_name_server_period_ms",
+        "scan channels": "channel_scan_interval_ms",
+        "transaction check": "transaction_check_interval_ms",
+        "write": "flush_config_interval_ms",
+    },
+    Role.PRODUCER: {
+        "heartbeat": "heartbeat_broker_interval_ms",
+        "missing route poller": "poll_missing_route_interval_ms",
+        "route poller": "poll_name_server_interval_ms",
+    },
+    Role.CONSUMER: {
+        "expired message cleaner": "consume_timeout_ms",
+        "heartbeat": "heartbeat_broker_interval_ms",
+        "lock renewal": "rebalance_lock_interval_ms",
+        "missing route poller": "poll_missing_route_interval_ms",
+        "offset persister": "persist_consumer_offset_interval_ms",
+        "pull ": "consumer_timeout_when_suspend_ms",
+        "rebalance service": "rebalance_interval_ms",
+        "route poller": "poll_name_server_interval_ms",
+    },
+    Role.TRANSACTION_COORDINATOR: {"timeout scan": "timeout_scan_interval_ms"},
+    Role.RESOURCE_MANAGER: {"asks about branches in doubt": "query_interval_ms"},
+}
+
+#: Role -> part of a node on the stage -> the setting that rules it.
+STAGE_SETTINGS: Mapping[Role, Mapping[str, str]] = {
+    Role.BROKER: {
+        "commit_log": "flush_commit_log_thorough_interval_ms",
+        "delay_levels": "message_delay_level",
+        "held_pulls": "hold_check_interval_ms",
+        "locks": "rebalance_lock_max_live_time_ms",
+        "transaction_checks": "transaction_check_interval_ms",
+        "transaction_limit": "transaction_check_max",
+        "transactions": "transaction_time_out_ms",
+    },
+    Role.CONSUMER: {"process_queues": "pull_threshold_for_queue", "rebalance": "rebalance_interval_ms"},
+    Role.PRODUCER: {"in_flight": "send_msg_timeout_ms"},
+    Role.TRANSACTION_COORDINATOR: {"coordinator": "transaction_timeout_ms"},
+    Role.TRANSACTION_MANAGER: {"manager": "order_again_ms"},
+    Role.RESOURCE_MANAGER: {"resource": "lock_wait_timeout_ms"},
+}
+
+
+def setting_table() -> JsonObject:
+    """``{settings: {role: {name: {...}}}, timers: {role: {begin: name}}, stage: {role: {part: name}}}``."""
+    return {
+        "settings": {
+            role.value: {name: _setting_view(setting) for name, setting in settings.items()}
+            for role, settings in SETTINGS.items()
+        },
+        "timers": {role.value: dict(names) for role, names in TIMER_SETTINGS.items()},
+        "stage": {role.value: dict(names) for role, names in STAGE_SETTINGS.items()},
+    }
+
+
+def _setting_view(setting: Setting) -> JsonObject:
+    view: JsonObject = {"java": java_name(setting.name), "default": setting.default, "unit": setting.unit}
+    if isinstance(setting.default, int | float) and not isinstance(setting.default, bool):
+        view["low"], view["high"] = setting.bounds
+        view["is_whole"] = setting.kind is int
+    return view

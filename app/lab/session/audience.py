@@ -1,0 +1,140 @@
+"""The browsers that watch one world: one snapshot each, then patches, as many as they confirm."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from app.foundation.json_types import JsonObject, JsonValue
+from app.foundation.patch import Operation, difference
+from app.foundation.viewer import Viewer
+
+
+class Transport(Protocol):
+    """Carries messages to browsers. Neither method may block for long."""
+
+    def send(self, viewer_ids: list[str], event: str, payload: JsonObject) -> None: ...
+
+    def disconnect(self, viewer_id: str, reason: str) -> None: ...
+
+
+class JournalSource(Protocol):
+    """Where the entries come from that the page's event log and sequence diagram show."""
+
+    def journal_after(self, number: int) -> JsonObject:
+        """``{from, entries}``: the newest entries behind entry ``number``; ``from`` is the last one left out."""
+        ...
+
+
+class _JournalPlace(NamedTuple):
+    """Number of the last journal entry that a viewer was sent, and whether it knows entries behind it that are gone."""
+
+    number: int
+    must_cut: bool = False
+
+
+_JOURNAL_BEGIN = _JournalPlace(0, must_cut=True)
+
+
+class Audience:
+    """Used by the lab's thread only.
+
+    :param world: the world's id.
+    :param owner: the browser that may control it.
+    """
+
+    def __init__(self, transport: Transport, world: str, owner: str) -> None:
+        self._transport = transport
+        self._world = world
+        self._owner = owner
+        self._viewers: dict[str, tuple[Viewer, str]] = {}
+        self._journal_at: dict[str, _JournalPlace] = {}
+        self._view: JsonObject | None = None
+        self._sequence = 0
+
+    def add(self, viewer_id: str, browser: str, now: float) -> None:
+        """This viewer, a page of ``browser``, gets the next view as a snapshot."""
+        self._viewers[viewer_id] = (Viewer(viewer_id, now), browser)
+        self._journal_at[viewer_id] = _JOURNAL_BEGIN
+
+    def remove(self, viewer_id: str) -> None:
+        """The viewer is gone."""
+        self._viewers.pop(viewer_id, None)
+        self._journal_at.pop(viewer_id, None)
+
+    @property
+    def count(self) -> int:
+        """How many watch."""
+        return len(self._viewers)
+
+    def acknowledge(self, viewer_id: str, sequence: int) -> None:
+        """The viewer has applied everything up to ``sequence``. Late words about another world are passed over."""
+        if viewer_id in self._viewers:
+            self._viewers[viewer_id][0].acknowledge(sequence)
+
+    def resync(self, viewer_id: str) -> None:
+        """The viewer found a gap: it needs a snapshot."""
+        if viewer_id in self._viewers:
+            self._viewers[viewer_id][0].resync()
+
+    def viewer_ids(self) -> list[str]:
+        """Who watches."""
+        return list(self._viewers)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether anybody may get a view now. Who has not confirmed the last ones would only get further behind."""
+        return any(viewer.has_room for viewer, _ in self._viewers.values())
+
+    @property
+    def wants_snapshot(self) -> bool:
+        """Whether somebody waits for a whole view."""
+        return any(viewer.waits_for_snapshot for viewer, _ in self._viewers.values())
+
+    def forget_journal(self, number: int) -> None:
+        """Entries behind ``number`` are others now: a fork."""
+        for viewer_id, known in self._journal_at.items():
+            if known.number > number:
+                self._journal_at[viewer_id] = _JournalPlace(number, must_cut=True)
+
+    def publish(self, view: JsonObject, journal: JournalSource) -> None:
+        """Send ``view`` to everybody: the difference to those who have the last one, all of it to the others."""
+        operations: list[Operation] = [] if self._view is None else difference(self._view, view)
+        if self._view is None or operations:
+            self._sequence += 1
+        self._view = view
+        viewers = [viewer for viewer, _ in self._viewers.values()]
+        for_patch = [v.viewer_id for v in viewers if operations and v.takes_patch(self._sequence)]
+        for_snapshot = [pair for pair in self._viewers.values() if pair[0].takes_snapshot(self._sequence)]
+        if for_patch:
+            self._send_journal(for_patch, journal)
+            patch: list[JsonValue] = [*operations]
+            self._transport.send(for_patch, "patch", {"sequence": self._sequence, "operations": patch})
+        for viewer, browser in for_snapshot:
+            self._transport.send(
+                [viewer.viewer_id],
+                "snapshot",
+                {
+                    "sequence": self._sequence,
+                    "world": self._world,
+                    "mine": browser == self._owner,
+                    "view": view,
+                },
+            )
+            self._journal_at[viewer.viewer_id] = _JOURNAL_BEGIN
+            self._send_journal([viewer.viewer_id], journal)
+
+    def _send_journal(self, viewer_ids: list[str], journal: JournalSource) -> None:
+        """What each of them has not got yet; those that have the same share one message."""
+        by_place: dict[_JournalPlace, list[str]] = {}
+        for viewer_id in viewer_ids:
+            by_place.setdefault(self._journal_at[viewer_id], []).append(viewer_id)
+        for place, group in by_place.items():
+            fresh = journal.journal_after(place.number)
+            if not fresh["entries"] and not place.must_cut:
+                continue
+            # What lies behind the place is gone, also where the newest entries begin later.
+            message = {**fresh, "from": place.number} if place.must_cut else fresh
+            self._transport.send(group, "journal", message)
+            last = fresh["entries"][-1][0] if fresh["entries"] else place.number
+            for viewer_id in group:
+                self._journal_at[viewer_id] = _JournalPlace(last)

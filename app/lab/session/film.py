@@ -1,0 +1,144 @@
+"""A run as a film: its first view and a patch per picture, so that it can be watched where no engine is.
+
+view      the first view (event 0)
+patches   one list of operations per picture, see app.foundation.patch
+journal   entries of all events, as far as they are kept
+frames    number -> everything about a frame
+sources   file -> {lines}, of the engine's files that the source view shows on the way
+records   "node offset time of storing" -> everything about a record, without what ``field_texts`` says of its fields
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Protocol
+
+from app.foundation.json_types import JsonObject, JsonValue
+from app.foundation.patch import difference
+from app.lab.foundation.refusal import LabRefused
+from app.lab.foundation.sources import source_file
+from app.lab.views.record_detail import field_texts, record_at, without_texts
+from app.lab.views.world_view import WorldView
+from engine.lab.run.recording import Recording
+from engine.lab.run.run import LabRun
+
+#: Pictures of one film; a longer run shows only one in so many events.
+PICTURES_MAX = 2_000
+#: Frames of which a film has the bytes, and how many bytes of each.
+FRAMES_MAX = 500
+FRAME_HEX_MAX = 4_096
+#: Entries of the journal, and files of the engine.
+JOURNAL_MAX = 20_000
+SOURCES_MAX = 60
+#: Stored messages of which a film has the bytes.
+RECORDS_MAX = 300
+
+
+class FilmJob(Protocol):
+    """A film that is being made, in slices, by the lab's thread."""
+
+    answer: Future[JsonObject]
+
+    def advance(self, until: Callable[[], bool]) -> bool:
+        """Go on until ``until()``; True when ``answer`` has the film, or nobody wants it any more."""
+        ...
+
+    def close(self) -> None:
+        """Free the runs."""
+        ...
+
+
+class FilmMaker:
+    """Runs a recording again and takes the pictures, in slices; a :class:`FilmJob`."""
+
+    def __init__(self, recording: Recording, answer: Future[JsonObject]) -> None:
+        self._recording = recording
+        self.answer = answer
+        self._run = LabRun(recording.scenario, recording.seed, recording.commands)
+        self._world = WorldView(self._run)
+        self._stride = max(1, -(-recording.event // PICTURES_MAX))
+        self._first = self._last = self._picture()
+        self._patches: list[JsonValue] = []
+        self._frames: JsonObject = {}
+        self._sources: JsonObject = {}
+        self._records: JsonObject = {}
+        self._seen_frame = 0
+
+    def advance(self, until: Callable[[], bool]) -> bool:
+        """Go on until ``until()``; True when the film is done or nobody wants it any more."""
+        run, end = self._run, self._recording.event
+        while (left := end - run.event_number) > 0:
+            if self.answer.cancelled():
+                return True
+            if until():
+                return False
+            if run.run_events(min(self._stride, left)) == 0:
+                break
+            self._take()
+        run.stand_at(self._recording.event, self._recording.time_us)
+        self._take()
+        self.answer.set_result(self._film())
+        return True
+
+    def close(self) -> None:
+        """Free the run."""
+        self._run.close()
+
+    def _take(self) -> None:
+        view = self._picture()
+        self._patches.append([*difference(self._last, view)])
+        self._last = view
+        for frame in view["frames"]:
+            number = frame["id"]
+            if number > self._seen_frame and len(self._frames) < FRAMES_MAX:
+                self._seen_frame = number
+                detail = self._world.frames.detail(number)
+                if detail is not None:
+                    detail["hex_omitted_bytes"] += max(0, len(detail["hex"]) // 2 - FRAME_HEX_MAX)
+                    detail["hex"] = detail["hex"][: 2 * FRAME_HEX_MAX]
+                    self._frames[str(number)] = detail
+        self._take_records(view["nodes"])
+        step = view["next"]
+        if step is not None and step["file"] not in self._sources and len(self._sources) < SOURCES_MAX:
+            try:
+                self._sources[step["file"]] = {"lines": source_file(step["file"])["lines"]}
+            except LabRefused:
+                return
+
+    def _take_records(self, nodes: JsonObject) -> None:
+        for name, node in nodes.items():
+            for record in node.get("commit_log", {}).get("records", ()):
+                key = f"{name} {record['offset']} {record['store_ms']}"
+                if key in self._records or len(self._records) >= RECORDS_MAX:
+                    continue
+                # The file of an old record may be gone already.
+                with contextlib.suppress(LabRefused):
+                    self._records[key] = {**without_texts(record_at(self._run, name, record["offset"])), "node": name}
+
+    def _picture(self) -> JsonObject:
+        return {
+            **self._world.build(),
+            "playing": False,
+            "speed": 1,
+            "in_past": False,
+            "events_total": self._recording.event,
+            "time_total_us": self._recording.time_us,
+            "busy": None,
+            "stopped_by": None,
+            "forked_from": None,
+            "world": {"id": "", "published": False, "viewers": 0},
+        }
+
+    def _film(self) -> JsonObject:
+        entries = self._run.world.lab.journal.entries[-JOURNAL_MAX:]
+        return {
+            "view": {**self._first, "link": self._run.link()},
+            "patches": self._patches,
+            "journal": [list(entry) for entry in entries],
+            "frames": self._frames,
+            "sources": self._sources,
+            "records": self._records,
+            "field_texts": field_texts(),
+        }

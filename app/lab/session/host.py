@@ -1,0 +1,244 @@
+"""The lab's one thread: it owns every world. Web threads only hand things in, and wait for an answer at most so long.
+
+The thread works in slices of a few milliseconds and rests between them, so that the live broker, which runs in another
+thread of this process, gets the interpreter often enough.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+from app.foundation.event_budget import EventBudget
+from app.foundation.json_types import JsonObject
+from app.foundation.viewer import BAD_EVENTS_MAX
+from app.lab.foundation.bounds import SUBMISSIONS_MAX, VIEWERS_MAX
+from app.lab.foundation.garbage import FullCollections
+from app.lab.foundation.log_filter import LAB_THREAD
+from app.lab.foundation.refusal import LabRefused
+from app.lab.session.audience import Transport
+from app.lab.session.film import FilmJob
+from app.lab.session.worlds import LabWorlds
+from engine.lab.run.recording import Recording
+
+log = logging.getLogger("glassmq.lab.host")
+
+_T = TypeVar("_T")
+
+#: The part of one core that the lab may use in the long run.
+SHARE = 0.5
+#: A rest that anything handed in ends.
+LONG_REST_S = 0.1
+#: How long the lab may keep the interpreter while another thread wants it.
+SWITCH_INTERVAL_S = 0.001
+#: Events per second that a page may send in the long run, and in one burst: a key that repeats steps some thirty times
+#: a second, and each step is acknowledged.
+EVENTS_PER_SECOND = 150
+EVENT_BURST = 300
+#: How long a web thread waits for an answer.
+ANSWER_TIMEOUT_S = 10.0
+#: How long it waits for a film.
+FILM_TIMEOUT_S = 60.0
+
+
+class _Page:
+    """One connected page: how often it may speak, and how much nonsense it has spoken."""
+
+    def __init__(self, now: float) -> None:
+        self.budget = EventBudget(EVENTS_PER_SECOND, EVENT_BURST, now)
+        self.bad_events = 0
+
+
+class LabHost:
+    """Threads' side of :class:`~app.lab.session.worlds.LabWorlds`. The thread starts with the first thing handed in.
+
+    Without ``has_thread`` there is none: whoever calls :meth:`serve_once` is the lab's thread.
+    """
+
+    def __init__(
+        self, transport: Transport, clock: Callable[[], float] = time.monotonic, *, has_thread: bool = True
+    ) -> None:
+        self._transport = transport
+        self._clock = clock
+        self.worlds = LabWorlds(transport, clock)
+        self._lock = threading.Lock()
+        self._pages: dict[str, _Page] = {}
+        self._submissions: deque[Callable[[], None]] = deque()
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._has_thread = has_thread
+        self._rests_long = False
+
+    # ------------------------------------------------------------------------------ from web threads
+
+    def connect(self, viewer_id: str, browser: str) -> None:
+        """A browser connected. Raises :class:`LabRefused`."""
+        with self._lock:
+            if len(self._pages) >= VIEWERS_MAX:
+                raise LabRefused("too_many_viewers", limit=VIEWERS_MAX)
+            self._pages[viewer_id] = _Page(self._clock())
+        self._submit(lambda: self.worlds.connect(viewer_id, browser))
+
+    def disconnect(self, viewer_id: str) -> None:
+        """A browser is gone."""
+        with self._lock:
+            known = self._pages.pop(viewer_id, None)
+        if known is not None:
+            self._submit(lambda: self.worlds.disconnect(viewer_id))
+
+    def event_received(self, viewer_id: str, event: str, arguments: tuple[object, ...]) -> None:
+        """Take one event from a browser; floods and much nonsense end the connection."""
+        with self._lock:
+            page = self._pages.get(viewer_id)
+            if page is None:
+                return
+            floods = not page.budget.take(self._clock())
+        if floods:
+            self._expel(viewer_id, "too many events")
+        elif len(self._submissions) >= SUBMISSIONS_MAX:
+            self._transport.send([viewer_id], "refused", LabRefused("server_busy").as_json())
+        else:
+            self._submit(lambda: self._handle(viewer_id, page, event, arguments), is_urgent=event != "acknowledge")
+
+    def ask(self, function: Callable[[LabWorlds], _T]) -> _T:
+        """Run ``function`` in the lab's thread and return its result; :class:`LabRefused` passes through."""
+        answer: Future[_T] = Future()
+
+        def in_lab() -> None:
+            if answer.cancelled():
+                return
+            try:
+                answer.set_result(function(self.worlds))
+            except Exception as error:
+                answer.set_exception(error)
+
+        self._hand_in(in_lab)
+        return self._wait(answer, ANSWER_TIMEOUT_S)
+
+    def film(self, recording_of: Callable[[LabWorlds], Recording]) -> JsonObject:
+        """The film of a run, see :mod:`app.lab.session.film`; :class:`LabRefused` passes through."""
+        answer: Future[JsonObject] = Future()
+
+        def in_lab() -> None:
+            try:
+                self.worlds.start_film(recording_of(self.worlds), answer)
+            except Exception as error:
+                answer.set_exception(error)
+
+        self._hand_in(in_lab)
+        return self._wait(answer, FILM_TIMEOUT_S)
+
+    def start_film(self, film: FilmJob) -> None:
+        """Have a film made; ``film.answer`` gets it. Does not wait. Raises :class:`LabRefused`."""
+        self._hand_in(lambda: self.worlds.add_film(film))
+
+    def film_of(self, answer: Future[JsonObject]) -> JsonObject:
+        """Wait for a film that was started. Raises :class:`LabRefused`."""
+        # The answer belongs to all who wait for it: one that gives up must not cancel it.
+        own: Future[JsonObject] = Future()
+        answer.add_done_callback(lambda done: _copy_result(done, own))
+        return self._wait(own, FILM_TIMEOUT_S)
+
+    def _hand_in(self, work: Callable[[], None]) -> None:
+        if len(self._submissions) >= SUBMISSIONS_MAX:
+            raise LabRefused("server_busy")
+        self._submit(work)
+
+    def _wait(self, answer: Future[_T], timeout_s: float) -> _T:
+        if not self._has_thread:
+            while not answer.done():
+                self.serve_once()
+        try:
+            return answer.result(timeout_s)
+        except TimeoutError:
+            answer.cancel()
+            raise LabRefused("server_busy") from None
+
+    def _submit(self, work: Callable[[], None], *, is_urgent: bool = True) -> None:
+        """Acknowledgements are not urgent: they alone do not end a short rest, or thirty watched worlds had none."""
+        self._submissions.append(work)
+        if is_urgent or self._rests_long:
+            self._wake.set()
+        if self._thread is None and self._has_thread:
+            self._start()
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._thread is None and not self._stop.is_set():
+                self._thread = threading.Thread(target=self._run, name=LAB_THREAD, daemon=True)
+                self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread and free all worlds."""
+        self._stop.set()
+        self._wake.set()
+        with self._lock:
+            thread = self._thread
+        if thread is not None:
+            thread.join(timeout=5)
+        if thread is None or not thread.is_alive():
+            self.worlds.close()
+
+    def _expel(self, viewer_id: str, reason: str) -> None:
+        log.warning("a browser was disconnected from the lab: %s", reason)
+        self.disconnect(viewer_id)
+        self._transport.disconnect(viewer_id, reason)
+
+    # ------------------------------------------------------------------------------ in the lab's thread
+
+    def _handle(self, viewer_id: str, page: _Page, event: str, arguments: tuple[object, ...]) -> None:
+        if not self.worlds.handle(viewer_id, event, arguments):
+            page.bad_events += 1
+            if page.bad_events == BAD_EVENTS_MAX:
+                self._expel(viewer_id, "too many events that mean nothing")
+
+    def serve_once(self) -> float:
+        """Take what was handed in, then work one slice. Returns the seconds that the lab may rest now."""
+        while self._submissions:
+            work = self._submissions.popleft()
+            try:
+                work()
+            except Exception:
+                log.exception("the lab could not serve a request; it goes on")
+        return self.worlds.turn()
+
+    def _run(self) -> None:
+        # By default a thread that computes keeps the interpreter for 5 ms, which the live broker's clients would feel.
+        sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_INTERVAL_S))
+        with FullCollections() as collections:
+            self._work(collections)
+
+    def _work(self, collections: FullCollections) -> None:
+        while not self._stop.is_set():
+            self._wake.clear()
+            started = time.thread_time()
+            try:
+                rest = self.serve_once()
+            except Exception:
+                log.exception("the lab's thread failed in a turn; it goes on")
+                rest = 1.0
+            collections.collect_if_due(is_quiet=rest >= LONG_REST_S and not self._submissions)
+            # What it used must be no more than its share; a browser's event ends the rest at once.
+            used = time.thread_time() - started
+            self._rests_long = rest >= LONG_REST_S
+            if self._rests_long and self._submissions:
+                continue
+            self._wake.wait(max(rest, used * (1 / SHARE - 1)))
+
+
+def _copy_result(done: Future[JsonObject], own: Future[JsonObject]) -> None:
+    if own.cancelled():
+        return
+    if done.cancelled():
+        own.set_exception(LabRefused("server_busy"))
+    elif (problem := done.exception()) is not None:
+        own.set_exception(problem)
+    else:
+        own.set_result(done.result())

@@ -1,0 +1,121 @@
+"""Parts of a run's journal that a page asks for: the stream brings only the newest entries, and leaves gaps.
+
+Entries are sent as ``[number, time_us, actor, label, cause]``. Everything here is bounded: a page asks again for more.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+
+from app.foundation.json_types import JsonObject, JsonValue
+from app.lab.views.frames import FrameRecorder
+from app.lab.views.world_view import node_of
+from engine.runtime.lab.lab_journal import JournalEntry, LabJournal
+
+#: Entries of one answer, and entries that one search looks at.
+PAGE_MAX = 500
+SEARCHED_MAX = 20_000
+#: Entries and frames of a window of time. Of more entries one in so many is sent: they would cover each other.
+WINDOW_ENTRIES_MAX = 2_000
+WINDOW_FRAMES_MAX = 500
+
+
+@dataclass(frozen=True, slots=True)
+class JournalFilter:
+    """What is looked for. ``text``: in actor, label and ``#number``, whatever the case; empty fields fit all."""
+
+    text: str = ""
+    node: str = ""
+
+    def fits(self, entry: JournalEntry) -> bool:
+        """Whether ``entry`` is wanted."""
+        if self.node and node_of(entry.actor) != self.node:
+            return False
+        return not self.text or self.text in f"{entry.actor} {entry.label} #{entry.number}".lower()
+
+
+def entries_after(journal: LabJournal, number: int, count: int) -> JsonObject:
+    """``{entries}``: at most ``count`` of those behind entry ``number``, the oldest first."""
+    start = max(0, number - journal.dropped)
+    return {"entries": [list(entry) for entry in journal.entries[start : start + min(count, PAGE_MAX)]]}
+
+
+def search_backward(journal: LabJournal, wanted: JournalFilter, below: int) -> JsonObject:
+    """``{entries, low, high}``: what fits, and lies before entry ``below``; the oldest first.
+
+    ``low`` and ``high`` are the first and the last number that were looked at; who wants more asks below ``low``.
+    """
+    end = min(below - 1, journal.dropped + len(journal.entries))
+    start = max(journal.dropped, end - SEARCHED_MAX)
+    found: list[JsonValue] = []
+    low = start + 1
+    for entry in reversed(journal.entries[start - journal.dropped : max(0, end - journal.dropped)]):
+        if wanted.fits(entry):
+            found.append(list(entry))
+            if len(found) >= PAGE_MAX:
+                low = entry.number
+                break
+    found.reverse()
+    return {"entries": found, "low": low, "high": end}
+
+
+def search_forward(journal: LabJournal, wanted: JournalFilter, above: int) -> JsonObject:
+    """``{entries, low, high}``: the same for what lies behind entry ``above``; who wants more asks above ``high``."""
+    start = max(above, journal.dropped)
+    high = min(start + SEARCHED_MAX, journal.dropped + len(journal.entries))
+    found: list[JsonValue] = []
+    for entry in journal.entries[start - journal.dropped : max(0, high - journal.dropped)]:
+        if wanted.fits(entry):
+            found.append(list(entry))
+            if len(found) >= PAGE_MAX:
+                high = entry.number
+                break
+    return {"entries": found, "low": start + 1, "high": high}
+
+
+def window(journal: LabJournal, frames: FrameRecorder, event: int, left_us: int, right_us: int) -> JsonObject:
+    """``{entries, frames, every}``: what happened between two moments, as far as event ``event``.
+
+    ``every``: one entry in so many is here. Frames whose bytes are not kept any more are known by their arrival only:
+    they have no number.
+    """
+    entries = journal.entries
+    stop = max(0, min(len(entries), event - journal.dropped))
+    first = bisect_left(entries, left_us, 0, stop, key=_time_of)
+    end = bisect_right(entries, right_us, first, stop, key=_time_of)
+    every = max(1, -(-(end - first) // WINDOW_ENTRIES_MAX))
+    kept = frames.between(left_us, right_us, WINDOW_FRAMES_MAX)
+    oldest_us = frames.oldest_us
+    lost_to = end if oldest_us is None else bisect_left(entries, oldest_us, first, end, key=_time_of)
+    arrivals = [arrow for entry in entries[first:lost_to] if (arrow := _arrival(journal, entry)) is not None]
+    step = max(1, -(-len(arrivals) // WINDOW_FRAMES_MAX))
+    return {
+        "entries": [list(entry) for entry in entries[first:end][::every]],
+        "frames": [*arrivals[::step], *kept],
+        "every": every,
+    }
+
+
+def _time_of(entry: JournalEntry) -> int:
+    return entry.time_us
+
+
+def _arrival(journal: LabJournal, entry: JournalEntry) -> JsonObject | None:
+    """What the journal knows of a frame that arrived: from where, to where, when. None for any other event."""
+    source, arrow, target = entry.actor.partition("->")
+    index = entry.cause - journal.dropped - 1
+    if not arrow or not 0 <= index < len(journal.entries):
+        return None
+    return {
+        "id": None,
+        "source": source,
+        "target": target.partition("#")[0],
+        "kind": "frame",
+        "name": entry.label,
+        "oneway": False,
+        "dropped": False,
+        "sent_us": journal.entries[index].time_us,
+        "arrives_us": entry.time_us,
+        "event": entry.number,
+    }

@@ -1,0 +1,98 @@
+"""Looking at the past of a world: what is shown of it, and the way to what is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app.foundation.json_types import JsonObject
+from app.lab.foundation.bounds import BACK_WINDOW_EVENTS
+from app.lab.session.timeline import Seek, Timeline
+
+#: After so long without a further wish the hand that drags through the past counts as resting.
+HAND_RESTS_S = 0.12
+
+
+class LookBack:
+    """See the module. A view of the past is read only.
+
+    :ivar view: what is shown instead of the head's view; None: one looks at the head.
+    """
+
+    def __init__(self, timeline: Timeline, clock: Callable[[], float]) -> None:
+        self._timeline = timeline
+        self._clock = clock
+        self.view: JsonObject | None = None
+        self._seek: Seek | None = None
+        #: The event that is wanted, from when on the way there may begin, and how many views before it are wanted.
+        self._wish: tuple[int, float, int] | None = None
+        self._scrubbed_at = -HAND_RESTS_S
+
+    @property
+    def event(self) -> int:
+        """The event that is looked at, or will be as soon as it is reached."""
+        if self._wish is not None:
+            return self._wish[0]
+        if self._seek is not None:
+            return self._seek.event
+        return self.shown_event
+
+    @property
+    def shown_event(self) -> int:
+        """The event whose view is shown."""
+        return int(self.view["event"]) if self.view is not None else self._timeline.run.event_number
+
+    @property
+    def is_seeking(self) -> bool:
+        """Whether it is on the way."""
+        return self._seek is not None or self._wish is not None
+
+    def look_at(self, event: int, *, steps_back: bool = False) -> None:
+        """Show the world as it was after ``event``, at the latest the head's, as soon as it is known.
+
+        While somebody drags, a view nearby is shown at once, and the right one as soon as the hand rests.
+        """
+        self.stop_seeking()
+        if event == self._timeline.run.event_number:
+            self.view = None
+            return
+        near = self._timeline.kept_view(event) or self._timeline.near_view(event)
+        if near is not None:
+            self.view = near
+        if near is None or near["event"] != event:
+            now = self._clock()
+            drags = near is not None and now - self._scrubbed_at < 2 * HAND_RESTS_S
+            begins = now + HAND_RESTS_S if drags else now
+            self._wish = (event, begins, BACK_WINDOW_EVENTS if steps_back else 0)
+            self._scrubbed_at = now
+
+    def look_at_head(self) -> None:
+        """Show the head again."""
+        self.stop_seeking()
+        self.view = None
+
+    def stop_seeking(self) -> None:
+        """What was wanted is not wanted any more."""
+        self._wish = None
+        seek, self._seek = self._seek, None
+        if seek is not None:
+            self._timeline.end_seek(seek)
+
+    def advance(self, now: float, until: Callable[[], bool]) -> bool:
+        """Go on until ``until()``; True when there is something new to show."""
+        if self._wish is not None and now >= self._wish[1]:
+            event, _, views_before = self._wish
+            self._seek, self._wish = self._timeline.begin_seek(event, views_before), None
+        if self._seek is None:
+            return False
+        view = self._seek.advance(until)
+        if view is None:
+            return False
+        self.stop_seeking()
+        self.view = view
+        return True
+
+    def as_json(self) -> JsonObject | None:
+        """For the page: how far the way has been gone."""
+        if self._seek is None:
+            return None
+        return {"kind": "scrub", "event": self._seek.copy.event, "target": self._seek.event}

@@ -1,0 +1,153 @@
+"""What a browser asks of the lab: read strictly, bounded, refused by name."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from app.foundation.json_types import JsonObject
+from app.lab.foundation.bounds import LINK_MAX, NAME_MAX
+from app.lab.foundation.refusal import LabRefused
+from engine.lab.run.recording import EVENTS_MAX
+from engine.lab.scenario.command import TEXT_MAX_LENGTH
+from engine.lab.scenario.condition import Condition, ConditionKind
+from engine.lab.scenario.scenario_text import DURATION_MAX_MS, SEED_MAX
+
+#: Keys of one request, and of one command.
+_KEYS_MAX = 12
+
+#: Action -> the fields that it may have.
+ACTIONS: dict[str, tuple[str, ...]] = {
+    "play": (),
+    "pause": (),
+    "step": (),
+    "step-back": (),
+    "restart": (),
+    "fork": (),
+    "step-actor": ("actor",),
+    "scrub": ("event",),
+    "speed": ("speed",),
+    "publish": ("on",),
+    "run-until": ("on", "node", "contains", "time_us"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRequest:
+    """Which world a page wants: a published one, one of a link, or its own of a scenario. ``fresh``: a new one.
+    ``exact``: one that stands where the link leads, not one that came from there and went on.
+    """
+
+    scenario: str = ""
+    seed: int | None = None
+    link: str = ""
+    world: str = ""
+    fresh: bool = False
+    exact: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """What the owner does with time. Fields that the action does not have keep their defaults."""
+
+    action: str
+    actor: str = ""
+    event: int = 0
+    speed: float = 1.0
+    on: bool = False
+    condition: Condition | None = None
+
+
+def read_open(request: JsonObject) -> OpenRequest:
+    """Raises :class:`LabRefused`."""
+    _only(request, ("scenario", "seed", "link", "world", "fresh", "exact"))
+    seed = request.get("seed")
+    opened = OpenRequest(
+        scenario=_text(request, "scenario", NAME_MAX),
+        seed=None if seed is None else _integer(request, "seed", SEED_MAX),
+        link=_text(request, "link", LINK_MAX),
+        world=_text(request, "world", NAME_MAX),
+        fresh=_switch(request, "fresh"),
+        exact=_switch(request, "exact"),
+    )
+    if not (opened.scenario or opened.link or opened.world):
+        raise LabRefused("bad_request", problem="open: scenario | link | world")
+    return opened
+
+
+def read_control(request: JsonObject) -> Control:
+    """Raises :class:`LabRefused`."""
+    action = request.get("action")
+    if not isinstance(action, str) or action not in ACTIONS:
+        raise LabRefused("bad_request", problem=f"control.action: {' | '.join(ACTIONS)}")
+    _only(request, ("action", *ACTIONS[action]))
+    match action:
+        case "step-actor":
+            return Control(action, actor=_text(request, "actor", TEXT_MAX_LENGTH))
+        case "scrub":
+            return Control(action, event=_integer(request, "event", EVENTS_MAX))
+        case "speed":
+            return Control(action, speed=_number(request, "speed"))
+        case "publish":
+            return Control(action, on=_switch(request, "on"))
+        case "run-until":
+            return Control(action, condition=_condition(request))
+        case _:
+            return Control(action)
+
+
+def read_command(request: JsonObject) -> JsonObject:
+    """A command, bounded; its meaning is the engine's business."""
+    if len(request) > _KEYS_MAX:
+        raise LabRefused("bad_request", problem=f"command: <= {_KEYS_MAX} fields")
+    return request
+
+
+def _condition(request: JsonObject) -> Condition:
+    on = request.get("on")
+    if not isinstance(on, str) or on not in [kind.value for kind in ConditionKind]:
+        raise LabRefused("bad_request", problem=f"run-until.on: {' | '.join(ConditionKind)}")
+    time_us = _integer(request, "time_us", DURATION_MAX_MS * 1_000) if request.get("time_us") is not None else 0
+    return Condition(
+        ConditionKind(on),
+        node=_text(request, "node", NAME_MAX),
+        contains=_text(request, "contains", TEXT_MAX_LENGTH),
+        time_us=time_us,
+    )
+
+
+def _only(request: JsonObject, known: tuple[str, ...]) -> None:
+    for name in request:
+        if name not in known:
+            raise LabRefused("bad_request", problem=f"{str(name)[:NAME_MAX]!r}: {' | '.join(known)}")
+
+
+def _text(request: JsonObject, name: str, maximum: int) -> str:
+    """A text, or nothing."""
+    value = request.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str) or len(value) > maximum:
+        raise LabRefused("bad_request", problem=f"{name}: text, <= {maximum}")
+    return value
+
+
+def _switch(request: JsonObject, name: str) -> bool:
+    value = request.get(name, False)
+    if not isinstance(value, bool):
+        raise LabRefused("bad_request", problem=f"{name}: true | false")
+    return value
+
+
+def _integer(request: JsonObject, name: str, maximum: int) -> int:
+    value = request.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= maximum:
+        raise LabRefused("number", field=name, minimum=0, maximum=maximum)
+    return value
+
+
+def _number(request: JsonObject, name: str) -> float:
+    value = request.get(name)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        raise LabRefused("bad_request", problem=f"{name}: number")
+    return float(value)

@@ -1,0 +1,347 @@
+"""All worlds of this process, who watches which, and whose turn it is. Used by the lab's thread only."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import secrets
+from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError
+
+from app.foundation.json_types import JsonObject
+from app.lab.foundation.bounds import (
+    PARKED_MAX,
+    UNWATCHED_CLOSE_S,
+    UNWATCHED_PAUSE_S,
+    WORLDS_MAX,
+    WORLDS_PER_BROWSER,
+)
+from app.lab.foundation.refusal import LabRefused, refusal_of
+from app.lab.session.audience import Audience, Transport
+from app.lab.session.film import FilmJob, FilmMaker
+from app.lab.session.requests import Control, OpenRequest, read_command, read_control, read_open
+from app.lab.session.session import WorldSession
+from engine.lab.run.recording import Recording, parse_link
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.errors import LabError, RecordingRefused, ScenarioError, UnknownScenario
+from engine.lab.scenario.scenario_files import load_scenario, scenario_names
+
+log = logging.getLogger("glassmq.lab.host")
+
+#: One world's turn, and all turns between two looks at what was handed in, seconds.
+SLICE_S = 0.004
+#: A way back of one turn may take so long: it shall answer at once.
+SEEK_SLICE_S = 0.15
+#: How long the lab rests when worlds play, and when nothing is to do.
+TICK_S = 0.01
+IDLE_S = 1.0
+#: Films that are taken at the same time, one after the other.
+FILMS_MAX = 4
+#: A slice of preparing copies for going back.
+GROW_SLICE_S = 0.003
+#: With more worlds at work than this, none is prepared for going back.
+PREPARES_BESIDE = 2
+
+
+class LabWorlds:
+    """See the module. ``clock``: monotonic seconds."""
+
+    def __init__(self, transport: Transport, clock: Callable[[], float]) -> None:
+        self._transport = transport
+        self._clock = clock
+        self._browsers: dict[str, str] = {}
+        self._joined: dict[str, WorldSession] = {}
+        self.sessions: dict[str, WorldSession] = {}
+        self._films: list[FilmJob] = []
+
+    # ------------------------------------------------------------------------------ browsers
+
+    def connect(self, viewer_id: str, browser: str) -> None:
+        """A page of ``browser`` connected; it has joined no world yet."""
+        self._browsers[viewer_id] = browser
+
+    def disconnect(self, viewer_id: str) -> None:
+        """A page is gone; its world stays."""
+        self._leave(viewer_id)
+        self._browsers.pop(viewer_id, None)
+
+    def handle(self, viewer_id: str, event: str, arguments: tuple[object, ...]) -> bool:
+        """Carry out one event of a page; False when it means nothing."""
+        if viewer_id not in self._browsers:
+            return True
+        try:
+            return self._handle(viewer_id, event, arguments)
+        except LabRefused as refusal:
+            self._transport.send([viewer_id], "refused", {"reason": refusal.reason, **refusal.text})
+            return refusal.reason != "bad_request"
+
+    def _handle(self, viewer_id: str, event: str, arguments: tuple[object, ...]) -> bool:
+        session = self._joined.get(viewer_id)
+        match event, arguments:
+            case "acknowledge", ({"sequence": int() as sequence},) if not isinstance(sequence, bool):
+                if session is not None:
+                    session.audience.acknowledge(viewer_id, sequence)
+            case "resync", () | ({},):
+                if session is not None:
+                    session.audience.resync(viewer_id)
+            case "open", (dict() as request,):
+                self._open(viewer_id, read_open(request))
+            case "control", (dict() as request,):
+                self._control(viewer_id, self._own_session(viewer_id, request.get("action") == "fork"), request)
+            case "command", (dict() as request,):
+                self._own_session(viewer_id).command(read_command(request))
+            case _:
+                return False
+        return True
+
+    def _own_session(self, viewer_id: str, is_fork: bool = False) -> WorldSession:
+        session = self._joined.get(viewer_id)
+        if session is None:
+            raise LabRefused("not_open")
+        browser = self._browsers[viewer_id]
+        if session.owner != browser:
+            if not is_fork:
+                raise LabRefused("not_yours")
+            session = self._fork_for(viewer_id, browser, session)
+        session.touched = self._clock()
+        return session
+
+    def _control(self, viewer_id: str, session: WorldSession, request: JsonObject) -> None:
+        now = self._clock()
+        match read_control(request):
+            case Control(action="play"):
+                session.play(now)
+            case Control(action="pause"):
+                session.pause()
+            case Control(action="step"):
+                session.step()
+            case Control(action="step-back"):
+                session.step_back()
+            case Control(action="restart"):
+                session.restart()
+            case Control(action="fork"):
+                session.fork()
+            case Control(action="step-actor", actor=actor):
+                session.step_actor(actor)
+            case Control(action="scrub", event=event):
+                session.scrub(event)
+            case Control(action="speed", speed=speed):
+                session.set_speed(speed, now)
+            case Control(action="publish", on=on):
+                session.publish(on)
+            case Control(action="run-until", condition=condition) if condition is not None:
+                session.run_until(condition)
+
+    # ------------------------------------------------------------------------------ opening
+
+    def _open(self, viewer_id: str, request: OpenRequest) -> None:
+        browser = self._browsers[viewer_id]
+        if request.world:
+            session = self._published(request.world, browser)
+        elif request.link:
+            session = self._from_link(request, browser)
+        else:
+            session = self._of_scenario(request, browser)
+        self._join(viewer_id, browser, session)
+
+    def _published(self, world: str, browser: str) -> WorldSession:
+        session = self.sessions.get(world)
+        if session is None or (session.owner != browser and not session.is_published):
+            raise LabRefused("no_world")
+        return session
+
+    def _of_scenario(self, request: OpenRequest, browser: str) -> WorldSession:
+        """The browser's newest world of that scenario (and seed), or a new one."""
+        if not request.fresh:
+            for session in reversed(self.sessions.values()):
+                fits = session.scenario == request.scenario and request.seed in (None, session.run.seed)
+                if session.owner == browser and fits:
+                    return session
+        if request.scenario not in scenario_names():
+            raise LabRefused("unknown_scenario", scenario=request.scenario, known=", ".join(scenario_names()))
+        try:
+            scenario = load_scenario(request.scenario)
+        except ScenarioError as error:
+            raise refusal_of(error, "scenario") from error
+        return self._add(browser, LabRun(scenario, request.seed))
+
+    def _from_link(self, request: OpenRequest, browser: str) -> WorldSession:
+        """The browser's world that came from where the link leads (``exact``: stands there), or one that is rebuilt."""
+        link = request.link
+        try:
+            recording = parse_link(link)
+        except (RecordingRefused, UnknownScenario, ScenarioError) as error:
+            raise refusal_of(error, "link") from error
+        for session in () if request.fresh else reversed(self.sessions.values()):
+            if session.owner == browser and (
+                session.recording() == recording if request.exact else session.leads_to(link)
+            ):
+                return session
+        return self._rebuild(recording, browser, link)
+
+    def import_run(self, recording: Recording, browser: str) -> WorldSession:
+        """The run of an exported file as a world of ``browser``. Raises :class:`LabRefused`."""
+        return self._rebuild(recording, browser)
+
+    def _rebuild(self, recording: Recording, browser: str, link: str = "") -> WorldSession:
+        try:
+            run = LabRun(recording.scenario, recording.seed, recording.commands)
+        except LabError as error:
+            raise refusal_of(error, "link") from error
+        session = self._add(browser, run)
+        session.rebuild(recording, link)
+        return session
+
+    def _fork_for(self, viewer_id: str, browser: str, followed: WorldSession) -> WorldSession:
+        """A world of the viewer's own that begins where the one it follows is looked at."""
+        session = self._rebuild(followed.recording(), browser)
+        self._join(viewer_id, browser, session)
+        return session
+
+    def _add(self, browser: str, run: LabRun) -> WorldSession:
+        """Take a new world in, making room where needed."""
+        try:
+            self._make_room([s for s in self.sessions.values() if s.owner == browser], WORLDS_PER_BROWSER)
+            self._make_room(list(self.sessions.values()), WORLDS_MAX)
+        except LabRefused:
+            run.close()
+            raise
+        identity = secrets.token_urlsafe(9)
+        session = WorldSession(identity, browser, run, Audience(self._transport, identity, browser), self._clock)
+        self.sessions[identity] = session
+        return session
+
+    def _make_room(self, sessions: list[WorldSession], limit: int) -> None:
+        if len(sessions) < limit:
+            return
+        unwatched = [session for session in sessions if session.audience.count == 0]
+        if not unwatched:
+            raise LabRefused("too_many_worlds", limit=limit)
+        self.close_world(min(unwatched, key=lambda session: session.touched))
+
+    def _join(self, viewer_id: str, browser: str, session: WorldSession) -> None:
+        self._leave(viewer_id)
+        now = self._clock()
+        session.audience.add(viewer_id, browser, now)
+        session.touched = now
+        session.is_dirty = True
+        self._joined[viewer_id] = session
+
+    def _leave(self, viewer_id: str) -> None:
+        session = self._joined.pop(viewer_id, None)
+        if session is not None:
+            session.audience.remove(viewer_id)
+            session.touched = self._clock()
+            session.is_dirty = True
+
+    # ------------------------------------------------------------------------------ for routes
+
+    def session(self, world: str, browser: str | None) -> WorldSession:
+        """The world of that id, if ``browser`` may see it. Raises :class:`LabRefused`."""
+        session = self.sessions.get(world)
+        if session is None or (session.owner != browser and not session.is_published):
+            raise LabRefused("no_world")
+        return session
+
+    def start_film(self, recording: Recording, answer: Future[JsonObject]) -> None:
+        """Begin to take the film of a run; ``answer`` gets it. Raises :class:`LabRefused`."""
+        if len(self._films) >= FILMS_MAX:
+            raise LabRefused("server_busy")
+        self._films.append(FilmMaker(recording, answer))
+
+    def add_film(self, film: FilmJob) -> None:
+        """Make a film that everybody will see, whatever else is being filmed."""
+        self._films.append(film)
+
+    # ------------------------------------------------------------------------------ turns
+
+    def turn(self) -> float:
+        """Give every world that has something to do a slice; the seconds that may pass before the next turn."""
+        for session in list(self.sessions.values()):
+            now = self._clock()
+            try:
+                self._serve(session, now)
+            except Exception:
+                log.exception("a lab world failed; it is closed")
+                self._fail(session)
+        self._end_unwatched()
+        if self._films:
+            self._go_on_filming()
+            return 0.0
+        if any(session.has_job for session in self.sessions.values()):
+            return 0.0
+        playing = sum(session.has_work for session in self.sessions.values())
+        if playing <= PREPARES_BESIDE and self._prepare_copies():
+            return 0.0
+        return TICK_S if playing else self._next_rest()
+
+    def _go_on_filming(self) -> None:
+        film = self._films[0]
+        deadline = self._clock() + SLICE_S
+        try:
+            is_done = film.advance(lambda: self._clock() >= deadline)
+        except Exception as error:
+            # Whoever asked may have given up meanwhile: a film is then over as well.
+            with contextlib.suppress(InvalidStateError):
+                film.answer.set_exception(error)
+            is_done = True
+        if is_done:
+            self._films.remove(film)
+            film.close()
+
+    def _serve(self, session: WorldSession, now: float) -> None:
+        if session.has_work:
+            deadline = now + (SEEK_SLICE_S if session.is_seeking else SLICE_S)
+            session.advance(now, lambda: self._clock() >= deadline)
+        if session.frame_is_due(now):
+            session.send_frame(now)
+
+    def _prepare_copies(self) -> bool:
+        """Use idle time for those who may want to go back; False: nothing is left to prepare."""
+        if sum(session.timeline.copies for session in self.sessions.values()) >= PARKED_MAX:
+            return False
+        deadline = self._clock() + GROW_SLICE_S
+        for session in reversed(self.sessions.values()):
+            if session.audience.count and session.timeline.grow(lambda: self._clock() >= deadline):
+                return True
+        return False
+
+    def _next_rest(self) -> float:
+        dirty = any(session.is_dirty for session in self.sessions.values() if session.audience.count)
+        return TICK_S if dirty else IDLE_S
+
+    def _end_unwatched(self) -> None:
+        """Worlds that nobody watches stop after a while, and are freed after a longer one."""
+        now = self._clock()
+        for session in list(self.sessions.values()):
+            if session.audience.count:
+                session.touched = max(session.touched, now - UNWATCHED_CLOSE_S / 2)
+                continue
+            if now - session.touched > UNWATCHED_PAUSE_S:
+                session.rest()
+            if now - session.touched > UNWATCHED_CLOSE_S:
+                self.close_world(session)
+
+    def _fail(self, session: WorldSession) -> None:
+        """The world cannot go on: say so, and free it."""
+        refusal = LabRefused("internal")
+        viewers = session.audience.viewer_ids()
+        if viewers:
+            self._transport.send(viewers, "refused", {"reason": refusal.reason, **refusal.text})
+        self.close_world(session)
+
+    def close_world(self, session: WorldSession) -> None:
+        """Free it; its link rebuilds it."""
+        self.sessions.pop(session.identity, None)
+        for viewer_id in session.audience.viewer_ids():
+            self._joined.pop(viewer_id, None)
+        session.close()
+
+    def close(self) -> None:
+        """Free all worlds."""
+        for session in list(self.sessions.values()):
+            self.close_world(session)
+        for film in self._films:
+            film.answer.cancel()
+            film.close()
+        self._films.clear()

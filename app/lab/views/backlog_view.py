@@ -1,0 +1,64 @@
+"""How far the groups of a world are behind, over time.
+
+backlog   null where no group consumes in clustering mode; else groups by name: queues ([broker, topic, queue id] in the
+          order of the lags), series ([time_us, stored, done, [lag of each queue], members, owners] after each change;
+          stored and done count messages of all queues, lag = stored - done; members run, owners of them have a
+          queue), peak (the greatest lag so far), peak_us
+
+See :mod:`engine.lab.world.backlog` for what is counted and when.
+"""
+
+from __future__ import annotations
+
+from app.foundation.json_types import JsonObject, JsonValue
+from engine.lab.run.run import LabRun
+from engine.lab.world.backlog import BacklogSample, BacklogWatch, GroupBacklog
+
+
+class BacklogView:
+    """Watches one run from its first event on."""
+
+    def __init__(self, run: LabRun) -> None:
+        self._watch = BacklogWatch(run.world)
+        run.on_event.append(self._watch.after_event)
+        #: Group -> its last sample, and what was made of all.
+        self._built: dict[str, tuple[BacklogSample, JsonObject]] = {}
+        self._whole: JsonObject | None = None
+
+    def build(self) -> JsonObject | None:
+        """See the module; the same object as long as nothing was sampled."""
+        groups: JsonObject = {}
+        is_new = False
+        for name, group in self._watch.groups.items():
+            known = self._built.get(name)
+            if known is None or known[0] is not group.samples[-1]:
+                known = self._built[name] = (group.samples[-1], _group(group, known[1] if known else None))
+                is_new = True
+            groups[name] = known[1]
+        if is_new:
+            self._whole = {"groups": groups}
+        return self._whole
+
+
+def _group(group: GroupBacklog, before: JsonObject | None) -> JsonObject:
+    queues: list[JsonValue] = [list(queue) for queue in group.queues]
+    return {"queues": queues, "series": _series(group, before), **_peak(group, before)}
+
+
+def _series(group: GroupBacklog, before: JsonObject | None) -> list[JsonValue]:
+    """Points that were there before stay the same objects: then a patch says only what is new."""
+    known = {} if before is None else {point[0]: point for point in before["series"]}
+    return [
+        known.get(sample.time_us)
+        or [sample.time_us, sample.stored, sample.done, list(sample.lags), sample.members, sample.owners]
+        for sample in group.samples
+    ]
+
+
+def _peak(group: GroupBacklog, before: JsonObject | None) -> JsonObject:
+    """Thinning must not take the peak away."""
+    lag, time_us = (0, 0) if before is None else (before["peak"], before["peak_us"])
+    for sample in group.samples:
+        if sample.lag > lag:
+            lag, time_us = sample.lag, sample.time_us
+    return {"peak": lag, "peak_us": time_us}

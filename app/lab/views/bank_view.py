@@ -1,0 +1,186 @@
+"""The banks of a world: what each holds, and the money between them.
+
+bank    of a client node that is one: name, account, opening, way (of a consumer: null), idempotent (of a producer:
+        null); balance (as the open transaction sees it), committed_balance (as everybody else does), is_locked, waiters
+        (tasks that wait to write), open (key, amount, since_us, doing: "debit" | "credit" | "check"), rows (the newest
+        of its table: key, amount, time_us, state: "open" | "committed", times: how often it was credited), refused
+        (key, amount, time_us, doing, reason), duplicates_ignored. While no process runs: what lies on the disk.
+money   of a world with banks: debited, credited, in_flight (debited and not credited yet) and from_nowhere (credited
+        and not debited), both summed transfer by transfer; series ([time_us, debited, credited, in_flight,
+        from_nowhere] after each change, step lines; of a long story every other point), windows (the newest transfers:
+        key, debited, credited, debited_us, credited_us), longest_us and median_us of the closed windows, open_count
+
+A window is the time in which one bank has done its part and the other has not. The times are those of the commits.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from app.foundation.json_types import JsonObject, JsonValue
+from app.lab.foundation.bounds import BANK_ROWS_SHOWN, IN_FLIGHT_SHOWN, MONEY_SERIES_SHOWN, WINDOWS_SHOWN
+from engine.bank.accounts import Accounts
+from engine.bank.paying_bank import PayingBank
+from engine.bank.receiving_bank import ReceivingBank
+from engine.lab.nodes.money_flow import MoneyFlow
+from engine.lab.scenario.scenario import Role
+from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER
+from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
+
+if TYPE_CHECKING:
+    from engine.lab.nodes.consumer_role import ConsumerRole
+    from engine.lab.nodes.history import BankEntry
+    from engine.lab.nodes.node_role import LabNodeRole
+    from engine.lab.nodes.producer_role import ProducerRole
+    from engine.lab.world.world import ScenarioWorld
+
+
+def bank_view(role: ProducerRole | ConsumerRole) -> JsonObject | None:
+    """See the module; None: the node is no bank."""
+    node_bank = role.node_bank
+    if node_bank is None:
+        return None
+    spec, bank = node_bank.spec, node_bank.bank
+    pays = role.role is Role.PRODUCER
+    refused: list[JsonValue] = [_refused(entry) for entry in node_bank.refused]
+    return {
+        "name": spec.name,
+        "account": spec.account,
+        "opening": spec.opening,
+        "way": spec.way.value if pays else None,
+        "idempotent": None if pays else IDEMPOTENT_CONSUMER not in role.switched_off,
+        "refused": refused,
+        "duplicates_ignored": node_bank.duplicates_ignored,
+        **(_resting(role) if bank is None else _running(role, bank)),
+    }
+
+
+def _refused(entry: BankEntry) -> JsonObject:
+    return {
+        "key": entry.key,
+        "amount": entry.amount,
+        "time_us": entry.time_us,
+        "doing": entry.doing,
+        "reason": entry.outcome,
+    }
+
+
+def _running(role: ProducerRole | ConsumerRole, bank: PayingBank | ReceivingBank) -> JsonObject:
+    assert role.node_bank is not None
+    account, accounts = role.node_bank.spec.account, bank.accounts
+    lock = accounts.database.lock
+    table = "transfer" if isinstance(bank, PayingBank) else "credit"
+    under_way: list[JsonValue] = [
+        {"key": deed.key, "amount": deed.amount, "since_us": deed.since_us, "doing": deed.doing.value}
+        for deed in islice(bank.open.values(), IN_FLIGHT_SHOWN)
+    ]
+    return {
+        "balance": accounts.balance(account),
+        "committed_balance": accounts.committed_balance(account),
+        "is_locked": lock.is_locked,
+        "waiters": list(lock.waiters),
+        "open": under_way,
+        "rows": posting_rows(role, accounts, table),
+    }
+
+
+def _resting(role: ProducerRole | ConsumerRole) -> JsonObject:
+    assert role.node_bank is not None
+    nothing: JsonObject = {"is_locked": False, "waiters": [], "open": []}
+    database = role.node_bank.at_rest()
+    if database is None:
+        return {"balance": None, "committed_balance": None, "rows": [], **nothing}
+    try:
+        accounts = Accounts(database)
+        table = "transfer" if role.role is Role.PRODUCER else "credit"
+        balance = accounts.committed_balance(role.node_bank.spec.account)
+        rows = posting_rows(role, accounts, table)
+        return {"balance": balance, "committed_balance": balance, "rows": rows, **nothing}
+    finally:
+        database.close()
+
+
+def posting_rows(role: LabNodeRole, accounts: Accounts, table: str) -> list[JsonValue]:
+    """The newest rows of ``table``, see the module."""
+    committed = {row.key: row.times for row in accounts.newest(table, BANK_ROWS_SHOWN + 1)}
+    skew_ms = role.runtime.clock.skew_ms
+    return [
+        {
+            "key": row.key,
+            "amount": row.amount,
+            "time_us": (row.at_ms - skew_ms - WORLD_BEGIN_MS) * 1_000,
+            "state": "committed" if committed.get(row.key) == row.times else "open",
+            "times": row.times,
+        }
+        for row in accounts.newest(table, BANK_ROWS_SHOWN, committed=False)
+    ]
+
+
+class MoneyView:
+    """The money of one world; reads only what came since it was asked last."""
+
+    def __init__(self, world: ScenarioWorld) -> None:
+        self._entries = world.history.bank_entries
+        self._has_banks = world.scenario.has_banks
+        self._read = 0
+        self._flow = MoneyFlow()
+        self._series: list[tuple[int, int, int, int, int]] = [(0, 0, 0, 0, 0)]
+        #: Lengths of the closed windows, sorted; and the transfers that have one.
+        self._lengths: list[int] = []
+        self._closed: dict[str, None] = {}
+        self._built: JsonObject | None = None
+
+    def build(self) -> JsonObject | None:
+        """See the module; the same object as long as nothing happens."""
+        if not self._has_banks:
+            return None
+        if self._built is None or self._read != len(self._entries):
+            for entry in self._entries[self._read :]:
+                self._take(entry)
+            self._read = len(self._entries)
+            self._built = self._view()
+        return self._built
+
+    def _take(self, entry: BankEntry) -> None:
+        transfer = self._flow.take(entry)
+        if transfer is None:
+            return
+        flow = self._flow
+        point = (entry.time_us, flow.debited, flow.credited, flow.in_flight, flow.from_nowhere)
+        if point[1:] != self._series[-1][1:]:
+            self._series.append(point)
+        if len(self._series) > MONEY_SERIES_SHOWN:
+            # Half of the points, the first and the last among them, still tell the story of a long run.
+            self._series = self._series[::2] + ([] if len(self._series) % 2 else self._series[-1:])
+        length = transfer.window_us
+        if length is not None and transfer.key not in self._closed:
+            self._closed[transfer.key] = None
+            insort(self._lengths, length)
+
+    def _view(self) -> JsonObject:
+        flow, lengths = self._flow, self._lengths
+        begun = [transfer for transfer in flow.transfers.values() if transfer.debited or transfer.credited]
+        windows: list[JsonValue] = [
+            {
+                "key": transfer.key,
+                "debited": transfer.debited,
+                "credited": transfer.credited,
+                "debited_us": transfer.debited_us,
+                "credited_us": transfer.credited_us,
+            }
+            for transfer in begun[-WINDOWS_SHOWN:]
+        ]
+        series: list[JsonValue] = [list(point) for point in self._series]
+        return {
+            "debited": flow.debited,
+            "credited": flow.credited,
+            "in_flight": flow.in_flight,
+            "from_nowhere": flow.from_nowhere,
+            "series": series,
+            "windows": windows,
+            "longest_us": lengths[-1] if lengths else None,
+            "median_us": lengths[len(lengths) // 2] if lengths else None,
+            "open_count": len(begun) - len(self._closed),
+        }

@@ -1,0 +1,61 @@
+"""The dead letters of a lab broker, by group: null while there are none, else per group
+
+count      how many there are
+messages   the newest ones, oldest first: key, id (by which it is resent), unique_id, topic (its first one), offset (in
+           the commit log), queue_id, queue_offset, retry (how many times it was given back), dead_us, why (how the last
+           call of a listener with it ended, as in app.lab.views.life_view; null: nobody saw it), resent: null, or topic,
+           queue_id, queue_offset, at_us of the message that it was resent as
+
+A dead letter lies in a log that nobody rewrites: it stays here when it is resent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.foundation.json_types import JsonObject, JsonValue
+from app.lab.foundation.bounds import DEAD_LETTERS_SHOWN
+from app.lab.views.stored_copies import BrokerCopies, StoredCopy
+
+if TYPE_CHECKING:
+    from app.lab.views.life_view import LifeView
+
+
+def dead_letters_view(copies: BrokerCopies, lives: LifeView) -> JsonObject | None:
+    """See the module."""
+    by_group: dict[str, list[StoredCopy]] = {}
+    for copy in copies.dead:
+        if copy.group is not None:
+            by_group.setdefault(copy.group, []).append(copy)
+    if not by_group:
+        return None
+    return {group: _group(by_group[group], copies, lives) for group in sorted(by_group)}
+
+
+def _group(dead: list[StoredCopy], copies: BrokerCopies, lives: LifeView) -> JsonObject:
+    messages: list[JsonValue] = [_dead_letter(copy, copies, lives) for copy in dead[-DEAD_LETTERS_SHOWN:]]
+    return {"count": len(dead), "messages": messages}
+
+
+def _dead_letter(copy: StoredCopy, copies: BrokerCopies, lives: LifeView) -> JsonObject:
+    again = copies.resent.get(copy.offset_message_id)
+    return {
+        "key": copy.key,
+        "id": copy.offset_message_id,
+        "unique_id": copy.message_id,
+        "topic": copy.first_topic,
+        "offset": copy.offset,
+        "queue_id": copy.queue_id,
+        "queue_offset": copy.queue_offset,
+        "retry": copy.reconsume_times,
+        "dead_us": copy.stored_us,
+        "why": lives.last_result(copy.key, copy.group or "", copy.stored_us),
+        "resent": None
+        if again is None
+        else {
+            "topic": again.topic,
+            "queue_id": again.queue_id,
+            "queue_offset": again.queue_offset,
+            "at_us": again.stored_us,
+        },
+    }

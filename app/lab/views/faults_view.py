@@ -1,0 +1,103 @@
+"""What is broken in a world now: the faults panel, and the signs on nodes and links.
+
+Each has ``kind`` (the command that caused it), ``target``, ``text`` (en, zh) and ``event``, the number of the event
+after which the last such command was given (None: the scenario's own).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from app.foundation.json_types import JsonObject, JsonValue
+from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.scenario.command import COMMANDS
+
+if TYPE_CHECKING:
+    from engine.lab.nodes.node_role import LabNodeRole
+    from engine.lab.world.world import ScenarioWorld
+
+
+def faults_view(world: ScenarioWorld) -> list[JsonValue]:
+    """Nodes first, then links, then frames that are waited for."""
+    found = [*_node_faults(world), *_link_faults(world)]
+    if not found:
+        return []
+    events: dict[tuple[str, str], int] = {}
+    for done in world.history.commands:
+        events[done.command.kind, done.command.target] = done.event
+        events[done.command.kind, ""] = done.event
+    shown: list[JsonValue] = []
+    for kind, target, detail in found:
+        event = events.get((kind, target), events.get((kind, "")))
+        shown.append(_fault(kind, target, detail, event))
+    return shown
+
+
+def _fault(kind: str, target: str, detail: str, event: int | None) -> JsonObject:
+    name = COMMANDS[kind].name
+    text = {
+        language: f"{target}: {name[language]}{f' ({detail})' if detail else ''}"
+        if target
+        else f"{name[language]} {detail}"
+        for language in ("en", "zh")
+    }
+    return {"kind": kind, "target": target, "text": text, "event": event}
+
+
+def _node_faults(world: ScenarioWorld) -> Iterator[tuple[str, str, str]]:
+    for name, role in world.nodes.items():
+        status = role.status
+        if status == "crashed":
+            yield _crash_kind(world, name), name, role.failure
+        elif status == "paused":
+            yield "pause-node", name, ""
+        skew_ms = role.runtime.clock.skew_ms
+        if skew_ms:
+            yield "clock-skew", name, f"{skew_ms:+d} ms"
+        yield from _held(role)
+        for switch in role.switched_off:
+            yield "lock-switch", name, f"{switch}: off"
+        if role.spec.has_disk and world.lab.storages[name].occupied_bytes:
+            yield "disk-full", name, ""
+        if isinstance(role, BrokerRole) and role.storage.flush_us != role.spec.disk.fsync_ms * 1_000:
+            yield "slow-fsync", name, f"{role.storage.flush_us / 1_000:g} ms"
+
+
+def _crash_kind(world: ScenarioWorld, name: str) -> str:
+    """The command that ended the node's process last."""
+    kinds = ("crash", "crash-power", "torn-write", "kill-consumer")
+    for done in reversed(world.history.commands):
+        if done.command.target == name and done.command.kind in kinds:
+            return done.command.kind
+    return "crash"
+
+
+def _held(role: LabNodeRole) -> Iterator[tuple[str, str, str]]:
+    for task in role.runtime.node.tasks:
+        if task.actor.held_until_us and not task.done():
+            yield "hold", task.actor.name, ""
+
+
+def _link_faults(world: ScenarioWorld) -> Iterator[tuple[str, str, str]]:
+    faults = world.link_faults
+    for partition in faults.partitions:
+        arrow = "→" if partition.one_way else "|"
+        yield "partition", "", f"{', '.join(partition.left)} {arrow} {', '.join(partition.right)}"
+    for (source, target), link in faults.poor_links.items():
+        name = f"{source}->{target}"
+        if link.delay_us:
+            yield "link-delay", name, f"+{link.delay_us / 1_000:g} ms"
+        for kind, ratio in (
+            ("link-loss", link.loss_ratio),
+            ("link-duplicate", link.duplicate_ratio),
+            ("link-reorder", link.reorder_ratio),
+        ):
+            if ratio:
+                yield kind, name, f"{ratio:.0%}"
+    for waiting in faults.next_frames:
+        kind = (
+            "drop-next" if not waiting.delays_us else "delay-next" if len(waiting.delays_us) == 1 else "duplicate-next"
+        )
+        name = f"{waiting.source}->{waiting.target}" if waiting.source else ""
+        yield kind, name, waiting.frame

@@ -1,0 +1,280 @@
+"""What happened to each message: the lanes of its life, from the moment it was produced.
+
+life    total (messages that the clients know of), in_trouble, omitted (not in ``messages``), messages by key:
+        key, topic, at_us (when it was produced, or first stored), in_trouble; and
+        marks    in the order of time: kind, at_us, and by kind
+                 produced      event, node; of one that travels in a batch also batch: size, first and last (keys)
+                 refused | unknown     event, node, detail: the producer knows that it is not stored, or does not know
+                 stored | half | given-up | due | dead | resent | delayed    a copy in a broker's log, see
+                               app.lab.views.stored_copies: broker, offset, topic, queue_id, queue_offset, retry (how many
+                               times it was redelivered before), group (null: all); delayed: level, until_us;
+                               resent: to ("topic" | "group"); lost: true when a power cut has taken it
+                 delivered     event, node, group, attempt (from 1, counted per group), retry, topic, broker, queue_id,
+                               queue_offset, until_us and end_event (null while the listener has it), result: null,
+                               what the listener said (see engine.lab.scenario.listener_spec), "interrupted" (its process ended)
+                               or "timed-out" (its consumer has given it back, and it still runs)
+                 omitted_marks   how many of the oldest ones are left out
+        groups   by name: state, attempts, until_us (delayed: when it is due, else null). States: "waiting",
+                 "delivering", "consumed", "failed" (and not given back yet), "delayed", "dead", "filtered" (its
+                 subscription does not want it), "skipped" (the group is past it without having got it)
+
+Clients and brokers are read forward only, each entry once. A message that has no key is not told of.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.foundation.json_types import JsonObject, JsonValue
+from app.lab.foundation.bounds import LIFE_MARKS_SHOWN, LIVES_SHOWN, LIVES_TROUBLED_SHOWN
+from app.lab.views.message_life import INTERRUPTED, Delivery, MessageLife
+from app.lab.views.stored_copies import BrokerCopies, StoredCopy
+from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded, NodeChanged, SendInvoked, SendReturned
+
+if TYPE_CHECKING:
+    from engine.lab.world.world import ScenarioWorld
+
+_Entry = SendInvoked | SendReturned | ConsumeBegan | ConsumeEnded | NodeChanged
+#: A listener's call as two entries of the history name it.
+_Call = tuple[str, str, str, int, int]
+
+
+class LifeView:
+    """The lives of one world's messages."""
+
+    def __init__(self, world: ScenarioWorld) -> None:
+        self._world = world
+        self._read = [0, 0, 0, 0, 0]
+        #: By key, in the order in which they were produced.
+        self.lives: dict[str, MessageLife] = {}
+        self._brokers: dict[str, BrokerCopies] = {}
+        #: Calls that no entry has ended yet.
+        self._running: dict[_Call, list[tuple[MessageLife, Delivery]]] = {}
+        #: Lives to which something has happened since they were shown or left out the last time.
+        self._changed: dict[str, MessageLife] = {}
+        self._troubled: dict[str, None] = {}
+        self._chosen: list[MessageLife] = []
+        #: (Topic, group) -> expression of its newest member there, as of so many nodes.
+        self._subscriptions: tuple[int, dict[tuple[str, str], str]] = (-1, {})
+
+    def build(self) -> JsonObject:
+        """See the module. What did not change is the same object as before."""
+        self.read_on()
+        shown = self._choose()
+        return {
+            "total": len(self.lives),
+            "in_trouble": len(self._troubled),
+            "omitted": len(self.lives) - len(shown),
+            "messages": {life.key: self._message(life) for life in shown},
+        }
+
+    def find(self, text: str, limit: int) -> list[JsonValue]:
+        """The newest messages whose keys contain ``text``, at most ``limit``, the newest one last."""
+        self.read_on()
+        self._judge()
+        found = [life for key, life in self.lives.items() if text.casefold() in key.casefold()]
+        return [self._message(life) for life in found[-limit:]]
+
+    def last_result(self, key: str, group: str, until_us: int) -> str | None:
+        """How the group's last call with the message ended that began before ``until_us``; None: there is none."""
+        life = self.lives.get(key)
+        calls = [one for one in life.deliveries if one.began.group == group] if life is not None else []
+        return next((one.result for one in reversed(calls) if one.began.time_us <= until_us), None)
+
+    def copies_of(self, broker: str) -> BrokerCopies | None:
+        """What lies on the broker, as of the last look."""
+        return self._brokers.get(broker)
+
+    # ------------------------------------------------------------------------------ reading
+
+    def read_on(self) -> None:
+        """Take in what has happened since the last look."""
+        history = self._world.history
+        # Of one event, what a listener has said comes before the end of its process.
+        lists: tuple[Sequence[_Entry], ...] = (
+            history.sends_invoked,
+            history.sends_returned,
+            history.consumes_began,
+            history.consumes_ended,
+            history.nodes_changed,
+        )
+        fresh = [entries[start:] for entries, start in zip(lists, self._read, strict=True)]
+        self._read = [len(entries) for entries in lists]
+        for entry in heapq.merge(*fresh, key=lambda entry: entry.event):
+            self._take(entry)
+        self._read_brokers()
+
+    def _take(self, entry: _Entry) -> None:
+        match entry:
+            case SendInvoked():
+                self._send_invoked(entry)
+            case SendReturned():
+                self._send_returned(entry)
+            case ConsumeBegan():
+                self._consume_began(entry)
+            case ConsumeEnded():
+                self._consume_ended(entry)
+            case NodeChanged():
+                self._node_changed(entry)
+
+    def _life(self, key: str, topic: str, at_us: int) -> MessageLife:
+        life = self.lives.get(key)
+        if life is None:
+            life = self.lives[key] = MessageLife(key, topic, at_us)
+        self._touch(life)
+        return life
+
+    def _touch(self, life: MessageLife) -> None:
+        life.has_changed = True
+        self._changed[life.key] = life
+
+    def _read_brokers(self) -> None:
+        for name, role in self._world.nodes.items():
+            if not isinstance(role, BrokerRole):
+                continue
+            copies = self._brokers.get(name)
+            if copies is None:
+                copies = self._brokers[name] = BrokerCopies(role)
+            fresh, is_less = copies.read_on()
+            if is_less:
+                for life in self.lives.values():
+                    life.forget_copies(name)
+                    self._touch(life)
+                fresh = list(copies.copies.values())
+                for copy in copies.lost:
+                    self._life(copy.key, copy.first_topic, copy.stored_us).copies.append((copy, True))
+            for copy in fresh:
+                self._take_copy(copy)
+
+    def _take_copy(self, copy: StoredCopy) -> None:
+        life = self._life(copy.key, copy.first_topic, copy.stored_us)
+        life.copies.append((copy, False))
+
+    def _send_invoked(self, entry: SendInvoked) -> None:
+        life = self._life(entry.key, entry.topic, entry.time_us)
+        mark: JsonObject = {"kind": "produced", "at_us": entry.time_us, "event": entry.event, "node": entry.node}
+        if entry.batch:
+            mark["batch"] = {"size": len(entry.batch), "first": entry.batch[0], "last": entry.batch[-1]}
+        life.sends.append(mark)
+
+    def _send_returned(self, entry: SendReturned) -> None:
+        life = self._life(entry.key, entry.topic, entry.time_us)
+        if entry.status != "ok":
+            mark: JsonObject = {
+                "kind": entry.status,
+                "at_us": entry.time_us,
+                "event": entry.event,
+                "node": entry.node,
+                "detail": entry.detail,
+            }
+            life.sends.append(mark)
+
+    def _consume_began(self, entry: ConsumeBegan) -> None:
+        life = self._life(entry.key, entry.topic, entry.time_us)
+        self._running.setdefault(_call_of(entry), []).append((life, life.deliver(entry)))
+
+    def _consume_ended(self, entry: ConsumeEnded) -> None:
+        call = _call_of(entry)
+        running = self._running.get(call)
+        if running:
+            life, delivery = running.pop(0)
+            delivery.end(entry.event, entry.time_us, entry.result)
+            self._touch(life)
+        if not running:
+            self._running.pop(call, None)
+
+    def _node_changed(self, entry: NodeChanged) -> None:
+        """A listener's calls end with its process."""
+        if entry.status != "crashed":
+            return
+        for call in [call for call in self._running if call[0] == entry.node]:
+            for life, delivery in self._running.pop(call):
+                delivery.end(entry.event, entry.time_us, INTERRUPTED)
+                self._touch(life)
+
+    # ------------------------------------------------------------------------------ showing
+
+    def _judge(self) -> None:
+        for life in self._changed.values():
+            life.judge()
+            if life.is_in_trouble:
+                self._troubled[life.key] = None
+            else:
+                self._troubled.pop(life.key, None)
+
+    def _choose(self) -> list[MessageLife]:
+        """Those that are shown, oldest first: the newest ones in trouble, and the newest of the others."""
+        if self._changed:
+            self._judge()
+            self._changed.clear()
+            lives = list(self.lives.values())
+            troubled = [life for life in lives if life.is_in_trouble]
+            chosen = {life.key: None for life in troubled[-LIVES_TROUBLED_SHOWN:]}
+            for life in reversed(lives):
+                if len(chosen) >= LIVES_SHOWN:
+                    break
+                chosen[life.key] = None
+            self._chosen = [life for life in lives if life.key in chosen]
+        return self._chosen
+
+    def _message(self, life: MessageLife) -> JsonObject:
+        view = life.view
+        if view is not None and not life.has_changed:
+            # Nothing has happened to it; but a group that it waited for may be past it.
+            if not any(part["state"] == "waiting" for part in view["groups"].values()):
+                return view
+            groups = self._groups(life)
+            if groups != view["groups"]:
+                life.view = {**view, "groups": groups}
+            return life.view or view
+        marks = life.marks()
+        life.view = {
+            "key": life.key,
+            "topic": life.topic,
+            "at_us": life.at_us,
+            "in_trouble": life.is_in_trouble,
+            "marks": marks[-LIFE_MARKS_SHOWN:],
+            "omitted_marks": max(0, len(marks) - LIFE_MARKS_SHOWN),
+            "groups": self._groups(life),
+        }
+        life.has_changed = False
+        return life.view
+
+    def _groups(self, life: MessageLife) -> JsonObject:
+        """What has become of it for each group that subscribes to its topic, or has had it."""
+        subscriptions = self._read_subscriptions()
+        names = {group: None for topic, group in subscriptions if topic == life.topic}
+        names.update(dict.fromkeys(delivery.began.group for delivery in life.deliveries))
+        return {group: self._group(life, group, subscriptions.get((life.topic, group), "*")) for group in sorted(names)}
+
+    def _read_subscriptions(self) -> dict[tuple[str, str], str]:
+        """Of clustering groups; members may join while the world runs."""
+        count = len(self._world.nodes)
+        if self._subscriptions[0] != count:
+            specs = [role.spec for role in self._world.consumers() if role.spec.model == "clustering"]
+            self._subscriptions = (count, {(spec.topic, spec.group): spec.expression for spec in specs})
+        return self._subscriptions[1]
+
+    def _group(self, life: MessageLife, group: str, expression: str) -> JsonObject:
+        state, until_us = life.state_for(group), None
+        if state in ("delayed", "waiting"):
+            copy = life.last_copy_for(group)
+            if state == "delayed" and copy is not None:
+                until_us = copy.due_us
+            elif copy is not None and self._is_past(group, copy):
+                state = "filtered" if expression.strip() != "*" else "skipped"
+        return {"state": state, "attempts": life.attempts(group), "until_us": until_us}
+
+    def _is_past(self, group: str, copy: StoredCopy) -> bool:
+        role = self._world.nodes[copy.broker]
+        broker = role.broker if isinstance(role, BrokerRole) else None
+        if broker is None:
+            return False
+        return broker.consumer_offset_manager.query_offset(group, copy.topic, copy.queue_id) > copy.queue_offset
+
+
+def _call_of(entry: ConsumeBegan | ConsumeEnded) -> _Call:
+    return entry.node, entry.topic, entry.broker, entry.queue_id, entry.queue_offset

@@ -1,0 +1,165 @@
+"""One message's life, as it is put together from what clients saw and brokers stored: see app.lab.views.life_view."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from app.foundation.json_types import JsonObject
+from app.lab.views.stored_copies import StoredCopy
+
+if TYPE_CHECKING:
+    from engine.lab.nodes.history import ConsumeBegan
+
+#: Answers of a listener that mean that it is done with the message.
+_DONE = ("success", "commit")
+#: Ends of a listener's call after which the message comes again by itself.
+INTERRUPTED = "interrupted"
+TIMED_OUT = "timed-out"
+_BAD_KINDS = ("refused", "unknown", "dead", "given-up", "resent")
+
+
+@dataclass(slots=True)
+class Delivery:
+    """A listener gets the message; ``attempt``: the group's how manyeth time, from 1."""
+
+    began: ConsumeBegan
+    attempt: int
+    until_us: int | None = None
+    end_event: int | None = None
+    result: str | None = None
+
+    def end(self, event: int, time_us: int, result: str) -> None:
+        """The listener is done with it, or its process is gone."""
+        self.end_event, self.until_us, self.result = event, time_us, result
+
+    @property
+    def place(self) -> tuple[str, str, int, int]:
+        """Broker, topic, queue and offset where it was pulled from."""
+        return self.began.broker, self.began.topic, self.began.queue_id, self.began.queue_offset
+
+
+@dataclass(slots=True)
+class MessageLife:
+    """:ivar copies: and whether a power cut has taken each.
+
+    :ivar has_changed: since :attr:`view`, which is what was shown last, was made.
+    :ivar is_in_trouble: something has not gone as it should: a failure, a retry, a duplicate, a loss. As of the last
+        :meth:`judge`.
+    """
+
+    key: str
+    topic: str
+    at_us: int
+    sends: list[JsonObject] = field(default_factory=list)
+    copies: list[tuple[StoredCopy, bool]] = field(default_factory=list)
+    deliveries: list[Delivery] = field(default_factory=list)
+    has_changed: bool = True
+    is_in_trouble: bool = False
+    view: JsonObject | None = None
+
+    def deliver(self, began: ConsumeBegan) -> Delivery:
+        """A listener gets it."""
+        delivery = Delivery(began, self.attempts(began.group) + 1)
+        self.deliveries.append(delivery)
+        return delivery
+
+    def forget_copies(self, broker: str) -> None:
+        """They will be told anew."""
+        self.copies = [(copy, is_lost) for copy, is_lost in self.copies if copy.broker != broker]
+        self.has_changed = True
+
+    # ------------------------------------------------------------------------------ one group
+
+    def attempts(self, group: str) -> int:
+        """How many times the group's listeners got it."""
+        return sum(delivery.began.group == group for delivery in self.deliveries)
+
+    def last_copy_for(self, group: str) -> StoredCopy | None:
+        """The newest copy that is, or will be, for this group."""
+        for_group = [
+            copy
+            for copy, is_lost in self.copies
+            if not is_lost and copy.group in (None, group) and copy.kind not in ("half", "given-up")
+        ]
+        return max(for_group, key=lambda copy: (copy.stored_us, copy.offset), default=None)
+
+    def state_for(self, group: str) -> str:
+        """See app.lab.views.life_view, where ``waiting`` is looked at once more."""
+        copy = self.last_copy_for(group)
+        if copy is not None and copy.kind == "dead":
+            return "dead"
+        if copy is not None and copy.kind == "delayed":
+            return "delayed"
+        place = None if copy is None else (copy.broker, copy.topic, copy.queue_id, copy.queue_offset)
+        deliveries = [one for one in self.deliveries if one.began.group == group and place in (None, one.place)]
+        if any(delivery.result in _DONE for delivery in deliveries):
+            return "consumed"
+        if not deliveries or deliveries[-1].result == INTERRUPTED:
+            return "waiting"
+        return "delivering" if deliveries[-1].result is None else "failed"
+
+    # ------------------------------------------------------------------------------ all of it
+
+    def judge(self) -> None:
+        """Find out whether it is in trouble."""
+        self.is_in_trouble = (
+            any(mark["kind"] in _BAD_KINDS for mark in self.sends)
+            or any(is_lost or copy.kind in _BAD_KINDS for copy, is_lost in self.copies)
+            or any(one.attempt > 1 or one.result not in (None, *_DONE) for one in self.deliveries)
+        )
+
+    def marks(self) -> list[JsonObject]:
+        """In the order of time; see app.lab.views.life_view."""
+        begun_us = self.sends[0]["at_us"] if self.sends else 0
+        marks = [
+            *self.sends,
+            # A broker's clock shows whole milliseconds: nothing is stored before it was sent.
+            *(_copy_mark(copy, max(begun_us, copy.stored_us), is_lost=is_lost) for copy, is_lost in self.copies),
+            *(self._delivery_mark(delivery) for delivery in self.deliveries),
+        ]
+        return sorted(marks, key=lambda mark: int(mark["at_us"]))
+
+    def _delivery_mark(self, delivery: Delivery) -> JsonObject:
+        began, result = delivery.began, delivery.result
+        if result is None and any(
+            copy.group == began.group and copy.reconsume_times > began.reconsume_times for copy, _ in self.copies
+        ):
+            result = TIMED_OUT
+        return {
+            "kind": "delivered",
+            "at_us": began.time_us,
+            "event": began.event,
+            "node": began.node,
+            "group": began.group,
+            "attempt": delivery.attempt,
+            "retry": began.reconsume_times,
+            "topic": began.topic,
+            "broker": began.broker,
+            "queue_id": began.queue_id,
+            "queue_offset": began.queue_offset,
+            "until_us": delivery.until_us,
+            "end_event": delivery.end_event,
+            "result": result,
+        }
+
+
+def _copy_mark(copy: StoredCopy, at_us: int, *, is_lost: bool) -> JsonObject:
+    mark: JsonObject = {
+        "kind": copy.kind,
+        "at_us": at_us,
+        "broker": copy.broker,
+        "offset": copy.offset,
+        "topic": copy.topic,
+        "queue_id": copy.queue_id,
+        "queue_offset": copy.queue_offset,
+        "retry": copy.reconsume_times,
+        "group": copy.group,
+    }
+    if copy.kind == "delayed":
+        mark.update(level=copy.level, until_us=copy.due_us)
+    if copy.kind == "resent":
+        mark["to"] = "topic" if copy.group is None else "group"
+    if is_lost:
+        mark["lost"] = True
+    return mark

@@ -1,0 +1,54 @@
+"""One stored message of a lab world down to its bytes, as the broker has it at the event that one looks at.
+
+A consumer holds messages decoded; what its tree's nodes show is the broker's record that they were pulled from.
+"""
+
+from __future__ import annotations
+
+from app.foundation.json_types import JsonObject
+from app.lab.foundation.refusal import LabRefused
+from app.observation.record_view import field_text, record_view
+from engine.broker.broker import Broker
+from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.run.run import LabRun
+from engine.texts import catalogue
+
+
+def record_at(run: LabRun, node: str, offset: int) -> JsonObject:
+    """The record that begins at ``offset`` of the commit log of ``node``; see :func:`app.observation.record_view.record_view`.
+
+    Raises :class:`LabRefused`.
+    """
+    raw = _broker(run, node).store.raw_message_at(offset)
+    if raw is None:
+        raise LabRefused("no_record", offset=offset, node=node)
+    return record_view(raw)
+
+
+def record_of_message(run: LabRun, node: str, topic: str, queue_id: int, queue_offset: int) -> JsonObject:
+    """The record that an entry of a consume queue points to. Raises :class:`LabRefused`."""
+    store = _broker(run, node).store
+    queue = next((queue for name, number, queue in store.consume_queues() if (name, number) == (topic, queue_id)), None)
+    entry = None if queue is None else next(iter(queue.entries(queue_offset, 1)), None)
+    if entry is None:
+        raise LabRefused("no_entry", queue=f"{topic[:200]}@{queue_id}", offset=queue_offset, node=node)
+    return record_at(run, node, entry[0])
+
+
+def without_texts(view: JsonObject) -> JsonObject:
+    """``view`` of a record, without what is the same for all records: :func:`field_texts`."""
+    fields = [{name: field[name] for name in ("name", "start", "length", "value")} for field in view["fields"]]
+    return {**view, "fields": fields}
+
+
+def field_texts() -> JsonObject:
+    """Name of a field -> its texts."""
+    names = (key.split(".")[1] for key in catalogue("en") if key.startswith("record."))
+    return {name: field_text("record.", name) for name in names}
+
+
+def _broker(run: LabRun, node: str) -> Broker:
+    role = run.world.nodes.get(node)
+    if not isinstance(role, BrokerRole) or role.broker is None or not role.broker.address:
+        raise LabRefused("no_broker", node=node[:80])
+    return role.broker

@@ -1,0 +1,75 @@
+"""How a lab client sends: what the page shows below the figures of a producer, and of a consumer that replies.
+
+sending   null for a producer that only sends and waits, and avoids no broker; else
+          modes (those of its traffic: "sync", "async", "oneway", "request"),
+          permits: null, or of one that sends asynchronously: in_flight, in_flight_max, waiting;
+          requests: null, or of one that asks: waiting, replied, not_replied;
+          avoided: null where slow brokers are not avoided, or for each broker that is: broker, latency_ms, until_us
+trace     null, or of a client that notes what it does: noted, sent, dropped, lost
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.foundation.json_types import JsonObject, JsonValue
+from engine.lab.scenario.traffic_spec import SendMode
+
+if TYPE_CHECKING:
+    from engine.client.trace.async_trace_dispatcher import AsyncTraceDispatcher
+    from engine.lab.nodes.producer_role import ProducerRole
+
+
+def sending_view(role: ProducerRole) -> JsonObject | None:
+    """See the module."""
+    modes = list(dict.fromkeys(traffic.mode for traffic in role.spec.traffic))
+    avoids = bool(role.settings.get("send_latency_fault_enable"))
+    if modes in ([], [SendMode.SYNC]) and not avoids:
+        return None
+    return {
+        "modes": [mode.value for mode in modes],
+        "permits": _permits(role) if SendMode.ASYNC in modes else None,
+        "requests": _requests(role) if SendMode.REQUEST in modes else None,
+        "avoided": _avoided(role) if avoids else None,
+    }
+
+
+def _permits(role: ProducerRole) -> JsonObject | None:
+    if role.producer is None:
+        return None
+    permits = role.producer.permits
+    return {"in_flight": permits.in_flight, "in_flight_max": permits.in_flight_max, "waiting": permits.waiting}
+
+
+def _requests(role: ProducerRole) -> JsonObject:
+    sender = role.sender
+    waiting = 0 if role.producer is None else role.producer.requester.waiting
+    return {"waiting": waiting, "replied": sender.replied, "not_replied": sender.not_replied}
+
+
+def _avoided(role: ProducerRole) -> list[JsonValue]:
+    if role.producer is None:
+        return []
+    now_us = role.runtime.clock.monotonic_us()
+    items = role.producer.fault_items.values()
+    return [
+        {
+            "broker": item.broker_name,
+            "latency_ms": item.current_latency_ms,
+            "until_us": role.world.now_us + item.available_from_ms * 1_000 - now_us,
+        }
+        for item in items
+        if item.available_from_ms * 1_000 > now_us
+    ]
+
+
+def trace_view(dispatcher: AsyncTraceDispatcher | None) -> JsonObject | None:
+    """See the module."""
+    if dispatcher is None:
+        return None
+    return {
+        "noted": dispatcher.appended,
+        "sent": dispatcher.sent,
+        "dropped": dispatcher.discarded,
+        "lost": dispatcher.lost,
+    }

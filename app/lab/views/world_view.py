@@ -1,0 +1,295 @@
+"""The picture of one run: everything that the stage draws, as one JSON tree. Its shape: ``app/lab/__init__.py``.
+
+A node is looked at again only when one of its actors has acted since the last view (the journal says so), or a command
+came in; everything else stays the same object from view to view, which also makes the patches cheap.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.foundation.json_types import JsonObject, JsonValue
+from app.lab.foundation.bounds import COMMANDS_SHOWN, JOURNAL_BATCH, ROUTES_SHOWN, VIOLATIONS_SHOWN
+from app.lab.views.actors_view import ActorsView
+from app.lab.views.backlog_view import BacklogView
+from app.lab.views.bank_view import MoneyView
+from app.lab.views.broker_view import BrokerView
+from app.lab.views.client_view import consumer_view, producer_view
+from app.lab.views.dead_letters_view import dead_letters_view
+from app.lab.views.faults_view import faults_view
+from app.lab.views.frames import FrameRecorder
+from app.lab.views.life_view import LifeView
+from app.lab.views.xa_nodes_view import coordinator_view, manager_view, resource_manager_view
+from app.lab.views.xa_view import XaView, roles_of
+from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.name_server_role import NameServerRole
+from engine.lab.nodes.producer_role import ProducerRole
+from engine.lab.nodes.xa_roles import CoordinatorRole, ManagerRole, ResourceManagerRole
+from engine.lab.scenario.settings import SETTINGS
+from engine.lab.world.next_step import next_step
+
+if TYPE_CHECKING:
+    from engine.lab.checkers.watch.violation import Violation
+    from engine.lab.nodes.node_role import LabNodeRole
+    from engine.lab.run.run import LabRun
+
+#: Journal entries that are read to find out which nodes acted; after more all are looked at.
+_ENTRIES_READ = 400
+
+
+class WorldView:
+    """Looks at one run, from its first event on. Builds a view in well below 3 ms."""
+
+    def __init__(self, run: LabRun) -> None:
+        self.run = run
+        world = run.world
+        self.frames = FrameRecorder(world.lab.network)
+        self._actors = ActorsView(world.lab)
+        self._money = MoneyView(world)
+        self.lives = LifeView(world)
+        self._backlog = BacklogView(run)
+        self._brokers: dict[str, BrokerView] = {}
+        #: Node -> what it was made from besides its actors' deeds, and its view.
+        self._nodes: dict[str, tuple[object, JsonObject]] = {}
+        self._xa = XaView(world)
+        self._xa_roles = roles_of(run.scenario)
+        self._seen_event = 0
+        self._seen_commands = -1
+        self._fixed = _fixed_part(run)
+        self._settings: tuple[object, list[JsonValue]] = (None, [])
+        self._commands: list[JsonValue] = []
+        self._invariants: tuple[object, list[JsonValue]] = (None, [])
+
+    def build(self) -> JsonObject:
+        """The view of the run as it stands; ``app.lab.session.session`` adds how it is played."""
+        run = self.run
+        world = run.world
+        lab = world.lab
+        has_new_commands = len(world.history.commands) != self._seen_commands
+        view: JsonObject = {
+            **self._fixed,
+            "event": world.event_number,
+            "time_us": world.now_us,
+            "is_over": world.is_over,
+            # First: brokers' dead letters come from it.
+            "life": self.lives.build(),
+            "nodes": self._build_nodes(all_changed=has_new_commands),
+            "money": self._money.build(),
+            "backlog": self._backlog.build(),
+            "xa": self._xa.build(),
+            "frames": self.frames.view(world.now_us),
+            "timers": self._actors.timers(),
+            "actors": self._actors.actors(),
+            "next": _next_step(run),
+            "invariants": self._build_invariants(),
+            "faults": faults_view(world),
+            "commands": self._build_commands(),
+            "settings": self._build_settings(),
+            "failures": [
+                {
+                    "event": failure.event_number,
+                    "actor": failure.actor,
+                    "text": f"{failure.message}: {failure.exception!r}",
+                }
+                for failure in lab.loop.failures.failures[-VIOLATIONS_SHOWN:]
+            ],
+        }
+        self._seen_event = world.event_number
+        self._seen_commands = len(world.history.commands)
+        return view
+
+    def journal_after(self, number: int) -> JsonObject:
+        """``{from, entries}``: the newest entries behind entry ``number``; ``from`` is the last one left out."""
+        journal = self.run.world.lab.journal
+        last = journal.dropped + len(journal.entries)
+        start = max(number, last - JOURNAL_BATCH, journal.dropped)
+        entries: list[JsonValue] = [list(entry) for entry in journal.entries[start - journal.dropped :]]
+        return {"from": start, "entries": entries}
+
+    # ------------------------------------------------------------------------------ nodes
+
+    def _build_nodes(self, *, all_changed: bool) -> JsonObject:
+        acted = None if all_changed else self._nodes_that_acted()
+        nodes: JsonObject = {}
+        for name, role in self.run.world.nodes.items():
+            held = _held_actors(role)
+            state = (role.status, role.incarnation, role.runtime.clock.skew_ms, held)
+            known = self._nodes.get(name)
+            if known is None or acted is None or name in acted or known[0] != state:
+                known = (state, self._node(role, held))
+                self._nodes[name] = known
+            view = known[1]
+            if (
+                isinstance(role, BrokerRole)
+                and name in self._brokers
+                and view["locks"] != (locks := self._brokers[name].locks())
+            ):
+                view = {**view, "locks": locks}
+                self._nodes[name] = (state, view)
+            nodes[name] = view
+        return nodes
+
+    def _nodes_that_acted(self) -> set[str] | None:
+        """Names of the nodes whose actors ran an event since the last view. None: too many events to say."""
+        journal = self.run.world.lab.journal
+        count = self.run.world.event_number - self._seen_event
+        if count > min(_ENTRIES_READ, len(journal.entries)):
+            return None
+        entries = journal.entries[len(journal.entries) - count :]
+        return {node_of(entry.actor) for entry in entries}
+
+    def _node(self, role: LabNodeRole, held: tuple[str, ...]) -> JsonObject:
+        view: JsonObject = {
+            "role": role.role.value,
+            "status": role.status,
+            "has_run": role.has_run,
+            "incarnation": role.incarnation,
+            "skew_ms": role.runtime.clock.skew_ms,
+            "held": list(held),
+            "failure": role.failure or None,
+            "ip": role.runtime.identity.host_ip,
+            "xa_roles": self._xa_roles.get(role.name),
+        }
+        if isinstance(role, BrokerRole):
+            view.update(self._broker(role))
+        elif isinstance(role, ProducerRole):
+            view.update(producer_view(role))
+        elif isinstance(role, ConsumerRole):
+            view.update(consumer_view(role))
+        elif isinstance(role, NameServerRole):
+            view.update(_name_server(role))
+        elif isinstance(role, CoordinatorRole):
+            view.update(coordinator_view(role))
+        elif isinstance(role, ManagerRole):
+            view.update(manager_view(role))
+        elif isinstance(role, ResourceManagerRole):
+            view.update(resource_manager_view(role))
+        return view
+
+    def _broker(self, role: BrokerRole) -> JsonObject:
+        broker = role.broker
+        if broker is None or not broker.address:
+            self._brokers.pop(role.name, None)
+            return {}
+        known = self._brokers.get(role.name)
+        if known is None or known.broker is not broker:
+            known = self._brokers[role.name] = BrokerView(broker)
+        fixed = {"flush": role.spec.flush, "switched_off": list(role.switched_off)}
+        copies = self.lives.copies_of(role.name)
+        dead_letters = None if copies is None else dead_letters_view(copies, self.lives)
+        return {**fixed, **known.build(), "dead_letters": dead_letters, "locks": known.locks()}
+
+    # ------------------------------------------------------------------------------ the rest
+
+    def _build_invariants(self) -> list[JsonValue]:
+        violations = self.run.violations
+        if self._invariants[0] != len(violations):
+            by_checker: dict[str, list[JsonValue]] = {}
+            for violation in violations[:VIOLATIONS_SHOWN]:
+                by_checker.setdefault(violation.checker, []).append(violation_view(violation))
+            shown: list[JsonValue] = [
+                {
+                    "name": checker.name,
+                    "title": dict(checker.title),
+                    "why": dict(checker.why),
+                    "anomaly": str(checker.anomaly.value),
+                    "ok": checker.name not in by_checker,
+                    "violations": by_checker.get(checker.name, []),
+                }
+                for checker in (self.run.checkers.checkers if self.run.checkers is not None else ())
+            ]
+            self._invariants = (len(violations), shown)
+        return self._invariants[1]
+
+    def _build_commands(self) -> list[JsonValue]:
+        commands = self.run.world.history.commands
+        if len(commands) != self._seen_commands:
+            self._commands = [
+                {"event": done.event, "time_us": done.time_us, **done.command.to_dict()}
+                for done in commands[-COMMANDS_SHOWN:]
+            ]
+        return self._commands
+
+    def _build_settings(self) -> list[JsonValue]:
+        """What the scenario and commands have set: these are the timers and sizes that the lesson is about."""
+        made_from = [
+            (role.name, name, value) for role in self.run.world.nodes.values() for name, value in role.settings.items()
+        ]
+        if self._settings[0] != made_from:
+            shown: list[JsonValue] = []
+            for role in self.run.world.nodes.values():
+                for name, value in role.settings.items():
+                    unit = SETTINGS[role.role][name].unit if name in SETTINGS[role.role] else ""
+                    shown.append({"node": role.name, "name": name, "value": value, "unit": unit})
+            self._settings = (made_from, shown)
+        return self._settings[1]
+
+
+def view_of(run: LabRun) -> JsonObject:
+    """One view of ``run``, from scratch: for scripts and tests. Frames are seen only from here on."""
+    return WorldView(run).build()
+
+
+def _fixed_part(run: LabRun) -> JsonObject:
+    scenario = run.scenario
+    return {
+        "scenario": scenario.name,
+        "title": dict(scenario.title),
+        "about": dict(scenario.about),
+        "seed": run.seed,
+        "duration_us": run.world.end_us,
+    }
+
+
+def _next_step(run: LabRun) -> JsonObject | None:
+    step = next_step(run.world)
+    if step is None:
+        return None
+    return {
+        "actor": step.actor,
+        "node": step.node,
+        "label": step.label,
+        "due_us": step.due_us,
+        "file": step.file,
+        "line": step.line,
+        "function": step.function,
+    }
+
+
+def _name_server(role: NameServerRole) -> JsonObject:
+    """Which brokers it knows (broker id -> address), and which brokers have which topic."""
+    server = role.name_server
+    if server is None:
+        return {}
+    table = server.route_info_manager
+    brokers = {
+        name: {str(number): address for number, address in data.broker_addrs.items()}
+        for name, data in table.all_cluster_info().broker_addr_table.items()
+    }
+    routes: JsonObject = {}
+    for topic in table.all_topics()[:ROUTES_SHOWN]:
+        route = table.pickup_topic_route_data(topic)
+        if route is not None:
+            routes[topic] = [queue_data.broker_name for queue_data in route.queue_datas]
+    return {"address": role.address, "brokers": brokers, "routes": routes}
+
+
+def violation_view(violation: Violation) -> JsonObject:
+    """One violation; the queue in ``element`` is named as the stage names it: ``topic@queue id``."""
+    view: JsonObject = violation.to_dict()
+    element = dict(violation.element)
+    if "queue" in element and "topic" in element:
+        element["queue"] = f"{element['topic']}@{element['queue']}"
+    view["element"] = element
+    return view
+
+
+def node_of(actor: str) -> str:
+    """``B1`` of the task ``B1/flush`` and of the link ``P1->B1#2``."""
+    source, arrow, target = actor.partition("->")
+    return target.partition("#")[0] if arrow else source.partition("/")[0]
+
+
+def _held_actors(role: LabNodeRole) -> tuple[str, ...]:
+    return tuple(task.actor.name for task in role.runtime.node.tasks if task.actor.held_until_us and not task.done())

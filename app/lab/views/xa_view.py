@@ -1,0 +1,280 @@
+"""Two-phase commit in a world over time, beside the transactional messages; and who plays which part in either.
+
+xa_roles     of every node that plays a part in a transaction over several nodes: "TC", "TM", "RM". Of the nodes of a
+             two-phase commit each its own; of transactional messages what corresponds: the broker coordinates and keeps
+             the half message, the producer begins, decides and has the local database. Else null
+xa           of a world with a coordinator, else null:
+             transactions  the newest: xid, key, node, state, reason, steps ([time_us, state], ...), branches (node,
+                           doing, state, reason, steps)
+             messages      the newest transfers by transactional message: key, node, sent_us, debit_us (its local
+                           transaction begins), debited_us, credited_us, end (null, "credited", "rolled-back" or
+                           "refused")
+             blocked       who waited for a lock, the newest: node, bank, account, waiter, by, since_us, until_us or
+                           null, in_vain
+             waits         per cash machine: node, bank, count, longest_us, in_vain
+             down          when a process was gone, the newest: node, since_us, until_us or null
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from app.foundation.json_types import JsonObject, JsonValue
+from app.lab.foundation.bounds import XA_TRANSACTIONS_SHOWN, XA_WAITS_SHOWN
+from engine.bank.bank_deed import COMMITTED, Doing
+from engine.bank.paying_bank import Way
+from engine.lab.nodes.cash_machine import CUSTOMER
+from engine.lab.nodes.producer_role import ProducerRole
+from engine.lab.nodes.xa_roles import ResourceManagerRole
+from engine.lab.scenario.scenario import Role, Scenario
+
+if TYPE_CHECKING:
+    from engine.lab.nodes.history import BalanceLookup, BranchChanged, GlobalChanged, LabHistory
+    from engine.lab.world.world import ScenarioWorld
+
+_Entry = TypeVar("_Entry")
+
+
+def roles_of(scenario: Scenario) -> dict[str, list[JsonValue]]:
+    """Node -> its parts, see the module. Empty where nobody needs to agree with anybody."""
+    parts: dict[str, list[JsonValue]] = {}
+    has_half_messages = any(spec.transaction is not None for spec in scenario.of_role(Role.PRODUCER))
+    for spec in scenario.nodes:
+        match spec.role:
+            case Role.TRANSACTION_COORDINATOR:
+                parts[spec.name] = ["TC"]
+            case Role.TRANSACTION_MANAGER:
+                parts[spec.name] = ["TM"]
+            case Role.RESOURCE_MANAGER:
+                parts[spec.name] = ["RM"]
+            case Role.BROKER if has_half_messages:
+                parts[spec.name] = ["TC", "RM"]
+            case Role.PRODUCER if spec.transaction is not None:
+                parts[spec.name] = ["TM", "RM"]
+    return parts
+
+
+# ------------------------------------------------------------------------------------------------------ the world
+
+
+class _Line(NamedTuple):
+    """A transaction or branch over time."""
+
+    fixed: JsonObject
+    steps: list[JsonValue]
+
+
+class XaView:
+    """The two-phase commits of one world and the transfers beside them; reads only what is new."""
+
+    def __init__(self, world: ScenarioWorld) -> None:
+        self._world = world
+        self._has_coordinator = bool(world.scenario.of_role(Role.TRANSACTION_COORDINATOR))
+        self._payers = {
+            spec.name: spec.bank.duration_ms * 1_000
+            for spec in world.scenario.of_role(Role.PRODUCER)
+            if spec.bank is not None and spec.bank.way is Way.TRANSACTION
+        }
+        self._read: dict[str, int] = {}
+        self._globals: dict[str, _Line] = {}
+        self._branches: dict[str, dict[str, _Line]] = {}
+        self._messages: dict[str, JsonObject] = {}
+        self._seen: object = None
+        self._built: JsonObject | None = None
+
+    def build(self) -> JsonObject | None:
+        """See the module; the same object as long as nothing happens."""
+        if not self._has_coordinator:
+            return None
+        blocked, waits = self._blocked(), self._waits()
+        is_new = self._take_news()
+        if is_new or self._built is None or self._seen != (blocked, waits):
+            self._seen = (blocked, waits)
+            self._built = {
+                "transactions": self._transactions(),
+                "messages": list(self._messages.values())[-XA_TRANSACTIONS_SHOWN:],
+                "blocked": blocked,
+                "waits": waits,
+                "down": self._down(),
+            }
+        return self._built
+
+    # ------------------------------------------------------------------------------ what happened
+
+    def _take_news(self) -> bool:
+        history = self._world.history
+        return any(
+            [
+                self._take_globals(history),
+                self._take_branches(history),
+                self._take_sends(history),
+                self._take_entries(history),
+                bool(self._news("nodes", history.nodes_changed)),
+            ]
+        )
+
+    def _news(self, name: str, entries: list[_Entry]) -> list[_Entry]:
+        """Those that were not there when this was asked last."""
+        first = self._read.get(name, 0)
+        self._read[name] = len(entries)
+        return entries[first:]
+
+    def _take_globals(self, history: LabHistory) -> bool:
+        entries = self._news("globals", history.globals_changed)
+        for entry in entries:
+            self._step(self._globals, entry.xid, entry)
+        return bool(entries)
+
+    def _take_branches(self, history: LabHistory) -> bool:
+        entries = self._news("branches", history.branches_changed)
+        for entry in entries:
+            line = self._step(self._branches.setdefault(entry.xid, {}), entry.node, entry)
+            line.fixed["doing"] = entry.doing
+        return bool(entries)
+
+    @staticmethod
+    def _step(lines: dict[str, _Line], name: str, entry: GlobalChanged | BranchChanged) -> _Line:
+        known = lines.setdefault(name, _Line({"node": entry.node, "xid": entry.xid, "key": entry.key}, []))
+        known.fixed["state"] = entry.state
+        known.fixed["reason"] = entry.reason
+        known.steps.append([entry.time_us, entry.state])
+        return known
+
+    def _take_sends(self, history: LabHistory) -> bool:
+        begun = self._news("sends", history.sends_invoked)
+        ended = self._news("returns", history.sends_returned)
+        for send in begun:
+            if send.node in self._payers:
+                self._messages[send.key] = {
+                    "key": send.key,
+                    "node": send.node,
+                    "sent_us": send.time_us,
+                    "debit_us": None,
+                    "debited_us": None,
+                    "credited_us": None,
+                    "end": None,
+                }
+        for answer in ended:
+            if answer.status != "ok":
+                self._end_message(answer.key, "refused")
+        return bool(begun or ended)
+
+    def _take_entries(self, history: LabHistory) -> bool:
+        entries = self._news("entries", history.bank_entries)
+        for entry in entries:
+            known = self._messages.get(entry.key)
+            if known is None:
+                continue
+            message = self._messages[entry.key] = dict(known)
+            if entry.doing == Doing.DEBIT and entry.outcome == COMMITTED:
+                message["debit_us"] = max(int(message["sent_us"]), entry.time_us - self._payers.get(entry.node, 0))
+                message["debited_us"] = entry.time_us
+            elif entry.doing == Doing.CREDIT and entry.outcome == COMMITTED:
+                message["credited_us"] = entry.time_us
+                message["end"] = "credited"
+            elif entry.doing == Doing.DEBIT or (entry.doing == Doing.CHECK and entry.outcome == "rollback"):
+                message["end"] = message["end"] or "rolled-back"
+        return bool(entries)
+
+    def _end_message(self, key: str, end: str) -> None:
+        known = self._messages.get(key)
+        if known is not None and known["debited_us"] is None:
+            self._messages[key] = {**known, "end": end}
+
+    def _transactions(self) -> list[JsonValue]:
+        shown = list(self._globals.items())[-XA_TRANSACTIONS_SHOWN:]
+        return [
+            {
+                **line.fixed,
+                "steps": list(line.steps),
+                "branches": [
+                    {**branch.fixed, "steps": list(branch.steps)} for branch in self._branches.get(xid, {}).values()
+                ],
+            }
+            for xid, line in shown
+        ]
+
+    # ------------------------------------------------------------------------------ who waits
+
+    def _blocked(self) -> list[JsonValue]:
+        found: list[JsonObject] = []
+        for role in self._world.nodes.values():
+            if isinstance(role, ResourceManagerRole):
+                found += self._branch_waits(role)
+            if isinstance(role, ResourceManagerRole | ProducerRole) and role.cash_machine is not None:
+                waits = role.cash_machine.waits
+                if waits is not None and waits[0]:
+                    found.append(self._wait(role, CUSTOMER, waits[0], waits[1], None, is_in_vain=False))
+        lookups = [entry for entry in self._world.history.balance_lookups if entry.time_us > entry.began_us]
+        found += [self._lookup_wait(entry) for entry in lookups[-XA_WAITS_SHOWN:]]
+        found.sort(key=lambda wait: (int(wait["since_us"]), str(wait["node"])))
+        return [*found[-XA_WAITS_SHOWN:]]
+
+    def _branch_waits(self, role: ResourceManagerRole) -> list[JsonObject]:
+        manager = role.resource_manager
+        waits = [*role.past_waits, *(manager.locks.waits if manager is not None else ())]
+        return [
+            self._wait(role, wait.waiter, wait.holder, wait.since_us, wait.until_us, is_in_vain=wait.is_in_vain)
+            for wait in waits
+            if wait.waiter != CUSTOMER and wait.until_us != wait.since_us
+        ]
+
+    def _lookup_wait(self, entry: BalanceLookup) -> JsonObject:
+        role = self._world.nodes[entry.node]
+        assert isinstance(role, ResourceManagerRole | ProducerRole), "only banks have cash machines"
+        return self._wait(role, CUSTOMER, entry.holder, entry.began_us, entry.time_us, is_in_vain=entry.balance is None)
+
+    @staticmethod
+    def _wait(
+        role: ResourceManagerRole | ProducerRole,
+        waiter: str,
+        holder: str,
+        since_us: int,
+        until_us: int | None,
+        *,
+        is_in_vain: bool,
+    ) -> JsonObject:
+        bank = role.spec.bank
+        assert bank is not None, "only banks have locks"
+        return {
+            "node": role.name,
+            "bank": bank.name,
+            "account": bank.account,
+            "waiter": waiter,
+            "by": holder,
+            "since_us": since_us,
+            "until_us": until_us,
+            "in_vain": is_in_vain,
+        }
+
+    def _down(self) -> list[JsonValue]:
+        """When processes were gone, the latest stretches; one that has not come back has no end."""
+        stretches: list[JsonObject] = []
+        gone: dict[str, JsonObject] = {}
+        for change in self._world.history.nodes_changed:
+            if change.status == "crashed" and change.node not in gone:
+                gone[change.node] = {"node": change.node, "since_us": change.time_us, "until_us": None}
+                stretches.append(gone[change.node])
+            elif change.status == "restarted" and change.node in gone:
+                gone.pop(change.node)["until_us"] = change.time_us
+        return [*stretches[-XA_WAITS_SHOWN:]]
+
+    def _waits(self) -> list[JsonValue]:
+        """What each cash machine has gone through in all."""
+        summaries: dict[str, JsonObject] = {}
+        for entry in self._world.history.balance_lookups:
+            bank = self._world.nodes[entry.node].spec.bank
+            summary = summaries.setdefault(
+                entry.node,
+                {
+                    "node": entry.node,
+                    "bank": bank.name if bank is not None else "",
+                    "count": 0,
+                    "longest_us": 0,
+                    "in_vain": 0,
+                },
+            )
+            summary["count"] += 1
+            summary["longest_us"] = max(summary["longest_us"], entry.time_us - entry.began_us)
+            summary["in_vain"] += entry.balance is None
+        return [*summaries.values()]

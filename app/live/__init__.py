@@ -1,0 +1,1 @@
+"""The live page's engine: its thread, its state, its routes."""

@@ -1,0 +1,133 @@
+"""Settings of broker and store as the command line takes them: ``name=value``, in RocketMQ's names or in ours.
+
+``autoCreateTopicEnable=false`` and ``auto_create_topic_enable=false`` mean the same. What a setting is, its
+default and where that comes from stand in ``engine/broker/foundation/broker_config.py`` and
+``engine/store/files/store_config.py``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import enum
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+_Config = TypeVar("_Config")
+
+#: RocketMQ's name where it is not ours in camel case (with or without the unit at its end).
+_JAVA_NAMES = {
+    "bindAddress": "host",
+    "brokerClusterName": "cluster_name",
+    "brokerIP1": "broker_ip1",
+    "listenPort": "port",
+    "namesrvAddr": "name_server_addresses",
+}
+#: Spellings that are about as common as the right one.
+_COMMON_MISSPELLINGS = {"transactionTimeout": "transaction_time_out_ms"}
+#: RocketMQ takes these in milliseconds, and many a broker.conf gives them in seconds. Nobody means 20 ms by 20.
+_OFTEN_IN_SECONDS = ("transaction_time_out_ms", "transaction_check_interval_ms")
+_UNITS = ("_ms", "_bytes", "_hours")
+_BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+class BadSetting(ValueError):
+    """A ``name=value`` of the command line cannot be used; the message names it and what is allowed."""
+
+
+def apply_settings(config: _Config, assignments: Iterable[str], reserved: Mapping[str, str]) -> _Config:
+    """A copy of the dataclass ``config`` with ``assignments`` (each ``name=value``) applied.
+
+    ``reserved`` maps fields that have an option of their own to that option. Raises :class:`BadSetting`.
+    """
+    assert dataclasses.is_dataclass(config)
+    assert not isinstance(config, type)
+    allowed = _names_of(config)
+    field_types = typing.get_type_hints(type(config))
+    changes: dict[str, Any] = {}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        name, text = name.strip(), text.strip()
+        if not equals:
+            raise BadSetting(f"{assignment!r} is no setting; write name=value")
+        field = allowed.get(name)
+        if field is None:
+            raise BadSetting(_unknown(name, allowed, reserved))
+        if field in reserved:
+            raise BadSetting(f"{name} has an option of its own: {reserved[field]}")
+        value = _parse(name, text, field_types[field])
+        if field in _OFTEN_IN_SECONDS and isinstance(value, int) and value < 1_000:
+            value *= 1_000
+        changes[field] = value
+    try:
+        return dataclasses.replace(config, **changes)
+    except ValueError as error:
+        raise BadSetting(str(error)) from None
+
+
+def java_style_name(field: str) -> str:
+    """The camel-case name of a field, its unit left out as RocketMQ does."""
+    for unit in _UNITS:
+        field = field.removesuffix(unit)
+    first, *rest = field.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def _names_of(config: Any) -> dict[str, str]:
+    """Every accepted name -> field."""
+    names: dict[str, str] = {}
+    fields = [field.name for field in dataclasses.fields(config)]
+    for field in fields:
+        first, *rest = field.split("_")
+        for name in (field, java_style_name(field), first + "".join(word.capitalize() for word in rest)):
+            names.setdefault(name, field)
+    others = _JAVA_NAMES | _COMMON_MISSPELLINGS
+    names.update({name: field for name, field in others.items() if field in fields})
+    return names
+
+
+def _unknown(name: str, allowed: Mapping[str, str], reserved: Mapping[str, str]) -> str:
+    """What is said of a name that is none: the one that was meant or, where none is near, all."""
+    fields = sorted({field for field in allowed.values() if field not in reserved})
+    close = difflib.get_close_matches(name, [other for other in allowed if allowed[other] not in reserved], n=1)
+    if close:
+        meant = _rocketmq_name(allowed[close[0]])
+        return f"there is no setting {name!r}; did you mean {meant}? (docs/configuration.md lists all)"
+    names = "".join(f"\n  {_rocketmq_name(field)}" for field in fields)
+    return f"there is no setting {name!r}; allowed are:{names}"
+
+
+def _rocketmq_name(field: str) -> str:
+    java_names = {ours: java for java, ours in _JAVA_NAMES.items()}
+    return java_names.get(field) or java_style_name(field)
+
+
+def _parse(name: str, text: str, wanted: Any) -> object:
+    """``text`` as a value of the type ``wanted``. Raises :class:`BadSetting`."""
+    if isinstance(wanted, types.UnionType):  # "X | None": the command line can only set an X
+        wanted = next(part for part in wanted.__args__ if part is not type(None))
+    if wanted is bool:
+        if text.lower() not in _BOOLEANS:
+            raise BadSetting(f"{name}={text!r}: allowed are true and false")
+        return _BOOLEANS[text.lower()]
+    if wanted in (int, float):
+        try:
+            number = wanted(text)
+        except ValueError:
+            raise BadSetting(f"{name}={text!r}: allowed is a {_NUMBERS[wanted]}") from None
+        if number < 0 or number != number or number > 2**63 - 1:
+            raise BadSetting(f"{name}={text!r}: allowed is a {_NUMBERS[wanted]}, not negative")
+        return number
+    if isinstance(wanted, type) and issubclass(wanted, enum.Enum):
+        for member in wanted:
+            if text.lower() in (member.name.lower(), str(member.value).lower()):
+                return member
+        raise BadSetting(f"{name}={text!r}: allowed are {', '.join(str(member.value) for member in wanted)}")
+    if typing.get_origin(wanted) is tuple:
+        return tuple(part.strip() for part in text.split(";") if part.strip())
+    return text
+
+
+_NUMBERS = {int: "whole number", float: "number"}

@@ -1,0 +1,135 @@
+"""The filter bench: a page on which one tries expressions, evaluated by the broker's own code.
+
+    GET  /filters               the page
+    POST /api/filter/evaluate   {"expression", "properties": {name: value}}
+    POST /api/filter/tags       {"expression", "tag"}; the tag may be null
+
+``evaluate`` answers with ``{"matches", "tree"}``: every part of the expression with its outcome, see
+:mod:`engine.filter.evaluation_tree`; or, for an expression that cannot be compiled, with ``{"mistake": {"text",
+"problem", "details", "allowed", "position", "line", "column", "marked"}}``. ``tags`` answers with both hash codes and
+who lets the message through. Nothing is stored and no broker is asked.
+"""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, render_template
+from flask.typing import ResponseReturnValue
+
+from app.foundation.json_types import JsonObject, JsonValue
+from app.web.api import json_answer
+from app.web.api_parameters import BadParameter, read_json_object, short_text, shown
+from engine.filter.compiler import compile_expression
+from engine.filter.errors import FilterSyntaxError
+from engine.filter.evaluation_tree import EvaluatedPart, Outcome, evaluate_parts
+from engine.protocol.body.subscription_data import build_subscription_data
+from engine.protocol.errors import ProtocolError
+from engine.protocol.java_hash import java_string_hash
+
+#: Shorter than what a broker takes: a person types it, and the tree of it is drawn.
+EXPRESSION_MAX = 1_000
+PROPERTIES_MAX = 30
+NAME_MAX = 100
+VALUE_MAX = 1_000
+TAGS_MAX = 500
+
+
+def create_filter_page() -> Blueprint:
+    """The blueprint with the page ``/filters``."""
+    pages = Blueprint("filters", __name__)
+
+    @pages.get("/filters")
+    def bench() -> ResponseReturnValue:
+        return render_template("filters.html")
+
+    return pages
+
+
+def add_filter_routes(api: Blueprint) -> None:
+    """Add the routes to what :func:`app.web.api.create_api` made: they share its errors."""
+
+    @api.post("/filter/evaluate")
+    def evaluate() -> Response:
+        body = read_json_object(("expression", "properties"), "an object with expression, properties")
+        text = _text_field(body, "expression", EXPRESSION_MAX, may_be_empty=True)
+        properties = _properties(body.get("properties", {}))
+        try:
+            tree = evaluate_parts(compile_expression(text), properties)
+        except FilterSyntaxError as error:
+            return json_answer({"mistake": _mistake_json(error)})
+        return json_answer({"matches": tree.outcome is Outcome.TRUE, "tree": _part_json(tree)})
+
+    @api.post("/filter/tags")
+    def compare_tags() -> Response:
+        body = read_json_object(("expression", "tag"), "an object with expression, tag")
+        text = _text_field(body, "expression", TAGS_MAX, may_be_empty=True)
+        tag = None if body.get("tag") is None else _text_field(body, "tag", NAME_MAX, may_be_empty=True)
+        return json_answer(_tags_json(text, tag or None))
+
+
+def _text_field(body: JsonObject, name: str, maximum: int, *, may_be_empty: bool = False) -> str:
+    value = body.get(name)
+    if not isinstance(value, str):
+        raise BadParameter(name, "it is missing or no text", f"a text of up to {maximum} characters")
+    return value if may_be_empty and not value else short_text(name, value, maximum)
+
+
+def _properties(value: JsonValue) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise BadParameter("properties", "it is no object", '{"age": "7"}')
+    if len(value) > PROPERTIES_MAX:
+        raise BadParameter("properties", f"there are {len(value)}", f"at most {PROPERTIES_MAX}")
+    properties = {}
+    for name, text in value.items():
+        short_text("a property's name", name, NAME_MAX)
+        if not isinstance(text, str) or len(text) > VALUE_MAX:
+            raise BadParameter(
+                shown(name), "its value is too long or no text", f"a text of up to {VALUE_MAX} characters"
+            )
+        properties[name] = text
+    return properties
+
+
+def _mistake_json(error: FilterSyntaxError) -> JsonObject:
+    details: JsonObject = {**error.details, "allowed": ", ".join(error.allowed)}
+    return {
+        "text": f"{error.place}: {error.why}",
+        "problem": error.problem.value,
+        "details": details,
+        "allowed": list(error.allowed),
+        "position": error.position,
+        "line": error.line,
+        "column": error.column,
+        "marked": error.marked(),
+    }
+
+
+def _part_json(part: EvaluatedPart) -> JsonObject:
+    failure = part.failure
+    details: JsonObject = {} if failure is None else {**failure.details}
+    return {
+        "kind": part.kind,
+        "text": part.text,
+        "start": part.start,
+        "end": part.end,
+        "outcome": part.outcome.value,
+        "value": part.value,
+        "java_type": part.java_type,
+        "failure": None if failure is None else {"problem": failure.problem.value, "details": details},
+        "parts": [_part_json(below) for below in part.parts],
+    }
+
+
+def _tags_json(expression: str, tag: str | None) -> JsonObject:
+    try:
+        subscription = build_subscription_data("T", expression)
+    except ProtocolError as error:
+        raise BadParameter("expression", str(error), "* or TagA || TagB") from None
+    code = java_string_hash(tag) if tag is not None else 0
+    lets_through = subscription.matches_tags_code(code)
+    wanted: list[JsonValue] = [{"tag": wanted, "code": java_string_hash(wanted)} for wanted in subscription.tags_set]
+    return {
+        "wanted": wanted,
+        "code": code,
+        "broker_lets_through": lets_through,
+        "client_takes": lets_through and subscription.matches_tag(tag),
+    }

@@ -1,0 +1,239 @@
+"""The live engine for people: a name server and a broker in one background thread, observed from there."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.foundation.json_types import JsonObject
+from app.foundation.live_source import EngineUnavailable, ResendWish
+from app.live.engine_thread import CALL_TIMEOUT_S, EngineThread
+from app.observation.recent_log import RecentLog
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.broker.foundation.errors import ConfigRefused
+from engine.name_server.name_server_config import NameServerConfig
+from engine.runtime.live.live_tls import ServerTls, TlsUnusable, own_client_tls
+from engine.runtime.port import AddressInUse, DiskFault, DiskFull, FolderLocked, RuntimeFault
+from engine.store.files.store_config import MessageStoreConfig
+
+if TYPE_CHECKING:
+    from app.metrics.exposition import Family
+    from app.observation.live_state import LiveState
+    from engine.broker.transactions.half_message_lookup import Deed
+
+log = logging.getLogger("glassmq.host")
+
+#: Recovery of a large log may take long; beyond this something is wrong.
+START_TIMEOUT_S = 600.0
+#: A graceful shutdown writes offsets and flushes; after this the process ends anyway.
+SHUTDOWN_TIMEOUT_S = 20.0
+
+
+class StartFailed(Exception):
+    """The engine could not start. The message is one line that names what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveHostSettings:
+    """What to run and where its files lie. The broker's name-server address is filled in by the host."""
+
+    data_folder: Path
+    name_server: NameServerConfig = field(default_factory=NameServerConfig)
+    broker: BrokerConfig = field(default_factory=BrokerConfig)
+    store: MessageStoreConfig = field(default_factory=MessageStoreConfig)
+    #: Of the connections to name server and broker; the page has none.
+    tls: ServerTls = field(default_factory=ServerTls)
+
+
+class LiveHost:
+    """Runs the engine from ``start`` to ``stop`` and answers the page server (it is a ``LiveSource``)."""
+
+    def __init__(self, settings: LiveHostSettings, recent_log: RecentLog | None = None) -> None:
+        self.settings = settings
+        self._recent_log = recent_log or RecentLog()
+        self._thread: EngineThread | None = None
+        self._state: LiveState | None = None
+        self.name_server_address = ""
+        self.broker_address = ""
+
+    # --------------------------------------------------------------------------------------------- life cycle
+
+    def start(self) -> None:
+        """Start name server and broker; both listen when this returns. Raises :class:`StartFailed`."""
+        assert self._thread is None
+        self._thread = EngineThread()
+        try:
+            self._thread.run(self._start(), START_TIMEOUT_S)
+        except BaseException:
+            self._thread.stop()
+            self._thread = None
+            raise
+
+    async def _start(self) -> None:
+        # Imported here, in the engine's thread: whoever only asks for --help does not pay for it.
+        from app.metrics.broker_metrics import BrokerMetrics
+        from app.observation.live_state import LiveState
+        from engine.broker.broker import Broker
+        from engine.name_server.name_server import NameServer
+        from engine.runtime.live.live_runtime import LiveRuntime
+
+        async with _explained("the name server", "--name-server-port"):
+            folder = self.settings.data_folder / "name-server"
+            self._name_server_runtime = LiveRuntime("name-server", folder, server_tls=self.settings.tls)
+            self._name_server = NameServer(self._name_server_runtime, self.settings.name_server)
+            try:
+                await self._name_server.start()
+            except BaseException:
+                await self._name_server_runtime.close()
+                raise
+        self.name_server_address = self._name_server.address
+        try:
+            async with _explained("the broker", "--broker-port"):
+                await self._start_broker(Broker, LiveRuntime)
+        except BaseException:
+            await self._name_server.shutdown()
+            await self._name_server_runtime.close()
+            raise
+        self.broker_address = self._broker.address
+        self._state = LiveState(
+            name_server=self._name_server,
+            broker=self._broker,
+            data_folder=str(self.settings.data_folder),
+            recent_log=self._recent_log,
+        )
+        self._metrics = BrokerMetrics(self._broker)
+
+    async def _start_broker(self, broker_class: type, runtime_class: type) -> None:
+        config = replace(self.settings.broker, name_server_addresses=(self.name_server_address,))
+        tls = self.settings.tls
+        self._broker_runtime = runtime_class(
+            config.broker_name, self.settings.data_folder, server_tls=tls, client_tls=own_client_tls(tls)
+        )
+        try:
+            self._broker = broker_class(self._broker_runtime, config, self.settings.store)
+            await self._broker.start()
+        except BaseException:
+            await self._broker_runtime.close()
+            raise
+
+    @property
+    def is_running(self) -> bool:
+        """True while the engine's thread lives."""
+        return self._thread is not None and self._thread.is_running
+
+    def stop(self) -> None:
+        """Shut broker and name server down gracefully: offsets are written, the log is flushed."""
+        thread, self._thread = self._thread, None
+        if thread is None or not thread.is_running:
+            return
+        try:
+            thread.run(self._shutdown(), SHUTDOWN_TIMEOUT_S)
+        except EngineUnavailable as error:
+            log.error("the shutdown was not clean: %s", error)
+        finally:
+            thread.stop()
+
+    async def _shutdown(self) -> None:
+        await self._broker.shutdown()
+        await self._name_server.shutdown()
+        await self._broker_runtime.close()
+        await self._name_server_runtime.close()
+
+    # -------------------------------------------------------------------------------------- for the page server
+
+    def state(self) -> JsonObject:
+        """See LiveSource."""
+        thread, state = self._engine()
+        return thread.call(state.build)
+
+    def metrics(self) -> list[Family]:
+        """All metrics for Prometheus. Raises :class:`EngineUnavailable`."""
+        thread, _ = self._engine()
+        return thread.call(self._metrics.collect)
+
+    def history(self) -> JsonObject:
+        """See LiveSource."""
+        thread, state = self._engine()
+        return thread.call(state.history)
+
+    def find_by_key(self, topic: str, key: str, limit: int) -> list[JsonObject]:
+        """See LiveSource."""
+        thread, state = self._engine()
+        return thread.call(lambda: state.search.by_key(topic, key, limit))
+
+    def find_by_unique_id(self, unique_id: str, topic: str | None, limit: int) -> list[JsonObject]:
+        """See LiveSource."""
+        thread, state = self._engine()
+        return thread.call(lambda: state.search.by_unique_id(unique_id, topic, limit))
+
+    def record_at(self, offset: int) -> bytes | None:
+        """See LiveSource."""
+        thread, state = self._engine()
+        return thread.call(lambda: state.search.record_at(offset))
+
+    def queue_entries(self, topic: str, queue_id: int, start: int, count: int) -> list[tuple[int, int, int]] | None:
+        """See LiveSource."""
+        thread, state = self._engine()
+        return thread.call(lambda: state.search.queue_entries(topic, queue_id, start, count))
+
+    def act_on_half_message(self, deed: Deed, name: str) -> JsonObject:
+        """See LiveSource."""
+        from app.observation.transactions_view import common_view
+        from engine.broker.transactions.half_message_administrator import HalfMessageAdministrator
+
+        thread, _ = self._engine()
+        administrator = HalfMessageAdministrator(self._broker)
+        acted_on = common_view(thread.run(administrator.act(deed, name), CALL_TIMEOUT_S))
+        return {part: acted_on[part] for part in ("id", "key", "topic", "queue_id", "group")}
+
+    def message_trails(self, name: str, topic: str | None) -> list[JsonObject]:
+        """See LiveSource."""
+        thread, state = self._engine()
+        return thread.call(lambda: state.trail.trails(name, topic))
+
+    def dead_letter_groups(self) -> list[JsonObject]:
+        """See LiveSource."""
+        thread, state = self._engine()
+        return thread.call(state.dead_letters.groups)
+
+    def dead_letters(self, group: str, start: int | None, count: int) -> JsonObject | None:
+        """See LiveSource."""
+        thread, state = self._engine()
+        return thread.call(lambda: state.dead_letters.page(group, start, count))
+
+    def resend_dead_letters(self, group: str, wish: ResendWish) -> JsonObject | None:
+        """See LiveSource."""
+        thread, state = self._engine()
+        return thread.run(state.dead_letters.resend(group, wish), CALL_TIMEOUT_S)
+
+    def _engine(self) -> tuple[EngineThread, LiveState]:
+        if self._thread is None or self._state is None:
+            raise EngineUnavailable("the engine is stopped")
+        return self._thread, self._state
+
+
+@asynccontextmanager
+async def _explained(part: str, port_option: str) -> AsyncIterator[None]:
+    """Turn the faults of starting ``part`` into one line that names the option to change."""
+    try:
+        yield
+    except AddressInUse as error:
+        raise StartFailed(f"{part} cannot start: {error}; choose another port with {port_option}") from error
+    except FolderLocked as error:
+        raise StartFailed(f"{part} cannot start: {error}; choose another folder with --data") from error
+    except DiskFull as error:
+        raise StartFailed(
+            f"{part} cannot use its data: {error}; free some room there, or choose another folder with --data"
+        ) from error
+    except DiskFault as error:
+        raise StartFailed(f"{part} cannot use its data: {error}; choose another folder with --data") from error
+    except ConfigRefused as error:
+        raise StartFailed(f"{part} cannot start: {error}") from error
+    except TlsUnusable as error:
+        raise StartFailed(f"{part} cannot start: {error}; see --tls-cert, --tls-key and --tls-client-ca") from error
+    except RuntimeFault as error:
+        raise StartFailed(f"{part} cannot start: {error}; see --host and {port_option}") from error

@@ -1,0 +1,48 @@
+"""Deciding half messages by hand over HTTP: what the live page's buttons send.
+
+    POST /api/live/transactions/commit      {"message": unique id, key or offset message id}
+    POST /api/live/transactions/rollback    likewise
+    POST /api/live/transactions/resume      likewise; a message that was given up is checked again
+
+200: ``{"deed", "message": {id, key, topic, queue_id, group}}``. Refused: ``{"error", "reason", "text": {en, zh}}``, 404
+where there is no such message, else 409; then nothing has happened. These and those of app/live/dead_letter_routes.py are
+the only requests by which the live page changes the broker. Other sites' pages cannot send them: the gate looks at the
+Origin, and JSON needs the consent of this server first, which it does not give.
+"""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response
+
+from app.foundation.json_types import JsonObject
+from app.foundation.live_source import LiveSource
+from app.web.api import json_answer
+from app.web.api_parameters import BadParameter, read_json_object, short_text, shown
+from engine.broker.transactions.half_message_lookup import NOT_FOUND, Deed, HalfMessageRefused
+
+_NAME_MAX = 1024
+
+
+def add_transaction_routes(api: Blueprint, source: LiveSource) -> None:
+    """Add the routes to what :func:`app.web.api.create_api` made: they share its errors."""
+
+    @api.post("/live/transactions/<deed>")
+    def act_on_half_message(deed: str) -> Response:
+        if deed not in list(Deed):
+            raise BadParameter("deed", f"{shown(deed)} is none", ", ".join(Deed))
+        name = _read_name()
+        return json_answer({"deed": deed, "message": source.act_on_half_message(Deed(deed), name)})
+
+    @api.errorhandler(HalfMessageRefused)
+    def refused(error: HalfMessageRefused) -> Response:
+        body: JsonObject = {"error": str(error), "reason": error.refusal.name.lower(), "text": dict(error.text)}
+        return json_answer(body, 404 if error.refusal in NOT_FOUND else 409)
+
+
+def _read_name() -> str:
+    """Which message the current request means. Raises :class:`BadParameter`."""
+    body = read_json_object(("message",), '{"message": "..."}')
+    name = body.get("message")
+    if not isinstance(name, str):
+        raise BadParameter("message", "it is missing or no text", "the unique id or a key of a half message")
+    return short_text("message", name.strip(), _NAME_MAX)

@@ -1,0 +1,1 @@
+"""A cluster asked over the wire, for the command line."""

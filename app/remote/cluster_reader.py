@@ -1,0 +1,217 @@
+"""Asks a running cluster the questions of the small command-line tools, over the wire as any client would.
+
+Works against GlassMQ and against a real RocketMQ 4.x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+from app.remote.cluster_access import cluster_access
+from engine.client.foundation.errors import MQBrokerError, NameServerUnreachable, RequestFailed
+from engine.client.instance.mq_client_api import MQClientApi
+from engine.protocol.body import question
+from engine.protocol.body.bodies import ClusterInfo
+from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.body.question import Question
+from engine.protocol.command.command_header import CommandHeader
+from engine.protocol.command.headers import GetConsumeStatsRequestHeader, GetTopicStatsInfoRequestHeader
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.errors import MalformedBody, ProtocolError
+from engine.protocol.json_form.json_fields import as_object, get_integer
+from engine.protocol.json_form.json_text import ObjectKeyMap, loads_json_object
+from engine.protocol.message.message import MessageExt
+from engine.protocol.message.message_codec import decode_messages, decode_stored_message
+from engine.protocol.message.message_id import decode_offset_message_id
+from engine.protocol.names import RETRY_GROUP_TOPIC_PREFIX
+from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import ResponseCode
+from engine.remoting.remoting_client import RemotingClient
+from engine.runtime.live.live_runtime import LiveRuntime
+
+_T = TypeVar("_T")
+
+TIMEOUT_MS = 5_000
+#: Messages that a search by unique id asks one broker for.
+_QUERY_MAX = 32
+
+
+@dataclass(frozen=True, slots=True)
+class QueueEnds:
+    """One queue of a topic: its smallest and its next offset."""
+
+    queue: MessageQueue
+    min_offset: int
+    max_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupProgress:
+    """How far a group has come on one queue."""
+
+    queue: MessageQueue
+    broker_offset: int
+    consumer_offset: int
+
+    @property
+    def lag(self) -> int:
+        """Messages that are not confirmed yet."""
+        return max(0, self.broker_offset - self.consumer_offset)
+
+
+class ClusterReader:
+    """Questions to all brokers behind ``name_servers`` (each ``"host:port"``).
+
+    Every method raises an ``MQClientError`` when a server does not answer or refuses.
+    """
+
+    def __init__(self, remoting_client: RemotingClient, name_servers: Sequence[str]) -> None:
+        self._api = MQClientApi(remoting_client, name_servers, TIMEOUT_MS)
+
+    async def broker_addresses(self) -> dict[str, str]:
+        """Broker name -> address of its master."""
+        table = (await self._cluster_info()).broker_addr_table
+        return {name: data.master_address for name, data in sorted(table.items()) if data.master_address}
+
+    async def cluster_names(self) -> list[str]:
+        """The names of all clusters, sorted."""
+        return sorted((await self._cluster_info()).cluster_addr_table)
+
+    async def _cluster_info(self) -> ClusterInfo:
+        return await self._ask_name_server(question.cluster_info())
+
+    async def topics(self) -> list[str]:
+        """All topics, sorted."""
+        names = await self._ask_name_server(question.topic_names())
+        return sorted(names)
+
+    async def has_topic(self, topic: str) -> bool:
+        """Whether clients can get a route of ``topic``."""
+        try:
+            await self._api.topic_route(topic)
+        except MQBrokerError as error:
+            if error.code == ResponseCode.TOPIC_NOT_EXIST:
+                return False
+            raise
+        return True
+
+    async def topic_queues(self, topic: str) -> list[QueueEnds]:
+        """The queues of ``topic`` on all brokers; none where a broker does not have the topic."""
+        found = []
+        header = GetTopicStatsInfoRequestHeader(topic=topic)
+        for _, body in await self._ask_brokers(RequestCode.GET_TOPIC_STATS_INFO, header, f"ask about topic {topic}"):
+            for queue, value in _object_keys(body, "offsetTable"):
+                found.append(QueueEnds(queue, get_integer(value, "minOffset"), get_integer(value, "maxOffset")))
+        return sorted(found, key=lambda ends: ends.queue)
+
+    async def groups(self) -> list[str]:
+        """Groups that have consumed: each has a retry topic."""
+        prefix = RETRY_GROUP_TOPIC_PREFIX
+        return [topic.removeprefix(prefix) for topic in await self.topics() if topic.startswith(prefix)]
+
+    async def group_progress(self, group: str) -> list[GroupProgress]:
+        """Where ``group`` stands on every queue of which a broker has its offset."""
+        found = []
+        header = GetConsumeStatsRequestHeader(consumer_group=group)
+        for _, body in await self._ask_brokers(RequestCode.GET_CONSUME_STATS, header, f"ask about group {group}"):
+            for queue, value in _object_keys(body, "offsetTable"):
+                found.append(
+                    GroupProgress(queue, get_integer(value, "brokerOffset"), get_integer(value, "consumerOffset"))
+                )
+        return sorted(found, key=lambda progress: progress.queue)
+
+    async def message(self, message_id: str, topic: str | None) -> MessageExt | None:
+        """The message with this offset message id or, if there is none, with this unique id."""
+        brokers = await self.broker_addresses()
+        try:
+            address, offset = decode_offset_message_id(message_id)
+        except (ProtocolError, ValueError):
+            address, offset = "", -1
+        if address in brokers.values():
+            found = await self._view(address, offset)
+            if found is not None:
+                return found
+        for name in [topic] if topic is not None else await self.topics():
+            for broker in brokers.values():
+                found = await self._query_unique_id(broker, name, message_id)
+                if found is not None:
+                    return found
+        return None
+
+    async def _view(self, address: str, offset: int) -> MessageExt | None:
+        found = await self.look_for(address, question.message_at(offset), "view a message")
+        return decode_stored_message(found, decompress=True) if found else None
+
+    async def _query_unique_id(self, address: str, topic: str, unique_id: str) -> MessageExt | None:
+        asked = question.messages_called(topic, unique_id, _QUERY_MAX, is_unique_id=True)
+        found = decode_messages(await self.look_for(address, asked, "search a message"))
+        return next((message for message in found if message.unique_id == unique_id), None)
+
+    async def messages_with_key(self, topic: str, key: str, count_per_broker: int) -> list[MessageExt]:
+        """Messages of ``topic`` that have ``key`` among their keys, of all brokers."""
+        found = []
+        asked = question.messages_called(topic, key, count_per_broker)
+        for address in (await self.broker_addresses()).values():
+            messages = decode_messages(await self.look_for(address, asked, "search messages"))
+            found += [message for message in messages if key in message.keys]
+        return found
+
+    async def look_for(self, address: str, asked: Question[bytes], what: str | None = None) -> bytes:
+        """Stored messages that a broker may have; none if it says anything but SUCCESS."""
+        reply = await self._api.exchange(address, asked.request(), what or asked.what)
+        return asked.read(reply) if reply.code == ResponseCode.SUCCESS else b""
+
+    async def exchange(self, address: str, command: RemotingCommand, what: str) -> RemotingCommand:
+        """The reply to any request, whatever its code; ``what`` is for the text of the error when there is none."""
+        return await self._api.exchange(address, command, what)
+
+    async def _ask_name_server(self, asked: Question[_T]) -> _T:
+        """What the first name server says that answers: all know the same."""
+        failures = []
+        for address in self._api.name_server_addresses:
+            try:
+                reply = await self._api.request(address, asked.code, asked.header, asked.what)
+            except RequestFailed as error:
+                failures.append(str(error))
+                continue
+            return asked.read(reply)
+        raise NameServerUnreachable("; ".join(failures))
+
+    async def _ask_brokers(self, code: RequestCode, header: CommandHeader, what: str) -> list[tuple[str, bytes]]:
+        """``(broker name, body)`` of every broker that knows what is asked for."""
+        answers = []
+        for name, address in (await self.broker_addresses()).items():
+            try:
+                reply = await self._api.request(address, code, header, what)
+            except MQBrokerError as error:
+                if error.code in (ResponseCode.TOPIC_NOT_EXIST, ResponseCode.CONSUMER_NOT_ONLINE):
+                    continue
+                raise
+            answers.append((name, reply.body))
+        return answers
+
+
+@asynccontextmanager
+async def open_cluster_reader(name_servers: Sequence[str]) -> AsyncIterator[ClusterReader]:
+    """A reader with a client of its own, closed at the end."""
+    access = cluster_access()
+    runtime = LiveRuntime("glassmq-tool", None, client_tls=access.tls)
+    client = RemotingClient(runtime, "glassmq-tool", request_hook=access.request_hook())
+    try:
+        yield ClusterReader(client, name_servers)
+    finally:
+        await client.shutdown()
+        await runtime.close()
+
+
+def _object_keys(body: bytes, field: str) -> list[tuple[MessageQueue, dict[str, object]]]:
+    """The pairs of a fastjson map whose keys are queues."""
+    table = loads_json_object(body, "statistics").get(field)
+    if isinstance(table, ObjectKeyMap):
+        return [(MessageQueue.from_dict(key), as_object(value)) for key, value in table.pairs]
+    if table:
+        raise MalformedBody(f"{field} must map queues to offsets")
+    return []

@@ -1,0 +1,88 @@
+"""What tools ask one broker elsewhere about its messages, with the requests that any client may send.
+
+Works against GlassMQ and against a real RocketMQ 4.x.
+"""
+
+from __future__ import annotations
+
+from app.remote.cluster_reader import ClusterReader
+from engine.client.foundation.errors import MQBrokerError
+from engine.protocol.body import question
+from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.body.question import Question
+from engine.protocol.command.command_header import CommandHeader
+from engine.protocol.command.headers import PullMessageResponseHeader
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.message.message import MessageExt
+from engine.protocol.message.message_codec import decode_messages, decode_stored_message
+from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import ResponseCode
+
+PER_PULL = 32
+_NOTHING_THERE = (ResponseCode.PULL_NOT_FOUND, ResponseCode.PULL_RETRY_IMMEDIATELY, ResponseCode.PULL_OFFSET_MOVED)
+
+
+class RemoteBroker:
+    """The one at ``address``. Every method raises an ``MQClientError`` when it does not answer.
+
+    Bodies of messages are as they are stored (perhaps compressed).
+    """
+
+    def __init__(self, reader: ClusterReader, address: str) -> None:
+        self._reader = reader
+        self.address = address
+
+    async def called(self, topic: str, name: str, limit: int) -> list[MessageExt]:
+        """Messages of ``topic`` with that unique id or key, at most ``limit``, oldest first."""
+        stored = await self._reader.look_for(self.address, question.messages_called(topic, name, limit))
+        found = [one for one in decode_messages(stored, decompress=False) if name in (one.unique_id, *one.keys)]
+        return sorted(found, key=lambda message: message.commit_log_offset)
+
+    async def message_at(self, commit_log_offset: int) -> MessageExt | None:
+        """The message that begins there, or None."""
+        stored = await self._reader.look_for(self.address, question.message_at(commit_log_offset))
+        return decode_stored_message(stored) if stored else None
+
+    async def read(self, topic: str, queue_id: int, first: int, end: int) -> list[MessageExt]:
+        """Messages of one queue from ``first`` up to ``end``; some may be missing.
+
+        Raises ``MQBrokerError`` when the broker refuses.
+        """
+        messages: list[MessageExt] = []
+        queue = MessageQueue(topic, "", queue_id)
+        while first < end:
+            asked = question.look(queue, first, min(PER_PULL, end - first))
+            reply = await self.exchange(asked.request(), asked.what)
+            if reply.code in _NOTHING_THERE:
+                # The oldest files may be gone, and with them the beginning: the broker says where it goes on.
+                following = PullMessageResponseHeader.decode(reply.ext_fields).next_begin_offset
+                if not first < following < end:
+                    break
+                first = following
+                continue
+            if reply.code != ResponseCode.SUCCESS:
+                raise MQBrokerError(reply.code, reply.remark, self.address, asked.what)
+            found = decode_messages(asked.read(reply), decompress=False)
+            if not found:
+                break
+            messages += found
+            first = found[-1].queue_offset + 1
+        return messages
+
+    async def end_offset(self, topic: str, queue_id: int) -> int:
+        """Of the next message to come; 0 where the broker has no such topic."""
+        asked = question.max_offset(MessageQueue(topic, "", queue_id))
+        return await self.offset(asked, f"ask for the end of {topic}") or 0
+
+    async def offset(self, asked: Question[int], what: str) -> int | None:
+        """An offset; None where the broker says anything but SUCCESS: it has no such topic or group."""
+        reply = await self.exchange(asked.request(), what)
+        return asked.read(reply) if reply.code == ResponseCode.SUCCESS else None
+
+    async def ask(self, code: RequestCode, header: CommandHeader | None, what: str) -> RemotingCommand:
+        """The reply, whatever its code."""
+        return await self.exchange(RemotingCommand.request(code, header), what)
+
+    async def exchange(self, command: RemotingCommand, what: str) -> RemotingCommand:
+        """The same for a request that is made already."""
+        return await self._reader.exchange(self.address, command, what)

@@ -1,0 +1,133 @@
+"""Dead letters of a broker elsewhere, over the wire with the requests that any tool may send: pull them as a topic's
+messages, find by the index whether they were resent, send them anew. Works against a real RocketMQ 4.x too.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from app.remote.cluster_reader import ClusterReader, QueueEnds
+from app.remote.remote_broker import RemoteBroker
+from engine.broker.delivery.dead_letter import (
+    COPIES_MAX,
+    DeadLetterRefusal,
+    DeadLetterRefused,
+    ResendTo,
+    check_not_resent,
+    one_dead_letter,
+    original_topic,
+    places_of_resends,
+    resend_request,
+    resent_as,
+)
+from engine.protocol.command.headers import SendMessageResponseHeader
+from engine.protocol.errors import ProtocolError
+from engine.protocol.message.message import MessageExt
+from engine.protocol.message.message_id import decode_offset_message_id
+from engine.protocol.message.message_properties import PROPERTY_ORIGIN_MESSAGE_ID
+from engine.protocol.names import dlq_topic
+from engine.protocol.response_code import ResponseCode
+
+#: A disk or a replica that is slow does not make the message any less stored.
+_STORED = (
+    ResponseCode.SUCCESS,
+    ResponseCode.FLUSH_DISK_TIMEOUT,
+    ResponseCode.FLUSH_SLAVE_TIMEOUT,
+    ResponseCode.SLAVE_NOT_AVAILABLE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ResentPlace:
+    """Where a dead letter's new message lies."""
+
+    topic: str
+    queue_id: int
+    queue_offset: int
+
+
+class RemoteDeadLetters:
+    """Those of the broker called ``broker_name`` at ``address``. Every method raises an ``MQClientError`` when it does
+    not answer, and :class:`~engine.broker.delivery.dead_letter.DeadLetterRefused` when it cannot be: then nothing has happened.
+    """
+
+    def __init__(self, reader: ClusterReader, broker_name: str, address: str) -> None:
+        self._reader = reader
+        self._broker_name = broker_name
+        self._broker = RemoteBroker(reader, address)
+
+    async def queues(self, group: str) -> list[QueueEnds]:
+        """The queues that dead letters of the group lie in."""
+        return [
+            ends
+            for ends in await self._reader.topic_queues(dlq_topic(group))
+            if ends.queue.broker_name == self._broker_name and ends.max_offset > ends.min_offset
+        ]
+
+    async def newest(self, group: str, limit: int) -> list[MessageExt]:
+        """At most ``limit`` dead letters, the newest ones of all queues, oldest first."""
+        found: list[MessageExt] = []
+        for ends in await self.queues(group):
+            found += await self.read(ends, max(ends.min_offset, ends.max_offset - limit), ends.max_offset)
+        return sorted(found, key=lambda dead: dead.commit_log_offset)[-limit:]
+
+    async def read(self, ends: QueueEnds, first: int, end: int) -> list[MessageExt]:
+        """Dead letters of one queue from offset ``first`` up to ``end``."""
+        return await self._broker.read(ends.queue.topic, ends.queue.queue_id, first, end)
+
+    async def find(self, group: str, name: str) -> MessageExt:
+        """The dead letter with that offset message id, unique id or key; of several copies the newest one."""
+        topic = dlq_topic(group)
+        try:
+            address, offset = decode_offset_message_id(name)
+        except (ProtocolError, ValueError):
+            address, offset = "", -1
+        if address == self._broker.address:
+            exact = await self._broker.message_at(offset)
+            if exact is not None and exact.topic == topic:
+                return exact
+        return one_dead_letter(await self._broker.called(topic, name, COPIES_MAX), group, name)
+
+    async def resent_as(self, group: str, dead: MessageExt) -> MessageExt | None:
+        """What it was resent as, the first time; None when it was not."""
+        return resent_as(dead, await self._copies(group, dead))
+
+    async def check(self, group: str, dead: MessageExt, to: ResendTo, *, anyway: bool) -> None:
+        """Raise when it may not be resent."""
+        if to is ResendTo.TOPIC and original_topic(dead) is None:
+            raise DeadLetterRefused(DeadLetterRefusal.NO_TOPIC, name=dead.message_id)
+        if not anyway:
+            check_not_resent(dead, await self._copies(group, dead))
+
+    async def resend(self, group: str, dead: MessageExt, to: ResendTo) -> ResentPlace:
+        """Send it anew, whether or not that was done before."""
+        queue_id = await self._first_queue(dead) if to is ResendTo.TOPIC else -1
+        request = resend_request(dead, group, to, time.time_ns() // 1_000_000, queue_id)
+        topic = request.ext_fields["topic"]
+        reply = await self._broker.exchange(request, "resend a dead letter")
+        if reply.code not in _STORED:
+            raise DeadLetterRefused(DeadLetterRefusal.BY_BROKER, remark=reply.remark or f"code {reply.code}")
+        header = SendMessageResponseHeader.decode(reply.ext_fields)
+        return ResentPlace(topic, header.queue_id, header.queue_offset)
+
+    async def _copies(self, group: str, dead: MessageExt) -> list[MessageExt]:
+        copies: list[MessageExt] = []
+        for topic in places_of_resends(dead, group):
+            copies += await self._broker.called(topic, dead.message_id, COPIES_MAX)
+        return copies
+
+    async def _first_queue(self, dead: MessageExt) -> int:
+        """The queue that its first copy lay in, if that is known and still there; else -1."""
+        topic = original_topic(dead)
+        try:
+            address, offset = decode_offset_message_id(dead.properties.get(PROPERTY_ORIGIN_MESSAGE_ID, ""))
+        except (ProtocolError, ValueError):
+            return -1
+        if topic is None or address != self._broker.address:
+            return -1
+        first = await self._broker.message_at(offset)
+        if first is None or first.topic != topic or not await self._reader.has_topic(topic):
+            return -1
+        queues = [ends.queue.queue_id for ends in await self._reader.topic_queues(topic)]
+        return first.queue_id if first.queue_id in queues else -1

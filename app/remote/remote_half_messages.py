@@ -1,0 +1,162 @@
+"""Half messages of a broker elsewhere, over the wire with the requests that any tool may send.
+
+The half queue, the op queue and the messages that were given up are topics that can be pulled and searched like others;
+where the check service stands is the progress of its group. Works against a real RocketMQ 4.x too, but its op queue has
+no topic configuration and cannot be pulled: what is decided there is not known to tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from app.remote.cluster_reader import ClusterReader
+from app.remote.remote_broker import PER_PULL, RemoteBroker
+from engine.broker.transactions.half_message import HALF_QUEUE_ID, decided_offset
+from engine.broker.transactions.half_message_administrator import request_for
+from engine.broker.transactions.half_message_lookup import (
+    COPIES_MAX,
+    Deed,
+    HalfMessageLookup,
+    HalfMessageRefused,
+    Refusal,
+)
+from engine.client.foundation.errors import MQBrokerError
+from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.body.question import group_offset
+from engine.protocol.message.message import MessageExt
+from engine.protocol.names import (
+    TRANSACTION_CHECK_GROUP,
+    TRANSACTION_CHECK_MAX_TIME_TOPIC,
+    TRANSACTION_HALF_TOPIC,
+    TRANSACTION_OP_HALF_TOPIC,
+)
+from engine.protocol.response_code import ResponseCode
+
+#: Op messages that one search fetches at most, newest first: a hundred requests.
+OPS_FETCHED_MAX = 3_200
+_PER_PULL = PER_PULL
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """Half messages of one broker from where its check service stands, oldest first.
+
+    :ivar decided: half offset -> offset of the op message that names it; None: the op queue cannot be read.
+    """
+
+    half_offset: int
+    half_end: int
+    messages: list[MessageExt]
+    decided: dict[int, int] | None
+
+
+@dataclass(slots=True)
+class _Fetched:
+    """The :class:`engine.broker.transactions.half_message_lookup.HalfMessageSource` of what was fetched before."""
+
+    messages: dict[tuple[str, str], list[MessageExt]] = field(default_factory=dict)
+    ops: list[tuple[int, MessageExt]] = field(default_factory=list)
+    #: Why older op messages are not known.
+    unknown_ops: Refusal | None = None
+
+    def called(self, topic: str, name: str) -> list[MessageExt]:
+        return self.messages.get((topic, name), [])
+
+    def ops_newest_first(self, name: str) -> Iterator[tuple[int, MessageExt]]:
+        yield from self.ops
+        if self.unknown_ops is not None:
+            raise HalfMessageRefused(self.unknown_ops, name=name, limit=OPS_FETCHED_MAX)
+
+
+class RemoteHalfMessages:
+    """Those of the broker at ``address``. Every method raises an ``MQClientError`` when it does not answer."""
+
+    def __init__(self, reader: ClusterReader, address: str) -> None:
+        self._broker = RemoteBroker(reader, address)
+
+    # ------------------------------------------------------------------------------ listing
+
+    async def undecided(self, limit: int) -> Undecided:
+        """At most ``limit``, the newest ones."""
+        half_offset = await self._progress(TRANSACTION_HALF_TOPIC)
+        end = await self._end(TRANSACTION_HALF_TOPIC)
+        first_op = await self._progress(TRANSACTION_OP_HALF_TOPIC)
+        op_end = await self._end(TRANSACTION_OP_HALF_TOPIC)
+        ops = await self._ops(max(first_op, op_end - OPS_FETCHED_MAX), op_end)
+        decided: dict[int, int] | None = None if ops is None else {}
+        for op in ops or ():
+            offset = decided_offset(op)
+            if offset is not None and decided is not None:
+                decided.setdefault(offset, op.queue_offset)
+        messages = await self._read(TRANSACTION_HALF_TOPIC, max(half_offset, end - limit), end)
+        return Undecided(half_offset, end, messages, decided)
+
+    async def given_up(self, limit: int) -> list[MessageExt]:
+        """At most ``limit`` messages of TRANS_CHECK_MAX_TIME_TOPIC, the newest ones, oldest first."""
+        end = await self._end(TRANSACTION_CHECK_MAX_TIME_TOPIC)
+        return await self._read(TRANSACTION_CHECK_MAX_TIME_TOPIC, max(0, end - limit), end)
+
+    # ------------------------------------------------------------------------------ deeds
+
+    async def lookup(self, name: str) -> HalfMessageLookup:
+        """What a lookup of the message with that unique id, key or offset message id needs, fetched now."""
+        fetched = _Fetched()
+        both = (TRANSACTION_HALF_TOPIC, TRANSACTION_CHECK_MAX_TIME_TOPIC)
+        for topic in both:
+            fetched.messages[topic, name] = await self._broker.called(topic, name, COPIES_MAX)
+        ids = dict.fromkeys(message.message_id for found in fetched.messages.values() for message in found)
+        if len(ids) == 1:
+            for identity in ids:
+                for topic in both:
+                    fetched.messages[topic, identity] = await self._broker.called(topic, identity, COPIES_MAX)
+        copies = [
+            one for (topic, _), found in fetched.messages.items() if topic == TRANSACTION_HALF_TOPIC for one in found
+        ]
+        if copies:
+            oldest = min(copy.commit_log_offset for copy in copies)
+            fetched.ops, fetched.unknown_ops = await self._ops_since(oldest)
+        return HalfMessageLookup(fetched)
+
+    async def act(self, deed: Deed, message: MessageExt) -> None:
+        """Do it. Raises :class:`HalfMessageRefused` when the broker refuses."""
+        reply = await self._broker.exchange(request_for(deed, message), f"{deed} a half message")
+        if reply.code != ResponseCode.SUCCESS:
+            raise HalfMessageRefused(Refusal.BY_BROKER, remark=reply.remark or f"code {reply.code}")
+
+    async def _ops_since(self, commit_log_offset: int) -> tuple[list[tuple[int, MessageExt]], Refusal | None]:
+        """Op messages, newest first, as far back as one that lies before ``commit_log_offset``; why not that far."""
+        found: list[tuple[int, MessageExt]] = []
+        position = await self._end(TRANSACTION_OP_HALF_TOPIC)
+        while position > 0:
+            first = max(0, position - _PER_PULL)
+            ops = await self._ops(first, position)
+            if ops is None:
+                return found, Refusal.OPS_UNREADABLE
+            found += [(op.queue_offset, op) for op in reversed(ops)]
+            if not ops or ops[0].commit_log_offset < commit_log_offset:
+                break
+            if len(found) >= OPS_FETCHED_MAX:
+                return found, Refusal.TOO_FAR_BACK
+            position = first
+        return found, None
+
+    async def _ops(self, first: int, end: int) -> list[MessageExt] | None:
+        """Op messages; None where the broker does not hand them out."""
+        try:
+            return await self._read(TRANSACTION_OP_HALF_TOPIC, first, end)
+        except MQBrokerError as error:
+            if error.code == ResponseCode.TOPIC_NOT_EXIST:
+                return None
+            raise
+
+    async def _read(self, topic: str, first: int, end: int) -> list[MessageExt]:
+        return await self._broker.read(topic, HALF_QUEUE_ID, first, end)
+
+    async def _end(self, topic: str) -> int:
+        return await self._broker.end_offset(topic, HALF_QUEUE_ID)
+
+    async def _progress(self, topic: str) -> int:
+        """Where the check service stands; 0 while it has not walked yet."""
+        asked = group_offset(TRANSACTION_CHECK_GROUP, MessageQueue(topic, "", HALF_QUEUE_ID))
+        return await self._broker.offset(asked, "ask where the checks stand") or 0

@@ -1,0 +1,1 @@
+"""HTTP and Socket.IO: who may come in, how answers and streams go out."""

@@ -1,0 +1,73 @@
+"""Parameters of the HTTP API: read strictly, refused by name and with what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import orjson
+from flask import request
+
+from app.foundation.json_types import JsonObject
+
+_INT64_MAX = 2**63 - 1
+
+
+class BadParameter(ValueError):
+    """A parameter of a request cannot be used."""
+
+    def __init__(self, name: str, problem: str, allowed: str) -> None:
+        super().__init__(f"{name}: {problem}; allowed: {allowed}")
+        self.name = name
+        self.problem = problem
+        self.allowed = allowed
+
+    def as_json(self) -> JsonObject:
+        """The body of the 400 answer."""
+        return {"error": str(self), "parameter": self.name, "problem": self.problem, "allowed": self.allowed}
+
+
+def whole_number(name: str, text: str, minimum: int, maximum: int = _INT64_MAX) -> int:
+    """``text`` as a whole number. Raises :class:`BadParameter`."""
+    allowed = f"a whole number from {minimum} to {maximum}"
+    if not (text.isascii() and text.isdigit() and len(text) <= 19):
+        raise BadParameter(name, f"{shown(text)} is no whole number", allowed)
+    value = int(text)
+    if not minimum <= value <= maximum:
+        raise BadParameter(name, f"{value} is out of range", allowed)
+    return value
+
+
+def only_known(parameters: Mapping[str, str], known: tuple[str, ...]) -> None:
+    """Raise :class:`BadParameter` for the first parameter that is none of ``known``."""
+    for name in parameters:
+        if name not in known:
+            raise BadParameter(shown(name), "unknown parameter", ", ".join(known) or "no parameter")
+
+
+def read_json_object(known: tuple[str, ...], example: str) -> JsonObject:
+    """The body of the current request, with no other fields than ``known``. Raises :class:`BadParameter`.
+
+    :param example: what would have been allowed, for whoever sent something else.
+    """
+    if request.mimetype != "application/json":
+        raise BadParameter("Content-Type", f"{shown(request.mimetype)} is not read", "application/json")
+    try:
+        body = orjson.loads(request.get_data(cache=False))
+    except orjson.JSONDecodeError as error:
+        raise BadParameter("body", f"it is no JSON: {error}", example) from None
+    if not isinstance(body, dict):
+        raise BadParameter("body", "it is no object", example)
+    only_known(body, known)
+    return body
+
+
+def short_text(name: str, text: str, maximum: int) -> str:
+    """``text`` when it is neither empty nor too long. Raises :class:`BadParameter`."""
+    if not 1 <= len(text) <= maximum:
+        raise BadParameter(name, f"it has {len(text)} characters", f"1 to {maximum} characters")
+    return text
+
+
+def shown(text: str) -> str:
+    """``text`` as an error message quotes it: never longer than a line."""
+    return repr(text if len(text) <= 60 else text[:60] + "...")

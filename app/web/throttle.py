@@ -1,0 +1,47 @@
+"""Keeps the page's callers, all together, from taking the engine's time away from the broker's clients."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from flask import Response, abort, request
+
+from app.foundation.event_budget import EventBudget
+from app.foundation.translator import in_all_languages
+from app.web.api import json_answer
+
+#: Requests, from all callers together, in the long run and in one burst.
+REQUESTS_PER_SECOND = 50
+REQUEST_BURST = 200
+
+#: Files cost next to nothing, and one page asks for a hundred of them. A health check must not be refused.
+_FREE = ("/static/", "/healthz")
+#: Below these an error is a text in each language, elsewhere an English one with ``text`` beside it.
+_BILINGUAL = ("/api/lab/", "/api/lessons/", "/api/demonstration")
+
+
+class Throttle:
+    """One for pages and API alike; ``clock``: monotonic seconds."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._lock = threading.Lock()
+        self._clock = clock
+        self._budget = EventBudget(REQUESTS_PER_SECOND, REQUEST_BURST, clock())
+
+    def check(self) -> Response | None:
+        """None when the current request may be served, else the refusal."""
+        if request.path.startswith(_FREE):
+            return None
+        with self._lock:
+            if self._budget.take(self._clock()):
+                return None
+        texts = in_all_languages("error.too_often", limit=REQUESTS_PER_SECOND)
+        if request.path.startswith(_BILINGUAL):
+            refusal = json_answer({"reason": "too_often", "error": texts}, 429)
+        elif request.path.startswith("/api/"):
+            refusal = json_answer({"error": texts["en"], "text": texts}, 429)
+        else:
+            abort(429)
+        refusal.headers["Retry-After"] = "1"
+        return refusal

@@ -1,0 +1,1 @@
+"""How messages reach consumers: checks, holding, delay, retries, dead letters."""

@@ -1,0 +1,165 @@
+"""What the broker asks of connected consumers on behalf of a tool (RocketMQ: ``Broker2Client``).
+
+A reset of offsets is carried out by the group's members, not by the broker: each drops its queues, waits 10 s for its
+listeners, stores the new offsets and begins anew. That is why the group must be online; of a group that is not, tools
+change the stored offsets themselves.
+
+Simplified: members are told one after the other without waiting (oneway), as there; questions are put to all members at
+once instead of one after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from engine.broker.foundation.errors import RequestRefused
+from engine.broker.tables.client_channel_info import ClientChannelInfo
+from engine.protocol.body.admin_bodies import GetConsumerStatusBody, ResetOffsetBodyForC
+from engine.protocol.body.bodies import ResetOffsetBody
+from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.command.headers import GetConsumerStatusRequestHeader, ResetOffsetRequestHeader
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.enums import LanguageCode
+from engine.protocol.errors import ProtocolError
+from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import ResponseCode
+from engine.remoting.errors import RemotingError, RemotingTimeout
+
+if TYPE_CHECKING:
+    from engine.broker.broker import Broker
+
+logger = logging.getLogger("glassmq.broker")
+
+#: ``Broker2Client.callClient`` and ``getConsumeStatus``.
+CALL_TIMEOUT_MS = 10_000
+STATUS_TIMEOUT_MS = 5_000
+#: The first protocol versions (``MQVersion``) that understand 220 and 221, and 307 and 309.
+V3_0_7_SNAPSHOT = 28
+V3_1_8_SNAPSHOT = 62
+#: The newest offset instead of a time.
+LATEST = -1
+
+
+class BrokerToClient:
+    """Requests to members of consumer groups."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    # ------------------------------------------------------------------------------ offsets
+
+    def reset_offset(
+        self, topic: str, group: str, timestamp_ms: int, *, is_force: bool, language: int
+    ) -> dict[MessageQueue, int]:
+        """Tell all members of ``group`` to go on at the messages of ``timestamp_ms`` (:data:`LATEST`: at the end).
+
+        Without ``is_force`` a queue only goes back. ``language`` of the tool decides the body, as in RocketMQ.
+        Returns where the queues shall begin. Raises :class:`RequestRefused`.
+        """
+        offsets = self._offsets_to_reset(topic, group, timestamp_ms, is_force)
+        info = self._broker.consumer_manager.get_consumer_group_info(group)
+        if info is None:
+            raise RequestRefused(
+                ResponseCode.CONSUMER_NOT_ONLINE,
+                f"group {group} is not online, so nobody can reset its offsets on {topic}",
+            )
+        members = list(info.channel_info_table.values())
+        for member in members:
+            _check_version(member, V3_0_7_SNAPSHOT)
+        is_cpp = language == LanguageCode.CPP
+        body = ResetOffsetBodyForC(offsets).to_json() if is_cpp else ResetOffsetBody(offsets).to_json()
+        for member in members:
+            # As captured: isForce does not travel on.
+            header = ResetOffsetRequestHeader(topic, group, timestamp_ms, is_force=False)
+            member.channel.send_oneway(RemotingCommand.request(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, header, body))
+            logger.info("%s of group %s is told new offsets of %s", member.client_id, group, topic)
+        return offsets
+
+    def _offsets_to_reset(self, topic: str, group: str, timestamp_ms: int, is_force: bool) -> dict[MessageQueue, int]:
+        broker = self._broker
+        config = broker.topic_config_manager.topic_config_table.get(topic)
+        if config is None:
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"topic {topic!r} does not exist on this broker")
+        offsets: dict[MessageQueue, int] = {}
+        for queue_id in range(config.write_queue_nums):
+            known = broker.consumer_offset_manager.query_offset(group, topic, queue_id)
+            if known < 0:
+                raise RequestRefused(
+                    ResponseCode.SYSTEM_ERROR, f"group {group!r} has no offset of {topic} queue {queue_id}"
+                )
+            if timestamp_ms == LATEST:
+                wanted = broker.store.max_offset(topic, queue_id)
+            else:
+                wanted = broker.store.offset_by_time(topic, queue_id, timestamp_ms)
+            queue = MessageQueue(topic, broker.config.broker_name, queue_id)
+            offsets[queue] = max(0, wanted) if is_force or wanted < known else known
+        return offsets
+
+    # ------------------------------------------------------------------------------ questions
+
+    async def consumer_status(self, topic: str, group: str, client_id: str | None) -> GetConsumerStatusBody:
+        """The offsets of ``topic`` that each member of ``group`` has noted, or only ``client_id``.
+
+        A member that does not answer is left out. Raises :class:`RequestRefused`.
+        """
+        info = self._broker.consumer_manager.get_consumer_group_info(group)
+        if info is None:
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"no consumer of group {group!r} is connected")
+        members = [
+            member for member in info.channel_info_table.values() if not client_id or member.client_id == client_id
+        ]
+        for member in members:
+            _check_version(member, V3_0_7_SNAPSHOT)
+        answers = await asyncio.gather(*(self._offsets_of(member, topic, group) for member in members))
+        table = {
+            member.client_id: answer for member, answer in zip(members, answers, strict=True) if answer is not None
+        }
+        return GetConsumerStatusBody({}, table)
+
+    async def _offsets_of(self, member: ClientChannelInfo, topic: str, group: str) -> dict[MessageQueue, int] | None:
+        header = GetConsumerStatusRequestHeader(topic, group)
+        request = RemotingCommand.request(RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT, header)
+        try:
+            reply = await member.channel.call(request, STATUS_TIMEOUT_MS)
+            if reply.code != ResponseCode.SUCCESS or not reply.body:
+                return None
+            return dict(GetConsumerStatusBody.from_json(reply.body).message_queue_table)
+        except (RemotingError, ProtocolError) as error:
+            logger.warning("%s does not tell its offsets of %s: %s", member.client_id, topic, error)
+            return None
+
+    async def call_consumer(
+        self, request: RemotingCommand, group: str, client_id: str, ext_fields: dict[str, str], body: bytes
+    ) -> RemotingCommand:
+        """Ask one member what ``request`` asks; its answer, to be sent on. Raises :class:`RequestRefused`."""
+        info = self._broker.consumer_manager.get_consumer_group_info(group)
+        member = None if info is None else info.find_client(client_id)
+        if member is None:
+            raise RequestRefused(
+                ResponseCode.SYSTEM_ERROR, f"consumer {client_id[:100]!r} of group {group!r} is not connected"
+            )
+        _check_version(member, V3_1_8_SNAPSHOT)
+        relayed = RemotingCommand.request(request.code, body=body)
+        relayed.ext_fields = ext_fields
+        try:
+            answer = await member.channel.call(relayed, CALL_TIMEOUT_MS)
+        except RemotingTimeout as error:
+            raise RequestRefused(
+                ResponseCode.CONSUME_MSG_TIMEOUT, f"consumer {client_id} of {group}: {error}"
+            ) from error
+        except RemotingError as error:
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"consumer {client_id} of {group}: {error}") from error
+        reply = request.reply(ResponseCode.SUCCESS, answer.remark, body=answer.body)
+        reply.code, reply.ext_fields = answer.code, answer.ext_fields
+        return reply
+
+
+def _check_version(member: ClientChannelInfo, least: int) -> None:
+    if member.version < least:
+        raise RequestRefused(
+            ResponseCode.SYSTEM_ERROR,
+            f"client {member.client_id} speaks protocol version {member.version}, which cannot do this; "
+            f"needed: {least} or newer",
+        )

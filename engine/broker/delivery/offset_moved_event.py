@@ -1,0 +1,39 @@
+"""A note that a group asked for an offset which its queue does not have (RocketMQ: ``OffsetMovedEvent``).
+
+Whoever wants to be warned of consumers that were thrown back or forward subscribes to topic OFFSET_MOVED_EVENT; the tag
+is the group.
+"""
+
+from __future__ import annotations
+
+from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.command.headers import PullMessageRequestHeader
+from engine.protocol.java_hash import java_string_hash
+from engine.protocol.json_form.json_text import dumps_json
+from engine.protocol.message.message_properties import PROPERTY_KEYS, PROPERTY_TAGS, encode_properties
+from engine.protocol.names import OFFSET_MOVED_EVENT_TOPIC
+from engine.store.log.store_message import StoreMessage
+
+
+def offset_moved_event(
+    header: PullMessageRequestHeader, offset_new: int, broker_name: str, host: bytes, now_ms: int
+) -> StoreMessage:
+    """The event for the pull ``header``, which goes on at ``offset_new``. ``host`` is the broker's own address."""
+    group = header.consumer_group
+    event = {
+        "consumerGroup": group,
+        "messageQueue": MessageQueue(header.topic, broker_name, header.queue_id).to_dict(),
+        "offsetNew": offset_new,
+        "offsetRequest": header.queue_offset,
+    }
+    return StoreMessage(
+        topic=OFFSET_MOVED_EVENT_TOPIC,
+        queue_id=0,
+        body=dumps_json(event),
+        properties_string=encode_properties({PROPERTY_TAGS: group, PROPERTY_KEYS: group}),
+        born_timestamp=now_ms,
+        born_host=host,
+        store_host=host,
+        tags_code=java_string_hash(group),
+        keys=group,
+    )

@@ -1,0 +1,226 @@
+"""Pulls that wait for a message (RocketMQ: ``PullRequestHoldService``, ``NotifyMessageArrivingListener``).
+
+A pull that finds nothing new is parked under its queue instead of being answered. Three things end the wait: the
+dispatcher tells of a message that the pull's filter lets through; the look around every 5 s finds that the queue has
+grown; or the time the client allowed has passed (noticed at that look too, so up to 5 s late). Then the pull runs
+again from the start, without being parked a second time.
+
+Simplified: the pull runs in the next turn of the event loop instead of on a thread pool. One turn dispatches all
+messages that came in together, so a pull wakes once for all of them.
+
+Added: the number of parked pulls is bounded, and so is what they say; those of closed connections are dropped at the
+next look. One message may wake a hundred thousand: a turn answers some of each connection's and leaves the rest to the
+next ones; a connection that does not read gets no more until it has read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from engine.protocol.command.headers import PullMessageRequestHeader
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.remoting.channel import Channel
+from engine.runtime.port import Clock
+from engine.store.queues.dispatch_request import DispatchRequest, belongs_in_consume_queue
+from engine.store.reading.message_filter import MessageFilter
+
+#: Woken pulls that one turn of the loop answers, about 2 ms of small ones ...
+_WOKEN_PER_TURN = 64
+#: ... of each connection so many before the next one's ...
+_WOKEN_PER_CONNECTION = 16
+#: ... and so many bytes of messages.
+_WOKEN_BYTES_PER_TURN = 1024 * 1024
+#: How often a connection with woken pulls that does not read is looked at.
+_NO_ROOM_CHECK_MS = 50
+#: Parked pulls may bring so many characters of subscriptions with them, all together; one may have up to a million.
+_HELD_TEXT_MAX = 16 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class PullRequest:
+    """One parked pull.
+
+    ``suspend_timestamp`` (ms) is when it was parked, ``timeout_ms`` how long it may wait;
+    ``pull_from_this_offset`` is the offset that must be passed for it to wake.
+    """
+
+    channel: Channel
+    request: RemotingCommand
+    header: PullMessageRequestHeader
+    message_filter: MessageFilter | None
+    suspend_timestamp: int
+    timeout_ms: int
+    pull_from_this_offset: int
+
+
+class PullRequestHoldService:
+    """(topic, queue id) -> parked pulls, in the order of their arrival.
+
+    :param clock: for timeouts.
+    :param max_offset: the offset that the next message of (topic, queue id) will get.
+    :param execute: runs a pull again and answers it; how many bytes of messages that were.
+    :param read_record: the stored message at (commit-log offset, size): some filters have to look into it.
+    :param max_held: bound of parked pulls.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        max_offset: Callable[[str, int], int],
+        execute: Callable[[PullRequest], int],
+        read_record: Callable[[int, int], bytes | None],
+        max_held: int = 100_000,
+    ) -> None:
+        self._clock = clock
+        self._max_offset = max_offset
+        self._execute = execute
+        self._read_record = read_record
+        self._max_held = max_held
+        self._table: dict[tuple[str, int], list[PullRequest]] = {}
+        #: In the order in which they woke.
+        self._woken: list[PullRequest] = []
+        #: Those that did not fit into one turn, or whose connection must read first; who comes next is in front.
+        self._backlog: dict[Channel, deque[PullRequest]] = {}
+        self._is_catching_up = False
+        self._count = 0
+        self._text_length = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def held(self) -> Iterator[PullRequest]:
+        """All parked pulls that were not woken yet."""
+        for requests in self._table.values():
+            yield from requests
+
+    def suspend_pull_request(self, pull: PullRequest) -> bool:
+        """Park ``pull``; False when there is no room, so that it must be answered now."""
+        text_length = len(pull.header.subscription or "")
+        if self._count >= self._max_held or self._text_length + text_length > _HELD_TEXT_MAX:
+            return False
+        self._text_length += text_length
+        self._table.setdefault((pull.header.topic, pull.header.queue_id), []).append(pull)
+        self._count += 1
+        return True
+
+    def notify_messages_arriving(self, requests: Iterable[DispatchRequest]) -> None:
+        """The dispatcher made messages visible."""
+        for request in requests:
+            if not self._table:
+                return
+            if belongs_in_consume_queue(request.sys_flag):
+                self.notify_message_arriving(request.topic, request.queue_id, request.queue_offset + 1, request)
+
+    def notify_message_arriving(
+        self, topic: str, queue_id: int, max_offset: int, arrival: DispatchRequest | None
+    ) -> None:
+        """The queue has grown to ``max_offset``, by the message ``arrival``; None: by any messages."""
+        key = (topic, queue_id)
+        requests = self._table.get(key)
+        if requests is None:
+            return
+        now_ms = self._clock.now_ms()
+        verdicts: dict[MessageFilter, bool] = {}
+        remaining = [pull for pull in requests if not self._wake(pull, max_offset, arrival, now_ms, verdicts)]
+        if remaining:
+            self._table[key] = remaining
+        else:
+            del self._table[key]
+
+    def wake_topic(self, topic: str) -> None:
+        """Let every pull of ``topic`` run again and be answered: the topic was deleted."""
+        for key in [key for key in self._table if key[0] == topic]:
+            for pull in self._table.pop(key):
+                self._run_soon(pull)
+
+    def check_hold_request(self) -> None:
+        """The look around every 5 s."""
+        for topic, queue_id in list(self._table):
+            self.notify_message_arriving(topic, queue_id, self._max_offset(topic, queue_id), None)
+
+    def _wake(
+        self,
+        pull: PullRequest,
+        max_offset: int,
+        arrival: DispatchRequest | None,
+        now_ms: int,
+        verdicts: dict[MessageFilter, bool],
+    ) -> bool:
+        """True when ``pull`` need not stay; it is run soon unless its connection is gone.
+
+        :param verdicts: what filters said of ``arrival``; all pulls of a group that wait filter alike.
+        """
+        if not pull.channel.is_open:
+            self._let_go(pull)
+            return True
+        has_news = max_offset > pull.pull_from_this_offset and (
+            arrival is None or pull.message_filter is None or self._is_wanted(pull.message_filter, arrival, verdicts)
+        )
+        if not has_news and now_ms < pull.suspend_timestamp + pull.timeout_ms:
+            return False
+        self._run_soon(pull)
+        return True
+
+    def _is_wanted(
+        self, message_filter: MessageFilter, arrival: DispatchRequest, verdicts: dict[MessageFilter, bool]
+    ) -> bool:
+        if not message_filter.matches_consume_queue(arrival.tags_code, None):
+            return False
+        if not message_filter.reads_message:
+            return True
+        verdict = verdicts.get(message_filter)
+        if verdict is None:
+            record = self._read_record(arrival.commit_log_offset, arrival.size_bytes)
+            verdict = verdicts[message_filter] = record is None or message_filter.matches_commit_log(record)
+        return verdict
+
+    def _run_soon(self, pull: PullRequest) -> None:
+        if not self._woken:
+            asyncio.get_running_loop().call_soon(self._execute_woken)
+        self._woken.append(pull)
+
+    def _execute_woken(self) -> None:
+        """Answer what has woken in the last turn, in order; what is too much joins the backlog."""
+        woken, self._woken = self._woken, []
+        are_few, bytes_left = len(woken) <= _WOKEN_PER_TURN, _WOKEN_BYTES_PER_TURN
+        for pull in woken:
+            if are_few and bytes_left > 0 and pull.channel not in self._backlog and pull.channel.has_room:
+                bytes_left -= self._answer(pull)
+            else:
+                self._backlog.setdefault(pull.channel, deque()).append(pull)
+        if self._backlog and not self._is_catching_up:
+            self._is_catching_up = True
+            asyncio.get_running_loop().call_soon(self._answer_backlog)
+
+    def _answer_backlog(self) -> None:
+        """Answer one turn's share, connections in turn."""
+        backlog, left, bytes_left = self._backlog, _WOKEN_PER_TURN, _WOKEN_BYTES_PER_TURN
+        for _ in range(len(backlog)):
+            channel = next(iter(backlog))
+            pulls = backlog.pop(channel)
+            share = min(len(pulls), left, _WOKEN_PER_CONNECTION)
+            while share and bytes_left > 0 and channel.has_room:
+                share, left = share - 1, left - 1
+                bytes_left -= self._answer(pulls.popleft())
+            if pulls:
+                backlog[channel] = pulls
+            if not left or bytes_left <= 0:
+                break
+        loop = asyncio.get_running_loop()
+        if not backlog:
+            self._is_catching_up = False
+        elif left < _WOKEN_PER_TURN:
+            loop.call_soon(self._answer_backlog)
+        else:
+            loop.call_later(_NO_ROOM_CHECK_MS / 1_000, self._answer_backlog)
+
+    def _answer(self, pull: PullRequest) -> int:
+        self._let_go(pull)
+        return self._execute(pull)
+
+    def _let_go(self, pull: PullRequest) -> None:
+        self._count -= 1
+        self._text_length -= len(pull.header.subscription or "")

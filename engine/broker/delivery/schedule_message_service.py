@@ -1,0 +1,277 @@
+"""Delivers delayed messages when their time has come (RocketMQ: ``ScheduleMessageService``).
+
+A delayed message is stored in topic SCHEDULE_TOPIC_XXXX, queue ``level - 1``, with its destination in the properties
+REAL_TOPIC and REAL_QID; the tags code of its consume-queue entry is the time it is due. All messages of one queue have
+the same delay, so each queue is sorted by due time, and one task per level need only look at the head. A due message is
+appended again, to its real topic; it keeps DELAY, REAL_TOPIC and REAL_QID in its properties and gets a new store time.
+
+The offset of the next message per level is written to ``delayOffset.json`` every 10 s, and before each recovery point
+of the store, but not before what it goes past is on the disk. A delivered message names the place of the delayed one
+(its ``prepared_transaction_offset``); so a start after a crash finds in the log what was delivered since the recovery
+point, and goes past it. RocketMQ delivers up to 10 s of messages twice.
+
+A message that the store refuses is tried again every 100 ms, and holds up those behind it. The queue of a level that is
+not configured any more is left alone: its messages wait until the level is back.
+
+Simplified: a task sleeps until the head is due (looking at the clock once a second in case it jumps) or until its
+queue gets a message, where RocketMQ looks every 100 ms; no asynchronous delivery.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from engine.broker.delivery.message_again import message_again
+from engine.protocol.errors import MalformedMessage
+from engine.protocol.message.addresses import encode_host
+from engine.protocol.message.message_properties import (
+    PROPERTY_DELAY_TIME_LEVEL,
+    PROPERTY_REAL_QUEUE_ID,
+    PROPERTY_REAL_TOPIC,
+    decode_properties,
+    encode_properties,
+)
+from engine.protocol.names import SCHEDULE_TOPIC
+from engine.runtime.background_tasks import BackgroundTasks
+from engine.runtime.port import Clock
+from engine.store.files.config_file import ConfigFile
+from engine.store.files.consume_queue_entry import FILLER_SIZE
+from engine.store.log.put_message_result import PutMessageStatus
+from engine.store.log.store_message import StoreMessage
+from engine.store.recovery.recovery_report import RecoveryReport
+
+if TYPE_CHECKING:
+    from engine.store.message_store import MessageStore
+
+logger = logging.getLogger("glassmq.broker")
+
+#: ``FIRST_DELAY_TIME``: after the start, before the first delivery.
+FIRST_DELAY_MS = 1_000
+#: ``DELAY_FOR_A_WHILE``: after a delivery that the store refused.
+DELAY_AFTER_FAILURE_MS = 100
+#: ``DELAY_FOR_A_PERIOD``: after an exception.
+DELAY_AFTER_EXCEPTION_MS = 10_000
+#: Longest sleep while something is pending.
+_LONGEST_SLEEP_MS = 1_000
+#: Deliveries of one level before the others and the network get a turn.
+_BATCH = 64
+
+
+def parse_delay_level(properties: dict[str, str], max_delay_level: int) -> int:
+    """The DELAY property: 0 for none, at most ``max_delay_level``. Raises :class:`MalformedMessage`."""
+    text = properties.get(PROPERTY_DELAY_TIME_LEVEL, "0")
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 10):
+        raise MalformedMessage(f"property DELAY is {text[:40]!r}; allowed: 0 to {max_delay_level}")
+    return max(0, min(int(text), max_delay_level))
+
+
+def delay_message(message: StoreMessage) -> None:
+    """Turn ``message``, whose ``delay_level`` is set, towards SCHEDULE_TOPIC_XXXX (in RocketMQ: ``CommitLog``)."""
+    text = message.properties_string
+    properties = decode_properties(text if isinstance(text, str) else text.decode())
+    properties[PROPERTY_DELAY_TIME_LEVEL] = str(message.delay_level)
+    properties[PROPERTY_REAL_TOPIC] = message.topic
+    properties[PROPERTY_REAL_QUEUE_ID] = str(message.queue_id)
+    message.properties_string = encode_properties(properties)
+    message.topic = SCHEDULE_TOPIC
+    message.queue_id = message.delay_level - 1
+
+
+class ScheduleMessageService:
+    """One task per delay level.
+
+    :param clock: the broker's clock.
+    :param store: where delayed messages lie and delivered ones go.
+    :param config_file: ``delayOffset.json``.
+    :param delay_levels_ms: the delay of level 0 (none), 1, 2, ...
+    """
+
+    def __init__(
+        self, clock: Clock, store: MessageStore, config_file: ConfigFile, delay_levels_ms: tuple[int, ...]
+    ) -> None:
+        #: Level -> logical offset of the next message to look at.
+        self.offset_table: dict[int, int] = {}
+        self.delivered_messages = 0
+        self._clock = clock
+        self._store = store
+        self._config_file = config_file
+        self._delay_levels_ms = delay_levels_ms
+        self._arrivals: dict[int, asyncio.Event] = {}
+        #: Level -> why the store refuses at present: said once, not ten times a second.
+        self._refusals: dict[int, str] = {}
+        self._is_changed = False
+        #: Places of delayed messages that were delivered before the start, although their level's offset says no.
+        self._delivered_before: dict[int, None] = {}
+
+    @property
+    def max_delay_level(self) -> int:
+        """The highest level; greater wishes count as this one."""
+        return len(self._delay_levels_ms) - 1
+
+    def start(self, tasks: BackgroundTasks) -> None:
+        """Begin to deliver; the store is loaded."""
+        for level in range(1, self.max_delay_level + 1):
+            self._arrivals[level] = asyncio.Event()
+            tasks.spawn(self._serve_level(level), f"delay level {level}")
+        self._warn_of_removed_levels()
+
+    def _warn_of_removed_levels(self) -> None:
+        """Nobody serves a level that is not configured any more; RocketMQ keeps silent about it."""
+        for topic, queue_id, _ in self._store.consume_queues():
+            level = queue_id + 1
+            pending = self.pending_messages(level) if topic == SCHEDULE_TOPIC and level > self.max_delay_level else 0
+            if pending:
+                logger.warning(
+                    "%d messages wait at delay level %d, and messageDelayLevel has only %d levels: they stay there "
+                    "until the level is configured again",
+                    pending,
+                    level,
+                    self.max_delay_level,
+                )
+
+    def message_arrived(self, queue_id: int) -> None:
+        """SCHEDULE_TOPIC_XXXX has a new message in ``queue_id``."""
+        arrival = self._arrivals.get(queue_id + 1)
+        if arrival is not None:
+            arrival.set()
+
+    def pending_messages(self, level: int) -> int:
+        """How many messages of ``level`` wait."""
+        return max(0, self._store.max_offset(SCHEDULE_TOPIC, level - 1) - self.offset_table.get(level, 0))
+
+    # ------------------------------------------------------------------------------ delivery
+
+    async def _serve_level(self, level: int) -> None:
+        await asyncio.sleep(FIRST_DELAY_MS / 1_000)
+        arrival = self._arrivals[level]
+        while True:
+            arrival.clear()
+            try:
+                wait_ms = self._deliver_due(level)
+            except Exception:
+                logger.exception("delay level %d: a delivery failed, again in 10 s", level)
+                wait_ms = DELAY_AFTER_EXCEPTION_MS
+            if wait_ms is None:
+                await arrival.wait()
+            else:
+                await asyncio.sleep(wait_ms / 1_000)
+
+    def _deliver_due(self, level: int) -> int | None:
+        """Deliver what is due, at most a batch. Returns how long to sleep (ms); None: until a message arrives."""
+        offset = self._first_offset(level)
+        entries = self._store.consume_queue_entries(SCHEDULE_TOPIC, level - 1, offset, _BATCH)
+        for commit_log_offset, size, due_ms in entries:
+            now_ms = self._clock.now_ms()
+            # No message can be due later than its delay from now: a clock that was set back would hold it for ever.
+            wait_ms = due_ms - now_ms if due_ms <= now_ms + self._delay_levels_ms[level] else 0
+            if size != FILLER_SIZE and wait_ms > 0:
+                return min(wait_ms, _LONGEST_SLEEP_MS)
+            if size != FILLER_SIZE and not self._deliver(level, offset, commit_log_offset):
+                return DELAY_AFTER_FAILURE_MS
+            offset += 1
+            self.offset_table[level] = offset
+            self._is_changed = True
+        return 0 if entries else None
+
+    def _first_offset(self, level: int) -> int:
+        """The level's offset, moved to where its queue still has messages.
+
+        A crash of the machine may leave a queue that ends before the offset. What is stored there from then on must be
+        delivered, so the place that was moved to is kept.
+        """
+        offset = self.offset_table.get(level, 0)
+        min_offset = max(0, self._store.min_offset(SCHEDULE_TOPIC, level - 1))
+        max_offset = max(0, self._store.max_offset(SCHEDULE_TOPIC, level - 1))
+        moved = min(max(offset, min_offset), max_offset)
+        if moved != offset:
+            logger.warning("delay level %d: offset %d is outside of its queue; going on at %d", level, offset, moved)
+            self.offset_table[level] = moved
+            self._is_changed = True
+        return moved
+
+    def _deliver(self, level: int, offset: int, commit_log_offset: int) -> bool:
+        """Append the message to its real topic; False when the store refuses now and may not later."""
+        if self._delivered_before and self._delivered_before.pop(commit_log_offset, 0) is None:
+            return True
+        message = self._store.message_in_queue(SCHEDULE_TOPIC, level - 1, offset)
+        if message is None:
+            logger.warning("level %d: the delayed message %d is gone", level, offset)
+            return True
+        real_queue_id = message.properties.get(PROPERTY_REAL_QUEUE_ID, "")
+        real_topic = message.properties.get(PROPERTY_REAL_TOPIC, "")
+        if not (real_topic and real_queue_id.isascii() and real_queue_id.isdigit()):
+            logger.error("level %d: the delayed message %d has no destination", level, offset)
+            return True
+        again = message_again(message, real_topic, int(real_queue_id), encode_host(message.store_host))
+        again.prepared_transaction_offset = ~commit_log_offset  # see predecessor_of
+        result = self._store.put_message(again)
+        if result.status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):
+            logger.error("level %d: the message %d is given up: %s", level, offset, result.remark)
+            return True
+        if result.status is not PutMessageStatus.PUT_OK:
+            if self._refusals.get(level) != result.remark:
+                self._refusals[level] = result.remark
+                logger.error(
+                    "level %d: the store refuses a delivery; it is tried until it does not: %s", level, result.remark
+                )
+            return False
+        self._refusals.pop(level, None)
+        self.delivered_messages += 1
+        return True
+
+    # ------------------------------------------------------------------------------ file
+
+    def load(self) -> None:
+        """Read ``delayOffset.json``; what is no offset in it is left out with a warning."""
+        content = self._config_file.load()
+        table = {} if content is None else content.get("offsetTable")
+        for level, offset in table.items() if isinstance(table, dict) else ():
+            if level.isascii() and level.isdigit() and isinstance(offset, int) and offset >= 0:
+                self.offset_table[int(level)] = offset
+            else:
+                logger.warning("delayOffset.json: level %s is left out: %r", level, offset)
+
+    def skip_delivered(self, report: RecoveryReport) -> None:
+        """After a crash: go past what the log has the deliveries of. Raises ``DiskFault``."""
+        for level in range(1, self.max_delay_level + 1) if report.successors else ():
+            self._skip_delivered(level, report.successors)
+        self.persist()
+
+    def _skip_delivered(self, level: int, successors: Mapping[int, int]) -> None:
+        offset = self._first_offset(level)
+        is_gapless = True
+        while entries := self._store.consume_queue_entries(SCHEDULE_TOPIC, level - 1, offset, _BATCH):
+            for place, _, due_ms in entries:
+                if due_ms > self._clock.now_ms():
+                    return
+                offset += 1
+                if place not in successors:
+                    is_gapless = False  # a power cut took its delivery and left later ones
+                elif is_gapless:
+                    self.offset_table[level] = offset
+                    self._is_changed = True
+                else:
+                    self._delivered_before[place] = None
+
+    async def persist_when_flushed(self) -> None:
+        """As :meth:`persist`, once the deliveries that the offsets go past are on the disk; if they never are, not at
+        all. Raises ``DiskFault``.
+        """
+        if not self._is_changed:
+            return
+        table = dict(self.offset_table)
+        self._is_changed = False
+        if await self._store.flushed(self._store.commit_log_max_offset):
+            self._config_file.save({"offsetTable": table})
+        else:
+            self._is_changed = True
+
+    def persist(self) -> None:
+        """Write ``delayOffset.json`` if anything changed since the last time."""
+        if self._is_changed:
+            self._config_file.save({"offsetTable": self.offset_table})
+            self._is_changed = False

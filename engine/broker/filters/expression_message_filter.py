@@ -1,0 +1,135 @@
+"""The broker's side of filtering by expression (RocketMQ: ``ExpressionMessageFilter``,
+``ExpressionForRetryMessageFilter``, ``MessageEvaluationContext``).
+
+Two steps: the bit map, if the message has one, may say at once that it is not wanted; else its properties are read and
+the expression is evaluated. A bit map says something only about groups that were known when the message came.
+"""
+
+from __future__ import annotations
+
+from engine.broker.filters.consumer_filter_data import ConsumerFilterData
+from engine.broker.filters.consumer_filter_manager import ConsumerFilterManager
+from engine.broker.filters.tag_message_filter import TagMessageFilter
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.filter.bloom_filter import BloomFilter, may_want
+from engine.filter.compiler import LENGTH_MAX
+from engine.protocol.body.subscription_data import SubscriptionData
+from engine.protocol.enums import ExpressionType
+from engine.protocol.message.message_codec import stored_properties_text
+from engine.protocol.message.message_properties import PROPERTY_RETRY_TOPIC, decode_properties
+from engine.protocol.names import RETRY_GROUP_TOPIC_PREFIX
+from engine.protocol.response_code import ResponseCode
+from engine.store.queues.consume_queue_ext import ConsumeQueueExtUnit
+from engine.store.reading.message_filter import MessageFilter
+
+
+class ExpressionMessageFilter:
+    """Lets through what ``data``'s expression is true for."""
+
+    __slots__ = ("_bloom_filter", "_data")
+
+    def __init__(self, data: ConsumerFilterData, bloom_filter: BloomFilter) -> None:
+        self._data = data
+        self._bloom_filter = bloom_filter
+
+    def __eq__(self, other: object) -> bool:
+        """All pulls of a group filter alike."""
+        return isinstance(other, ExpressionMessageFilter) and self._data is other._data
+
+    def __hash__(self) -> int:
+        return id(self._data)
+
+    @property
+    def reads_message(self) -> bool:
+        """Properties lie in the message."""
+        return True
+
+    @property
+    def effort(self) -> int:
+        """As long as the expression is."""
+        return len(self._data.expression)
+
+    def matches_consume_queue(self, tags_code: int, unit: ConsumeQueueExtUnit | None) -> bool:
+        """False when the bit map excludes the message."""
+        data = self._data
+        if (
+            unit is None
+            or data.bloom is None
+            or not data.was_known_at(unit.store_timestamp)
+            or not self._bloom_filter.is_map(unit.bit_map)
+            or not self._bloom_filter.is_valid(data.bloom)
+        ):
+            return True
+        return may_want(unit.bit_map, data.bloom)
+
+    def matches_commit_log(self, record: bytes) -> bool:
+        """True when the expression is; not when it is unknown or cannot be evaluated."""
+        return self._data.compiled.matches(properties_of(record))
+
+
+class RetryMessageFilter:
+    """For a retry topic, when ``filterSupportRetry`` is on: what the group's expression says of the topic that a
+    message came from. Off, as usual, retries are not filtered: what was wanted once comes again, even if the group has
+    changed its mind.
+    """
+
+    __slots__ = ("_filters", "_group")
+
+    def __init__(self, group: str, filters: ConsumerFilterManager) -> None:
+        self._group = group
+        self._filters = filters
+
+    @property
+    def reads_message(self) -> bool:
+        """The message says where it came from."""
+        return True
+
+    @property
+    def effort(self) -> int:
+        """As long as an expression may be: which one counts, each message says."""
+        return LENGTH_MAX
+
+    def matches_consume_queue(self, tags_code: int, unit: ConsumeQueueExtUnit | None) -> bool:
+        """Always true: bit maps are made for the topic that a message lies in."""
+        return True
+
+    def matches_commit_log(self, record: bytes) -> bool:
+        """True when the group does not filter the original topic, or its expression there is true."""
+        properties = properties_of(record)
+        data = self._filters.get(properties.get(PROPERTY_RETRY_TOPIC, ""), self._group)
+        return data is None or data.compiled.matches(properties)
+
+
+def message_filter_for(
+    subscription: SubscriptionData,
+    data: ConsumerFilterData | None,
+    filters: ConsumerFilterManager,
+    *,
+    filter_support_retry: bool,
+) -> MessageFilter | None:
+    """What a pull by ``subscription`` lets through; None: everything.
+
+    :param data: its expression; None for a subscription by tags.
+    """
+    if data is not None:
+        return ExpressionMessageFilter(data, filters.bloom_filter)
+    if filter_support_retry and subscription.topic.startswith(RETRY_GROUP_TOPIC_PREFIX):
+        return RetryMessageFilter(subscription.topic.removeprefix(RETRY_GROUP_TOPIC_PREFIX), filters)
+    return TagMessageFilter(subscription) if subscription.code_set else None
+
+
+def why_not_filtered_by(config: BrokerConfig, expression_type: str) -> tuple[ResponseCode, str] | None:
+    """Code and remark for a subscription by anything but tags that this broker does not serve; None when it does."""
+    if not config.enable_property_filter:
+        remark = f"this broker does not filter by {expression_type[:40]} (enablePropertyFilter=false)"
+        return ResponseCode.SYSTEM_ERROR, remark
+    if expression_type != ExpressionType.SQL92:
+        allowed = ", ".join(ExpressionType)
+        remark = f"nobody knows how to filter by {expression_type[:40]!r}; allowed: {allowed}"
+        return ResponseCode.SUBSCRIPTION_PARSE_FAILED, remark
+    return None
+
+
+def properties_of(record: bytes) -> dict[str, str]:
+    """The properties of a stored message, read without the rest of it."""
+    return decode_properties(stored_properties_text(record))

@@ -1,0 +1,1 @@
+"""What the broker's rooms share: settings, errors, addresses, figures."""

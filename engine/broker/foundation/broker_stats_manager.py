@@ -1,0 +1,297 @@
+"""Counts and latencies (RocketMQ: ``BrokerStatsManager``, ``StoreStatsService``).
+
+RocketMQ keeps one ``StatsItem`` with three lists of samples per topic, group and kind. Here there is one ring of
+seconds for the broker as a whole, running totals per topic and per (topic, group), and two histograms; all plain
+integers, because this runs for every message.
+
+*Put latency* is measured by the monotonic clock, in microseconds, around checks and append of one send request.
+*Deliver latency* is the age, in milliseconds, of the oldest message of a pull reply when the reply is sent (reply
+time minus store time): with long polling it tells how long messages lie before a waiting consumer gets them; for a
+consumer that works off a backlog it tells the backlog's age.
+
+Histograms have one bucket per power of two; a percentile is the upper edge of its bucket, so it is exact to a factor
+of two and never too low.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.broker.foundation.traffic import Traffic
+from engine.broker.foundation.traffic_samples import Span, TrafficSamples
+from engine.protocol.body.admin_bodies import BrokerStatsData, BrokerStatsItem
+
+#: How many seconds of history are kept.
+HISTORY_SECONDS = 600
+#: Bucket n counts values in [2^(n-1), 2^n); the last takes all that is larger (over 9 minutes in us).
+_BUCKETS = 32
+_DAY_MS = 86_400_000
+#: The one key of what is counted for the broker as a whole.
+_BROKER = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SecondStats:
+    """One full second. Percentiles are 0 when nothing was measured in it."""
+
+    second: int
+    in_messages: int
+    in_bytes: int
+    out_messages: int
+    out_bytes: int
+    put_p50_us: int
+    put_p99_us: int
+    deliver_p50_ms: int
+    deliver_p99_ms: int
+    pulls_found: int
+    pulls_missed: int
+
+
+class LatencyHistogram:
+    """Counts of values by their power of two."""
+
+    __slots__ = ("buckets", "count")
+
+    def __init__(self) -> None:
+        self.buckets = [0] * _BUCKETS
+        self.count = 0
+
+    def record(self, value: int) -> None:
+        """Count ``value``; a negative one (a clock went back) counts as 0."""
+        bucket = value.bit_length() if value > 0 else 0
+        self.buckets[bucket if bucket < _BUCKETS else _BUCKETS - 1] += 1
+        self.count += 1
+
+    def percentile(self, share: float) -> int:
+        """The upper edge of the bucket in which ``share`` (0..1) of the values are reached; 0 when empty."""
+        wanted = share * self.count
+        seen = 0
+        for bucket, count in enumerate(self.buckets):
+            seen += count
+            if count and seen >= wanted:
+                return (1 << bucket) - 1 if bucket else 0
+        return 0
+
+    def clear(self) -> None:
+        """Forget all values."""
+        self.buckets = [0] * _BUCKETS
+        self.count = 0
+
+
+_RING_FIELDS = (
+    "in_messages",
+    "in_bytes",
+    "out_messages",
+    "out_bytes",
+    "put_p50_us",
+    "put_p99_us",
+    "deliver_p50_ms",
+    "deliver_p99_ms",
+    "pulls_found",
+    "pulls_missed",
+)
+
+
+class BrokerStatsManager:
+    """All counters of one broker.
+
+    :param now_ms: the time at which counting begins, ms since 1970.
+    :param max_entries: bound of the totals per topic and per group; further ones count only for the broker.
+    """
+
+    def __init__(self, now_ms: int, max_entries: int = 100_000) -> None:
+        self.started_ms = now_ms
+        self.totals = Traffic()
+        self.put_failures = 0
+        #: Pulls answered with messages, and without.
+        self.pulls_found = 0
+        self.pulls_missed = 0
+        self.put_latency_us_max = 0
+        self.get_latency_us_max = 0
+        self.topics: dict[str, Traffic] = {}
+        self.groups: dict[tuple[str, str], Traffic] = {}
+        self._broker_samples: TrafficSamples[str] = TrafficSamples()
+        self._topic_samples: TrafficSamples[str] = TrafficSamples()
+        self._group_samples: TrafficSamples[tuple[str, str]] = TrafficSamples()
+        self._max_entries = max_entries
+        self._rings = {name: array("q", bytes(8 * HISTORY_SECONDS)) for name in _RING_FIELDS}
+        self._second = now_ms // 1_000
+        self._first_second = self._second
+        self._current = Traffic()
+        self._current_pulls = [0, 0]
+        #: Totals at the last midnight (UTC) and at the one before: (messages in, messages out).
+        self.today_morning = (0, 0)
+        self.yesterday_morning = (0, 0)
+        self._day = now_ms // _DAY_MS
+        self._put_us = LatencyHistogram()
+        self._deliver_ms = LatencyHistogram()
+
+    # ------------------------------------------------------------------------------ recording
+
+    def record_put(self, topic: str, messages: int, size_bytes: int, latency_us: int, now_ms: int) -> None:
+        """``messages`` messages, ``size_bytes`` in the commit log, were stored."""
+        if now_ms // 1_000 != self._second:
+            self.advance(now_ms)
+        self._current.in_messages += messages
+        self._current.in_bytes += size_bytes
+        self.totals.in_messages += messages
+        self.totals.in_bytes += size_bytes
+        self.totals.in_requests += 1
+        if latency_us > self.put_latency_us_max:
+            self.put_latency_us_max = latency_us
+        self._put_us.record(latency_us)
+        traffic = self.topics.get(topic) or self._new_topic(topic)
+        traffic.in_messages += messages
+        traffic.in_bytes += size_bytes
+        traffic.in_requests += 1
+
+    def record_pull(
+        self, topic: str, group: str, messages: int, size_bytes: int, oldest_store_ms: int, now_ms: int
+    ) -> None:
+        """``messages`` messages went out to ``group``; the oldest was stored at ``oldest_store_ms``."""
+        if now_ms // 1_000 != self._second:
+            self.advance(now_ms)
+        self.pulls_found += 1
+        self._current_pulls[0] += 1
+        self._deliver_ms.record(now_ms - oldest_store_ms)
+        for traffic in (
+            self._current,
+            self.totals,
+            self.topics.get(topic) or self._new_topic(topic),
+            self.groups.get((topic, group)) or self._new_group(topic, group),
+        ):
+            traffic.out_messages += messages
+            traffic.out_bytes += size_bytes
+            traffic.out_requests += 1
+
+    def record_pull_missed(self, now_ms: int) -> None:
+        """A pull found nothing to send."""
+        if now_ms // 1_000 != self._second:
+            self.advance(now_ms)
+        self.pulls_missed += 1
+        self._current_pulls[1] += 1
+
+    def record_get_latency(self, latency_us: int) -> None:
+        """Note how long reading the store for one pull took."""
+        if latency_us > self.get_latency_us_max:
+            self.get_latency_us_max = latency_us
+
+    def forget_topic(self, topic: str) -> None:
+        """The topic was deleted."""
+        self.topics.pop(topic, None)
+        self._topic_samples.forget(lambda known: known == topic)
+        self._forget_groups([key for key in self.groups if key[0] == topic])
+
+    def forget_group(self, group: str) -> None:
+        """The group was deleted."""
+        self._forget_groups([key for key in self.groups if key[1] == group])
+
+    def _forget_groups(self, keys: Sequence[tuple[str, str]]) -> None:
+        for key in keys:
+            del self.groups[key]
+        gone = dict.fromkeys(keys)
+        self._group_samples.forget(lambda known: known in gone)
+
+    def _new_topic(self, topic: str) -> Traffic:
+        traffic = Traffic()
+        if len(self.topics) < self._max_entries:
+            self.topics[topic] = traffic
+        return traffic
+
+    def _new_group(self, topic: str, group: str) -> Traffic:
+        traffic = Traffic()
+        if len(self.groups) < self._max_entries:
+            self.groups[topic, group] = traffic
+        return traffic
+
+    # ------------------------------------------------------------------------------ seconds
+
+    def advance(self, now_ms: int) -> None:
+        """Close all seconds before the one of ``now_ms``. A clock that went back closes nothing."""
+        second = now_ms // 1_000
+        if second <= self._second:
+            return
+        self._close_second()
+        for skipped in range(max(self._second + 1, second - HISTORY_SECONDS), second):
+            for ring in self._rings.values():
+                ring[skipped % HISTORY_SECONDS] = 0
+        self._second = second
+        if now_ms // _DAY_MS != self._day:
+            self._day = now_ms // _DAY_MS
+            self.yesterday_morning = self.today_morning
+            self.today_morning = (self.totals.in_messages, self.totals.out_messages)
+
+    def _close_second(self) -> None:
+        at = self._second % HISTORY_SECONDS
+        current, rings = self._current, self._rings
+        rings["in_messages"][at] = current.in_messages
+        rings["in_bytes"][at] = current.in_bytes
+        rings["out_messages"][at] = current.out_messages
+        rings["out_bytes"][at] = current.out_bytes
+        rings["put_p50_us"][at] = self._put_us.percentile(0.5)
+        rings["put_p99_us"][at] = self._put_us.percentile(0.99)
+        rings["deliver_p50_ms"][at] = self._deliver_ms.percentile(0.5)
+        rings["deliver_p99_ms"][at] = self._deliver_ms.percentile(0.99)
+        rings["pulls_found"][at], rings["pulls_missed"][at] = self._current_pulls
+        self._current = Traffic()
+        self._current_pulls = [0, 0]
+        self._put_us.clear()
+        self._deliver_ms.clear()
+
+    def last_second(self, now_ms: int) -> SecondStats:
+        """The last full second."""
+        return self.history(now_ms, 1)[-1]
+
+    def history(self, now_ms: int, seconds: int = HISTORY_SECONDS) -> list[SecondStats]:
+        """The last ``seconds`` full seconds, oldest first; never empty, at most :data:`HISTORY_SECONDS`."""
+        self.advance(now_ms)
+        count = max(1, min(seconds, HISTORY_SECONDS - 1))
+        return [self._second_stats(second) for second in range(self._second - count, self._second)]
+
+    def _second_stats(self, second: int) -> SecondStats:
+        at = second % HISTORY_SECONDS
+        return SecondStats(second, *(self._rings[name][at] for name in _RING_FIELDS))
+
+    def per_second(self, field: str, now_ms: int, seconds: int) -> float:
+        """Average of ring ``field`` over the last ``seconds`` full seconds, or over fewer soon after the start."""
+        self.advance(now_ms)
+        count = min(seconds, HISTORY_SECONDS - 1, self._second - self._first_second)
+        if count <= 0:
+            return 0.0
+        ring: Sequence[int] = self._rings[field]
+        return sum(ring[second % HISTORY_SECONDS] for second in range(self._second - count, self._second)) / count
+
+    # ------------------------------------------------------------------------------ minute, hour, day
+
+    def sample(self) -> None:
+        """Note all totals; called every ``SAMPLE_INTERVAL_MS``."""
+        self._broker_samples.sample({_BROKER: self.totals})
+        self._topic_samples.sample(self.topics)
+        self._group_samples.sample(self.groups)
+
+    def broker_data(self, stats_name: str) -> BrokerStatsData:
+        """What the broker as a whole did; for names of ``STATS_NAMES`` that begin with BROKER."""
+        return self._broker_samples.data(_BROKER, stats_name)
+
+    def topic_data(self, stats_name: str, topic: str) -> BrokerStatsData | None:
+        """What was put into ``topic``; None when nothing ever was."""
+        traffic = self.topics.get(topic)
+        return self._topic_samples.data(topic, stats_name) if traffic is not None and traffic.in_requests else None
+
+    def group_data(self, stats_name: str, topic: str, group: str) -> BrokerStatsData | None:
+        """What ``group`` got from ``topic``; None when it never got anything."""
+        return self._group_samples.data((topic, group), stats_name) if (topic, group) in self.groups else None
+
+    def topic_minute(self, stats_name: str, topic: str) -> BrokerStatsItem:
+        """The last minute alone of :meth:`topic_data`; zeros when nothing was put."""
+        return self._topic_samples.item(topic, Span.MINUTE, stats_name)
+
+    def group_minute(self, stats_name: str, topic: str, group: str) -> BrokerStatsItem:
+        """The same of :meth:`group_data`."""
+        return self._group_samples.item((topic, group), Span.MINUTE, stats_name)
+
+    def group_get_tps(self, topic: str, group: str) -> float:
+        """Messages per second that ``group`` got from ``topic`` over the last minute (RocketMQ's ``consumeTps``)."""
+        return self._group_samples.item((topic, group), Span.MINUTE, "GROUP_GET_NUMS").tps

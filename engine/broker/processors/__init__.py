@@ -1,0 +1,1 @@
+"""What the broker answers, request code by request code."""

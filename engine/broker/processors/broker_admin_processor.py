@@ -1,0 +1,165 @@
+"""The broker's own state and settings, as tools see them (RocketMQ: part of ``AdminBrokerProcessor``).
+
+The runtime table has RocketMQ's names. What this broker has no notion of is left out instead of invented: thread pools
+(requests are served by one event loop and never queue), page-cache locks beyond "0", transient store buffers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.broker.foundation.errors import RequestRefused
+from engine.broker.foundation.store_lookups import earliest_message_time
+from engine.broker.foundation.traffic_samples import STATS_NAMES
+from engine.broker.tables.consumer_offset_manager import TOPIC_GROUP_SEPARATOR
+from engine.protocol.body.admin_bodies import BrokerStatsData
+from engine.protocol.body.bodies import KVTable
+from engine.protocol.command.headers import GetBrokerConfigResponseHeader, ViewBrokerStatsDataRequestHeader
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.enums import PROTOCOL_VERSION
+from engine.protocol.json_form.json_text import dumps_json
+from engine.protocol.json_form.properties_text import format_properties, parse_properties
+from engine.protocol.names import SCHEDULE_TOPIC
+from engine.protocol.response_code import ResponseCode
+from engine.remoting.channel import Channel
+
+if TYPE_CHECKING:
+    from engine.broker.broker import Broker
+
+#: The name of :data:`PROTOCOL_VERSION` in ``MQVersion``.
+VERSION_DESCRIPTION = "V4_9_8"
+_RATE_WINDOWS_S = (10, 60, 600)
+#: Requests are processed as they arrive: no queue ever holds one.
+_QUEUES_THAT_ARE_NONE = ("sendThreadPoolQueue", "pullThreadPoolQueue", "queryThreadPoolQueue")
+
+
+class BrokerAdminProcessor:
+    """Codes 25, 26, 28 and 315."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    # ------------------------------------------------------------------------------ settings
+
+    def get_broker_config(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+        """Code 26: all settings as Java properties text."""
+        configuration = self._broker.configuration
+        header = GetBrokerConfigResponseHeader(dumps_json(configuration.data_version.to_dict()).decode())
+        settings = configuration.settings()
+        return request.reply(ResponseCode.SUCCESS, None, header, format_properties(settings))
+
+    def update_broker_config(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+        """Code 25: change settings, all or none."""
+        try:
+            self._broker.configuration.update(parse_properties(request.body))
+        except RequestRefused as refusal:
+            return refusal.reply_to(request)
+        return request.reply(ResponseCode.SUCCESS)
+
+    # ------------------------------------------------------------------------------ counters
+
+    def view_broker_stats_data(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+        """Code 315: one counter over the last minute, hour and day."""
+        header = ViewBrokerStatsDataRequestHeader.decode(request.ext_fields)
+        name, key = header.stats_name, header.stats_key
+        data = self._stats_data(name, key)
+        if data is None:
+            return request.reply(
+                ResponseCode.SYSTEM_ERROR,
+                f"there is no counter {name[:100]!r} of {key[:300]!r}; counted are {', '.join(STATS_NAMES)}, "
+                "per topic, topic@group or cluster",
+            )
+        return request.reply(ResponseCode.SUCCESS, body=data.to_json())
+
+    def _stats_data(self, name: str, key: str) -> BrokerStatsData | None:
+        stats = self._broker.stats
+        if name not in STATS_NAMES:
+            return None
+        if name.startswith("BROKER"):
+            return stats.broker_data(name) if key == self._broker.config.cluster_name else None
+        if name.startswith("TOPIC"):
+            return stats.topic_data(name, key)
+        topic, _, group = key.partition(TOPIC_GROUP_SEPARATOR)
+        return stats.group_data(name, topic, group)
+
+    # ------------------------------------------------------------------------------ state
+
+    def get_broker_runtime_info(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+        """Code 28."""
+        return request.reply(ResponseCode.SUCCESS, body=KVTable(self.runtime_info()).to_json())
+
+    def runtime_info(self) -> dict[str, str]:
+        """What the broker knows of itself."""
+        now_ms = self._broker.runtime.clock.now_ms()
+        return self._identity(now_ms) | self._store_state() | self._message_counts() | self._rates(now_ms)
+
+    def _identity(self, now_ms: int) -> dict[str, str]:
+        minutes, seconds = divmod((now_ms - self._broker.started_ms) // 1_000, 60)
+        hours, minutes = divmod(minutes, 60)
+        days, hours = divmod(hours, 24)
+        table = {
+            "bootTimestamp": str(self._broker.started_ms),
+            "brokerVersion": str(PROTOCOL_VERSION),
+            "brokerVersionDesc": VERSION_DESCRIPTION,
+            "runtime": f"[ {days} days, {hours} hours, {minutes} minutes, {seconds} seconds ]",
+            "startAcceptSendRequestTimeStamp": "0",
+            "pageCacheLockTimeMills": "0",
+        }
+        for queue in _QUEUES_THAT_ARE_NONE:
+            table[f"{queue}Size"] = table[f"{queue}HeadWaitTimeMills"] = "0"
+        return table
+
+    def _store_state(self) -> dict[str, str]:
+        broker, store = self._broker, self._broker.store
+        used_ratio = f"{broker.runtime.disk.used_ratio():.2f}"
+        table = {
+            "commitLogMinOffset": str(store.commit_log_min_offset),
+            "commitLogMaxOffset": str(store.commit_log_max_offset),
+            "remainHowManyDataToFlush": f"{store.commit_log_max_offset - store.flushed_offset} B",
+            "dispatchBehindBytes": str(store.dispatch_behind_bytes),
+            "commitLogDiskRatio": used_ratio,
+            "consumeQueueDiskRatio": used_ratio,
+            "earliestMessageTimeStamp": str(earliest_message_time(store)),
+        }
+        for level, offset in sorted(broker.schedule_message_service.offset_table.items()):
+            max_offset = store.max_offset(SCHEDULE_TOPIC, level - 1)
+            table[f"scheduleMessageOffset_{level}"] = f"{offset},{max_offset}"
+        return table
+
+    def _message_counts(self) -> dict[str, str]:
+        stats = self._broker.stats
+        totals = stats.totals
+        average = totals.in_bytes / totals.in_messages if totals.in_messages else 0.0
+        put_morning, get_morning = stats.today_morning
+        put_yesterday, get_yesterday = stats.yesterday_morning
+        return {
+            "msgPutTotalTodayNow": str(totals.in_messages),
+            "msgPutTotalTodayMorning": str(put_morning),
+            "msgPutTotalYesterdayMorning": str(put_yesterday),
+            "msgGetTotalTodayNow": str(totals.out_messages),
+            "msgGetTotalTodayMorning": str(get_morning),
+            "msgGetTotalYesterdayMorning": str(get_yesterday),
+            "putMessageTimesTotal": str(totals.in_messages),
+            "putMessageSizeTotal": str(totals.in_bytes),
+            "putMessageAverageSize": str(average),
+            "putMessageFailedTimes": str(stats.put_failures),
+            "putMessageEntireTimeMax": str(stats.put_latency_us_max // 1_000),
+            "getMessageEntireTimeMax": str(stats.get_latency_us_max // 1_000),
+        }
+
+    def _rates(self, now_ms: int) -> dict[str, str]:
+        """Per second, over 10, 60 and 600 s, separated by spaces."""
+        stats = self._broker.stats
+
+        def rates(*names: str) -> str:
+            sums = (sum(stats.per_second(name, now_ms, window) for name in names) for window in _RATE_WINDOWS_S)
+            return " ".join(str(value) for value in sums)
+
+        return {
+            "putTps": rates("in_messages"),
+            "getTransferedTps": rates("out_messages"),
+            "getFoundTps": rates("pulls_found"),
+            "getMissTps": rates("pulls_missed"),
+            "getTotalTps": rates("pulls_found", "pulls_missed"),
+            "putLatency99": f"{stats.last_second(now_ms).put_p99_us / 1_000:.2f}",
+        }

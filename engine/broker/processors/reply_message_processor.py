@@ -1,0 +1,167 @@
+"""Hands the reply to a request to the client that waits for it (RocketMQ: ``ReplyMessageProcessor``)::
+
+    requester ── 310 request ──> broker ── 11 pull ──> responder     an ordinary message, in an ordinary topic
+    requester <── 326 reply ──── broker <── 325 reply ── responder   found by REPLY_TO_CLIENT, the requester's client id
+
+The checks and the rate limits are those of any send. The reply to 324 and 325 comes after the requester has confirmed
+326, so the responder learns whether the requester is still there. What can go wrong, all code 1: the reply names no
+client; the client sends this broker no heartbeats, as a producer, any more; it does not confirm within ten seconds.
+
+With ``storeReplyMessageEnable`` the reply also goes into topic ``<cluster>_REPLY_TOPIC``, pushed or not. Nobody reads
+it from there: it is a record. Different from RocketMQ: the stored reply keeps its system flag, without which a
+compressed body could not be read again; and nobody waits until it is flushed.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from engine.broker.delivery.send_message_checks import SendRefused, check_topic, choose_queue
+from engine.broker.processors.send_message_processor import SendReply
+from engine.protocol.command.headers import (
+    ReplyMessageRequestHeader,
+    SendMessageRequestHeader,
+    SendMessageResponseHeader,
+)
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.message.addresses import encode_host
+from engine.protocol.message.message_properties import (
+    PROPERTY_KEYS,
+    PROPERTY_MSG_REGION,
+    PROPERTY_PUSH_REPLY_TIME,
+    PROPERTY_REPLY_TO_CLIENT,
+    PROPERTY_TRACE_ON,
+    PROPERTY_UNIQUE_KEY,
+    decode_properties,
+    encode_properties,
+)
+from engine.protocol.permission import is_writable
+from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import ResponseCode
+from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6
+from engine.remoting.channel import Channel
+from engine.remoting.errors import RemotingError
+from engine.store.log.put_message_result import PutMessageStatus
+from engine.store.log.store_message import StoreMessage
+
+if TYPE_CHECKING:
+    from engine.broker.broker import Broker
+
+logger = logging.getLogger("glassmq.broker")
+
+#: Broker2Client.callClient: how long the requester has to confirm.
+PUSH_TIMEOUT_MS = 10_000
+_HOST_BITS = BORN_HOST_V6 | STORE_HOST_V6
+
+
+class ReplyMessageProcessor:
+    """Codes 324 and 325."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._clock = broker.runtime.clock
+        self._random = broker.runtime.random_for("reply message")
+
+    def send_reply_message(self, channel: Channel, request: RemotingCommand) -> SendReply:
+        """A responder's reply. Refused at once, or answered when the requester has confirmed."""
+        if request.code == RequestCode.SEND_REPLY_MESSAGE:
+            header = SendMessageRequestHeader.decode(request.ext_fields)
+        else:
+            header = SendMessageRequestHeader.decode_v2(request.ext_fields)
+        config = self._broker.config
+        try:
+            topic_config = check_topic(
+                self._broker.topic_config_manager,
+                header,
+                channel.remote_address,
+                is_broker_writable=is_writable(config.broker_permission),
+            )
+            queue_id = choose_queue(header, topic_config, self._random)
+            if self._broker.send_rate_limit is not None:
+                self._broker.send_rate_limit.admit(header.topic, 1)
+        except SendRefused as refusal:
+            return self._with_region(request.reply(refusal.code, refusal.remark))
+        return self._push_and_store(channel, request, header, queue_id)
+
+    async def _push_and_store(
+        self, channel: Channel, request: RemotingCommand, header: SendMessageRequestHeader, queue_id: int
+    ) -> RemotingCommand:
+        problem = await self._push(channel, request, header)
+        if problem:
+            logger.warning("a reply of %s to topic %s: %s", channel.remote_address, header.topic, problem)
+        # RocketMQ's clients read these fields even where nothing was stored.
+        where = None if problem else SendMessageResponseHeader("0", queue_id, 0)
+        if self._broker.config.store_reply_message_enable:
+            where = self._store(channel, request, header, queue_id) or where
+        code = ResponseCode.SYSTEM_ERROR if problem else ResponseCode.SUCCESS
+        return self._with_region(request.reply(code, problem or None, where))
+
+    async def _push(self, channel: Channel, request: RemotingCommand, header: SendMessageRequestHeader) -> str:
+        """Hand the reply over (326); why that was not possible, or empty."""
+        properties = decode_properties(header.properties or "")
+        client_id = properties.get(PROPERTY_REPLY_TO_CLIENT)
+        if client_id is None:
+            return f"reply message properties[{PROPERTY_REPLY_TO_CLIENT}] is null"
+        requester = self._broker.producer_manager.find_channel(client_id)
+        if requester is None:
+            return f"push reply message fail, channel of <{client_id}> not found."
+        now_ms = self._clock.now_ms()
+        properties[PROPERTY_PUSH_REPLY_TIME] = str(now_ms)
+        push = ReplyMessageRequestHeader(
+            producer_group=header.producer_group,
+            topic=header.topic,
+            default_topic=header.default_topic,
+            default_topic_queue_nums=header.default_topic_queue_nums,
+            queue_id=header.queue_id,
+            sys_flag=header.sys_flag & ~_HOST_BITS,
+            born_timestamp=header.born_timestamp,
+            flag=header.flag,
+            born_host=channel.remote_address,
+            store_host=self._broker.address,
+            store_timestamp=now_ms,
+            properties=encode_properties(properties),
+            reconsume_times=header.reconsume_times,
+            unit_mode=header.unit_mode,
+        )
+        command = RemotingCommand.request(RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, push, request.body)
+        try:
+            confirmed = await requester.call(command, PUSH_TIMEOUT_MS)
+        except RemotingError as error:
+            return f"push reply message to {client_id}fail. {error}"
+        if confirmed.code != ResponseCode.SUCCESS:
+            return f"push reply message to {client_id}fail. {confirmed.remark or ''}".rstrip()
+        return ""
+
+    def _store(
+        self, channel: Channel, request: RemotingCommand, header: SendMessageRequestHeader, queue_id: int
+    ) -> SendMessageResponseHeader | None:
+        """Where the reply lies; None when the store refused it, which changes nothing for the responder."""
+        properties = decode_properties(header.properties or "")
+        message = StoreMessage(
+            topic=header.topic,
+            queue_id=queue_id,
+            body=request.body,
+            properties_string=header.properties or "",
+            born_timestamp=header.born_timestamp,
+            born_host=encode_host(channel.remote_address),
+            store_host=self._broker.store_host,
+            flag=header.flag,
+            sys_flag=header.sys_flag & ~_HOST_BITS,
+            keys=properties.get(PROPERTY_KEYS, ""),
+            unique_key=properties.get(PROPERTY_UNIQUE_KEY, ""),
+            reconsume_times=header.reconsume_times or 0,
+            wait_store_ok=False,
+        )
+        result = self._broker.store.put_message(message)
+        if result.status is not PutMessageStatus.PUT_OK:
+            self._broker.stats.put_failures += 1
+            logger.warning("a reply of %s was not stored: %s", channel.remote_address, result.remark)
+            return None
+        self._broker.stats.record_put(header.topic, 1, result.size_bytes, 0, result.store_timestamp)
+        return SendMessageResponseHeader(result.offset_message_id, queue_id, result.queue_offset)
+
+    def _with_region(self, reply: RemotingCommand) -> RemotingCommand:
+        reply.ext_fields[PROPERTY_MSG_REGION] = self._broker.config.region_id
+        reply.ext_fields[PROPERTY_TRACE_ON] = "true" if self._broker.config.trace_on else "false"
+        return reply

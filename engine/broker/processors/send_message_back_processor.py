@@ -1,0 +1,120 @@
+"""Takes back messages that a consumer failed to consume (RocketMQ: ``asyncConsumerSendMsgBack``).
+
+The message is read again from the commit log and stored anew, with one retry more, in the group's retry topic, by way
+of a delay: level 0 means 3 + retries so far, so 10 s, 30 s, 1 min, 2 min ... After 16 retries, or at once when the
+consumer asks with a negative level, it goes to the group's dead-letter topic, where nobody reads unless told to.
+
+Properties added: RETRY_TOPIC (the topic it first had) and ORIGIN_MESSAGE_ID (the offset id it first had), each once;
+and DELAY, which is 0 for a dead letter.
+
+Simplified: no hooks, no slave.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.broker.delivery.message_again import message_again
+from engine.broker.delivery.put_message_reply import REPLY_CODES
+from engine.broker.delivery.schedule_message_service import delay_message
+from engine.broker.processors.send_message_processor import MIN_VERSION_MAX_RECONSUME_TIMES
+from engine.broker.tables.topic_config_manager import TOPIC_SYS_FLAG_UNIT
+from engine.protocol.command.headers import ConsumerSendMsgBackRequestHeader
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.message.message import MessageExt
+from engine.protocol.message.message_properties import (
+    PROPERTY_DELAY_TIME_LEVEL,
+    PROPERTY_ORIGIN_MESSAGE_ID,
+    PROPERTY_RETRY_TOPIC,
+    PROPERTY_WAIT_STORE_MSG_OK,
+)
+from engine.protocol.names import dlq_topic, retry_topic
+from engine.protocol.permission import is_writable
+from engine.protocol.response_code import ResponseCode
+from engine.remoting.channel import Channel
+from engine.store.log.put_message_result import PutMessageStatus
+from engine.store.log.store_message import StoreMessage
+
+if TYPE_CHECKING:
+    from engine.broker.broker import Broker
+
+#: The delay level of the first retry when the consumer leaves it to the broker.
+_FIRST_RETRY_LEVEL = 3
+
+
+class SendMessageBackProcessor:
+    """Code 36."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._random = broker.runtime.random_for("send message back")
+
+    def consumer_send_msg_back(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+        """Store the message again for later, or as a dead letter."""
+        header = ConsumerSendMsgBackRequestHeader.decode(request.ext_fields)
+        broker = self._broker
+        group_config = broker.subscription_group_manager.find_subscription_group_config(header.group)
+        if group_config is None:
+            return request.reply(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"group {header.group} does not exist")
+        if not is_writable(broker.config.broker_permission):
+            return request.reply(
+                ResponseCode.NO_PERMISSION, f"broker {broker.config.broker_name} may not be written to"
+            )
+        if group_config.retry_queue_nums <= 0:
+            return request.reply(ResponseCode.SUCCESS)  # the group does not want retries: the message is done with
+        topic_config = broker.topic_config_manager.create_topic_in_send_message_back(
+            retry_topic(header.group),
+            group_config.retry_queue_nums,
+            topic_sys_flag=TOPIC_SYS_FLAG_UNIT if header.unit_mode else 0,
+        )
+        if not is_writable(topic_config.perm):
+            return request.reply(
+                ResponseCode.NO_PERMISSION,
+                f"topic {topic_config.topic_name} may not be written to (perm {topic_config.perm})",
+            )
+        message = broker.store.message_at(header.offset)
+        if message is None:
+            return request.reply(ResponseCode.SYSTEM_ERROR, f"there is no message at commit log offset {header.offset}")
+        # Retry queues that the group was given later do not exist while the retry topic is the older one: RocketMQ
+        # stores there all the same, where no consumer ever looks.
+        retry_queues = min(group_config.retry_queue_nums, max(1, topic_config.write_queue_nums))
+        return self._put_back(request, header, group_config.retry_max_times, retry_queues, message)
+
+    def _put_back(
+        self,
+        request: RemotingCommand,
+        header: ConsumerSendMsgBackRequestHeader,
+        max_reconsume_times: int,
+        retry_queues: int,
+        message: MessageExt,
+    ) -> RemotingCommand:
+        # What the consumer says counts. Java and Python consumers always say something: 16 unless set.
+        if request.version >= MIN_VERSION_MAX_RECONSUME_TIMES and header.max_reconsume_times is not None:
+            max_reconsume_times = header.max_reconsume_times
+        is_dead = message.reconsume_times >= max_reconsume_times or header.delay_level < 0
+        if is_dead:
+            topic, queue_id, delay_level = dlq_topic(header.group), 0, 0
+            self._broker.topic_config_manager.create_topic_in_send_message_back(topic, 1)
+        else:
+            topic = retry_topic(header.group)
+            queue_id = self._random.randrange(retry_queues)
+            # A producer may have stated any number of retries: one below -3 means no delay, as in RocketMQ.
+            delay_level = header.delay_level or max(0, _FIRST_RETRY_LEVEL + message.reconsume_times)
+        again = self._message_again(message, topic, queue_id, delay_level)
+        if again.delay_level:
+            delay_message(again)
+        result = self._broker.store.put_message(again)
+        if result.status is not PutMessageStatus.PUT_OK:
+            return request.reply(REPLY_CODES[result.status], result.remark)
+        return request.reply(ResponseCode.SUCCESS)
+
+    def _message_again(self, message: MessageExt, topic: str, queue_id: int, delay_level: int) -> StoreMessage:
+        properties = message.properties
+        properties.setdefault(PROPERTY_RETRY_TOPIC, message.topic)
+        properties.setdefault(PROPERTY_ORIGIN_MESSAGE_ID, message.offset_message_id)
+        properties[PROPERTY_WAIT_STORE_MSG_OK] = "false"
+        properties[PROPERTY_DELAY_TIME_LEVEL] = str(delay_level)
+        again = message_again(message, topic, queue_id, self._broker.store_host)
+        again.reconsume_times += 1
+        again.delay_level = min(delay_level, self._broker.schedule_message_service.max_delay_level)
+        return again

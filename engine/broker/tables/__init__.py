@@ -1,0 +1,1 @@
+"""What the broker remembers: topics, groups, offsets, members, locks."""

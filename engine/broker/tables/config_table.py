@@ -1,0 +1,209 @@
+"""What the tables of topics and of groups have in common (RocketMQ: ``ConfigManager``).
+
+RocketMQ writes the whole file at every change, in the thread that made it; a heartbeat with a thousand new groups
+would write it a thousand times. Here a change is one of two kinds:
+
+* What an administrator wants is on the disk before it counts and before it is answered. Changes that come while the
+  file is written share the next write, as messages share a group commit; if it fails, none of them has happened.
+* What the broker makes by itself (a topic that a producer sends to, a group that connects) counts at once, and the
+  file follows: as soon as it can be written, then at most once per interval. Whoever made a topic by sending is
+  answered once it is saved. What a crash in between takes is made again: a topic at the next start, with the queues
+  that have messages, a group by its next heartbeat.
+
+The file is put together and written off the loop, from a copy of the table.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, Protocol, TypeVar
+
+from engine.broker.foundation.errors import ConfigNotSaved, TooManyEntries
+from engine.protocol.body.data_version import DataVersion
+from engine.protocol.errors import MalformedBody, ProtocolError
+from engine.protocol.json_form.json_fields import as_object, get_object
+from engine.runtime.port import Clock, DiskFault
+from engine.store.files.config_file import ConfigFile
+
+logger = logging.getLogger("glassmq.broker")
+
+
+class ConfigEntry(Protocol):
+    """A topic's or a group's configuration. It is replaced, never changed."""
+
+    def to_dict(self) -> dict[str, object]: ...
+
+
+_Entry = TypeVar("_Entry", bound=ConfigEntry)
+
+
+class ConfigTable(Generic[_Entry]):
+    """Name -> entry.
+
+    :param file: where it is kept.
+    :param field: of the table in the file.
+    :param what: the entries, in words.
+    :param max_entries: bound of the table.
+    :param write_interval_ms: at most so often the file follows what the broker makes by itself.
+    :ivar entries: what counts; the same dictionary for ever.
+    """
+
+    def __init__(
+        self, file: ConfigFile, field: str, what: str, clock: Clock, max_entries: int, write_interval_ms: int
+    ) -> None:
+        self.entries: dict[str, _Entry] = {}
+        self.data_version = DataVersion(clock.now_ms())
+        self._file = file
+        self._field = field
+        self._what = what
+        self._clock = clock
+        self._max_entries = max_entries
+        self._write_interval_ms = write_interval_ms
+        #: Name -> what it shall be, None for "gone"; they wait for the next write.
+        self._wanted: dict[str, _Entry | None] = {}
+        self._next_write: asyncio.Task[None] | None = None
+        self._writing = asyncio.Lock()
+        #: Whether ``entries`` holds what the file does not, and who writes it then.
+        self._is_ahead = False
+        self._follower: asyncio.Task[None] | None = None
+
+    # ------------------------------------------------------------------------------ changes
+
+    def put(self, name: str, entry: _Entry) -> None:
+        """Let ``name`` be ``entry`` at once; the file follows. Raises :class:`TooManyEntries`."""
+        self._check_room(name)
+        self.entries[name] = entry
+        self.touch()
+
+    def touch(self) -> None:
+        """The table has changed: it has a new version, and the file follows."""
+        self.data_version.next(self._clock.now_ms())
+        self._is_ahead = True
+        if self._follower is None:
+            self._follower = asyncio.get_running_loop().create_task(self._follow(), name=f"write {self._file.path}")
+
+    async def change(self, name: str, entry: _Entry | None) -> None:
+        """Let ``name`` be ``entry``, None for "gone", once that is on the disk.
+
+        Raises :class:`TooManyEntries`, and :class:`ConfigNotSaved`: then nothing has changed. RocketMQ logs a failed
+        write and goes on with what its next start will not know.
+        """
+        if entry is not None:
+            self._check_room(name)
+        self._wanted[name] = entry
+        await self.saved()
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether all that counts is in the file."""
+        return not self._is_ahead and not self._writing.locked()
+
+    async def saved(self) -> None:
+        """Return once all that was put or wanted until now is on the disk. Raises :class:`ConfigNotSaved`."""
+        if self._next_write is None:
+            self._next_write = asyncio.get_running_loop().create_task(
+                self._write_wanted(), name=f"change {self._file.path}"
+            )
+        # Shielded: a connection that ends must not take the write from the others.
+        await asyncio.shield(self._next_write)
+
+    def _check_room(self, name: str) -> None:
+        if name in self.entries or name in self._wanted:
+            return
+        new = sum(wanted not in self.entries for wanted in self._wanted)
+        if len(self.entries) + new >= self._max_entries:
+            raise TooManyEntries(self._what, self._max_entries)
+
+    # ------------------------------------------------------------------------------ the file
+
+    async def _write_wanted(self) -> None:
+        async with self._writing:
+            # Whoever comes from here on waits for the write after this one.
+            self._next_write = None
+            wanted, self._wanted = self._wanted, {}
+            await self._write(wanted)
+
+    async def _follow(self) -> None:
+        try:
+            while self._is_ahead:
+                try:
+                    async with self._writing:
+                        await self._write({})
+                except ConfigNotSaved as failure:
+                    logger.error("%s; it is tried again", failure)
+                await asyncio.sleep(self._write_interval_ms / 1_000)
+        finally:
+            self._follower = None
+
+    async def _write(self, wanted: Mapping[str, _Entry | None]) -> None:
+        """Write the table with ``wanted``, which counts from then on. Raises :class:`ConfigNotSaved`."""
+        self._is_ahead = False
+        version = dataclasses.replace(self.data_version)
+        if wanted:
+            version.next(self._clock.now_ms())
+        try:
+            await self._file.save_off_loop(self._content(_changed(dict(self.entries), wanted), version))
+        except DiskFault as fault:
+            self._is_ahead = True
+            raise ConfigNotSaved(f"{', '.join(wanted) or self._file.path} could not be saved: {fault}") from fault
+        if wanted:
+            # Not before: name servers that heard of the version would not look at the table again.
+            self.data_version.next(version.timestamp)
+            _changed(self.entries, wanted)
+
+    def _content(self, entries: Mapping[str, _Entry], version: DataVersion) -> Callable[[], dict[str, Any]]:
+        return lambda: {
+            "dataVersion": version.to_dict(),
+            self._field: {name: entry.to_dict() for name, entry in entries.items()},
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content of the file, and what tools are told."""
+        return self._content(self.entries, self.data_version)()
+
+    def load(self, parse: Callable[[dict[str, Any]], tuple[str, _Entry]]) -> None:
+        """Read the file; an entry in it for which ``parse`` raises ``ProtocolError`` is left out with a warning."""
+        content = self._file.load()
+        if content is None:
+            return
+        try:
+            version = get_object(content, "dataVersion")
+            self.data_version = DataVersion.from_dict(version) if version else self.data_version
+        except MalformedBody as error:
+            logger.warning("%s: its version is not read: %s", self._file.path, error)
+        table = content.get(self._field)
+        for name, fields in table.items() if isinstance(table, dict) else ():
+            try:
+                known_name, entry = parse(as_object(fields))
+            except ProtocolError as error:
+                logger.warning("%s: %s is left out: %s", self._file.path, name, error)
+                continue
+            self.entries[known_name] = entry
+
+    def put_now(self, entries: Mapping[str, _Entry]) -> None:
+        """Take over ``entries`` and write the file, blocking: for a start. Raises ``DiskFault``."""
+        self.entries.update(entries)
+        self.data_version.next(self._clock.now_ms())
+        self._file.save(self.to_dict())
+
+    async def close(self) -> None:
+        """Write what is not written yet. Raises ``DiskFault``."""
+        if self._follower is not None:
+            self._follower.cancel()
+        if self._next_write is not None:
+            await asyncio.gather(self._next_write, return_exceptions=True)
+        async with self._writing:
+            await self._file.save_off_loop(self.to_dict)
+
+
+def _changed(entries: dict[str, _Entry], wanted: Mapping[str, _Entry | None]) -> dict[str, _Entry]:
+    """``entries`` itself, with ``wanted`` done to it."""
+    for name, entry in wanted.items():
+        if entry is None:
+            entries.pop(name, None)
+        else:
+            entries[name] = entry
+    return entries

@@ -1,0 +1,256 @@
+"""Who consumes (RocketMQ: ``ConsumerManager``, ``ConsumerGroupInfo``, ``DefaultConsumerIdsChangeListener``).
+
+A group is what its members' last heartbeats said. The table of subscriptions belongs to the *group*, and each
+heartbeat replaces it: a topic missing from one member's heartbeat is removed for all. That is why two processes of
+one group which subscribe to different topics break each other.
+
+When a member comes or goes, or the set of topics changes, every member is told (NOTIFY_CONSUMER_IDS_CHANGED) and
+rebalances at once instead of within 20 s.
+
+Added: bounds. What a heartbeat says is kept as long as the client is connected, so groups, members, subscriptions and
+their texts are counted before anything is taken over, and a heartbeat beyond a bound is refused as a whole.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.broker.foundation.errors import TooManyEntries
+from engine.broker.tables.client_channel_info import ClientChannelInfo
+from engine.protocol.body.heartbeat_data import ConsumerData
+from engine.protocol.body.subscription_data import SubscriptionData
+from engine.protocol.enums import ConsumeFromWhere, ConsumeType, MessageModel
+from engine.remoting.channel import Channel
+
+logger = logging.getLogger("glassmq.broker")
+
+#: Called with a group whose members must hear of a change.
+ConsumerIdsChangeListener = Callable[[str], None]
+
+
+#: What the objects of one subscription, and of one tag in it, take in memory beside their texts.
+_SUBSCRIPTION_BYTES = 500
+_TAG_BYTES = 100
+
+
+def size_of(subscription: SubscriptionData) -> int:
+    """About how many bytes of memory ``subscription`` takes."""
+    texts = len(subscription.topic) + len(subscription.sub_string) + sum(map(len, subscription.tags_set))
+    return _SUBSCRIPTION_BYTES + _TAG_BYTES * len(subscription.tags_set) + texts
+
+
+class ConsumerGroupInfo:
+    """One group that is online."""
+
+    def __init__(
+        self,
+        group_name: str,
+        consume_type: ConsumeType,
+        message_model: MessageModel,
+        consume_from_where: ConsumeFromWhere,
+    ) -> None:
+        self.group_name = group_name
+        self.consume_type = consume_type
+        self.message_model = message_model
+        self.consume_from_where = consume_from_where
+        #: Topic -> subscription of the whole group.
+        self.subscription_table: dict[str, SubscriptionData] = {}
+        self.channel_info_table: dict[Channel, ClientChannelInfo] = {}
+        #: (topic, queue id) -> the member that pulled it last. The broker is never told how queues are assigned; this
+        #: is what it can see of it.
+        self.last_pulled_by: dict[tuple[str, int], Channel] = {}
+        self.last_update_ms = 0
+        #: What ``subscription_table`` takes.
+        self.bytes = 0
+
+    @property
+    def client_ids(self) -> list[str]:
+        """The members, oldest connection first."""
+        return [info.client_id for info in self.channel_info_table.values()]
+
+    @property
+    def channels(self) -> list[Channel]:
+        """The members' connections, oldest first."""
+        return list(self.channel_info_table)
+
+    def find_client(self, client_id: str) -> ClientChannelInfo | None:
+        """The member called ``client_id``."""
+        return next((info for info in self.channel_info_table.values() if info.client_id == client_id), None)
+
+    def update_channel(self, client: ClientChannelInfo, consumer: ConsumerData) -> bool:
+        """Take over what ``client``'s heartbeat says; True when it is a new member."""
+        self.consume_type = consumer.consume_type
+        self.message_model = consumer.message_model
+        self.consume_from_where = consumer.consume_from_where
+        self.last_update_ms = client.last_update_ms
+        known = self.channel_info_table.get(client.channel)
+        if known is not None and known.client_id != client.client_id:
+            logger.error(
+                "group %s: %s says it is %s, before it said %s",
+                self.group_name,
+                client.channel.remote_address,
+                client.client_id,
+                known.client_id,
+            )
+        self.channel_info_table[client.channel] = client
+        return known is None
+
+    def bytes_with(self, subscriptions: Iterable[SubscriptionData]) -> int:
+        """What the table will take with ``subscriptions``, at most."""
+        total = 0
+        for subscription in subscriptions:
+            known = self.subscription_table.get(subscription.topic)
+            total += max(size_of(subscription), size_of(known) if known is not None else 0)
+        return total
+
+    def update_subscriptions(self, subscriptions: Iterable[SubscriptionData]) -> bool:
+        """Replace the subscriptions; True when the set of topics changed.
+
+        A subscription is replaced only by one of a higher version: heartbeats of a slow member must not undo those of
+        a quick one.
+        """
+        changed = False
+        wanted: dict[str, SubscriptionData] = {}
+        for subscription in subscriptions:
+            wanted[subscription.topic] = subscription
+            known = self.subscription_table.get(subscription.topic)
+            if known is None:
+                changed = True
+                logger.info("group %s subscribes to %s", self.group_name, subscription.topic)
+            if known is None or subscription.sub_version > known.sub_version:
+                self.subscription_table[subscription.topic] = subscription
+        for topic in [topic for topic in self.subscription_table if topic not in wanted]:
+            logger.warning("group %s no longer subscribes to %s", self.group_name, topic)
+            del self.subscription_table[topic]
+            changed = True
+        self.bytes = sum(map(size_of, self.subscription_table.values()))
+        return changed
+
+
+class ConsumerManager:
+    """All consumer groups that are online.
+
+    :param notify: tells the members of a group that its membership changed.
+    :param config: bounds.
+    :param group_gone: told of a group that has lost its last member.
+    """
+
+    def __init__(
+        self, notify: ConsumerIdsChangeListener, config: BrokerConfig, group_gone: Callable[[str], None]
+    ) -> None:
+        self._notify = notify
+        self._group_gone = group_gone
+        self._config = config
+        self._table: dict[str, ConsumerGroupInfo] = {}
+        #: Members of all groups together, and bytes of all their subscriptions.
+        self._members = 0
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __iter__(self) -> Iterator[ConsumerGroupInfo]:
+        return iter(self._table.values())
+
+    def get_consumer_group_info(self, group: str) -> ConsumerGroupInfo | None:
+        """The group, if any of its members is online."""
+        return self._table.get(group)
+
+    def find_subscription_data(self, group: str, topic: str) -> SubscriptionData | None:
+        """What ``group`` wants of ``topic``."""
+        info = self._table.get(group)
+        return None if info is None else info.subscription_table.get(topic)
+
+    def groups_of_topic(self, topic: str) -> list[str]:
+        """The online groups that subscribe to ``topic``."""
+        return [info.group_name for info in self._table.values() if topic in info.subscription_table]
+
+    def check_room(self, consumers: Iterable[ConsumerData], channel: Channel) -> None:
+        """Whether a heartbeat with ``consumers`` may be taken over. Raises :class:`TooManyEntries` naming the bound."""
+        config = self._config
+        groups, members, total = len(self._table), self._members, self._bytes
+        for consumer in consumers:
+            name, subscriptions = consumer.group_name, consumer.subscriptions
+            if len(subscriptions) > config.max_subscriptions_per_group:
+                raise TooManyEntries(f"subscriptions of group {name}", config.max_subscriptions_per_group)
+            for subscription in subscriptions:
+                what = f"of group {name} to {subscription.topic[:127]}"
+                if len(subscription.tags_set) > config.max_tags_per_subscription:
+                    raise TooManyEntries(f"tags in the subscription {what}", config.max_tags_per_subscription)
+                if size_of(subscription) > config.max_subscription_bytes:
+                    raise TooManyEntries(f"bytes in the subscription {what}", config.max_subscription_bytes)
+            info = self._table.get(name)
+            groups += info is None
+            members += info is None or channel not in info.channel_info_table
+            total += sum(map(size_of, subscriptions)) if info is None else info.bytes_with(subscriptions) - info.bytes
+        for what, count, known, limit in (
+            ("consumer groups online", groups, len(self._table), config.max_online_groups),
+            ("members of consumer groups", members, self._members, config.max_group_members),
+            ("bytes in all subscriptions", total, self._bytes, config.max_subscription_bytes_in_all),
+        ):
+            if count > max(limit, known):
+                raise TooManyEntries(what, limit)
+
+    def register_consumer(
+        self, consumer: ConsumerData, client: ClientChannelInfo, *, notify_members: bool = True
+    ) -> bool:
+        """Take over one group of a heartbeat, after :meth:`check_room`; True when membership or topics changed."""
+        info = self._table.get(consumer.group_name)
+        if info is None:
+            info = ConsumerGroupInfo(
+                consumer.group_name, consumer.consume_type, consumer.message_model, consumer.consume_from_where
+            )
+            self._table[consumer.group_name] = info
+        is_new = info.update_channel(client, consumer)
+        self._members += is_new
+        self._bytes -= info.bytes
+        changed = info.update_subscriptions(consumer.subscriptions) or is_new
+        self._bytes += info.bytes
+        if is_new:
+            logger.info("%s joins group %s", client.client_id, consumer.group_name)
+        if changed and notify_members:
+            self._notify(info.group_name)
+        return changed
+
+    def unregister_consumer(self, group: str, channel: Channel, *, notify_members: bool = True) -> None:
+        """The client behind ``channel`` leaves ``group``."""
+        info = self._table.get(group)
+        if info is None:
+            return
+        client = info.channel_info_table.pop(channel, None)
+        if client is None:
+            return
+        logger.info("%s leaves group %s", client.client_id, group)
+        self._after_leaving(info, channel, notify_members)
+
+    def channel_closed(self, channel: Channel) -> None:
+        """The connection ended: its client leaves all groups, and the others are told."""
+        for info in list(self._table.values()):
+            client = info.channel_info_table.pop(channel, None)
+            if client is not None:
+                logger.info("%s leaves group %s: its connection closed", client.client_id, info.group_name)
+                self._after_leaving(info, channel, notify_members=True)
+
+    def expired_channels(self, now_ms: int, timeout_ms: int) -> list[Channel]:
+        """Connections whose client sent no heartbeat for longer than ``timeout_ms``."""
+        return [
+            client.channel
+            for info in self._table.values()
+            for client in info.channel_info_table.values()
+            if now_ms - client.last_update_ms > timeout_ms
+        ]
+
+    def _after_leaving(self, info: ConsumerGroupInfo, channel: Channel, notify_members: bool) -> None:
+        self._members -= 1
+        if not info.channel_info_table:
+            del self._table[info.group_name]
+            self._bytes -= info.bytes
+            logger.info("group %s has no member any more", info.group_name)
+            self._group_gone(info.group_name)
+            return
+        for queue in [queue for queue, puller in info.last_pulled_by.items() if puller is channel]:
+            del info.last_pulled_by[queue]
+        if notify_members:
+            self._notify(info.group_name)

@@ -1,0 +1,183 @@
+"""How far each group has consumed (RocketMQ: ``ConsumerOffsetManager``).
+
+Table: ``"topic@group"`` -> queue id -> offset of the next message to consume. The last writer wins: a smaller offset
+than the stored one is taken too, with a warning, because a client may rewind on purpose.
+
+Clients report every 5 s and ``consumerOffset.json`` is written every 5 s, so after a crash a group may see up to about
+10 s of messages again: that is where "at least once" comes from. What a tool changes is written before it is answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
+
+from engine.broker.foundation.errors import ConfigNotSaved, TooManyEntries
+from engine.runtime.port import DiskFault
+from engine.store.files.config_file import ConfigFile
+
+logger = logging.getLogger("glassmq.broker")
+
+TOPIC_GROUP_SEPARATOR = "@"
+
+
+class ConsumerOffsetManager:
+    """The stored offsets of all groups.
+
+    :param config_file: ``consumerOffset.json``.
+    :param max_entries: bound of topic-and-group pairs.
+    """
+
+    def __init__(self, config_file: ConfigFile, max_entries: int = 100_000) -> None:
+        self.offset_table: dict[str, dict[int, int]] = {}
+        self._config_file = config_file
+        self._max_entries = max_entries
+        self._is_changed = False
+        self._writing = asyncio.Lock()
+        #: How many deletions are not durable yet: until then the file keeps what it has.
+        self._unfinished_deletions = 0
+
+    def commit_offset(self, remote_address: str, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Store that ``group`` goes on at ``offset``. Raises :class:`TooManyEntries`."""
+        key = f"{topic}{TOPIC_GROUP_SEPARATOR}{group}"
+        offsets = self.offset_table.get(key)
+        if offsets is None:
+            if len(self.offset_table) >= self._max_entries:
+                raise TooManyEntries("pairs of topic and group with offsets", self._max_entries)
+            offsets = self.offset_table[key] = {}
+        known = offsets.get(queue_id)
+        if known is not None and offset < known:
+            logger.warning(
+                "%s takes group %s back on %s queue %d: from offset %d to %d",
+                remote_address,
+                group,
+                topic,
+                queue_id,
+                known,
+                offset,
+            )
+        if known != offset:
+            offsets[queue_id] = offset
+            self._is_changed = True
+
+    def query_offset(self, group: str, topic: str, queue_id: int) -> int:
+        """The stored offset, -1 when there is none."""
+        offsets = self.offset_table.get(f"{topic}{TOPIC_GROUP_SEPARATOR}{group}")
+        return -1 if offsets is None else offsets.get(queue_id, -1)
+
+    def offsets_of(self, group: str, topic: str) -> dict[int, int]:
+        """Queue id -> stored offset."""
+        return dict(self.offset_table.get(f"{topic}{TOPIC_GROUP_SEPARATOR}{group}", {}))
+
+    def clone_offset(self, source_group: str, group: str, topic: str) -> None:
+        """Let ``group`` stand on ``topic`` where ``source_group`` stands. Raises :class:`TooManyEntries`."""
+        offsets = self.offsets_of(source_group, topic)
+        if not offsets:
+            return
+        key = f"{topic}{TOPIC_GROUP_SEPARATOR}{group}"
+        if key not in self.offset_table and len(self.offset_table) >= self._max_entries:
+            raise TooManyEntries("pairs of topic and group with offsets", self._max_entries)
+        self.offset_table[key] = offsets
+        self._is_changed = True
+
+    def remove_topic(self, topic: str) -> None:
+        """Forget the offsets of all groups on ``topic``."""
+        self._remove([key for key in self.offset_table if key.partition(TOPIC_GROUP_SEPARATOR)[0] == topic])
+
+    def remove_group(self, group: str) -> None:
+        """Forget the offsets of ``group`` on all topics."""
+        self._remove([key for key in self.offset_table if key.partition(TOPIC_GROUP_SEPARATOR)[2] == group])
+
+    def _remove(self, keys: list[str]) -> None:
+        for key in keys:
+            logger.warning("the offsets of %s are removed", key)
+            del self.offset_table[key]
+            self._is_changed = True
+
+    @contextmanager
+    def kept_in_the_file(self) -> Iterator[None]:
+        """Inside, nothing is written. A topic and the offsets on it must come back together after a crash, or not at
+        all: with the topic but without them, its groups would skip messages.
+        """
+        self._unfinished_deletions += 1
+        try:
+            yield
+        finally:
+            self._unfinished_deletions -= 1
+
+    def to_dict(self) -> dict[str, object]:
+        """The content of ``consumerOffset.json``."""
+        return {"offsetTable": self.offset_table}
+
+    def topics_of_group(self, group: str) -> list[str]:
+        """Topics of which ``group`` has stored offsets."""
+        return [topic for topic, known_group, _ in self.entries() if known_group == group]
+
+    def groups_of_topic(self, topic: str) -> list[str]:
+        """Groups with stored offsets of ``topic``."""
+        return [group for known_topic, group, _ in self.entries() if known_topic == topic]
+
+    def entries(self) -> Iterator[tuple[str, str, dict[int, int]]]:
+        """All offsets: (topic, group, queue id -> offset)."""
+        for key, offsets in self.offset_table.items():
+            topic, separator, group = key.partition(TOPIC_GROUP_SEPARATOR)
+            if separator:
+                yield topic, group, offsets
+
+    def cut_offsets(self, max_offset_of: Callable[[str, int], int]) -> None:
+        """After a loss: no group may stand behind the end of its queue, ``max_offset_of(topic, queue_id)``.
+
+        A crash may take messages that were not flushed and leave the offset file that was; the group would skip the
+        messages that get those offsets next.
+        """
+        for topic, group, offsets in self.entries():
+            for queue_id, offset in offsets.items():
+                max_offset = max_offset_of(topic, queue_id)
+                if offset <= max_offset:
+                    continue
+                logger.warning(
+                    "group %s on %s queue %d is set back from offset %d to %d: the messages between are lost, "
+                    "or there were none",
+                    group,
+                    topic,
+                    queue_id,
+                    offset,
+                    max_offset,
+                )
+                offsets[queue_id] = max_offset
+                self._is_changed = True
+
+    def forget_unknown_topics(self, known: Container[str]) -> None:
+        """After a start: offsets on topics that are gone are what a crash in the middle of a deletion left."""
+        for topic in dict.fromkeys(topic for topic, _, _ in self.entries()):
+            if topic not in known:
+                self.remove_topic(topic)
+
+    def load(self) -> None:
+        """Read ``consumerOffset.json``; what is no offset in it is left out with a warning."""
+        content = self._config_file.load()
+        table = {} if content is None else content.get("offsetTable")
+        for key, offsets in table.items() if isinstance(table, dict) else ():
+            for queue_id, offset in offsets.items() if isinstance(offsets, dict) else ():
+                if queue_id.isascii() and queue_id.isdigit() and isinstance(offset, int) and offset >= 0:
+                    self.offset_table.setdefault(key, {})[int(queue_id)] = offset
+                else:
+                    logger.warning("consumerOffset.json: %s queue %s is left out: %r", key, queue_id, offset)
+
+    async def persist(self) -> None:
+        """Have everything in ``consumerOffset.json`` that was changed before. Raises :class:`ConfigNotSaved`.
+
+        Who comes while it is written shares the next write.
+        """
+        async with self._writing:
+            if not self._is_changed or self._unfinished_deletions:
+                return
+            self._is_changed = False
+            table = {key: dict(offsets) for key, offsets in self.offset_table.items()}
+            try:
+                await self._config_file.save_off_loop(lambda: {"offsetTable": table})
+            except DiskFault as fault:
+                self._is_changed = True
+                raise ConfigNotSaved(f"offsets could not be saved: {fault}") from fault

@@ -1,0 +1,98 @@
+"""Who produces (RocketMQ: ``ProducerManager``).
+
+The broker needs producer groups for transactions (it asks any member what became of a half message), for tools
+that list connections, and, by client id, for those who wait for the reply to a request. Added: the numbers of groups
+and of their members are bounded.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+
+from engine.broker.foundation.errors import TooManyEntries
+from engine.broker.tables.client_channel_info import ClientChannelInfo
+from engine.remoting.channel import Channel
+
+logger = logging.getLogger("glassmq.broker")
+
+
+class ProducerManager:
+    """All producer groups that are online: group -> channel -> client."""
+
+    def __init__(self, max_groups: int, max_members: int) -> None:
+        self._max_groups = max_groups
+        self._max_members = max_members
+        self._table: dict[str, dict[Channel, ClientChannelInfo]] = {}
+        #: client id -> its newest connection (``clientChannelTable``).
+        self._channels: dict[str, Channel] = {}
+        #: The other way round: channel -> its groups.
+        self._groups: dict[Channel, dict[str, None]] = {}
+        self._members = 0
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __iter__(self) -> Iterator[tuple[str, dict[Channel, ClientChannelInfo]]]:
+        return iter(self._table.items())
+
+    def clients_of_group(self, group: str) -> list[ClientChannelInfo]:
+        """The members of ``group``, oldest connection first."""
+        return list(self._table.get(group, {}).values())
+
+    def find_channel(self, client_id: str) -> Channel | None:
+        """Where the producer with that id is to be reached."""
+        return self._channels.get(client_id)
+
+    def check_room(self, groups: Iterable[str], channel: Channel) -> None:
+        """Whether a heartbeat with ``groups`` may be taken over. Raises :class:`TooManyEntries` naming the bound."""
+        wanted = dict.fromkeys(groups)
+        new_groups = sum(group not in self._table for group in wanted)
+        if new_groups and len(self._table) + new_groups > self._max_groups:
+            raise TooManyEntries("producer groups online", self._max_groups)
+        known = self._groups.get(channel, {})
+        new_members = sum(group not in known for group in wanted)
+        if new_members and self._members + new_members > self._max_members:
+            raise TooManyEntries("members of producer groups", self._max_members)
+
+    def register_producer(self, group: str, client: ClientChannelInfo) -> None:
+        """A heartbeat named ``group``, and :meth:`check_room` let it pass."""
+        clients = self._table.setdefault(group, {})
+        if client.channel not in clients:
+            self._members += 1
+            self._groups.setdefault(client.channel, {})[group] = None
+            logger.info("%s joins producer group %s", client.client_id, group)
+        clients[client.channel] = client
+        self._channels[client.client_id] = client.channel
+
+    def unregister_producer(self, group: str, channel: Channel) -> None:
+        """The client behind ``channel`` leaves ``group``."""
+        clients = self._table.get(group)
+        if clients is None or channel not in clients:
+            return
+        client_id = clients.pop(channel).client_id
+        self._members -= 1
+        logger.info("%s leaves producer group %s", client_id, group)
+        if not clients:
+            del self._table[group]
+        groups = self._groups[channel]
+        del groups[group]
+        if not groups:
+            del self._groups[channel]
+            # RocketMQ forgets the client here in any case: also one that has connected anew, or has another group.
+            if self._channels.get(client_id) is channel:
+                del self._channels[client_id]
+
+    def channel_closed(self, channel: Channel) -> None:
+        """The connection ended: its client leaves all groups."""
+        for group in list(self._groups.get(channel, ())):
+            self.unregister_producer(group, channel)
+
+    def expired_channels(self, now_ms: int, timeout_ms: int) -> list[Channel]:
+        """Connections whose client sent no heartbeat for longer than ``timeout_ms``."""
+        return [
+            client.channel
+            for clients in self._table.values()
+            for client in clients.values()
+            if now_ms - client.last_update_ms > timeout_ms
+        ]

@@ -1,0 +1,91 @@
+"""The consumer groups a broker has ever seen (RocketMQ: ``SubscriptionGroupManager``).
+
+A group's configuration says whether it may consume and how often a message is retried. An unknown group gets the
+defaults the first time it pulls, unless that is switched off. :mod:`engine.broker.tables.config_table` says when a change is
+in ``subscriptionGroup.json``.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.broker.foundation.errors import ConfigRefused
+from engine.broker.tables.config_table import ConfigTable
+from engine.protocol.body.subscription_group_config import SubscriptionGroupConfig
+from engine.protocol.names import SYSTEM_GROUPS, is_system_group, validate_group
+from engine.runtime.port import Clock
+from engine.store.files.config_file import ConfigFile
+
+logger = logging.getLogger("glassmq.broker")
+
+
+class SubscriptionGroupManager:
+    """Group name -> :class:`SubscriptionGroupConfig`."""
+
+    def __init__(self, config: BrokerConfig, config_file: ConfigFile, clock: Clock) -> None:
+        self.table = ConfigTable[SubscriptionGroupConfig](
+            config_file,
+            "subscriptionGroupTable",
+            "consumer groups",
+            clock,
+            config.max_subscription_groups,
+            config.flush_config_interval_ms,
+        )
+        self.subscription_group_table = self.table.entries
+        for name in SYSTEM_GROUPS:
+            self.subscription_group_table[name] = SubscriptionGroupConfig(name)
+        self._config = config
+
+    def find_subscription_group_config(self, group: str) -> SubscriptionGroupConfig | None:
+        """The group's configuration, created with the defaults if that is allowed; else None.
+
+        Raises ``IllegalName`` for a name that cannot be a group, and :class:`TooManyEntries`.
+        """
+        known = self.subscription_group_table.get(group)
+        if known is not None:
+            return known
+        if not (self._config.auto_create_subscription_group or is_system_group(group)):
+            return None
+        validate_group(group)
+        config = SubscriptionGroupConfig(group)
+        self.table.put(group, config)
+        logger.info("group %s is created", group)
+        return config
+
+    async def update_subscription_group_config(self, config: SubscriptionGroupConfig) -> None:
+        """A tool creates or changes a group. Raises ``IllegalName``, :class:`ConfigRefused` and as the table does."""
+        self.check(config)
+        await self.table.change(config.group_name, config)
+        logger.info("group %s is set: %s", config.group_name, config)
+
+    async def delete_subscription_group_config(self, group: str) -> bool:
+        """Forget ``group``; False when nobody knew it. Raises ``ConfigNotSaved``."""
+        if group not in self.subscription_group_table:
+            return False
+        await self.table.change(group, None)
+        logger.info("group %s is deleted", group)
+        return True
+
+    def check(self, config: SubscriptionGroupConfig) -> None:
+        """Raises ``IllegalName`` and :class:`ConfigRefused` for what cannot be."""
+        validate_group(config.group_name)
+        limit = self._config.max_queue_nums_per_topic
+        if not 0 <= config.retry_queue_nums <= limit:
+            raise ConfigRefused(
+                f"retryQueueNums {config.retry_queue_nums} of group {config.group_name}; allowed: 0 to {limit}"
+            )
+        if not -(1 << 31) <= config.retry_max_times < 1 << 31:
+            raise ConfigRefused(
+                f"retryMaxTimes {config.retry_max_times} of group {config.group_name} does not fit 32 bits"
+            )
+
+    def load(self) -> None:
+        """Read ``subscriptionGroup.json``; a group in it that cannot be read is left out with a warning."""
+        self.table.load(self._parse)
+
+    def _parse(self, fields: dict[str, Any]) -> tuple[str, SubscriptionGroupConfig]:
+        config = SubscriptionGroupConfig.from_dict(fields)
+        self.check(config)
+        return config.group_name, config

@@ -1,0 +1,89 @@
+"""Decides half messages by hand (RocketMQ: ``DefaultMQAdminExt.resumeCheckHalfMessage``; it has no tool that commits).
+
+Speaks to the broker as a tool does: END_TRANSACTION (37) and RESUME_CHECK_HALF_MESSAGE (323) go to the processors that
+answer them on the wire. The group that END_TRANSACTION has to name is the message's own, so that check lets it pass.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from engine.broker.transactions.half_message import producer_group
+from engine.broker.transactions.half_message_lookup import (
+    Deed,
+    HalfMessageLookup,
+    HalfMessageRefused,
+    Refusal,
+    StoredHalfMessages,
+)
+from engine.protocol.command.headers import EndTransactionRequestHeader, ResumeCheckHalfMessageRequestHeader
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.message.message import MessageExt
+from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import ResponseCode
+from engine.protocol.system_flags import TRANSACTION_COMMIT_TYPE, TRANSACTION_ROLLBACK_TYPE
+from engine.remoting.channel import Channel
+from engine.remoting.processor import ProcessorTable
+
+if TYPE_CHECKING:
+    from engine.broker.broker import Broker
+
+logger = logging.getLogger("glassmq.broker")
+
+
+#: Turns of the event loop that are waited for the dispatcher; where the disk takes nothing it never gets done.
+_TURNS_MAX = 100
+_DECISIONS = {Deed.COMMIT: TRANSACTION_COMMIT_TYPE, Deed.ROLLBACK: TRANSACTION_ROLLBACK_TYPE}
+_DONE = {Deed.COMMIT: "committed", Deed.ROLLBACK: "rolled back", Deed.RESUME: "taken up again"}
+
+
+class HalfMessageAdministrator:
+    """Acts on one running broker, in its thread. Messages are named as in :mod:`engine.broker.transactions.half_message_lookup`.
+
+    Each deed looks up first whether the message was decided meanwhile, which RocketMQ's broker would not
+    ask. ``anyway`` leaves that out for commit and rollback, to show what happens then.
+    """
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._lookup = HalfMessageLookup(StoredHalfMessages(broker.store))
+        self._channel = Channel(broker.runtime.clock, ProcessorTable())
+        self._channel.remote_address = "the administrator"
+
+    def check(self, deed: Deed, name: str, *, anyway: bool = False) -> MessageExt:
+        """The message that :meth:`act` would act on. Raises :class:`HalfMessageRefused`."""
+        return self._lookup.message_for(deed, name, anyway=anyway)
+
+    async def act(self, deed: Deed, name: str, *, anyway: bool = False) -> MessageExt:
+        """Do it; the message as it lay there before. Raises :class:`HalfMessageRefused`: then nothing has happened."""
+        for _ in range(_TURNS_MAX):
+            # An op message that was put a moment ago is not visible yet.
+            if not self._broker.store.dispatcher.pending_count:
+                break
+            await asyncio.sleep(0)
+        message = self.check(deed, name, anyway=anyway)
+        request = request_for(deed, message)
+        reply = self._broker.server.processors.find_unguarded(request.code)(self._channel, request)
+        assert isinstance(reply, RemotingCommand), "these codes are answered at once"
+        if reply.code != ResponseCode.SUCCESS:
+            raise HalfMessageRefused(Refusal.BY_BROKER, remark=reply.remark or f"code {reply.code}")
+        group = producer_group(message)
+        logger.warning("half message %s of group %s was %s by hand", message.message_id, group, _DONE[deed])
+        return message
+
+
+def request_for(deed: Deed, message: MessageExt) -> RemotingCommand:
+    """What a tool sends to the broker that has ``message``; it may be sent as a request that is answered."""
+    if deed is Deed.RESUME:
+        header = ResumeCheckHalfMessageRequestHeader(message.offset_message_id)
+        return RemotingCommand.request(RequestCode.RESUME_CHECK_HALF_MESSAGE, header)
+    end = EndTransactionRequestHeader(
+        producer_group(message),
+        message.queue_offset,
+        message.commit_log_offset,
+        _DECISIONS[deed],
+        msg_id=message.message_id,
+    )
+    return RemotingCommand.request(RequestCode.END_TRANSACTION, end)

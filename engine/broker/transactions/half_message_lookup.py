@@ -1,0 +1,197 @@
+"""Finds the half message that a person means, and what became of it (RocketMQ: nothing like it; its tools name places).
+
+END_TRANSACTION names a half message by its place, and each check-back gives it a new one. People name it by what stays:
+its unique id, or one of its keys. Both are in the index, for every copy that there is. The newest copy is the one to
+act on; an op message that names any of them says that the message is decided. RocketMQ's broker does not look there
+when END_TRANSACTION comes, so whoever acts by hand has to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from typing import Protocol
+
+from engine.broker.transactions.half_message import HALF_QUEUE_ID, check_times, decided_offset
+from engine.protocol.errors import ProtocolError
+from engine.protocol.message.message import MessageExt
+from engine.protocol.message.message_codec import decode_stored_message
+from engine.protocol.message.message_id import decode_offset_message_id
+from engine.protocol.names import (
+    TRANSACTION_CHECK_MAX_TIME_TOPIC,
+    TRANSACTION_HALF_TOPIC,
+    TRANSACTION_OP_HALF_TOPIC,
+)
+from engine.store.message_store import MessageStore
+from engine.texts import Text
+
+#: Op messages that one search reads at most, newest first; some 10 us each, in which the broker does nothing else.
+OPS_SEARCHED_MAX = 20_000
+#: Copies of one half message that are looked at, newest first.
+COPIES_MAX = 64
+_OPS_PER_READ = 64
+_END_OF_TIME_MS = 2**62
+#: Unique ids that a refusal lists.
+_IDS_NAMED_MAX = 5
+
+
+class Deed(StrEnum):
+    """What can be done by hand. ``RESUME``: a message that was given up is checked again, from 0 checks on."""
+
+    COMMIT = "commit"
+    ROLLBACK = "rollback"
+    RESUME = "resume"
+
+
+class Refusal(StrEnum):
+    """Why nothing is done. The value is the key of its text."""
+
+    NO_SUCH = "half_message.no_such"
+    AMBIGUOUS = "half_message.ambiguous"
+    DECIDED = "half_message.decided"
+    GIVEN_UP = "half_message.given_up"
+    NOT_GIVEN_UP = "half_message.not_given_up"
+    RESUMED = "half_message.resumed"
+    TOO_FAR_BACK = "half_message.too_far_back"
+    OPS_UNREADABLE = "half_message.ops_unreadable"
+    NO_INDEX = "half_message.no_index"
+    BY_BROKER = "half_message.by_broker"
+
+
+#: There is no such message.
+NOT_FOUND = (Refusal.NO_SUCH, Refusal.NOT_GIVEN_UP)
+
+
+class HalfMessageRefused(ProtocolError):
+    """What was wanted of a half message is not done. ``values`` fill the placeholders of ``refusal``."""
+
+    def __init__(self, refusal: Refusal, **values: object) -> None:
+        self.refusal = refusal
+        self.text = Text(refusal.value, **values)
+        super().__init__(str(self.text))
+
+
+class HalfMessageSource(Protocol):
+    """Where a lookup reads: a broker's store, or what was fetched from a broker elsewhere."""
+
+    def called(self, topic: str, name: str) -> list[MessageExt]:
+        """Messages of ``topic`` with this unique id, key or offset message id, oldest first."""
+        ...
+
+    def ops_newest_first(self, name: str) -> Iterator[tuple[int, MessageExt]]:
+        """``(queue offset, op message)``. Raises :class:`HalfMessageRefused` when it may not read on; ``name``: for
+        whose sake.
+        """
+        ...
+
+
+class HalfMessageLookup:
+    """Answers from one broker's messages. Methods raise :class:`HalfMessageRefused`."""
+
+    def __init__(self, source: HalfMessageSource) -> None:
+        self._source = source
+
+    def message_for(self, deed: Deed, name: str, *, anyway: bool = False) -> MessageExt:
+        """The message that ``deed`` is to act on. ``anyway``: also a half message that is decided already."""
+        if deed is Deed.RESUME:
+            return self._given_up(name)
+        copies = self._half(name)
+        op = None if anyway else deciding_op(self._source.ops_newest_first(name), copies)
+        if op is not None:
+            raise HalfMessageRefused(Refusal.DECIDED, name=name, op=op)
+        return copies[-1]
+
+    def _half(self, name: str) -> list[MessageExt]:
+        """All copies of the half message, which was not given up; the newest one is the last, and the one to act on."""
+        copies = one_message(self._source.called(TRANSACTION_HALF_TOPIC, name), name)
+        given_up = self._source.called(TRANSACTION_CHECK_MAX_TIME_TOPIC, copies[-1].message_id if copies else name)
+        if given_up and (not copies or given_up[-1].commit_log_offset > copies[-1].commit_log_offset):
+            raise HalfMessageRefused(Refusal.GIVEN_UP, name=name, checks=check_times(given_up[-1]))
+        if not copies:
+            raise HalfMessageRefused(Refusal.NO_SUCH, name=name)
+        return copies
+
+    def _given_up(self, name: str) -> MessageExt:
+        """The message with this unique id, key or offset message id that was given up and waits for somebody."""
+        found = one_message(self._source.called(TRANSACTION_CHECK_MAX_TIME_TOPIC, name), name)
+        if not found:
+            raise HalfMessageRefused(Refusal.NOT_GIVEN_UP, name=name)
+        again = self.half_after(found[-1])
+        if again is not None:
+            raise HalfMessageRefused(Refusal.RESUMED, name=name, offset=again)
+        copies = self._source.called(TRANSACTION_HALF_TOPIC, found[-1].message_id)
+        op = deciding_op(self._source.ops_newest_first(name), copies)
+        if op is not None:
+            raise HalfMessageRefused(Refusal.DECIDED, name=name, op=op)
+        return found[-1]
+
+    def half_after(self, given_up: MessageExt) -> int | None:
+        """Offset in the half queue where ``given_up`` lies again because it is checked again; None when it does not."""
+        copies = self._source.called(TRANSACTION_HALF_TOPIC, given_up.message_id)
+        is_later = bool(copies) and copies[-1].commit_log_offset > given_up.commit_log_offset
+        return copies[-1].queue_offset if is_later else None
+
+
+class StoredHalfMessages:
+    """The :class:`HalfMessageSource` of a broker that runs here; in the broker's thread."""
+
+    def __init__(self, store: MessageStore) -> None:
+        self._store = store
+
+    def called(self, topic: str, name: str) -> list[MessageExt]:
+        """See :class:`HalfMessageSource`. Raises :class:`HalfMessageRefused` when there is no index."""
+        if not self._store.config.message_index_enable:
+            raise HalfMessageRefused(Refusal.NO_INDEX)
+        buffers = self._store.query_message(topic, name, COPIES_MAX, 0, _END_OF_TIME_MS).buffers
+        found = [decode_stored_message(buffer) for buffer in buffers] or self._at_offset_id(topic, name)
+        return sorted(found, key=lambda message: message.commit_log_offset)
+
+    def _at_offset_id(self, topic: str, name: str) -> list[MessageExt]:
+        """A message whose sender gave it no unique id goes by the id of its place."""
+        try:
+            _, offset = decode_offset_message_id(name)
+        except (ProtocolError, ValueError):
+            return []
+        message = self._store.message_at(offset)
+        return [message] if message is not None and message.topic == topic and message.message_id == name else []
+
+    def ops_newest_first(self, name: str) -> Iterator[tuple[int, MessageExt]]:
+        """See :class:`HalfMessageSource`; reads at most :data:`OPS_SEARCHED_MAX`."""
+        store = self._store
+        end = store.max_offset(TRANSACTION_OP_HALF_TOPIC, HALF_QUEUE_ID)
+        first_op = store.min_offset(TRANSACTION_OP_HALF_TOPIC, HALF_QUEUE_ID)
+        lowest = max(first_op, end - OPS_SEARCHED_MAX)
+        while end > lowest:
+            first = max(lowest, end - _OPS_PER_READ)
+            for queue_offset in range(end - 1, first - 1, -1):
+                op = store.message_in_queue(TRANSACTION_OP_HALF_TOPIC, HALF_QUEUE_ID, queue_offset)
+                if op is not None:
+                    yield queue_offset, op
+            end = first
+        if lowest > first_op:
+            raise HalfMessageRefused(Refusal.TOO_FAR_BACK, name=name, limit=OPS_SEARCHED_MAX)
+
+
+def one_message(copies: Sequence[MessageExt], name: str) -> list[MessageExt]:
+    """``copies``, if they all are copies of one message. Raises :class:`HalfMessageRefused`: the name fits several."""
+    ids = list(dict.fromkeys(copy.message_id for copy in copies))
+    if len(ids) > 1 and name not in ids:
+        listed = ", ".join(ids[-_IDS_NAMED_MAX:])
+        raise HalfMessageRefused(Refusal.AMBIGUOUS, name=name, count=len(ids), ids=listed)
+    return [copy for copy in copies if len(ids) == 1 or copy.message_id == name]
+
+
+def deciding_op(ops_newest_first: Iterable[tuple[int, MessageExt]], copies: Sequence[MessageExt]) -> int | None:
+    """Queue offset of the newest op message that names one of ``copies``; None when none does.
+
+    Stops at op messages older than all copies: in the log a decision lies behind what it decides.
+    """
+    places = {copy.queue_offset: copy.commit_log_offset for copy in copies}
+    oldest = min(places.values(), default=0)
+    for queue_offset, op in ops_newest_first:
+        if op.commit_log_offset < oldest:
+            break
+        half_offset = decided_offset(op)
+        if half_offset in places and op.commit_log_offset > places[half_offset]:
+            return queue_offset
+    return None

@@ -1,0 +1,156 @@
+"""The transactions of one broker that nobody has decided (RocketMQ has no such table: it commits whatever it is told
+to, and after a crash each copy of a half message is a transaction of its own).
+
+A check stores a half message again, so a transaction is a chain of copies. It goes by the offset that the first copy
+has in the half queue; every later copy carries that number (TRAN_PREPARED_QUEUE_OFFSET). Only the newest copy counts,
+and a transaction that is not in the table is decided, or was given up. A unique id would not do: who sends one message
+object twice has two transactions with one id.
+
+Nothing of this is stored. A start reads it from the log, from the offsets on at which the last round ended::
+
+    half queue                    a transaction begins, or has a newer copy
+    op queue                      it is decided, if what the op message was written for is there ...
+    committed, without op         ... and decided, too: a crash took the op message, or came before it
+    TRANS_CHECK_MAX_TIME_TOPIC    it was given up
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.broker.transactions.half_message import (
+    HALF_QUEUE_ID,
+    committed_at,
+    decided_offset,
+    first_copy,
+    first_copy_if_told,
+)
+from engine.protocol.message.message import MessageExt
+from engine.protocol.names import (
+    TRANSACTION_CHECK_MAX_TIME_TOPIC,
+    TRANSACTION_HALF_TOPIC,
+    TRANSACTION_OP_HALF_TOPIC,
+)
+from engine.store.files.consume_queue_entry import FILLER_SIZE
+from engine.store.message_store import MessageStore
+from engine.store.recovery.recovery_report import RecoveryReport
+
+#: Transactions that were given up and may still be decided, newest ones; a start forgets them. Who is not among them
+#: must be resumed first.
+GIVEN_UP_MAX = 10_000
+_ENTRIES_PER_READ = 64
+
+
+class UndecidedTransactions:
+    """A transaction goes by the offset of its first copy. ``copy in table``: it is the newest of an undecided one."""
+
+    def __init__(self) -> None:
+        #: Newest copy -> first copy.
+        self._first_of: dict[int, int] = {}
+        #: The reverse, where the two differ.
+        self._newest_of: dict[int, int] = {}
+        #: First copy -> last one, of those that nobody asks about any more.
+        self._given_up: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._first_of)
+
+    def __contains__(self, copy: int) -> bool:
+        return copy in self._first_of
+
+    def newest(self, first: int) -> int | None:
+        """The copy that counts; None: the transaction is not undecided."""
+        copy = self._newest_of.get(first, first)
+        return copy if copy in self._first_of else None
+
+    def decidable(self, first: int) -> int | None:
+        """The copy that a decision is about, also of a transaction that was given up; None: it is decided."""
+        newest = self.newest(first)
+        return self._given_up.get(first) if newest is None else newest
+
+    def put(self, first: int, copy: int) -> None:
+        """From now on ``copy`` counts."""
+        self.remove(first)
+        self._first_of[copy] = first
+        if copy != first:
+            self._newest_of[first] = copy
+
+    def remove(self, first: int) -> None:
+        """It is decided."""
+        self._first_of.pop(self._newest_of.pop(first, first), None)
+        self._given_up.pop(first, None)
+
+    def give_up(self, first: int) -> None:
+        """Nobody asks about it any more."""
+        newest = self.newest(first)
+        assert newest is not None, "it was undecided"
+        self.remove(first)
+        self._given_up[first] = newest
+        if len(self._given_up) > GIVEN_UP_MAX:
+            del self._given_up[next(iter(self._given_up))]
+
+
+class UndecidedInLog:
+    """What a start finds.
+
+    :param starts: offset to read from, for each of the three topics.
+    :ivar found: the table.
+    :ivar owed: newest copy -> place of the committed message, of those whose op message is missing.
+    """
+
+    def __init__(self, store: MessageStore, report: RecoveryReport, starts: dict[str, int]) -> None:
+        self.found = UndecidedTransactions()
+        self.owed: dict[int, int | None] = {}
+        self._store = store
+        self._report = report
+        self._starts = starts
+        #: Any copy -> first copy; newest copy -> its place in the log.
+        self._firsts: dict[int, int] = {}
+        self._places: dict[int, int] = {}
+        self._read()
+
+    def _read(self) -> None:
+        for half in self._messages(TRANSACTION_HALF_TOPIC):
+            first = self._firsts[half.queue_offset] = first_copy(half)
+            self.found.put(first, half.queue_offset)
+            self._places[half.queue_offset] = half.commit_log_offset
+        for op in self._messages(TRANSACTION_OP_HALF_TOPIC):
+            offset = decided_offset(op)
+            first_of_op = self._firsts.get(offset) if offset is not None else None
+            if first_of_op is not None and self._is_vouched_for(op):
+                self._ends(first_of_op, op)
+        for discarded in self._messages(TRANSACTION_CHECK_MAX_TIME_TOPIC):
+            first_told = first_copy_if_told(discarded)
+            if first_told is not None:
+                self._ends(first_told, discarded)
+        for half_place, committed_place in self._report.successors.items():
+            committed_half = self._store.message_at(half_place)
+            if committed_half is not None and committed_half.topic == TRANSACTION_HALF_TOPIC:
+                newest = self.found.newest(first_copy(committed_half))
+                if newest is not None:
+                    self.owed[newest] = committed_place
+                    self.found.remove(first_copy(committed_half))
+
+    def _messages(self, topic: str) -> Iterator[MessageExt]:
+        offset = self._starts[topic]
+        while entries := self._store.consume_queue_entries(topic, HALF_QUEUE_ID, offset, _ENTRIES_PER_READ):
+            offset += len(entries)
+            for place, size, _ in entries:
+                message = None if size == FILLER_SIZE else self._store.message_at(place)
+                if message is not None:
+                    yield message
+
+    def _ends(self, first: int, message: MessageExt) -> None:
+        """``message`` says that a transaction is over. One that was resumed afterwards has a copy behind it."""
+        newest = self.found.newest(first)
+        if newest is not None and message.commit_log_offset > self._places[newest]:
+            self.found.remove(first)
+
+    def _is_vouched_for(self, op: MessageExt) -> bool:
+        """A power cut may take the committed message and leave the op message that lies behind it.
+
+        Looked at in every start: the sender may not have been asked before the next one.
+        """
+        place = committed_at(op)
+        is_gone = place is None or place < self._store.commit_log_min_offset
+        return is_gone or self._store.message_at(place or 0) is not None

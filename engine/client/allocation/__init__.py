@@ -1,0 +1,1 @@
+"""Which consumer of a group gets which queue."""

@@ -1,0 +1,1 @@
+"""What users give and get: listeners, hooks, selectors, results."""

@@ -1,0 +1,1 @@
+"""Consuming: push and pull consumers, their services, what they answer brokers."""

@@ -1,0 +1,279 @@
+"""Calls a concurrent listener from many workers at once (RocketMQ: ``ConsumeMessageConcurrentlyService``).
+
+Messages of one queue may be consumed side by side and finish in any order. The progress that is stored is the smallest
+offset not finished yet. What the listener fails to consume is given back to the broker, which delivers it again later,
+from the retry topic; only when that fails it stays here and is tried again after 5 s. A broadcast message that fails is
+dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from engine.client.callbacks.consume_concurrently import (
+    ConsumeConcurrentlyContext,
+    ConsumeConcurrentlyStatus,
+    MessageListenerConcurrently,
+)
+from engine.client.callbacks.consume_message_hook import ConsumeMessageHooks, ConsumeReturnType
+from engine.client.consumer.consume_message_service import (
+    CMResult,
+    ConsumeMessageDirectlyResult,
+    call_directly,
+    show_to_listener,
+)
+from engine.client.consumer.consumer_stats_manager import ConsumerStatsManager
+from engine.client.consumer.message_back_sender import FIRST_RETRY_DELAY_LEVEL
+from engine.client.foundation.consume_workers import ConsumeWorkers, is_being_cancelled
+from engine.client.foundation.errors import MQClientError
+from engine.client.queues.consumer_config import PushConsumerConfig
+from engine.client.queues.offset_store import OffsetStore
+from engine.client.queues.process_queue import ProcessQueue
+from engine.client.queues.rebalance_impl import RebalanceImpl
+from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.enums import MessageModel
+from engine.protocol.message.message import MessageExt
+from engine.protocol.names import retry_topic
+from engine.runtime.port import Runtime
+from engine.runtime.step import step
+
+_log = logging.getLogger("glassmq.client")
+
+#: ProcessQueue.cleanExpiredMsg looks at no more messages of a queue in one round.
+EXPIRED_MESSAGES_PER_ROUND = 16
+
+#: Gives a message back with a delay level. Raises MQClientError.
+SendBack = Callable[[MessageExt, int], Awaitable[None]]
+
+
+@dataclass(slots=True, eq=False)
+class ConsumeRequest:
+    """Messages for one call of the listener."""
+
+    messages: list[MessageExt]
+    process_queue: ProcessQueue
+    message_queue: MessageQueue
+
+
+class ConsumeMessageConcurrentlyService:
+    """Implements :class:`~engine.client.consumer.consume_message_service.ConsumeMessageService`."""
+
+    is_orderly = False
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        group: str,
+        config: PushConsumerConfig,
+        listener: MessageListenerConcurrently,
+        rebalance: RebalanceImpl,
+        offset_store: OffsetStore,
+        send_back: SendBack,
+        stats: ConsumerStatsManager,
+        hooks: ConsumeMessageHooks,
+    ) -> None:
+        self._runtime = runtime
+        self._group = group
+        self._retry_topic = retry_topic(group)
+        self._config = config
+        self._listener = listener
+        self._rebalance = rebalance
+        self._offset_store = offset_store
+        self._send_back = send_back
+        self._stats = stats
+        self._hooks = hooks
+        self._workers = ConsumeWorkers(group, self._run)
+
+    # --- life ------------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """See :class:`ConsumeMessageService`."""
+        config = self._config
+        self._workers.resize(config.consume_thread_min)
+        background = self._workers.background
+        background.every(config.consume_timeout_ms, self.clean_expired_messages, "expired message cleaner")
+
+    @property
+    def core_pool_size(self) -> int:
+        """See :class:`ConsumeMessageService`."""
+        return self._workers.size
+
+    def update_core_pool_size(self, count: int) -> bool:
+        """See :class:`ConsumeMessageService`."""
+        return self._workers.update_core_pool_size(count, self._config.consume_thread_max)
+
+    async def shutdown(self, await_termination_ms: int) -> None:
+        """See :class:`ConsumeMessageService`. What no worker has begun is left to the next owner of the queue."""
+        await self._workers.shutdown(await_termination_ms)
+
+    # --- the way of a message --------------------------------------------------------------------------------------
+
+    async def submit_consume_request(
+        self,
+        messages: Sequence[MessageExt],
+        process_queue: ProcessQueue,
+        message_queue: MessageQueue,
+        dispatch_to_consume: bool,
+    ) -> None:
+        """See :class:`ConsumeMessageService`. Cut into pieces of ``consume_message_batch_max_size``."""
+        size = self._config.consume_message_batch_max_size
+        for start in range(0, len(messages), size):
+            part = list(messages[start : start + size])
+            self._workers.submit(ConsumeRequest(part, process_queue, message_queue))
+
+    async def _run(self, request: ConsumeRequest) -> None:
+        await step("checks whether the queue was dropped before consuming")
+        if request.process_queue.dropped:
+            _log.info("group %s: %s is not ours any more, its messages are left", self._group, request.message_queue)
+            return
+        context = ConsumeConcurrentlyContext(request.message_queue)
+        show_to_listener(request.messages, self._retry_topic, self._runtime.clock.now_ms())
+        hook_context = self._hooks.before(self._group, request.message_queue, request.messages)
+        started_us = self._runtime.clock.monotonic_us()
+        status, return_type = await self._call_listener(request.messages, context)
+        elapsed_ms = (self._runtime.clock.monotonic_us() - started_us) // 1000
+        stats = self._stats.of_topic(request.message_queue.topic)
+        stats.consume_calls += 1
+        stats.consume_ms += elapsed_ms
+        self._hooks.after(
+            hook_context,
+            status=status.value,
+            success=status is ConsumeConcurrentlyStatus.CONSUME_SUCCESS,
+            return_type=return_type,
+            is_too_late=elapsed_ms >= self._config.consume_timeout_ms,
+        )
+        await step("checks whether the queue was dropped after consuming")
+        if request.process_queue.dropped:
+            _log.warning(
+                "group %s: %s was given up while its messages were consumed; they will be delivered again",
+                self._group,
+                request.message_queue,
+            )
+            return
+        await self._process_consume_result(status, context, request)
+
+    async def _call_listener(
+        self, messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext
+    ) -> tuple[ConsumeConcurrentlyStatus, ConsumeReturnType]:
+        await step("calls the listener")
+        try:
+            returned = await self._runtime.call_listener(self._listener, tuple(messages), context)
+        except (Exception, asyncio.CancelledError):
+            if is_being_cancelled():
+                raise
+            _log.exception("group %s: the listener failed: that means RECONSUME_LATER", self._group)
+            return ConsumeConcurrentlyStatus.RECONSUME_LATER, ConsumeReturnType.EXCEPTION
+        if not isinstance(returned, ConsumeConcurrentlyStatus):
+            _log.warning(
+                "group %s: the listener returned %r, no ConsumeConcurrentlyStatus: that means RECONSUME_LATER",
+                self._group,
+                returned,
+            )
+            return ConsumeConcurrentlyStatus.RECONSUME_LATER, ConsumeReturnType.RETURNNULL
+        if returned is ConsumeConcurrentlyStatus.RECONSUME_LATER:
+            return returned, ConsumeReturnType.FAILED
+        return returned, ConsumeReturnType.SUCCESS
+
+    async def _process_consume_result(
+        self, status: ConsumeConcurrentlyStatus, context: ConsumeConcurrentlyContext, request: ConsumeRequest
+    ) -> None:
+        """Give back what failed, take what is finished out of the tree, note the progress."""
+        done_count = 0
+        if status is ConsumeConcurrentlyStatus.CONSUME_SUCCESS:
+            done_count = min(context.ack_index + 1, len(request.messages))
+        failed = request.messages[done_count:]
+        stats = self._stats.of_topic(request.message_queue.topic)
+        stats.consumed_messages += done_count
+        stats.failed_messages += len(failed)
+        kept: list[MessageExt] = []
+        if self._config.message_model is MessageModel.BROADCASTING:
+            self._drop(request.message_queue, failed)
+        else:
+            for message in failed:
+                if not await self._give_back(request.process_queue, message, context.delay_level_when_next_consume):
+                    message.reconsume_times += 1
+                    kept.append(message)
+        if kept:
+            again = ConsumeRequest(kept, request.process_queue, request.message_queue)
+            self._workers.submit_later(again, self._config.consume_again_delay_ms)
+        finished = [message for message in request.messages if message not in kept]
+        await step("removes consumed messages")
+        offset = request.process_queue.remove_messages(finished)
+        for message in finished:
+            request.process_queue.given_back.pop(message.queue_offset, None)
+        await step("updates the offset")
+        if offset >= 0 and not request.process_queue.dropped:
+            self._offset_store.update_offset(request.message_queue, offset, increase_only=True)
+
+    def _drop(self, queue: MessageQueue, messages: Sequence[MessageExt]) -> None:
+        """Every member gets every broadcast message, so one member's failure brings it to nobody again."""
+        for message in messages:
+            _log.warning("group %s: broadcast message %s failed and is dropped", self._group, message.message_id)
+            self._stats.of_topic(queue.topic).dropped_messages += 1
+            self._hooks.dropped(queue, message)
+
+    async def _give_back(self, process_queue: ProcessQueue, message: MessageExt, delay_level: int) -> bool:
+        """Whether the broker has it again. Once: both a late answer of the listener and the cleaner may want it; in
+        RocketMQ the broker then gets it twice.
+        """
+        known = process_queue.given_back.get(message.queue_offset)
+        if known is not None and await asyncio.shield(known):
+            return True
+        outcome: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        process_queue.given_back[message.queue_offset] = outcome
+        try:
+            await self._send_back(message, delay_level)
+            outcome.set_result(True)
+        except MQClientError as error:
+            _log.warning(
+                "group %s: message %s could not be given back and is consumed again here in %d ms: %s",
+                self._group,
+                message.message_id,
+                self._config.consume_again_delay_ms,
+                error,
+            )
+            return False
+        finally:
+            if not outcome.done():
+                outcome.set_result(False)
+                del process_queue.given_back[message.queue_offset]
+        return True
+
+    # --- listeners that take too long ------------------------------------------------------------------------------
+
+    async def clean_expired_messages(self) -> None:
+        """Give back what a listener has held for longer than ``consume_timeout_ms``, and let the progress go on.
+
+        The listener goes on too: the message is consumed at least twice. A message that only waits for a worker is not
+        late. In a broadcasting group the message goes to a retry topic that no member reads, as in RocketMQ: there
+        this loses it, unless its listener ends well after all.
+        """
+        for queue, process_queue in list(self._rebalance.process_queue_table.items()):
+            for _ in range(EXPIRED_MESSAGES_PER_ROUND):
+                await step("looks for expired messages")
+                message = process_queue.first_expired_message(self._config.consume_timeout_ms)
+                if message is None or not await self._give_back(process_queue, message, FIRST_RETRY_DELAY_LEVEL):
+                    break
+                await step("removes an expired message")
+                process_queue.remove_if_first(message)
+                _log.warning("group %s: message %s of %s expired", self._group, message.message_id, queue)
+
+    # --- tools -----------------------------------------------------------------------------------------------------
+
+    async def consume_message_directly(
+        self, message: MessageExt, broker_name: str | None
+    ) -> ConsumeMessageDirectlyResult:
+        """See :class:`ConsumeMessageService`."""
+        queue = MessageQueue(message.topic, broker_name or "", message.queue_id)
+        show_to_listener((message,), self._retry_topic, self._runtime.clock.now_ms())
+        context = ConsumeConcurrentlyContext(queue)
+        return await call_directly(self._runtime, self._group, self._listener, message, context, _RESULT_OF_STATUS)
+
+
+_RESULT_OF_STATUS: dict[object, CMResult] = {
+    ConsumeConcurrentlyStatus.CONSUME_SUCCESS: CMResult.CR_SUCCESS,
+    ConsumeConcurrentlyStatus.RECONSUME_LATER: CMResult.CR_LATER,
+}

@@ -1,0 +1,74 @@
+"""What a push consumer tells a tool about itself (RocketMQ: ``ConsumerRunningInfo``, ``ProcessQueueInfo``)."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from engine.client.consumer.default_mq_push_consumer_impl import DefaultMQPushConsumerImpl
+from engine.client.foundation.client_config import ClientConfig
+from engine.client.queues.consumer_config import PushConsumerConfig
+from engine.client.queues.process_queue import ProcessQueue
+from engine.protocol.enums import PROTOCOL_VERSION, ConsumeType
+from engine.protocol.json_form.json_text import ObjectKeyMap, dumps_json
+
+_MIB = 1 << 20
+
+
+def process_queue_info(process_queue: ProcessQueue, committed_offset: int | None) -> dict[str, object]:
+    """One queue, under RocketMQ's names (its spelling of "droped" included).
+
+    ``flowControl`` and ``flowControlTimes`` are ours: why the queue is not pulled at present, and how often that was.
+    """
+    waiting = process_queue.msg_tree_map
+    consuming = process_queue.consuming_msg_orderly_tree_map
+    return {
+        "commitOffset": -1 if committed_offset is None else committed_offset,
+        "cachedMsgMinOffset": waiting.first_key() or 0,
+        "cachedMsgMaxOffset": waiting.last_key() or 0,
+        "cachedMsgCount": len(waiting),
+        "cachedMsgSizeInMiB": process_queue.msg_size // _MIB,
+        "transactionMsgMinOffset": consuming.first_key() or 0,
+        "transactionMsgMaxOffset": consuming.last_key() or 0,
+        "transactionMsgCount": len(consuming),
+        "locked": process_queue.locked,
+        "tryUnlockTimes": process_queue.try_unlock_times,
+        "lastLockTimestamp": process_queue.last_lock_timestamp,
+        "droped": process_queue.dropped,
+        "lastPullTimestamp": process_queue.last_pull_timestamp,
+        "lastConsumeTimestamp": process_queue.last_consume_timestamp,
+        "flowControl": process_queue.flow_control,
+        "flowControlTimes": dict(process_queue.flow_control_times),
+    }
+
+
+def consumer_running_info(
+    consumer: DefaultMQPushConsumerImpl, config: PushConsumerConfig, client_config: ClientConfig, now_ms: int
+) -> bytes:
+    """The body of the reply of code 307."""
+    properties = {
+        field.name: str(getattr(config, field.name))
+        for field in dataclasses.fields(config)
+        if field.name != "allocate_strategy"
+    }
+    properties |= {
+        "consumerGroup": consumer.group,
+        "allocateMessageQueueStrategy": config.allocate_strategy.name,
+        "PROP_CONSUMEORDERLY": str(consumer.consume_service.is_orderly).lower(),
+        "PROP_THREADPOOL_CORE_SIZE": str(consumer.consume_service.core_pool_size),
+        "PROP_CONSUMER_START_TIMESTAMP": str(consumer.stats.started_ms),
+        "PROP_NAMESERVER_ADDR": ";".join(client_config.name_server_addresses),
+        "PROP_CONSUME_TYPE": ConsumeType.CONSUME_PASSIVELY.value,
+        "PROP_CLIENT_VERSION": str(PROTOCOL_VERSION),
+    }
+    queues: list[tuple[dict[str, object], object]] = [
+        (queue.to_dict(), process_queue_info(process_queue, consumer.offset_store.offset_in_memory(queue)))
+        for queue, process_queue in sorted(consumer.rebalance.process_queue_table.items())
+    ]
+    return dumps_json(
+        {
+            "properties": properties,
+            "subscriptionSet": [data.to_dict() for data in consumer.rebalance.subscriptions.values()],
+            "mqTable": ObjectKeyMap(queues),
+            "statusTable": consumer.stats.status_table(now_ms),
+        }
+    )

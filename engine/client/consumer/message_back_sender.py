@@ -1,0 +1,93 @@
+"""Gives messages back that could not be consumed (RocketMQ: ``DefaultMQPushConsumerImpl.sendMessageBack``)."""
+
+from __future__ import annotations
+
+import logging
+
+from engine.client.foundation.errors import MQClientError
+from engine.client.instance.mq_client_instance import MQClientInstance
+from engine.client.producer.default_mq_producer_impl import DefaultMQProducerImpl
+from engine.client.producer.producer_config import ProducerConfig
+from engine.client.producer.send_kernel import outgoing_message
+from engine.protocol.message.message import Message, MessageExt
+from engine.protocol.message.message_properties import (
+    PROPERTY_CONSUME_START_TIME,
+    PROPERTY_DELAY_TIME_LEVEL,
+    PROPERTY_MAX_OFFSET,
+    PROPERTY_MAX_RECONSUME_TIMES,
+    PROPERTY_MIN_OFFSET,
+    PROPERTY_ORIGIN_MESSAGE_ID,
+    PROPERTY_RECONSUME_TIME,
+    PROPERTY_RETRY_TOPIC,
+    PROPERTY_TRANSACTION_PREPARED,
+    PROPERTY_UNIQUE_KEY,
+)
+from engine.protocol.names import CLIENT_INNER_PRODUCER_GROUP, retry_topic
+
+_log = logging.getLogger("glassmq.client")
+
+#: The delay level of the first redelivery; each further one waits a level longer.
+FIRST_RETRY_DELAY_LEVEL = 3
+#: Of every inner producer.
+_PRODUCER_CONFIG = ProducerConfig()
+#: What this client alone has written into the message, and what must not be stored with the copy.
+_NOT_CARRIED_OVER = (
+    PROPERTY_CONSUME_START_TIME,
+    PROPERTY_MIN_OFFSET,
+    PROPERTY_MAX_OFFSET,
+    PROPERTY_TRANSACTION_PREPARED,
+)
+
+
+class MessageBackSender:
+    """Asks the broker that has the message to deliver it again; if that fails, sends a copy to the retry topic.
+
+    :param max_reconsume_times: beyond it the message goes to the dead-letter topic.
+    """
+
+    def __init__(self, instance: MQClientInstance, group: str, max_reconsume_times: int) -> None:
+        self._instance = instance
+        self._group = group
+        self._max_reconsume_times = max_reconsume_times
+        #: Sends the copies (RocketMQ: the instance's ``defaultMQProducer``).
+        self.inner_producer = DefaultMQProducerImpl(instance, CLIENT_INNER_PRODUCER_GROUP, _PRODUCER_CONFIG)
+
+    async def send_back(self, message: MessageExt, delay_level: int) -> None:
+        """Raises :class:`MQClientError` when neither way succeeded.
+
+        When the broker took the message back but its answer was lost, the copy makes it two.
+        """
+        try:
+            await self._instance.consumer_api.send_message_back(
+                self._address(message), self._group, message, delay_level, self._max_reconsume_times
+            )
+        except MQClientError as error:
+            _log.warning("message %s is sent to the retry topic instead: %s", message.message_id, error)
+            await self._send_copy(message, message.reconsume_times + 1)
+
+    async def send_exhausted(self, message: MessageExt) -> None:
+        """Have a message put aside that an orderly listener has failed to consume too often.
+
+        A copy goes to the retry topic; with so many deliveries in its header the broker stores it in the dead-letter
+        topic instead (RocketMQ: ``ConsumeMessageOrderlyService.sendMessageBack``). Raises :class:`MQClientError`.
+        """
+        await self._send_copy(message, message.reconsume_times)
+
+    async def _send_copy(self, message: MessageExt, reconsume_times: int) -> None:
+        outgoing = outgoing_message(self._copy_for_retry(message, reconsume_times), _PRODUCER_CONFIG)
+        await self.inner_producer.send(outgoing, _PRODUCER_CONFIG.send_msg_timeout_ms)
+
+    def _address(self, message: MessageExt) -> str:
+        if message.broker_name is None:
+            return message.store_host
+        return self._instance.route_table.master_address(message.broker_name)
+
+    def _copy_for_retry(self, message: MessageExt, reconsume_times: int) -> Message:
+        properties = {name: value for name, value in message.properties.items() if name not in _NOT_CARRIED_OVER}
+        properties.setdefault(PROPERTY_ORIGIN_MESSAGE_ID, message.message_id)
+        properties.setdefault(PROPERTY_UNIQUE_KEY, message.message_id)
+        properties[PROPERTY_RETRY_TOPIC] = message.topic
+        properties[PROPERTY_RECONSUME_TIME] = str(reconsume_times)
+        properties[PROPERTY_MAX_RECONSUME_TIMES] = str(self._max_reconsume_times)
+        properties[PROPERTY_DELAY_TIME_LEVEL] = str(FIRST_RETRY_DELAY_LEVEL + message.reconsume_times)
+        return Message(retry_topic(self._group), message.body, properties=properties, flag=message.flag)

@@ -1,0 +1,118 @@
+"""Sends one pull and reads what comes back (RocketMQ: ``PullAPIWrapper``)."""
+
+from __future__ import annotations
+
+from engine.client.consumer.pull_result import STATUS_OF_CODE, PullResult, PullStatus
+from engine.client.foundation.errors import IllegalClientArgument, MQBrokerError, MQClientError
+from engine.client.instance.mq_client_api import read_reply
+from engine.client.instance.mq_client_instance import MQClientInstance
+from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.body.subscription_data import SubscriptionData
+from engine.protocol.body.topic_route_data import MASTER_ID
+from engine.protocol.command.headers import PullMessageRequestHeader, PullMessageResponseHeader
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.enums import ExpressionType
+from engine.protocol.message.message import MessageExt
+from engine.protocol.message.message_codec import decode_messages
+from engine.protocol.message.message_properties import PROPERTY_MAX_OFFSET, PROPERTY_MIN_OFFSET
+from engine.protocol.system_flags import pull_system_flag
+
+#: Brokers below V4_1_0_SNAPSHOT do not know SQL92 expressions.
+SQL92_BROKER_VERSION = 232
+
+
+class PullApiWrapper:
+    """Remembers from which broker (master or slave) each queue is best pulled.
+
+    :param group: the consumer group.
+    """
+
+    def __init__(self, instance: MQClientInstance, group: str) -> None:
+        self._instance = instance
+        self._group = group
+        self._suggested_broker_ids: dict[MessageQueue, int] = {}
+
+    async def pull(
+        self,
+        queue: MessageQueue,
+        subscription: SubscriptionData,
+        offset: int,
+        max_messages: int,
+        *,
+        commit_offset: int | None,
+        suspend_ms: int | None,
+        post_subscription: bool,
+        timeout_ms: int,
+    ) -> PullResult:
+        """Pull once.
+
+        :param commit_offset: stored by the broker on the way as the group's progress; None: nothing to store.
+        :param suspend_ms: how long the broker may wait for a message; None: it answers at once.
+        :param post_subscription: send the expression along; else the broker uses the last heartbeat's.
+
+        Raises :class:`MQClientError`; with code FLOW_CONTROL when the broker wants to be left alone for a moment.
+        """
+        address, is_slave = await self._address(queue)
+        if subscription.expression_type != ExpressionType.TAG:
+            self._check_broker_knows_sql(address, subscription)
+        header = PullMessageRequestHeader(
+            consumer_group=self._group,
+            topic=queue.topic,
+            queue_id=queue.queue_id,
+            queue_offset=offset,
+            max_msg_nums=max_messages,
+            sys_flag=pull_system_flag(
+                # A slave takes no progress: only the master stores it.
+                commit_offset=commit_offset is not None and not is_slave,
+                suspend=suspend_ms is not None,
+                subscription=post_subscription,
+            ),
+            commit_offset=commit_offset or 0,
+            suspend_timeout_millis=suspend_ms or 0,
+            subscription=subscription.sub_string if post_subscription else None,
+            sub_version=subscription.sub_version,
+            expression_type=subscription.expression_type,
+        )
+        reply = await self._instance.consumer_api.pull_message(address, header, timeout_ms)
+        return self._read(reply, queue, subscription, address)
+
+    async def _address(self, queue: MessageQueue) -> tuple[str, bool]:
+        broker_id = self._suggested_broker_ids.get(queue, MASTER_ID)
+        try:
+            return self._instance.route_table.address_to_pull_from(queue.broker_name, broker_id)
+        except MQClientError:
+            await self._instance.update_route(queue.topic)
+            return self._instance.route_table.address_to_pull_from(queue.broker_name, broker_id)
+
+    def _check_broker_knows_sql(self, address: str, subscription: SubscriptionData) -> None:
+        version = self._instance.broker_versions.get(address, SQL92_BROKER_VERSION)
+        if version < SQL92_BROKER_VERSION:
+            raise IllegalClientArgument(
+                f"broker {address} has version {version}; {subscription.expression_type} needs {SQL92_BROKER_VERSION}"
+            )
+
+    def _read(
+        self, reply: RemotingCommand, queue: MessageQueue, subscription: SubscriptionData, address: str
+    ) -> PullResult:
+        what = f"pull from {queue}"
+        status = STATUS_OF_CODE.get(reply.code)
+        if status is None:
+            raise MQBrokerError(reply.code, reply.remark, address, what)
+        header = read_reply(lambda: PullMessageResponseHeader.decode(reply.ext_fields), what)
+        self._suggested_broker_ids[queue] = header.suggest_which_broker_id
+        messages: list[MessageExt] = []
+        if status is PullStatus.FOUND:
+            messages = read_reply(lambda: decode_messages(reply.body, decompress=True), what)
+        wanted = [message for message in messages if subscription.matches_tag(message.tags)]
+        for message in wanted:
+            message.properties[PROPERTY_MIN_OFFSET] = str(header.min_offset)
+            message.properties[PROPERTY_MAX_OFFSET] = str(header.max_offset)
+            message.broker_name = queue.broker_name
+        return PullResult(
+            status,
+            header.next_begin_offset,
+            header.min_offset,
+            header.max_offset,
+            tuple(wanted),
+            len(messages) - len(wanted),
+        )

@@ -1,0 +1,1 @@
+"""Sending: producers, transactions, requests, retries, fault avoidance."""

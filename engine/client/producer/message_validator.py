@@ -1,0 +1,50 @@
+"""What a producer refuses to send (RocketMQ: ``Validators``). Nothing refused here reaches the network."""
+
+from __future__ import annotations
+
+from engine.client.foundation.errors import IllegalClientArgument
+from engine.protocol.errors import IllegalName
+from engine.protocol.message.message import Message
+from engine.protocol.message.message_properties import PROPERTIES_MAX_BYTES, encode_properties, is_carriable
+from engine.protocol.names import NOT_ALLOWED_SEND_TOPICS, validate_topic
+
+
+def check_topic_to_send(topic: str) -> None:
+    """Raise :class:`IllegalClientArgument` unless clients may send to ``topic``."""
+    try:
+        validate_topic(topic)
+    except IllegalName as error:
+        raise IllegalClientArgument(str(error)) from error
+    if topic in NOT_ALLOWED_SEND_TOPICS:
+        raise IllegalClientArgument(f"topic {topic!r} belongs to the broker; clients may not send to it")
+
+
+def check_message(message: Message, max_message_size: int) -> None:
+    """Raise :class:`IllegalClientArgument` naming what is wrong with ``message``."""
+    check_topic_to_send(message.topic)
+    if not isinstance(message.body, bytes | bytearray | memoryview):
+        raise IllegalClientArgument(f"a message body must be bytes, got {type(message.body).__name__}")
+    if not len(message.body):
+        raise IllegalClientArgument("the message body is empty; RocketMQ wants at least one byte")
+    if len(message.body) > max_message_size:
+        raise IllegalClientArgument(
+            f"the message body has {len(message.body)} bytes; allowed: at most {max_message_size} (max_message_size)"
+        )
+    check_properties(message)
+
+
+def check_properties(message: Message) -> None:
+    """Raise :class:`IllegalClientArgument` unless the properties can travel in RocketMQ's property string."""
+    for name, value in message.properties.items():
+        if not (_is_text(name) and _is_text(value)):
+            raise IllegalClientArgument(
+                f"property {name!r} = {value!r}: names and values must be strings, not blank, and without the "
+                "characters \\x01 and \\x02"
+            )
+    length = len(encode_properties(message.properties).encode())
+    if length > PROPERTIES_MAX_BYTES:
+        raise IllegalClientArgument(f"the properties take {length} bytes; allowed: at most {PROPERTIES_MAX_BYTES}")
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and is_carriable(value)

@@ -1,0 +1,1 @@
+"""The queues that a consumer holds: messages pulled, locks, offsets, rebalance."""

@@ -1,0 +1,231 @@
+"""What a push consumer holds of one queue (RocketMQ: ``ProcessQueue``).
+
+Messages wait in ``msg_tree_map``, sorted by queue offset. A concurrent consumer leaves them there while they are being
+consumed and takes them out afterwards; the progress it may commit is the smallest offset still in the tree. An orderly
+consumer moves them to ``consuming_msg_orderly_tree_map`` meanwhile, and back when it failed.
+
+Every method here is one critical section of RocketMQ's ``treeMapLock``: it does not await, so nothing can come between
+its lines. What RocketMQ leaves open between two of them, callers leave open too, with a ``step`` before each call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+
+from engine.client.foundation.red_black_tree import RedBlackTree
+from engine.protocol.message.message import MessageExt
+from engine.protocol.message.message_properties import PROPERTY_CONSUME_START_TIME, PROPERTY_MAX_OFFSET
+from engine.runtime.engine_lock import EngineLock
+
+#: rocketmq.client.rebalance.lockMaxLiveTime: how long the client trusts a broker lock that was not renewed.
+REBALANCE_LOCK_MAX_LIVE_TIME_MS = 30_000
+#: rocketmq.client.pull.pullMaxIdleTime: a queue not pulled for so long is rebuilt by the next rebalance.
+PULL_MAX_IDLE_TIME_MS = 120_000
+
+
+class ProcessQueue:
+    """The messages of one queue that were pulled and not yet consumed.
+
+    :param now_ms: the node's wall clock.
+    :param consume_lock: held around the listener of an orderly consumer and while the queue is given up; default: one
+        of its own.
+    """
+
+    __slots__ = (
+        "_now_ms",
+        "consume_lock",
+        "consuming",
+        "consuming_msg_orderly_tree_map",
+        "dropped",
+        "flow_control",
+        "flow_control_times",
+        "given_back",
+        "last_consume_timestamp",
+        "last_lock_timestamp",
+        "last_pull_timestamp",
+        "lock_max_live_time_ms",
+        "locked",
+        "msg_acc_cnt",
+        "msg_count",
+        "msg_size",
+        "msg_tree_map",
+        "pull_max_idle_time_ms",
+        "queue_offset_max",
+        "try_unlock_times",
+    )
+
+    def __init__(
+        self,
+        now_ms: Callable[[], int],
+        consume_lock: EngineLock | None = None,
+        *,
+        lock_max_live_time_ms: int = REBALANCE_LOCK_MAX_LIVE_TIME_MS,
+        pull_max_idle_time_ms: int = PULL_MAX_IDLE_TIME_MS,
+    ) -> None:
+        self._now_ms = now_ms
+        self.lock_max_live_time_ms = lock_max_live_time_ms
+        self.pull_max_idle_time_ms = pull_max_idle_time_ms
+        #: Pulled messages by queue offset.
+        self.msg_tree_map: RedBlackTree[MessageExt] = RedBlackTree()
+        #: Messages that an orderly listener has in hand, by queue offset.
+        self.consuming_msg_orderly_tree_map: RedBlackTree[MessageExt] = RedBlackTree()
+        #: How many messages the two trees hold.
+        self.msg_count = 0
+        #: How many bytes their bodies have.
+        self.msg_size = 0
+        #: How many messages lie behind the last pulled one on the broker, as far as we know.
+        self.msg_acc_cnt = 0
+        #: The greatest offset ever put.
+        self.queue_offset_max = 0
+        #: Why it was not pulled when it was looked at last ("count", "size", "span"); None: it was.
+        self.flow_control: str | None = None
+        #: How often each of these held a pull back.
+        self.flow_control_times: dict[str, int] = {}
+        #: Queue offsets of messages in a concurrent listener's hands that are being given back to the broker, or were
+        #: -> whether that succeeded.
+        self.given_back: dict[int, asyncio.Future[bool]] = {}
+        #: The queue was given up: nothing may be consumed, committed or pulled through this object any more.
+        self.dropped = False
+        #: A chain of orderly consume requests is under way; ``put_messages`` need not start another.
+        self.consuming = False
+        #: An orderly consumer holds the broker's lock, as of ``last_lock_timestamp``.
+        self.locked = False
+        now = now_ms()
+        self.last_lock_timestamp = now
+        self.last_pull_timestamp = now
+        self.last_consume_timestamp = now
+        #: How often giving the queue up had to be postponed because the listener was running.
+        self.try_unlock_times = 0
+        self.consume_lock = consume_lock or EngineLock("process queue consume lock")
+
+    # --- what pulling does -----------------------------------------------------------------------------------------
+
+    def put_messages(self, messages: Sequence[MessageExt]) -> bool:
+        """Add pulled messages. Returns True when an orderly consume chain must be started."""
+        for message in messages:
+            if self.msg_tree_map.put(message.queue_offset, message) is None:
+                self.msg_count += 1
+                self.msg_size += len(message.body)
+                self.queue_offset_max = message.queue_offset
+        if messages:
+            self._note_backlog(messages[-1])
+        if len(self.msg_tree_map) and not self.consuming:
+            self.consuming = True
+            return True
+        return False
+
+    def _note_backlog(self, last: MessageExt) -> None:
+        max_offset = last.properties.get(PROPERTY_MAX_OFFSET)
+        if max_offset is not None and int(max_offset) > last.queue_offset:
+            self.msg_acc_cnt = int(max_offset) - last.queue_offset
+
+    @property
+    def max_span(self) -> int:
+        """Distance between the smallest and the greatest waiting offset."""
+        first, last = self.msg_tree_map.first_key(), self.msg_tree_map.last_key()
+        return 0 if first is None or last is None else last - first
+
+    @property
+    def is_pull_expired(self) -> bool:
+        """True when nobody has pulled for so long that the pull must have been lost."""
+        return self._now_ms() - self.last_pull_timestamp > self.pull_max_idle_time_ms
+
+    @property
+    def is_lock_expired(self) -> bool:
+        """True when the broker lock was not renewed in time, so that another client may have it by now."""
+        return self._now_ms() - self.last_lock_timestamp > self.lock_max_live_time_ms
+
+    def hold_lock(self) -> None:
+        """The broker has just granted or renewed the lock."""
+        self.locked = True
+        self.last_lock_timestamp = self._now_ms()
+
+    # --- what a concurrent consumer does ---------------------------------------------------------------------------
+
+    def remove_messages(self, messages: Iterable[MessageExt]) -> int:
+        """Take consumed messages out. Returns the offset to commit, or -1 when there was nothing to take.
+
+        That is the smallest offset still waiting: a slow message holds the progress back although later ones are
+        done already, and after a crash those are consumed once more.
+        """
+        self.last_consume_timestamp = self._now_ms()
+        if not len(self.msg_tree_map):
+            return -1
+        for message in messages:
+            removed = self.msg_tree_map.remove(message.queue_offset)
+            if removed is not None:
+                self.msg_count -= 1
+                self.msg_size -= len(removed.body)
+        first = self.msg_tree_map.first_key()
+        return self.queue_offset_max + 1 if first is None else first
+
+    def first_expired_message(self, consume_timeout_ms: int) -> MessageExt | None:
+        """The message that holds the progress back, when its listener has run for longer than allowed."""
+        message = self.msg_tree_map.first_value()
+        if message is None:
+            return None
+        started = message.properties.get(PROPERTY_CONSUME_START_TIME)
+        if started is None or self._now_ms() - int(started) <= consume_timeout_ms:
+            return None
+        return message
+
+    def remove_if_first(self, message: MessageExt) -> int:
+        """As ``remove_messages``, if ``message`` still is the first one; else -1."""
+        if self.msg_tree_map.first_value() is message:
+            return self.remove_messages((message,))
+        return -1
+
+    # --- what an orderly consumer does -----------------------------------------------------------------------------
+
+    def take_messages(self, batch_size: int) -> list[MessageExt]:
+        """Move up to ``batch_size`` messages with the smallest offsets to the consuming tree and return them.
+
+        When there are none, the consume chain ends: the next ``put_messages`` starts a new one.
+        """
+        self.last_consume_timestamp = self._now_ms()
+        taken: list[MessageExt] = []
+        while len(taken) < batch_size and (entry := self.msg_tree_map.poll_first()) is not None:
+            taken.append(entry[1])
+            self.consuming_msg_orderly_tree_map.put(*entry)
+        if not taken:
+            self.consuming = False
+        return taken
+
+    def commit(self) -> int:
+        """Forget the messages in hand: they are consumed. Returns the offset to commit, or -1 when there are none.
+
+        RocketMQ 4.9.8 throws ``NoSuchElementException`` for the latter.
+        """
+        last = self.consuming_msg_orderly_tree_map.last_key()
+        self.msg_count -= len(self.consuming_msg_orderly_tree_map)
+        self.msg_size -= sum(len(message.body) for message in self.consuming_msg_orderly_tree_map.values())
+        self.consuming_msg_orderly_tree_map.clear()
+        return -1 if last is None else last + 1
+
+    def rollback(self) -> None:
+        """Put all messages in hand back: they wait again."""
+        for offset, message in self.consuming_msg_orderly_tree_map.items():
+            self.msg_tree_map.put(offset, message)
+        self.consuming_msg_orderly_tree_map.clear()
+
+    def make_message_to_consume_again(self, messages: Iterable[MessageExt]) -> None:
+        """Put these messages, which the listener failed to consume, back: they wait again."""
+        for message in messages:
+            self.consuming_msg_orderly_tree_map.remove(message.queue_offset)
+            self.msg_tree_map.put(message.queue_offset, message)
+
+    # --- giving up -------------------------------------------------------------------------------------------------
+
+    @property
+    def has_waiting_messages(self) -> bool:
+        """True while ``msg_tree_map`` holds anything (RocketMQ: ``hasTempMessage``)."""
+        return len(self.msg_tree_map) > 0
+
+    def clear(self) -> None:
+        """Forget all messages."""
+        self.msg_tree_map.clear()
+        self.consuming_msg_orderly_tree_map.clear()
+        self.msg_count = 0
+        self.msg_size = 0
+        self.queue_offset_max = 0

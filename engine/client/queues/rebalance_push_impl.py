@@ -1,0 +1,171 @@
+"""Rebalance of a push consumer: where to begin, what to keep (RocketMQ: ``RebalancePushImpl``)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+
+from engine.client.instance.mq_client_instance import MQClientInstance
+from engine.client.queues.consumer_config import PushConsumerConfig
+from engine.client.queues.offset_store import OffsetStore
+from engine.client.queues.process_queue import ProcessQueue
+from engine.client.queues.pull_flow_control import PullFlowControl
+from engine.client.queues.pull_request import PullRequest
+from engine.client.queues.rebalance_impl import RebalanceImpl
+from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.enums import ConsumeFromWhere
+from engine.protocol.names import is_retry_topic
+from engine.runtime.engine_lock import EngineLock
+from engine.runtime.step import step
+
+_log = logging.getLogger("glassmq.client")
+
+#: Part of step labels, so it does not name the queue.
+CONSUME_LOCK_NAME = "process queue consume lock"
+
+#: CONSUME_FROM_TIMESTAMP without a timestamp: this long before the consumer was made.
+DEFAULT_CONSUME_TIMESTAMP_AGE_MS = 30 * 60_000
+
+
+class RebalancePushImpl(RebalanceImpl):
+    """:param dispatch: hands a pull request to the pull message service.
+
+    :ivar flow_control: gets its limits from the number of queues.
+    """
+
+    def __init__(
+        self,
+        instance: MQClientInstance,
+        group: str,
+        config: PushConsumerConfig,
+        offset_store: OffsetStore,
+        dispatch: Callable[[PullRequest], None],
+    ) -> None:
+        super().__init__(instance, group, config.message_model, config.allocate_strategy)
+        self._config = config
+        self.lock_timeout_ms = config.lock_timeout_ms
+        self.flow_control = PullFlowControl(config)
+        self._consume_lock_enabled = True
+        #: Queues given up whose broker lock is kept for a while.
+        self._unlocks_to_come: dict[MessageQueue, None] = {}
+        self._offset_store = offset_store
+        self._dispatch = dispatch
+        self._consume_timestamp_ms = config.consume_timestamp_ms
+        if self._consume_timestamp_ms is None:
+            self._consume_timestamp_ms = instance.runtime.clock.now_ms() - DEFAULT_CONSUME_TIMESTAMP_AGE_MS
+
+    @property
+    def consume_lock_enabled(self) -> bool:
+        """False: the consume locks of all process queues let everybody in. A switch for lessons."""
+        return self._consume_lock_enabled
+
+    @consume_lock_enabled.setter
+    def consume_lock_enabled(self, enabled: bool) -> None:
+        self._consume_lock_enabled = enabled
+        for process_queue in self.process_queue_table.values():
+            process_queue.consume_lock.enabled = enabled
+
+    def create_process_queue(self, queue: MessageQueue) -> ProcessQueue:
+        """See :class:`RebalanceImpl`."""
+        return ProcessQueue(
+            self.instance.runtime.clock.now_ms,
+            EngineLock(CONSUME_LOCK_NAME, self._consume_lock_enabled),
+            lock_max_live_time_ms=self._config.lock_max_live_time_ms,
+            pull_max_idle_time_ms=self._config.pull_max_idle_time_ms,
+        )
+
+    async def remove_unnecessary_message_queue(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:
+        """Store the progress for whoever gets the queue next, and let them have it. See :class:`RebalanceImpl`.
+
+        What a listener is just consuming does not count as progress any more: the next owner gets it again.
+        """
+        await self._offset_store.persist(queue)
+        self._offset_store.remove_offset(queue)
+        if not self.needs_broker_locks:
+            return True
+        async with process_queue.consume_lock.within(self._config.consume_lock_wait_ms) as is_held:
+            if is_held:
+                await self._unlock_delay(queue, process_queue)
+                return True
+        process_queue.try_unlock_times += 1
+        tries = process_queue.try_unlock_times
+        _log.warning("group %s: %s is being consumed and cannot be given up yet (try %d)", self.group, queue, tries)
+        return False
+
+    async def _unlock_delay(self, queue: MessageQueue, process_queue: ProcessQueue) -> None:
+        """Unlock now, or some time later when messages are cached here (``unlockDelay``)."""
+        await step("looks for cached messages before unlocking")
+        if not process_queue.has_waiting_messages:
+            await self.unlock(queue)
+            return
+        self._unlocks_to_come[queue] = None
+        name = f"delayed unlock {queue.topic} {queue.broker_name} {queue.queue_id}"
+        self.instance.background.spawn(self._unlock_later(queue), name)
+
+    async def _unlock_later(self, queue: MessageQueue) -> None:
+        await asyncio.sleep(self._config.unlock_delay_ms / 1_000)
+        await step("checks whether the queue is ours again")
+        self._unlocks_to_come.pop(queue, None)
+        # RocketMQ unlocks all the same, and gives away a queue that this client has taken over again meanwhile.
+        if queue not in self.process_queue_table:
+            await self.unlock(queue)
+
+    async def unlock_all(self) -> None:
+        """See :class:`RebalanceImpl`. RocketMQ leaves locks that are kept for a while to run out."""
+        await super().unlock_all()
+        for queue in [queue for queue in self._unlocks_to_come if queue not in self.process_queue_table]:
+            await self.unlock(queue)
+        self._unlocks_to_come.clear()
+
+    async def force_unlock(self, queue: MessageQueue) -> None:
+        """Give one queue up at once, whether or not its listener runs, and let the next rebalance take it over anew.
+
+        For lessons: a new process queue then stands beside a listener that still has messages of the old one. RocketMQ
+        comes to this by ``removeProcessQueue``, which forgets a queue even when the wait for its consume lock failed.
+        """
+        process_queue = self.process_queue_table.pop(queue, None)
+        if process_queue is None:
+            return
+        process_queue.dropped = True
+        await self._offset_store.persist(queue)
+        self._offset_store.remove_offset(queue)
+        await self.unlock(queue)
+        self.instance.rebalance_immediately()
+
+    def queues_changed(self) -> None:
+        """See :class:`RebalanceImpl`."""
+        self.flow_control.share_among(len(self.process_queue_table))
+
+    def remove_dirty_offset(self, queue: MessageQueue) -> None:
+        """See :class:`RebalanceImpl`."""
+        self._offset_store.remove_offset(queue)
+
+    async def compute_pull_from_where(self, queue: MessageQueue) -> int:
+        """The group's progress; without one, what ``consume_from_where`` says. See :class:`RebalanceImpl`.
+
+        ``consume_from_where`` counts only for a group that has never stored an offset for the queue. And even then the
+        broker may answer 0 instead of "none", when the queue still holds its very first message in memory.
+        """
+        offset = await self._offset_store.read_offset_from_store(queue)
+        if offset is not None:
+            return offset
+        api = self.instance.consumer_api
+        address, _ = self.instance.route_table.address_to_pull_from(queue.broker_name)
+        match self._config.consume_from_where:
+            case ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET:
+                return 0
+            case ConsumeFromWhere.CONSUME_FROM_TIMESTAMP:
+                if is_retry_topic(queue.topic):
+                    return await api.max_offset(address, queue)
+                assert self._consume_timestamp_ms is not None, "set when this was made"
+                return await api.search_offset(address, queue, self._consume_timestamp_ms)
+            case _:
+                # The deprecated values mean this one too. A retry topic is read from its beginning: what lies there
+                # was given back by this very group.
+                return 0 if is_retry_topic(queue.topic) else await api.max_offset(address, queue)
+
+    def dispatch_pull_requests(self, pull_requests: Sequence[PullRequest]) -> None:
+        """See :class:`RebalanceImpl`."""
+        for pull_request in pull_requests:
+            self._dispatch(pull_request)

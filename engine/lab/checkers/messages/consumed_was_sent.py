@@ -1,0 +1,65 @@
+"""Checker: a consumer sees nothing but what a producer sent, where the broker has it.
+
+Anomaly: *ghost read*. A listener got a message that nobody sent, that its producer was told is certainly not stored, or
+that is another one than the broker has at that place.
+
+Fault model: any. After a power cut a consumer may still hold messages that the broker has lost, and the broker may have
+given their offsets to others; such places are left out. A send whose outcome its producer does not know (a timeout) may
+well be consumed: indefinite is not failed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.violation import Anomaly
+from engine.texts import Text
+
+if TYPE_CHECKING:
+    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
+    from engine.lab.nodes.history import ConsumeBegan, SendReturned
+
+
+class ConsumedWasSent(Checker):
+    """See the module."""
+
+    name = "consumed-was-sent"
+    anomaly = Anomaly.GHOST_READ
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        super().__init__(watch)
+        self._sent: dict[str, int] = {}
+        self._sends_read = 0
+        self._refused: dict[str, int] = {}
+
+    def send_returned(self, entry: SendReturned) -> None:
+        """A broker may have said no."""
+        if entry.status == "refused":
+            self._refused[entry.key] = self._refused.get(entry.key, 0) + 1
+
+    def consume_began(self, entry: ConsumeBegan) -> None:
+        """A listener gets a message."""
+        sends = self.world.history.sends_invoked
+        for send in sends[self._sends_read :]:
+            self._sent[send.key] = self._sent.get(send.key, 0) + 1
+        self._sends_read = len(sends)
+        times = self._sent.get(entry.key, 0)
+        if times == 0:
+            self.report_read(entry, Text("checker.consumed-was-sent.nobody"))
+        elif times == self._refused.get(entry.key):
+            self.report_read(entry, Text("checker.consumed-was-sent.refused"))
+        else:
+            self._compare_with_log(entry)
+
+    def _compare_with_log(self, entry: ConsumeBegan) -> None:
+        broker = self.watch.brokers.get(entry.broker)
+        if broker is None or not broker.is_up:
+            return
+        if entry.queue_offset < broker.lost_until.get((entry.topic, entry.queue_id), 0):
+            return
+        message = broker.by_place.get((entry.topic, entry.queue_id, entry.queue_offset))
+        if message is None:
+            self.report_read(entry, Text("checker.consumed-was-sent.not_there"))
+        elif message.first_key != entry.key:
+            self.report_read(entry, Text("checker.consumed-was-sent.another", message=message))

@@ -1,0 +1,79 @@
+"""Checker: a dead letter is dead.
+
+Anomaly: *duplicate*. A message went to the dead-letter topic of a group and is delivered to that group again.
+
+Fault model: any, with one exception. RocketMQ delivers at least once: when a message was delivered twice (its queue
+changed owners, an answer was lost, a broker forgot a delay offset in a crash), each delivery goes its own way through
+the retries, and one may end as a dead letter while the other is still going. So the claim is about messages with a
+single way: no position was delivered twice, and no two copies have the same retry count. Nothing is ever taken out of
+the dead-letter topic unless somebody subscribes to it; that is claimed of all messages. Who resends a dead letter by
+hand (``resend-dead-letter``) stores a new message, and wants it to be delivered: it is not dead any more.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.logged_message import LoggedMessage
+from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.scenario.scenario import Role, Scenario
+from engine.protocol.names import group_of_retry_or_dlq_topic
+from engine.texts import Text
+
+if TYPE_CHECKING:
+    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
+    from engine.lab.nodes.history import ConsumeBegan
+
+
+class DeadLettersNotRedelivered(Checker):
+    """See the module."""
+
+    name = "dead-letters-not-redelivered"
+    anomaly = Anomaly.DUPLICATE
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        super().__init__(watch)
+        #: (group, broker, topic, queue id, offset) of every delivery.
+        self._delivered: dict[tuple[str, str, str, int, int], None] = {}
+        #: (group, unique key, retry count, topic: of delayed, retried or dead messages) of every copy.
+        self._copies: dict[tuple[str, str, int, str], None] = {}
+        #: (group, unique key) of messages with several ways.
+        self._several_ways: dict[tuple[str, str], None] = {}
+
+    @classmethod
+    def applies(cls, scenario: Scenario) -> bool:
+        """There is a clustering group."""
+        return any(spec.model == "clustering" for spec in scenario.of_role(Role.CONSUMER))
+
+    def message_stored(self, message: LoggedMessage) -> None:
+        """Remember which messages have several copies for one retry."""
+        group = group_of_retry_or_dlq_topic(message.destination)
+        if group is None:
+            return
+        copy = (group, message.unique_key, message.reconsume_times, message.topic)
+        if copy in self._copies:
+            self._several_ways[group, message.unique_key] = None
+        self._copies[copy] = None
+
+    def consume_began(self, entry: ConsumeBegan) -> None:
+        """A delivery: is it one of a dead letter?"""
+        group = self.watch.groups.get(entry.group)
+        message = self.watch.message_at(entry.broker, entry.topic, entry.queue_id, entry.queue_offset)
+        if group is None or message is None:
+            return
+        position = (entry.group, entry.broker, entry.topic, entry.queue_id, entry.queue_offset)
+        if position in self._delivered:
+            self._several_ways[entry.group, message.unique_key] = None
+        self._delivered[position] = None
+        if message.topic == group.dead_letter_topic and group.topic != group.dead_letter_topic:
+            self._report(entry, Text("checker.dead-letters-not-redelivered.from_dead_letters"))
+        elif message.unique_key in group.dead and (entry.group, message.unique_key) not in self._several_ways:
+            self._report(entry, Text("checker.dead-letters-not-redelivered.is_dead"))
+
+    def _report(self, entry: ConsumeBegan, what: Text) -> None:
+        self.report(
+            {"group": entry.group, "message": entry.key, "node": entry.node, "topic": entry.topic},
+            (entry.key,),
+            Text("checker.dead-letters-not-redelivered.found", entry=entry, what=what),
+        )

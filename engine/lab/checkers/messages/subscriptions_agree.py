@@ -1,0 +1,103 @@
+"""Checker: no message is missed because members of a group subscribe to different things.
+
+Anomaly: *skipped*. A broker keeps one set of subscriptions per group, that of whoever announced the newest. With it the
+pulls of *all* members are filtered, while each member drops what it did not ask for itself. And the members divide the
+queues of a topic among all of them, also among those that never asked for the topic. So what one member wants gets lost
+on the way: it is passed over (the group's offset goes on behind it), or waits in a queue that nobody pulls.
+
+Fault model: any. RocketMQ promises nothing to such a group, and says nothing either: the rule is the user's to keep.
+The claim is made only of groups whose members do differ; about the others see ``offsets-never-pass-unconsumed`` and
+``consumed-in-the-end``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.lab.checkers.watch.broker_watch import BrokerWatch
+from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.group_watch import GroupWatch
+from engine.lab.checkers.watch.logged_message import LoggedMessage
+from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.scenario.scenario import NodeSpec, Role, Scenario
+from engine.protocol.body.subscription_data import build_subscription_data
+from engine.protocol.enums import ExpressionType
+from engine.texts import Text
+
+if TYPE_CHECKING:
+    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
+
+
+class SubscriptionsAgree(Checker):
+    """See the module."""
+
+    name = "subscriptions-agree"
+    anomaly = Anomaly.SKIPPED
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        super().__init__(watch)
+        #: (broker, group, topic, queue id) of which one message was told of; the others come when the run is over.
+        self._told: dict[tuple[str, str, str, int], None] = {}
+
+    @classmethod
+    def applies(cls, scenario: Scenario) -> bool:
+        """Members of some clustering group subscribe to different things, by tags."""
+        wishes: dict[str, dict[tuple[str, str], None]] = {}
+        for spec in scenario.of_role(Role.CONSUMER):
+            if _is_judged(spec):
+                wishes.setdefault(spec.group, {})[spec.topic, spec.expression] = None
+        return any(len(wished) > 1 for wished in wishes.values())
+
+    def offset_committed(
+        self, broker: BrokerWatch, group: str, topic: str, queue_id: int, before: int, offset: int
+    ) -> None:
+        """Look at everything between the offset before and the new one."""
+        members = self.watch.groups.get(group)
+        place = (broker.name, group, topic, queue_id)
+        if members is None or members.is_consistent or place in self._told:
+            return
+        for passed in range(max(before, 0, broker.lost_until.get((topic, queue_id), 0)), offset):
+            message = broker.by_place.get((topic, queue_id, passed))
+            if message is None or members.is_settled(message):
+                continue
+            if self._report(members, message, Text("checker.subscriptions-agree.passed_over")):
+                self._told[place] = None
+                return
+
+    def run_ended(self) -> None:
+        """What waits in a queue that nobody pulls."""
+        for group in self.watch.groups.values():
+            for broker in () if group.is_consistent else self.watch.brokers.values():
+                for message in broker.messages:
+                    if not group.is_settled(message):
+                        self._report(group, message, Text("checker.subscriptions-agree.never"))
+
+    def _report(self, group: GroupWatch, message: LoggedMessage, deed: Text) -> bool:
+        """Whether a member wanted it."""
+        member = next((spec for spec in group.members if _wants(spec, message)), None)
+        if member is None or not group.begins_at_first:
+            return False
+        self.report(
+            {"group": group.name, **message.element},
+            (message.first_key,),
+            Text(
+                "checker.subscriptions-agree.found",
+                member=member.name,
+                topic=member.topic,
+                expression=member.expression,
+                message=message,
+                group=group.name,
+                deed=deed,
+            ),
+        )
+        return True
+
+
+def _is_judged(spec: NodeSpec) -> bool:
+    return spec.model == "clustering" and spec.expression_type == ExpressionType.TAG
+
+
+def _wants(spec: NodeSpec, message: LoggedMessage) -> bool:
+    if not _is_judged(spec) or message.destination != spec.topic:
+        return False
+    return build_subscription_data(spec.topic, spec.expression).matches_tag(message.tags or None)

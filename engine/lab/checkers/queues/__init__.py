@@ -1,0 +1,1 @@
+"""What must hold of every queue: its owner, its order, its offsets."""

@@ -1,0 +1,73 @@
+"""Checker: whoever has lost a queue of an orderly group does not begin with its messages any more.
+
+Anomalies: *duplicate* (the former owner begins with a message that the new owner has begun with), *out of order* (with
+one that comes later). Nothing need overlap: the former owner may act long after, when the new owner is further down the
+queue, and overwrite what came out of that.
+
+Fault model: as for ``one-consumption-per-queue``, the lease model. A new owner may begin where the stored offset says,
+and so repeat what the former one has done; that is "at least once" and allowed. The other way round is not: the queue
+goes from owner to owner, never back to one that has not taken it over anew.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.lab.checkers.watch.checker import Checker, consumption_element
+from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.scenario.scenario import Role, Scenario
+from engine.protocol.body.message_queue import MessageQueue
+from engine.texts import Text
+
+if TYPE_CHECKING:
+    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
+    from engine.lab.nodes.history import ConsumeBegan
+    from engine.lab.world.world import ScenarioWorld
+
+
+def holds_queue(world: ScenarioWorld, node: str, queue: MessageQueue) -> bool:
+    """Whether the consumer on ``node`` has a process queue of ``queue`` that it has not given up."""
+    role = world.nodes.get(node)
+    if not isinstance(role, ConsumerRole) or role.consumer is None:
+        return False
+    process_queue = role.consumer.process_queues.get(queue)
+    return process_queue is not None and not process_queue.dropped
+
+
+class NoCallAfterTakeover(Checker):
+    """See the module."""
+
+    name = "no-call-after-takeover"
+    anomaly = Anomaly.DUPLICATE
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        super().__init__(watch)
+        orderly = [spec for spec in self.world.scenario.of_role(Role.CONSUMER) if spec.orderly]
+        self._orderly = {spec.group: None for spec in orderly if spec.model == "clustering"}
+        #: (group, queue) -> who began with it last, and how far it came.
+        self._last: dict[tuple[str, MessageQueue], tuple[str, int]] = {}
+
+    @classmethod
+    def applies(cls, scenario: Scenario) -> bool:
+        """There is an orderly clustering group."""
+        return any(spec.orderly and spec.model == "clustering" for spec in scenario.of_role(Role.CONSUMER))
+
+    def consume_began(self, entry: ConsumeBegan) -> None:
+        """Is it the last owner, or one that has the queue now?"""
+        if entry.group not in self._orderly:
+            return
+        queue = MessageQueue(entry.topic, entry.broker, entry.queue_id)
+        last, furthest = self._last.get((entry.group, queue), (entry.node, -1))
+        if last != entry.node and not holds_queue(self.world, entry.node, queue):
+            self._report(entry, last, furthest)
+            return
+        self._last[entry.group, queue] = (entry.node, max(furthest, entry.queue_offset))
+
+    def _report(self, entry: ConsumeBegan, owner: str, furthest: int) -> None:
+        self.report(
+            consumption_element(entry),
+            (entry.key,),
+            Text("checker.no-call-after-takeover.late", entry=entry, owner=owner, furthest=furthest),
+            Anomaly.DUPLICATE if entry.queue_offset <= furthest else Anomaly.OUT_OF_ORDER,
+        )

@@ -1,0 +1,80 @@
+"""Checker: a group's stored offset never passes a message that the group is not done with.
+
+Anomaly: *skipped*. The broker's offset of a group says that everything before it is done; whoever takes the queue over
+begins there. A message before it that was neither consumed nor given back (and stored again as a retry or a dead
+letter) will never be seen.
+
+Fault model: any crash of clients, any fault of links, crashes of brokers. After a power cut took the tail of a queue,
+its offsets are given to other messages while consumers may still stand behind them: those offsets are left out.
+
+RocketMQ does not promise that the offset only grows: after a crash of a consumer or broker, or when reports overtake
+each other, it goes back, and messages are delivered again (at least once). Of a group whose members subscribe to
+different things, or begin at the last offset before their first report, nothing is claimed. Nor of a group without
+retry queues: it wants failed messages to be dropped.
+
+One offset per queue is told of: a group that has begun to pass messages over goes on doing so. Which of them are
+missing in the end, ``consumed-in-the-end`` says.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.lab.checkers.watch.broker_watch import BrokerWatch
+from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.scenario.scenario import Role, Scenario
+from engine.texts import Text
+
+if TYPE_CHECKING:
+    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
+
+
+class OffsetsNeverPassUnconsumed(Checker):
+    """See the module."""
+
+    name = "offsets-never-pass-unconsumed"
+    anomaly = Anomaly.SKIPPED
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        super().__init__(watch)
+        self._dropping = {group.name: None for group in self.world.scenario.groups if group.retry_queues == 0}
+        #: (broker, group, topic, queue id) that a violation tells of.
+        self._told: dict[tuple[str, str, str, int], None] = {}
+
+    @classmethod
+    def applies(cls, scenario: Scenario) -> bool:
+        """There is a clustering group."""
+        return any(spec.model == "clustering" for spec in scenario.of_role(Role.CONSUMER))
+
+    def offset_committed(
+        self, broker: BrokerWatch, group: str, topic: str, queue_id: int, before: int, offset: int
+    ) -> None:
+        """Look at everything between the offset before and the new one."""
+        members = self.watch.groups.get(group)
+        if members is None or not members.is_consistent or group in self._dropping:
+            return
+        place = (broker.name, group, topic, queue_id)
+        if place in self._told or (before < 0 and not members.begins_at_first):
+            return
+        first = max(before, 0, broker.lost_until.get((topic, queue_id), 0))
+        end = min(offset, broker.broker.store.max_offset(topic, queue_id))
+        for passed in range(first, end):
+            message = broker.by_place.get((topic, queue_id, passed))
+            if message is None or not members.wants(message) or members.is_settled(message):
+                continue
+            self._told[place] = None
+            self.report(
+                {"node": broker.name, "group": group, **message.element},
+                (message.first_key,),
+                Text(
+                    "checker.offsets-never-pass-unconsumed.passed",
+                    group=group,
+                    offset=offset,
+                    queue_id=queue_id,
+                    topic=topic,
+                    broker=broker.name,
+                    message=message,
+                    passed=passed,
+                ),
+            )

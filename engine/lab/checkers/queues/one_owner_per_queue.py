@@ -1,0 +1,85 @@
+"""Checker: within a clustering group, a queue has one owner.
+
+Anomaly: *two owners*. Two members hold a process queue of the same queue and consume its messages twice.
+
+Fault model: the rebalance model. Every member works out by itself which queues are its own, from what it knows of the
+others, every 20 s and when a broker tells it that the group changed. RocketMQ promises no exclusion for concurrent
+consumers: whenever members come or go, links fail or a process pauses, two may own a queue until the next heartbeat
+(30 s) and rebalance (20 s) of both. So the claim is: once the cluster has been calm (nothing broken, no command, every
+broker knows exactly the running members) for a heartbeat and a rebalance more, no queue has two owners. To what orderly
+consumers promise beyond that they are held by ``one-consumption-per-queue``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.scenario.scenario import Role, Scenario
+from engine.texts import Text, joined
+
+if TYPE_CHECKING:
+    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
+
+#: Beyond a heartbeat and a rebalance: what the calls themselves may take.
+_SLACK_MS = 10_000
+
+#: (group, broker, topic, queue id)
+_Queue = tuple[str, str, str, int]
+
+
+class OneOwnerPerQueue(Checker):
+    """See the module."""
+
+    name = "one-owner-per-queue"
+    anomaly = Anomaly.TWO_OWNERS
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        super().__init__(watch)
+        #: Queue with two owners -> since when, in us.
+        self._shared_since_us: dict[_Queue, int] = {}
+
+    @classmethod
+    def applies(cls, scenario: Scenario) -> bool:
+        """There are clustering consumers; more may join."""
+        return any(spec.model == "clustering" for spec in scenario.of_role(Role.CONSUMER))
+
+    def second_passed(self) -> None:
+        """Compare who owns what. Once a second is enough: the claim is about longer times."""
+        owners: dict[_Queue, list[str]] = {}
+        limit_ms = 0
+        for role in self.world.nodes.values():
+            consumer = role.consumer if isinstance(role, ConsumerRole) else None
+            if consumer is None or role.status != "running" or role.spec.model != "clustering":
+                continue
+            config = consumer.instance.config
+            limit_ms = max(limit_ms, config.heartbeat_broker_interval_ms + config.rebalance_interval_ms + _SLACK_MS)
+            for queue, process_queue in consumer.process_queues.items():
+                if not process_queue.dropped:
+                    key = (role.spec.group, queue.broker_name, queue.topic, queue.queue_id)
+                    owners.setdefault(key, []).append(role.name)
+        now_us = self.watch.now_us
+        shared = {key: names for key, names in owners.items() if len(names) > 1}
+        self._shared_since_us = {key: self._shared_since_us.get(key, now_us) for key in shared}
+        for key, names in shared.items():
+            since_us = max(self._shared_since_us[key], self.watch.calm_since_us)
+            if now_us - since_us > limit_ms * 1_000:
+                self._report(key, names, (now_us - since_us) // 1_000_000)
+
+    def _report(self, queue: _Queue, owners: list[str], seconds: int) -> None:
+        group, broker, topic, queue_id = queue
+        self.report(
+            {"node": broker, "group": group, "topic": topic, "queue": queue_id},
+            (),
+            Text(
+                "checker.one-owner-per-queue.two",
+                owners=joined("words.and", owners),
+                group=group,
+                queue_id=queue_id,
+                topic=topic,
+                broker=broker,
+                seconds=seconds,
+            ),
+        )

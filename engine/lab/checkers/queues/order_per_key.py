@@ -1,0 +1,118 @@
+"""Checker: an orderly group handles the messages of one business key in the order in which they were sent.
+
+Anomaly: *out of order*. A step of an order reaches a listener although an earlier, acknowledged step of the same order
+has not been consumed.
+
+Fault model: as for ``one-consumption-per-queue``, and the number of queues stays what it is. RocketMQ keeps the order
+of a *queue*. The order of a key follows only as long as all its messages go to one queue: when queues are added or
+taken away, a selector sends the next message of a key to another queue, where it may be consumed before older ones that
+wait in the former queue. A scenario that changes the number of queues under traffic shows exactly that.
+
+Claimed of the first delivery of each message; redeliveries follow their queue.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.lab.checkers.watch.checker import Checker, consumption_element
+from engine.lab.checkers.watch.logged_message import LoggedMessage
+from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.scenario.scenario import Role, Scenario
+from engine.protocol.names import group_of_retry_or_dlq_topic, is_dlq_topic
+from engine.texts import Text
+
+if TYPE_CHECKING:
+    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
+    from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded, SendReturned
+
+
+class _Step(NamedTuple):
+    """A message of the traffic. ``before``: key of the step before it in its order; empty: it is the first."""
+
+    order: str
+    before: str
+
+
+class OrderPerKey(Checker):
+    """See the module."""
+
+    name = "order-per-key"
+    anomaly = Anomaly.OUT_OF_ORDER
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        super().__init__(watch)
+        self._steps = _steps(self.world.scenario)
+        self._orderly = {
+            spec.group: spec.model == "broadcasting"
+            for spec in self.world.scenario.of_role(Role.CONSUMER)
+            if spec.orderly
+        }
+        #: Keys of messages that their producer knows to be stored.
+        self._acknowledged: dict[str, None] = {}
+        #: (group, or group and member when broadcasting; key) of messages that were consumed or put aside.
+        self._done: dict[tuple[str, str], None] = {}
+        #: The same of those that were begun -> in which event.
+        self._begun: dict[tuple[str, str], int] = {}
+
+    @classmethod
+    def applies(cls, scenario: Scenario) -> bool:
+        """There are orders, and orderly consumers."""
+        has_orders = any(traffic.orders for spec in scenario.of_role(Role.PRODUCER) for traffic in spec.traffic)
+        return has_orders and any(spec.orderly for spec in scenario.of_role(Role.CONSUMER))
+
+    def send_returned(self, entry: SendReturned) -> None:
+        """A step is stored."""
+        if entry.status == "ok":
+            self._acknowledged[entry.key] = None
+
+    def consume_ended(self, entry: ConsumeEnded) -> None:
+        """A step is done."""
+        if entry.result == "success" and entry.group in self._orderly:
+            self._done[self._who(entry), entry.key] = None
+
+    def message_stored(self, message: LoggedMessage) -> None:
+        """A dead letter is done too, in a way."""
+        group = group_of_retry_or_dlq_topic(message.destination)
+        if group is not None and is_dlq_topic(message.destination):
+            self._done[group, message.first_key] = None
+
+    def consume_began(self, entry: ConsumeBegan) -> None:
+        """A step begins for the first time: are those before it done?"""
+        step = self._steps.get(entry.key)
+        if step is None or entry.group not in self._orderly:
+            return
+        who = self._who(entry)
+        if (who, entry.key) in self._begun:
+            return
+        self._begun[who, entry.key] = entry.event
+        before = step.before
+        while before and before not in self._acknowledged:
+            # Nobody knows whether it is stored, so nobody may expect it.
+            before = self._steps[before].before
+        # A listener call gets the messages of a batch together, in their order.
+        if before and (who, before) not in self._done and self._begun.get((who, before)) != entry.event:
+            self._report(entry, step.order, before)
+
+    def _who(self, entry: ConsumeBegan | ConsumeEnded) -> str:
+        return f"{entry.group} {entry.node}" if self._orderly[entry.group] else entry.group
+
+    def _report(self, entry: ConsumeBegan, order: str, before: str) -> None:
+        self.report(
+            consumption_element(entry),
+            (before, entry.key),
+            Text("checker.order-per-key.not_done", entry=entry, order=order, before=before),
+        )
+
+
+def _steps(scenario: Scenario) -> dict[str, _Step]:
+    """Every message of traffic that has orders, by its key."""
+    steps: dict[str, _Step] = {}
+    for spec in scenario.of_role(Role.PRODUCER):
+        for traffic in spec.traffic:
+            last: dict[str, str] = {}
+            for number in range(traffic.count if traffic.orders else 0):
+                key, order = traffic.fill_in(traffic.key, spec.name, number), traffic.business_key(number)
+                steps[key] = _Step(order, last.get(order, ""))
+                last[order] = key
+    return steps

@@ -1,0 +1,1 @@
+"""What must hold of half messages and of money."""

@@ -1,0 +1,129 @@
+"""Checker, at the end of a run: what one bank lost the other has, transfer by transfer.
+
+Anomalies: *ghost read* (a transfer was credited and never debited), *duplicate* (credited more than once), *skipped*
+(debited, not credited, and nothing on the way that could still bring the money).
+
+What is still under way is no violation: a half message that the check service has yet to ask about, a message that the
+group has not passed, a retry at a delay level, a bank that is at it. A dead letter is none of these: its money is gone
+until a person looks.
+
+Fault model: any, for transfers by transactional message to an idempotent consumer, but: a message that a power cut was
+allowed to take (asynchronous flush), or that got the place of such a one, is left out; and what an administrator
+decides by hand, or the broker gives up after ``transactionCheckMax`` checks, is not saved by anybody. A broker that is
+down at the end may hold the message.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.lab.checkers.watch.broker_watch import BrokerWatch
+from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.logged_message import LoggedMessage
+from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.nodes.money_flow import MoneyFlow, TransferFlow
+from engine.lab.scenario.scenario import Role, Scenario
+from engine.protocol.names import TRANSACTION_HALF_TOPIC
+from engine.texts import Text
+
+if TYPE_CHECKING:
+    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
+    from engine.lab.nodes.history import BankEntry
+
+
+class MoneyIsConserved(Checker):
+    """See the module."""
+
+    name = "money-is-conserved"
+    anomaly = Anomaly.SKIPPED
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        super().__init__(watch)
+        self._flow = MoneyFlow()
+        #: Keys of messages that a power cut was allowed to take.
+        self._lost: dict[str, None] = {}
+        specs = self.world.scenario.of_role(Role.CONSUMER)
+        self._groups = [watch.groups[spec.group] for spec in specs if spec.bank is not None]
+
+    @classmethod
+    def applies(cls, scenario: Scenario) -> bool:
+        """There is a bank."""
+        return scenario.has_banks
+
+    def bank_entered(self, entry: BankEntry) -> None:
+        """A bank has committed something."""
+        self._flow.take(entry)
+
+    def message_lost(self, message: LoggedMessage, is_lawful: bool) -> None:
+        """A crash has taken it."""
+        if is_lawful:
+            self._lost[message.first_key] = None
+
+    def run_ended(self) -> None:
+        """See the module."""
+        for transfer in self._flow.transfers.values():
+            if transfer.debited == transfer.credited or self._is_under_way(transfer.key):
+                continue
+            if transfer.credited > transfer.debited:
+                self._report_too_much(transfer)
+            elif not self._may_be_lost(transfer.key) and not self._is_to_come(transfer.key):
+                self._report_too_little(transfer)
+
+    def _is_under_way(self, key: str) -> bool:
+        return any(role.is_moving(key) for role in self.world.nodes.values())
+
+    def _may_be_lost(self, key: str) -> bool:
+        """Whether a power cut was allowed to take its message, or may have let the group pass it.
+
+        A consumer that had the lost messages goes on behind their offsets, which the broker gives to others.
+        """
+        return key in self._lost or any(
+            message.queue_offset < broker.lost_until.get((message.topic, message.queue_id), 0)
+            for broker in self.watch.brokers.values()
+            for message in broker.messages
+            if message.first_key == key
+        )
+
+    def _is_to_come(self, key: str) -> bool:
+        """Whether the money may still be credited."""
+        brokers = self.watch.brokers.values()
+        return any(not broker.is_up or self._has(broker, key) for broker in brokers)
+
+    def _has(self, broker: BrokerWatch, key: str) -> bool:
+        half_offset = broker.broker.transactional_message_service.half_offset
+        for message in broker.messages:
+            if message.first_key != key:
+                continue
+            if message.topic == TRANSACTION_HALF_TOPIC:
+                if message.queue_offset >= half_offset:
+                    return True
+            elif any(group.wants(message) and broker.is_to_come(group.name, message) for group in self._groups):
+                return True
+        return False
+
+    def _report_too_much(self, transfer: TransferFlow) -> None:
+        self.report(
+            {"message": transfer.key},
+            (transfer.key,),
+            Text(
+                "checker.money-is-conserved.too_much",
+                key=transfer.key,
+                debited=transfer.debited,
+                credited=transfer.credited,
+                more=transfer.credited - transfer.debited,
+            ),
+            Anomaly.DUPLICATE if transfer.debited else Anomaly.GHOST_READ,
+        )
+
+    def _report_too_little(self, transfer: TransferFlow) -> None:
+        self.report(
+            {"message": transfer.key},
+            (transfer.key,),
+            Text(
+                "checker.money-is-conserved.too_little",
+                key=transfer.key,
+                debited=transfer.debited,
+                credited=transfer.credited,
+                less=transfer.debited - transfer.credited,
+            ),
+        )

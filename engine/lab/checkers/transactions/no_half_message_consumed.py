@@ -1,0 +1,66 @@
+"""Checker: a consumer sees a transactional message only after its producer has said "commit".
+
+Anomaly: *ghost read*. A listener got a message before any call of the transaction listener had answered "commit" for
+it, or one for which only "rollback" was ever said.
+
+Fault model: any; but an administrator who commits by hand (``commit-half``) what no producer has committed breaks it,
+and is shown to: that is what the deed risks. The claim follows from cause and effect: what makes a half message visible
+is END_TRANSACTION, and the producer sends that after its listener has answered. RocketMQ promises no more than this. It
+does deliver a message twice when END_TRANSACTION arrives twice, or when a late one and the answer to a check-back both
+do; and a producer that says "rollback" first and "commit" when it is asked gets its message delivered after all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.nodes.producer_role import ProducerRole
+from engine.lab.scenario.scenario import Role, Scenario, TransactionWord
+from engine.texts import Text
+
+if TYPE_CHECKING:
+    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
+    from engine.lab.nodes.history import ConsumeBegan
+
+
+class NoHalfMessageConsumed(Checker):
+    """See the module."""
+
+    name = "no-half-message-consumed"
+    anomaly = Anomaly.GHOST_READ
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        super().__init__(watch)
+        #: Key of a message that was sent in a transaction -> what was said of it so far, the last words.
+        self._said: dict[str, str] = {}
+        self._sends_read = 0
+        self._answers_read = 0
+
+    @classmethod
+    def applies(cls, scenario: Scenario) -> bool:
+        """There is a producer that sends in transactions."""
+        return any(spec.transaction is not None for spec in scenario.of_role(Role.PRODUCER))
+
+    def consume_began(self, entry: ConsumeBegan) -> None:
+        """A listener gets a message."""
+        self._read_history()
+        said = self._said.get(entry.key)
+        if said is None or said == TransactionWord.COMMIT:
+            return
+        only_said = Text("checker.no-half-message-consumed.only_said", said=said)
+        self.report_read(entry, only_said if said else Text("checker.no-half-message-consumed.nothing_said"))
+
+    def _read_history(self) -> None:
+        history, nodes = self.world.history, self.world.nodes
+        for send in history.sends_invoked[self._sends_read :]:
+            role = nodes[send.node]
+            if isinstance(role, ProducerRole) and role.local_transactions is not None:
+                self._said.setdefault(send.key, "")
+        self._sends_read = len(history.sends_invoked)
+        for answer in history.transactions_ended[self._answers_read :]:
+            # Once "commit" was said, nothing takes it back.
+            if self._said.get(answer.key) != TransactionWord.COMMIT:
+                self._said[answer.key] = answer.result
+        self._answers_read = len(history.transactions_ended)

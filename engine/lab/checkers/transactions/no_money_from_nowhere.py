@@ -1,0 +1,58 @@
+"""Checker: a bank never credits what the other has not debited.
+
+Anomalies: *ghost read* (a credit is committed while the debit is not: whoever looks now sees money that nobody lost),
+*duplicate* (a transfer is credited more than once).
+
+Fault model: any, for transfers by transactional message to an idempotent consumer: a message becomes visible after the
+local transaction was committed. Whoever sends first and debits then, breaks it without any fault; so does a bank that
+credits whatever comes, as soon as a message comes twice, which RocketMQ allows at any time; and so does an
+administrator who commits a half message by hand. In two-phase commit a prepared debit counts as made: it cannot fail
+any more.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.nodes.money_flow import MoneyFlow
+from engine.texts import Text
+
+if TYPE_CHECKING:
+    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
+    from engine.lab.nodes.history import BankEntry
+    from engine.lab.scenario.scenario import Scenario
+
+
+class NoMoneyFromNowhere(Checker):
+    """See the module."""
+
+    name = "no-money-from-nowhere"
+    anomaly = Anomaly.GHOST_READ
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        super().__init__(watch)
+        self._flow = MoneyFlow()
+
+    @classmethod
+    def applies(cls, scenario: Scenario) -> bool:
+        """There is a bank."""
+        return scenario.has_banks
+
+    def bank_entered(self, entry: BankEntry) -> None:
+        """A bank has committed something."""
+        transfer = self._flow.take(entry)
+        if transfer is None or transfer.credited <= max(transfer.debited, transfer.reserved):
+            return
+        is_again = transfer.credited > entry.amount
+        text = Text("checker.no-money-from-nowhere.no_debit", entry=entry)
+        if is_again:
+            credited, debited = transfer.credited, transfer.debited
+            text = Text("checker.no-money-from-nowhere.again", entry=entry, credited=credited, debited=debited)
+        self.report(
+            {"node": entry.node, "message": entry.key},
+            (entry.key,),
+            text,
+            Anomaly.DUPLICATE if is_again else Anomaly.GHOST_READ,
+        )

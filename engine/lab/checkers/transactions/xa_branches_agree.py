@@ -1,0 +1,113 @@
+"""Checker: the branches of a global transaction end in the same way, and what the manager was told is true.
+
+Anomalies: *lost write* (one branch is committed and another rolled back; or the manager was told "committed" and a
+branch is rolled back), *stuck* (nothing has been wrong for long, and a branch still waits for the coordinator's word,
+or a transaction is not over).
+
+Fault model: any. A coordinator that tells its decision before it is durable, a resource manager that forgets a promise
+or ends a branch in doubt by itself, would break it. That all end at the same moment is not claimed: between the first
+and the last order anything may take its time. "Stuck" is claimed of a calm world only, in which the coordinator and the
+resource managers run: while one of them is down, being in doubt is what two-phase commit costs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.cluster_watch import CALM_US
+from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.nodes.xa_roles import CoordinatorRole, ResourceManagerRole
+from engine.lab.scenario.scenario import Role, Scenario
+from engine.texts import Text
+from engine.xa.states import BranchState
+from engine.xa.transaction_manager import Outcome
+
+if TYPE_CHECKING:
+    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
+    from engine.lab.nodes.history import BranchChanged
+
+
+class XaBranchesAgree(Checker):
+    """See the module."""
+
+    name = "xa-branches-agree"
+    anomaly = Anomaly.LOST_WRITE
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        super().__init__(watch)
+        #: xid -> node -> how its branch ended.
+        self._ends: dict[str, dict[str, BranchChanged]] = {}
+
+    @classmethod
+    def applies(cls, scenario: Scenario) -> bool:
+        """There are resource managers."""
+        return bool(scenario.of_role(Role.RESOURCE_MANAGER))
+
+    def branch_changed(self, entry: BranchChanged) -> None:
+        """A branch is in another state."""
+        if entry.state not in (BranchState.COMMITTED, BranchState.ROLLED_BACK):
+            return
+        ends = self._ends.setdefault(entry.xid, {})
+        ends[entry.node] = entry
+        for other in ends.values():
+            if other.state != entry.state:
+                self._report_apart(entry, other)
+
+    def run_ended(self) -> None:
+        """See the module."""
+        roles = self.world.nodes.values()
+        managers = [role for role in roles if isinstance(role, ResourceManagerRole)]
+        servers = [*managers, *(role for role in roles if isinstance(role, CoordinatorRole))]
+        if self.watch.has_been_calm and all(role.status == "running" for role in servers):
+            for role in managers:
+                for doubtful in role.resource_manager.in_doubt if role.resource_manager is not None else ():
+                    self._report_stuck(role.name, doubtful.xid, doubtful.work.transfer.key)
+            for xid, key in self._never_ended():
+                self._report_never_ended(xid, key)
+        for ended in self.world.history.transfers_ended:
+            for branch in self._ends.get(ended.xid, {}).values():
+                told, did = ended.outcome == Outcome.COMMITTED, branch.state == BranchState.COMMITTED
+                if ended.outcome != Outcome.UNKNOWN and told is not did:
+                    self._report_untrue(branch, ended.node, ended.outcome)
+
+    def _never_ended(self) -> list[tuple[str, str]]:
+        """(xid, key) of transactions that a coordinator has had open for longer than everything may take."""
+        since_us = self.watch.now_us - CALM_US
+        return [
+            (transaction.xid, transaction.key)
+            for role in self.world.nodes.values()
+            if isinstance(role, CoordinatorRole) and role.coordinator is not None
+            for transaction in role.coordinator.open.values()
+            if transaction.begun_us < since_us
+        ]
+
+    def _report_never_ended(self, xid: str, key: str) -> None:
+        self.report(
+            {"message": key},
+            (key,),
+            Text("checker.xa-branches-agree.never_ended", xid=xid, key=key),
+            Anomaly.STUCK,
+        )
+
+    def _report_apart(self, entry: BranchChanged, other: BranchChanged) -> None:
+        self.report(
+            {"message": entry.key, "node": entry.node},
+            (entry.key,),
+            Text("checker.xa-branches-agree.apart", entry=entry, other=other),
+        )
+
+    def _report_untrue(self, branch: BranchChanged, manager: str, outcome: str) -> None:
+        self.report(
+            {"message": branch.key, "node": branch.node},
+            (branch.key,),
+            Text("checker.xa-branches-agree.untrue", manager=manager, branch=branch, outcome=outcome),
+        )
+
+    def _report_stuck(self, node: str, xid: str, key: str) -> None:
+        self.report(
+            {"message": key, "node": node},
+            (key,),
+            Text("checker.xa-branches-agree.stuck", xid=xid, key=key, node=node),
+            Anomaly.STUCK,
+        )

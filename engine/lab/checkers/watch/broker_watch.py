@@ -1,0 +1,237 @@
+"""What one broker holds, as its checkers know it: read from its log and tables, not from what it says about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from engine.broker.broker import Broker
+from engine.lab.checkers.watch.logged_message import LoggedMessage, Place, read_logged_message
+from engine.lab.nodes.broker_role import BrokerRole
+from engine.protocol.message.record_layout import BLANK_MAGIC, SIZE_AND_MAGIC
+from engine.protocol.names import SCHEDULE_TOPIC
+
+
+class BrokerListener:
+    """What is told of brokers. Nothing happens: who wants to know overrides the method."""
+
+    def message_stored(self, message: LoggedMessage) -> None:
+        """A broker appended it."""
+
+    def message_lost(self, message: LoggedMessage, is_lawful: bool) -> None:
+        """It was in the log before a crash and is not any more; lawful when the power was cut before it was flushed."""
+
+    def hole_found(self, broker: BrokerWatch, commit_log_offset: int) -> None:
+        """Neither a message nor the end of a file lies there."""
+
+    def messages_dispatched(self, broker: BrokerWatch, messages: Sequence[LoggedMessage]) -> None:
+        """They became visible to consumers."""
+
+    def broker_loaded(self, broker: BrokerWatch) -> None:
+        """A process came up; ``message_lost`` and ``message_stored`` came before."""
+
+    def offset_committed(
+        self, broker: BrokerWatch, group: str, topic: str, queue_id: int, before: int, offset: int
+    ) -> None:
+        """A broker has another offset stored for the group; ``before`` is -1 when it had none."""
+
+
+class BrokerWatch:
+    """Follows one broker over all its incarnations.
+
+    :param listener: told of what changed.
+    :param power_cuts: names of the nodes whose power was ever cut: what their processes wrote and nobody flushed may
+        be gone.
+
+    :ivar log: every message in the commit log, by its offset there; in order.
+    :ivar messages: the same as a list.
+    :ivar by_place: the same by where consumers find them.
+    :ivar lost: messages that a power cut was allowed to take, by (commit-log offset, key).
+    :ivar lost_until: (topic, queue id) -> the queue's end before its tail was lost. Offsets below may have been given
+        to other messages again: a consumer that stood there may pass those without seeing them.
+    :ivar flushed_offset: the log was durable before this offset.
+    :ivar dispatched_count: how many of the messages are visible to consumers.
+    :ivar is_up: the broker runs and has loaded its store.
+    """
+
+    def __init__(self, role: BrokerRole, listener: BrokerListener, power_cuts: Mapping[str, None]) -> None:
+        self.name = role.name
+        self.log: dict[int, LoggedMessage] = {}
+        self.messages: list[LoggedMessage] = []
+        self.by_place: dict[Place, LoggedMessage] = {}
+        self.lost: dict[tuple[int, str], LoggedMessage] = {}
+        self.lost_until: dict[tuple[str, int], int] = {}
+        self.flushed_offset = 0
+        self.is_up = False
+        self._role = role
+        self._listener = listener
+        self._power_cuts = power_cuts
+        self._usual_flush_us = role.spec.disk.fsync_ms * 1_000
+        self._broker: Broker | None = None
+        self._read_offset = 0
+        self._dispatched_offset = 0
+        self.dispatched_count = 0
+        self._offsets: dict[str, dict[int, int]] = {}
+        self._delay_levels_ms: tuple[int, ...] = ()
+
+    @property
+    def broker(self) -> Broker:
+        """The running broker."""
+        assert self._broker is not None, "is_up says whether there is one"
+        return self._broker
+
+    @property
+    def is_disk_faulty(self) -> bool:
+        """Whether the disk is full or flushes slowly or not at all."""
+        storage = self._role.storage
+        return bool(storage.occupied_bytes or storage.flush_error or storage.flush_us > self._usual_flush_us)
+
+    @property
+    def min_offset(self) -> int:
+        """Where the oldest file of the log begins; messages before it have expired."""
+        return self.broker.store.commit_log.min_offset
+
+    def look(self) -> None:
+        """Tell the watch what changed. This runs after every event of the broker: it compares a few numbers."""
+        broker = self._role.broker
+        if broker is not self._broker or not self.is_up:
+            self._broker = broker
+            self.is_up = broker is not None and broker.recovery_report is not None
+            if not self.is_up:
+                return
+            self._loaded()
+        assert broker is not None, "it is up"
+        store = broker.store
+        log = store.commit_log
+        if log.max_offset != self._read_offset:
+            self._read_log()
+        self.flushed_offset = log.flushed_offset
+        dispatched = store.dispatcher.dispatched_offset
+        if dispatched != self._dispatched_offset:
+            self._dispatched_offset = dispatched
+            self._take_dispatched(dispatched)
+        if broker.consumer_offset_manager.offset_table != self._offsets:
+            self._compare_offsets()
+
+    def _take_dispatched(self, end: int) -> None:
+        """Tell of the messages that became visible: those before commit-log offset ``end``."""
+        first = self.dispatched_count
+        count = len(self.messages)
+        while self.dispatched_count < count and self.messages[self.dispatched_count].end_offset <= end:
+            self.dispatched_count += 1
+        if self.dispatched_count > first:
+            self._listener.messages_dispatched(self, self.messages[first : self.dispatched_count])
+
+    def is_to_come(self, group: str, message: LoggedMessage) -> bool:
+        """Whether the group, or the delay level that the message lies at, is not past it. The broker is up."""
+        if message.topic == SCHEDULE_TOPIC:
+            offsets = self.broker.schedule_message_service.offset_table
+            return message.queue_offset >= offsets.get(message.queue_id + 1, 0)
+        offset = self.broker.consumer_offset_manager.query_offset(group, message.topic, message.queue_id)
+        return message.queue_offset >= offset
+
+    # --- log ---------------------------------------------------------------------------------------------------------
+
+    def _read_log(self) -> None:
+        """Read what was appended."""
+        for message in self._read_on():
+            self._listener.message_stored(message)
+
+    def _read_on(self) -> list[LoggedMessage]:
+        """Take in the messages behind ``_read_offset``; which they are."""
+        log = self.broker.store.commit_log
+        found = []
+        while self._read_offset < log.max_offset:
+            offset = self._read_offset
+            message = self._message_at(offset)
+            if message is not None:
+                self.log[offset] = message
+                self.messages.append(message)
+                if message.is_in_queue:
+                    self.by_place[message.place] = message
+                self._read_offset = message.end_offset
+                found.append(message)
+                continue
+            following = self._behind_gap(offset)
+            if following is None:
+                # No message and no blank: what follows cannot be found by its length.
+                following = log.max_offset
+                self._listener.hole_found(self, offset)
+            self._read_offset = following
+        return found
+
+    def _behind_gap(self, offset: int) -> int | None:
+        """Where the log goes on when ``offset`` is the blank end of a file or damaged; None: it is neither.
+
+        A power cut in the middle of a write may damage what was not flushed and spare what lies behind it. Recovery
+        says so in its report; what was lost there is judged like any other message that is gone.
+        """
+        report = self.broker.recovery_report
+        assert report is not None, "the store is loaded"
+        for start, end in report.damaged_ranges:
+            if start <= offset < end:
+                return end
+        log = self.broker.store.commit_log
+        file = log.files.find(offset)
+        if file is not None and file.end_offset <= log.max_offset and self._is_blank(offset):
+            return file.end_offset
+        return None
+
+    def _message_at(self, offset: int) -> LoggedMessage | None:
+        store = self.broker.store
+        record = store.commit_log.record_at(offset)
+        if record is None:
+            return None
+        return read_logged_message(self.name, record, offset, self._delay_levels_ms)
+
+    def _is_blank(self, offset: int) -> bool:
+        """Whether only the end of a file lies there, which was too short for the next message."""
+        data = self.broker.store.commit_log.files.read(offset, SIZE_AND_MAGIC.size)
+        return len(data) < SIZE_AND_MAGIC.size or SIZE_AND_MAGIC.unpack(data)[1] in (BLANK_MAGIC, 0)
+
+    # --- a new process ---------------------------------------------------------------------------------------------
+
+    def _loaded(self) -> None:
+        """The broker has loaded its store, the first time or after a crash: what is gone?"""
+        old, self.log, self.by_place, self.messages = self.log, {}, {}, []
+        flushed_offset = self.flushed_offset
+        store = self.broker.store
+        self._delay_levels_ms = store.config.delay_levels_ms
+        min_offset = self._read_offset = self.min_offset
+        found = self._read_on()
+        for offset, message in old.items():
+            if offset >= min_offset and self.log.get(offset) != message:
+                self._lose(message, flushed_offset)
+        for message in found:
+            if old.get(message.commit_log_offset) != message:
+                self._listener.message_stored(message)
+        self._dispatched_offset = store.dispatcher.dispatched_offset
+        self.dispatched_count = len(self.messages)
+        self._offsets = {}
+        self._compare_offsets(is_news=False)
+        self._listener.broker_loaded(self)
+
+    def _lose(self, message: LoggedMessage, flushed_offset: int) -> None:
+        is_lawful = self.name in self._power_cuts and message.end_offset > flushed_offset
+        if is_lawful:
+            self.lost[message.commit_log_offset, message.key] = message
+            queue = message.topic, message.queue_id
+            self.lost_until[queue] = max(self.lost_until.get(queue, 0), message.queue_offset + 1)
+        self._listener.message_lost(message, is_lawful)
+
+    # --- offsets -----------------------------------------------------------------------------------------------------
+
+    def _compare_offsets(self, *, is_news: bool = True) -> None:
+        table = self.broker.consumer_offset_manager.offset_table
+        for key, offsets in table.items():
+            known = self._offsets.setdefault(key, {})
+            if known == offsets:
+                continue
+            topic, _, group = key.partition("@")
+            for queue_id, offset in offsets.items():
+                before = known.get(queue_id, -1)
+                if offset != before:
+                    known[queue_id] = offset
+                    if is_news:
+                        self._listener.offset_committed(self, group, topic, queue_id, before, offset)
+        if len(self._offsets) != len(table):
+            self._offsets = {key: dict(offsets) for key, offsets in table.items()}

@@ -1,0 +1,103 @@
+"""What all checkers have in common.
+
+A checker claims something about a world and looks, event by event, whether it holds. Its docstring says within which
+fault model the claim must hold, and what RocketMQ does *not* promise. It is told only what changed (see
+:class:`~engine.lab.checkers.watch.cluster_watch.ClusterWatch`), so an event in which nothing changed costs it nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from engine.lab.checkers.watch.cluster_watch import ClusterWatch, WatchListener
+from engine.lab.checkers.watch.violation import Anomaly, Violation
+from engine.lab.nodes.history import ConsumeBegan
+from engine.lab.scenario.scenario import Scenario
+from engine.texts import Text
+
+#: A checker reports no more violations in one run: the first ones tell the story.
+MAX_VIOLATIONS = 100
+
+
+class Checker(WatchListener):
+    """One invariant. Subclasses override the methods of :class:`WatchListener` for the news that they need.
+
+    :cvar name: as in a scenario's ``invariants``.
+    :cvar title, why: for people: what holds, and why one wants it.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[Text]
+    why: ClassVar[Text]
+    anomaly: ClassVar[Anomaly]
+
+    def __init_subclass__(cls) -> None:
+        cls.title, cls.why = Text(f"checker.{cls.name}.title"), Text(f"checker.{cls.name}.why")
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        self.watch = watch
+        self.world = watch.world
+        self._reported: dict[tuple[str | int, ...], None] = {}
+        watch.add(self)
+
+    @classmethod
+    def applies(cls, scenario: Scenario) -> bool:
+        """Whether the claim means anything in ``scenario``."""
+        return True
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found so far."""
+        return not self._reported
+
+    def report(
+        self,
+        element: Mapping[str, str | int],
+        messages: tuple[str, ...],
+        text: Text,
+        anomaly: Anomaly | None = None,
+    ) -> None:
+        """Something does not hold. Only the first report about an element counts."""
+        identity = tuple(element.values())
+        if identity in self._reported or len(self._reported) >= MAX_VIOLATIONS:
+            return
+        self._reported[identity] = None
+        watch = self.watch
+        self.watch.found.append(
+            Violation(
+                self.name,
+                anomaly or self.anomaly,
+                watch.event_number,
+                watch.now_us,
+                dict(element),
+                messages,
+                text,
+            )
+        )
+
+    def report_read(self, entry: ConsumeBegan, what: Text) -> None:
+        """A listener got a message; ``what`` is wrong with it."""
+        self.report(
+            {
+                "node": entry.node,
+                "topic": entry.topic,
+                "queue": entry.queue_id,
+                "offset": entry.queue_offset,
+                "message": entry.key,
+            },
+            (entry.key,),
+            Text("checker.read", entry=entry, what=what),
+        )
+
+
+def consumption_element(entry: ConsumeBegan) -> dict[str, str | int]:
+    """What the claims about order are about: one message that one member of a group begins with."""
+    return {
+        "node": entry.node,
+        "group": entry.group,
+        "topic": entry.topic,
+        "queue": entry.queue_id,
+        "offset": entry.queue_offset,
+        "message": entry.key,
+    }

@@ -1,0 +1,311 @@
+"""Sees what every event changed in a world, and tells the checkers.
+
+An event usually changes nothing that a checker asks about, so this compares only a few numbers per event: the lengths
+of the history's lists, and, when a broker acted, the ends of its log, what it dispatched and its offset table. The
+checkers then get news instead of looking for it each by itself. Nothing here changes the world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from inspect import getmembers, isfunction
+from typing import Any
+
+from engine.lab.checkers.watch.broker_watch import BrokerListener, BrokerWatch
+from engine.lab.checkers.watch.group_watch import GroupWatch
+from engine.lab.checkers.watch.logged_message import LoggedMessage
+from engine.lab.checkers.watch.violation import Violation
+from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.history import BankEntry, BranchChanged, ConsumeBegan, ConsumeEnded, SendReturned
+from engine.lab.scenario.listener_spec import ListenerResult
+from engine.lab.scenario.scenario import Role
+from engine.lab.world.world import ScenarioWorld
+from engine.protocol.names import group_of_retry_or_dlq_topic, is_dlq_topic
+from engine.runtime.lab.lab_failures import LabFailure
+
+_NONE: tuple[Violation, ...] = ()
+_SECOND_US = 1_000_000
+#: Commands after which only what was flushed is left.
+_POWER_CUTS = ("crash-power", "torn-write")
+#: A broker forgets a silent client after 120 s, and looks every 10 s (RocketMQ: ``CHANNEL_EXPIRED_TIMEOUT``).
+CHANNEL_EXPIRED_US = 130 * _SECOND_US
+#: After so long without any fault everything has to go its usual way again: heartbeat 30 s, rebalance 20 s, a pull
+#: whose answer was lost 30 s.
+CALM_US = 80 * _SECOND_US
+#: What may have been damaged long after it was written is looked at again bit by bit, every so many events.
+_EVENTS_PER_AUDIT = 16
+
+
+class WatchListener(BrokerListener):
+    """What is told of a world, of its brokers too. Nothing happens: who wants to know overrides the method."""
+
+    def send_returned(self, entry: SendReturned) -> None:
+        """A producer learns how a send ended."""
+
+    def consume_began(self, entry: ConsumeBegan) -> None:
+        """A listener gets a message."""
+
+    def consume_ended(self, entry: ConsumeEnded) -> None:
+        """A listener is done with a message."""
+
+    def bank_entered(self, entry: BankEntry) -> None:
+        """A bank has done something."""
+
+    def branch_changed(self, entry: BranchChanged) -> None:
+        """A branch of a global transaction is in another state."""
+
+    def code_failed(self, failure: LabFailure) -> None:
+        """An exception that nobody caught."""
+
+    def audit(self) -> None:
+        """Every few events: time to look at one old thing again."""
+
+    def second_passed(self) -> None:
+        """A second of virtual time went by, or more."""
+
+    def run_ended(self) -> None:
+        """The run is over."""
+
+
+#: All methods that a listener may override.
+NEWS: tuple[Callable[..., None], ...] = tuple(method for _, method in getmembers(WatchListener, isfunction))
+
+
+@dataclass(slots=True)
+class _Reading:
+    """How far a list of the history was read, and what a further entry is told as."""
+
+    entries: Sequence[Any]
+    news: Callable[..., None]
+    count: int = 0
+
+
+class ClusterWatch(BrokerListener):
+    """See the module. What its brokers tell it, it passes on.
+
+    :ivar brokers: by node name.
+    :ivar groups: the consumer groups by name.
+    :ivar found: violations not yet fetched.
+    :ivar calm_since_us: since when nothing has been wrong: no command, every broker and name server up, no node paused,
+        links and disks good, every broker knows exactly the running members. Timers need a while from then on.
+    """
+
+    def __init__(self, world: ScenarioWorld) -> None:
+        self.world = world
+        self.brokers: dict[str, BrokerWatch] = {}
+        self.groups: dict[str, GroupWatch] = {}
+        self.found: list[Violation] = []
+        self.event_number = 0
+        self.now_us = 0
+        self.calm_since_us = 0
+        self._last_command_us = 0
+        self._loop = world.lab.loop
+        self._history = world.history
+        self._next_second_us = 0
+        self._node_count = 0
+        history = world.history
+        self._readings = [
+            _Reading(history.sends_returned, WatchListener.send_returned),
+            _Reading(history.consumes_began, WatchListener.consume_began),
+            _Reading(history.consumes_ended, WatchListener.consume_ended),
+            _Reading(history.bank_entries, WatchListener.bank_entered),
+            _Reading(history.branches_changed, WatchListener.branch_changed),
+        ]
+        self._commands = self._failures = 0
+        self._power_cuts: dict[str, None] = {}
+        #: Who overrides what: nobody else is called.
+        self._told: dict[Callable[..., None], list[Callable[..., None]]] = {news: [] for news in NEWS}
+        self._look_for_nodes()
+
+    def add(self, listener: WatchListener) -> None:
+        """Tell ``listener`` the news that it has methods for."""
+        for news in NEWS:
+            if getattr(type(listener), news.__name__) is not news:
+                self._told[news].append(getattr(listener, news.__name__))
+
+    def _tell(self, news: Callable[..., None], *what: object) -> None:
+        for listener in self._told[news]:
+            listener(*what)
+
+    # --- events ------------------------------------------------------------------------------------------------------
+
+    def after_event(self, event_number: int) -> Sequence[Violation]:
+        """Look what changed; returns what the checkers found."""
+        self.event_number = event_number
+        loop, history = self._loop, self._history
+        now_us = self.now_us = loop.schedule.now_us
+        # Nobody but its own actors can change what a node holds or saw, except for commands.
+        acting = self.brokers.get(loop.last_actor.node.name)
+        if len(history.commands) != self._commands:
+            self._read_commands()
+            for broker in self.brokers.values():
+                broker.look()
+        elif acting is not None:
+            acting.look()
+        if acting is None:
+            self._read_what_clients_saw()
+        failures = loop.failures.failures
+        for failure in failures[self._failures :]:
+            self._tell(WatchListener.code_failed, failure)
+        self._failures = len(failures)
+        if event_number % _EVENTS_PER_AUDIT == 0:
+            self._tell(WatchListener.audit)
+        if now_us >= self._next_second_us:
+            self._pass_second()
+        if not self.found:
+            return _NONE
+        found, self.found = self.found, []
+        return found
+
+    def _read_what_clients_saw(self) -> None:
+        for reading in self._readings:
+            if len(reading.entries) != reading.count:
+                new = reading.entries[reading.count :]
+                reading.count += len(new)
+                if reading.news is WatchListener.consume_ended:
+                    self._note_consumed(new)
+                for entry in new:
+                    self._tell(reading.news, entry)
+
+    def _note_consumed(self, ended: Sequence[ConsumeEnded]) -> None:
+        for entry in ended:
+            group = self.groups.get(entry.group)
+            if group is not None and entry.result == "success":
+                place = (entry.broker, entry.topic, entry.queue_id, entry.queue_offset)
+                group.positions[place] = None
+                message = self.message_at(*place)
+                if message is not None and entry.key == message.first_key:
+                    group.consumed[message.unique_key] = None
+
+    def end(self) -> Sequence[Violation]:
+        """The run is over."""
+        self.now_us = self._loop.now_us
+        self._tell(WatchListener.run_ended)
+        found, self.found = self.found, []
+        return found
+
+    def _read_commands(self) -> None:
+        history = self._history
+        for entry in history.commands[self._commands :]:
+            if entry.command.kind in _POWER_CUTS:
+                self._power_cuts[entry.command.target] = None
+        self._commands = len(history.commands)
+        self.calm_since_us = self._last_command_us = self.now_us
+        self._look_for_nodes()
+
+    def _look_for_nodes(self) -> None:
+        """Nodes may join while the world runs; none ever leaves the list."""
+        nodes = self.world.nodes
+        for name in list(nodes)[self._node_count :]:
+            role = nodes[name]
+            if isinstance(role, BrokerRole):
+                self.brokers[name] = BrokerWatch(role, self, self._power_cuts)
+            elif isinstance(role, ConsumerRole):
+                self.groups.setdefault(role.spec.group, GroupWatch(role.spec.group)).add(role.spec)
+        self._node_count = len(nodes)
+
+    def _pass_second(self) -> None:
+        self._next_second_us = self.now_us - self.now_us % _SECOND_US + _SECOND_US
+        if not self._is_calm():
+            self.calm_since_us = self.now_us
+        self._tell(WatchListener.second_passed)
+
+    @property
+    def has_been_calm(self) -> bool:
+        """Whether nothing has been wrong for long enough to expect the cluster in order."""
+        return self.now_us - self.calm_since_us >= CALM_US
+
+    def is_idle(self, group: GroupWatch) -> bool:
+        """Whether a member of ``group`` runs, and no listener call is under way or would take for ever."""
+        roles = [role for role in self.world.nodes.values() if role.spec.group == group.name]
+        members = [role for role in roles if isinstance(role, ConsumerRole) and role.consumer is not None]
+        return bool(members) and not any(
+            role.listener_calls
+            or role.listener.result is ListenerResult.HANGS
+            or role.listener.duration_ms * 1_000 >= CALM_US
+            for role in members
+        )
+
+    def _is_calm(self) -> bool:
+        if self._is_a_link_faulty() or any(broker.is_disk_faulty for broker in self.brokers.values()):
+            return False
+        for role in self.world.nodes.values():
+            if role.spec.bank is not None and self.world.disk_of(role.name).occupied_bytes:
+                return False
+            status = role.status
+            if status == "paused" or (status != "running" and role.role in (Role.BROKER, Role.NAME_SERVER)):
+                return False
+        # A member that vanished without a word is on the brokers' lists until its channel expires.
+        return self.now_us > self._last_command_us + CHANNEL_EXPIRED_US or self._members_are_known()
+
+    def _is_a_link_faulty(self) -> bool:
+        faults = self.world.link_faults
+        return bool(faults.partitions or faults.next_frames) or any(
+            link.delay_us or link.loss_ratio or link.duplicate_ratio or link.reorder_ratio
+            for link in faults.poor_links.values()
+        )
+
+    def _members_are_known(self) -> bool:
+        """Whether every broker lists exactly the running members of each group."""
+        running: dict[str, list[str]] = {name: [] for name in self.groups}
+        for role in self.world.nodes.values():
+            if isinstance(role, ConsumerRole) and role.consumer is not None and role.status == "running":
+                running[role.spec.group].append(role.consumer.instance.client_id)
+        for broker in self.brokers.values():
+            for group, client_ids in running.items():
+                info = broker.broker.consumer_manager.get_consumer_group_info(group) if broker.is_up else None
+                known = sorted(info.client_ids) if info is not None else []
+                if known != sorted(client_ids):
+                    return False
+        return True
+
+    def message_at(self, broker: str, topic: str, queue_id: int, queue_offset: int) -> LoggedMessage | None:
+        """What a consumer finds there."""
+        watch = self.brokers.get(broker)
+        return watch.by_place.get((topic, queue_id, queue_offset)) if watch is not None else None
+
+    # --- what brokers report -----------------------------------------------------------------------------------------
+
+    def message_stored(self, message: LoggedMessage) -> None:
+        """See :class:`BrokerListener`, as all here."""
+        if message.resends >= 0 and message.reconsume_times == 0:
+            for resending in self.groups.values():
+                resending.dead_letter_resent(message.broker, message)
+        group = self._group_of_copy(message)
+        if group is not None:
+            key = message.unique_key
+            group.copies[key] = max(group.copies.get(key, -1), message.reconsume_times)
+            if is_dlq_topic(message.destination):
+                group.dead.setdefault(key, message)
+        self._tell(WatchListener.message_stored, message)
+
+    def message_lost(self, message: LoggedMessage, is_lawful: bool) -> None:
+        """Its copies are lost to its group, others to all groups."""
+        copy_of = self._group_of_copy(message)
+        for group in self.groups.values() if copy_of is None else (copy_of,):
+            group.lost[message.unique_key] = None
+        self._tell(WatchListener.message_lost, message, is_lawful)
+
+    def hole_found(self, broker: BrokerWatch, commit_log_offset: int) -> None:
+        """Passed on."""
+        self._tell(WatchListener.hole_found, broker, commit_log_offset)
+
+    def messages_dispatched(self, broker: BrokerWatch, messages: Sequence[LoggedMessage]) -> None:
+        """Passed on."""
+        self._tell(WatchListener.messages_dispatched, broker, messages)
+
+    def broker_loaded(self, broker: BrokerWatch) -> None:
+        """Passed on."""
+        self._tell(WatchListener.broker_loaded, broker)
+
+    def offset_committed(
+        self, broker: BrokerWatch, group: str, topic: str, queue_id: int, before: int, offset: int
+    ) -> None:
+        """Passed on."""
+        self._tell(WatchListener.offset_committed, broker, group, topic, queue_id, before, offset)
+
+    def _group_of_copy(self, message: LoggedMessage) -> GroupWatch | None:
+        name = group_of_retry_or_dlq_topic(message.destination)
+        return self.groups.get(name) if name is not None else None

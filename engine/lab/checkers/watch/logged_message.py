@@ -1,0 +1,112 @@
+"""One message as it lies in a broker's commit log, with what the checkers compare."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from engine.broker.delivery.dead_letter import PROPERTY_RESENT_DEAD_LETTER
+from engine.protocol.errors import ProtocolError
+from engine.protocol.message.message_codec import stored_properties_text
+from engine.protocol.message.message_id import decode_offset_message_id
+from engine.protocol.message.message_properties import PROPERTY_REAL_TOPIC, PROPERTY_TAGS, decode_properties
+from engine.protocol.message.record_layout import HOST_FLAGS, fields_at
+from engine.protocol.names import SCHEDULE_TOPIC
+from engine.store.log.stored_record import parse_record
+from engine.store.queues.dispatch_request import belongs_in_consume_queue
+
+_RECONSUME_TIMES = fields_at("reconsume_times")
+
+#: (topic, queue id, queue offset): where a message lies for consumers.
+Place = tuple[str, int, int]
+
+
+class LoggedMessage(NamedTuple):
+    """See the module.
+
+    ``destination`` is where it is meant to go: the real topic of one that waits at a delay level, else its topic.
+    ``unique_key`` is the same in all copies of a message that is retried. ``resends``: where in the log the dead letter
+    lies that it was resent for by hand, -1 for others; its retries say so too. ``properties_text`` is as it is stored.
+    """
+
+    broker: str
+    topic: str
+    queue_id: int
+    queue_offset: int
+    commit_log_offset: int
+    size_bytes: int
+    tags_code: int
+    is_in_queue: bool
+    destination: str
+    tags: str
+    key: str
+    unique_key: str
+    reconsume_times: int
+    store_timestamp: int
+    resends: int = -1
+    properties_text: str = ""
+
+    @property
+    def end_offset(self) -> int:
+        """Commit-log offset behind it."""
+        return self.commit_log_offset + self.size_bytes
+
+    @property
+    def first_key(self) -> str:
+        """The key that the clients of the lab know it by."""
+        return self.key.partition(" ")[0]
+
+    @property
+    def place(self) -> Place:
+        """Where consumers find it."""
+        return self.topic, self.queue_id, self.queue_offset
+
+    @property
+    def element(self) -> dict[str, str | int]:
+        """What a violation about it marks."""
+        return {
+            "node": self.broker,
+            "topic": self.topic,
+            "queue": self.queue_id,
+            "offset": self.queue_offset,
+            "message": self.first_key,
+        }
+
+
+def read_logged_message(
+    broker: str, record: bytes, commit_log_offset: int, delay_levels_ms: tuple[int, ...]
+) -> LoggedMessage | None:
+    """The message in ``record``, or None when it is not whole."""
+    request = parse_record(record, 0, commit_log_offset, delay_levels_ms)
+    if request is None:
+        return None
+    topic = request.topic
+    properties_text = stored_properties_text(record)
+    properties = decode_properties(properties_text)
+    return LoggedMessage(
+        broker,
+        topic,
+        request.queue_id,
+        request.queue_offset,
+        commit_log_offset,
+        request.size_bytes,
+        request.tags_code,
+        belongs_in_consume_queue(request.sys_flag),
+        # A message that was delivered keeps the property for ever, as in RocketMQ.
+        properties.get(PROPERTY_REAL_TOPIC, "") if topic == SCHEDULE_TOPIC else topic,
+        properties.get(PROPERTY_TAGS, ""),
+        request.keys,
+        request.unique_key or f"{broker}@{commit_log_offset}",
+        int(_RECONSUME_TIMES[request.sys_flag & HOST_FLAGS].unpack_from(record)[0]),
+        request.store_timestamp,
+        _resent_dead_letter(properties.get(PROPERTY_RESENT_DEAD_LETTER)),
+        properties_text,
+    )
+
+
+def _resent_dead_letter(offset_message_id: str | None) -> int:
+    if offset_message_id is None:
+        return -1
+    try:
+        return decode_offset_message_id(offset_message_id)[1]
+    except ProtocolError:  # anybody may write such a property
+        return -1

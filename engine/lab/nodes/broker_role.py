@@ -1,0 +1,66 @@
+"""A node that is a broker, with its disk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.broker.broker import Broker
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.lab.nodes.node_role import LabDiskNodeRole
+from engine.lab.scenario.settings import LAB_COMMIT_LOG_FILE_BYTES, of_class
+from engine.lab.scenario.switches import apply_to_broker
+from engine.protocol.body.subscription_group_config import SubscriptionGroupConfig
+from engine.protocol.body.topic_config import TopicConfig
+from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
+
+
+class BrokerRole(LabDiskNodeRole):
+    """:ivar broker: None while the process does not run."""
+
+    broker: Broker | None = None
+
+    async def _start(self) -> None:
+        config = BrokerConfig(
+            broker_name=self.name,
+            host=self.runtime.identity.host_ip,
+            name_server_addresses=(self.world.name_server_address,),
+            **of_class(BrokerConfig, self.settings),
+        )
+        store_settings: dict[str, Any] = {"mapped_file_size_commit_log": LAB_COMMIT_LOG_FILE_BYTES}
+        store_settings |= of_class(MessageStoreConfig, self.settings)
+        flush = FlushDiskType(self.spec.flush)
+        broker = Broker(self.runtime, config, MessageStoreConfig(flush_disk_type=flush, **store_settings))
+        if self.incarnation == 0:
+            self._create_topics_and_groups(broker)
+        apply_to_broker(broker, self.switched_off)
+        self.broker = broker
+        await broker.start()
+
+    def _create_topics_and_groups(self, broker: Broker) -> None:
+        """An administrator made them before this story begins."""
+        scenario = self.world.scenario
+        topics = [TopicConfig(topic.name, topic.queues, topic.queues) for topic in scenario.topics]
+        for config in topics:
+            broker.topic_config_manager.check(config)
+        broker.topic_config_manager.table.put_now({config.topic_name: config for config in topics})
+        groups = [
+            SubscriptionGroupConfig(
+                group.name, retry_queue_nums=group.retry_queues, retry_max_times=group.retry_max_times
+            )
+            for group in scenario.groups
+        ]
+        for group_config in groups:
+            broker.subscription_group_manager.check(group_config)
+        broker.subscription_group_manager.table.put_now({group.group_name: group for group in groups})
+
+    async def change_queue_count(self, topic: str, queues: int) -> None:
+        """What an administrator's UPDATE_AND_CREATE_TOPIC does."""
+        if self.broker is not None:
+            await self.broker.topic_config_manager.update_topic_config(TopicConfig(topic, queues, queues))
+
+    async def _stop(self) -> None:
+        if self.broker is not None:
+            await self.broker.shutdown()
+
+    def _forget(self) -> None:
+        self.broker = None

@@ -1,0 +1,63 @@
+"""Somebody at the cash machine of a bank: looks the balance up under the account's lock, again and again.
+
+It changes nothing. It is there to show who has to wait while an account is locked, and for how long: with a two-phase
+commit, for a branch in doubt; with a transactional message, for the local transaction alone.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+from engine.lab.nodes.history import BalanceLookup
+from engine.lab.nodes.node_role import LabNodeRole
+from engine.lab.scenario.xa_spec import CashMachineSpec
+
+#: Who the locks say it is.
+CUSTOMER = "cash machine"
+#: Ended look-ups that are shown.
+LOOKUPS_KEPT = 24
+
+
+class CashMachine:
+    """:param look_up: waits for the lock and reads the balance; None: the lock was not free in time.
+    :param holder: who has the lock now; empty: nobody.
+
+    :ivar waits: who had the lock when it began to wait, and since when it waits; None: it does not wait.
+    :ivar ended: the newest look-ups, oldest first.
+    """
+
+    def __init__(
+        self,
+        role: LabNodeRole,
+        spec: CashMachineSpec,
+        look_up: Callable[[], Awaitable[int | None]],
+        holder: Callable[[], str],
+    ) -> None:
+        self._role = role
+        self._spec = spec
+        self._look_up = look_up
+        self._holder = holder
+        self._next = 0
+        self.waits: tuple[str, int] | None = None
+        self.ended: deque[BalanceLookup] = deque(maxlen=LOOKUPS_KEPT)
+
+    async def run(self) -> None:
+        """Until all have been made. A new process goes on with the next."""
+        role, spec = self._role, self._spec
+        world = role.world
+        while self._next < spec.count:
+            await role.until(spec.start_ms + self._next * spec.every_ms)
+            holder, began_us = self.waits = (self._holder(), world.now_us)
+            balance = await self._look_up()
+            self.waits = None
+            ended = BalanceLookup(*role.here_and_now, began_us, holder, balance)
+            self.ended.append(ended)
+            world.history.balance_lookups.append(ended)
+            # Whoever had to wait does not hurry afterwards: what would have been asked meanwhile is left out.
+            gone_ms = world.now_us // 1_000 - spec.start_ms
+            self._next = max(self._next, gone_ms // spec.every_ms) + 1
+
+    def forget(self) -> None:
+        """The process is gone."""
+        self.waits = None

@@ -1,0 +1,77 @@
+"""The forbidden pattern: acknowledge first, work later.
+
+A listener that only puts its messages into a list of its own process, and returns at once, is very fast. A worker then
+takes them out of the list one after the other. RocketMQ has been told that all of them are consumed: it stores the
+offset behind them, and whoever takes the queue over begins there. What is in the list when the process ends is lost,
+however it ends. Nothing protects the memory either: flow control counts what waits in the ProcessQueue, and nothing
+waits there.
+
+In the world's history such a message begins to be consumed when the listener gets it, and is consumed when the worker
+is done with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+
+from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded
+from engine.lab.nodes.node_role import Surroundings
+from engine.lab.scenario.listener_spec import ListenerResult, ListenerSpec
+
+#: Keys of the last processes' lists that are remembered.
+GONE_KEPT = 200
+
+
+class HandOver:
+    """The list of one application, and its worker.
+
+    :ivar waiting: messages that were acknowledged and not looked at yet.
+    :ivar working_on: the one that the worker has in hand.
+    :ivar gone: keys of what was in the list when a process ended, the newest last.
+    """
+
+    def __init__(self, world: Surroundings, spec: ListenerSpec) -> None:
+        self._world = world
+        self._work_ms = spec.hand_over_ms
+        self._max = spec.hand_over_max
+        self.waiting: deque[ConsumeBegan] = deque()
+        self.working_on: ConsumeBegan | None = None
+        self.gone: deque[str] = deque(maxlen=GONE_KEPT)
+        self._changed = asyncio.Event()
+
+    @property
+    def unfinished(self) -> list[ConsumeBegan]:
+        """What was acknowledged and is not done, the oldest first."""
+        return ([] if self.working_on is None else [self.working_on]) + list(self.waiting)
+
+    async def take(self, messages: Sequence[ConsumeBegan]) -> None:
+        """Put them into the list; a full list makes the listener wait."""
+        for message in messages:
+            while len(self.waiting) >= self._max:
+                self._changed.clear()
+                await self._changed.wait()
+            self.waiting.append(message)
+            self._changed.set()
+
+    async def work(self) -> None:
+        """What the worker does as long as the process lives."""
+        history = self._world.history
+        while True:
+            while not self.waiting:
+                self._changed.clear()
+                await self._changed.wait()
+            message = self.working_on = self.waiting.popleft()
+            self._changed.set()
+            await asyncio.sleep(self._work_ms / 1_000)
+            done = (self._world.event_number, self._world.now_us, *message[2:], ListenerResult.SUCCESS.value)
+            history.consumes_ended.append(ConsumeEnded(*done))
+            self.working_on = None
+
+    def forget(self) -> None:
+        """The process has ended, and the list with it."""
+        self.gone.extend(message.key for message in self.unfinished)
+        self.waiting.clear()
+        self.working_on = None
+        self._changed = asyncio.Event()

@@ -1,0 +1,253 @@
+"""What the clients of a world saw: the material of checkers, breakpoints and pictures.
+
+Clients see less than the world does: whether a send whose answer was lost is stored, its producer does not know. What
+a checker may demand follows from what a client was told, so it starts here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from engine.lab.scenario.scenario import Command
+
+
+class SendInvoked(NamedTuple):
+    """A producer begins to send a message.
+
+    ``batch``: the keys of all messages that travel in the same request, this one's too; empty: it travels alone.
+    """
+
+    event: int
+    time_us: int
+    node: str
+    key: str
+    topic: str
+    batch: tuple[str, ...] = ()
+
+
+class SendReturned(NamedTuple):
+    """A producer learns how that ended.
+
+    ``status``: ``ok``: the broker has it; ``refused``: it certainly has not; ``unknown``: it may have it. ``detail`` is
+    the send status (``SEND_OK``, ``FLUSH_DISK_TIMEOUT``: stored, but perhaps not on the disk yet), or the error.
+    Queue and offset are -1 unless ``ok``. ``batch``: see :class:`SendInvoked`; each message has a place of its own.
+    """
+
+    event: int
+    time_us: int
+    node: str
+    key: str
+    status: str
+    topic: str
+    queue_id: int
+    queue_offset: int
+    offset_message_id: str
+    broker: str
+    detail: str
+    batch: tuple[str, ...] = ()
+
+
+class RequestReturned(NamedTuple):
+    """A producer learns what became of a request.
+
+    ``status``: ``replied``: ``detail`` is the reply; ``no-reply``: it was sent, but nobody answered in time;
+    ``failed``: it was not sent, or may not have been.
+    """
+
+    event: int
+    time_us: int
+    node: str
+    key: str
+    status: str
+    topic: str
+    detail: str
+
+
+class ReplySent(NamedTuple):
+    """A consumer has answered a request. ``problem``: why the reply did not get through, or empty."""
+
+    event: int
+    time_us: int
+    node: str
+    key: str
+    problem: str
+
+
+class ConsumeBegan(NamedTuple):
+    """A listener gets a message. ``topic`` is where it was pulled from: the retry topic for a redelivery."""
+
+    event: int
+    time_us: int
+    node: str
+    group: str
+    topic: str
+    broker: str
+    queue_id: int
+    queue_offset: int
+    key: str
+    reconsume_times: int
+
+
+class ConsumeEnded(NamedTuple):
+    """A listener is done with a message; ``result`` is ``success``, ``later`` or ``throws``."""
+
+    event: int
+    time_us: int
+    node: str
+    group: str
+    topic: str
+    broker: str
+    queue_id: int
+    queue_offset: int
+    key: str
+    reconsume_times: int
+    result: str
+
+
+class MessageDropped(NamedTuple):
+    """A broadcasting consumer gives a message up that its listener failed to consume: it will not get it again."""
+
+    event: int
+    time_us: int
+    node: str
+    group: str
+    topic: str
+    broker: str
+    queue_id: int
+    queue_offset: int
+    key: str
+    reconsume_times: int
+
+
+class LocalTransactionEnded(NamedTuple):
+    """A transaction listener has answered.
+
+    ``check``: 0: it executed the local transaction; n: it answered the nth check-back. ``result``: ``commit``,
+    ``rollback``, ``unknown`` or ``throws``; the broker may never hear of it.
+    """
+
+    event: int
+    time_us: int
+    node: str
+    group: str
+    key: str
+    check: int
+    result: str
+
+
+class BankEntry(NamedTuple):
+    """A bank has done something, or could not: see :class:`~engine.bank.bank_deed.BankDeed`.
+
+    ``doing``: ``debit``, ``credit`` or ``check``. ``outcome``: ``committed`` (this is the moment of the commit);
+    ``duplicate``: a credit that had been made before; else why nothing was done, or what a check was answered.
+    ``balance``: committed, after it.
+    """
+
+    event: int
+    time_us: int
+    node: str
+    bank: str
+    account: str
+    doing: str
+    key: str
+    amount: int
+    outcome: str
+    balance: int
+
+
+class BranchChanged(NamedTuple):
+    """A resource manager's branch of the global transaction ``xid`` is in another state.
+
+    ``state``: see :class:`~engine.xa.states.BranchState`, or ``forgotten``: the process has ended before it promised
+    anything. ``reason``: why it is rolled back or voted no.
+    """
+
+    event: int
+    time_us: int
+    node: str
+    xid: str
+    key: str
+    doing: str
+    state: str
+    reason: str
+
+
+class GlobalChanged(NamedTuple):
+    """The coordinator ``node`` has begun a global transaction, or moved it to another state.
+
+    ``state``: see :class:`~engine.xa.states.GlobalState`; ``reason``: why it is rolled back.
+    """
+
+    event: int
+    time_us: int
+    node: str
+    xid: str
+    key: str
+    state: str
+    reason: str
+
+
+class TransferEnded(NamedTuple):
+    """A transaction manager knows what became of a transfer, or that it will not: ``committed``, ``rolled-back`` or
+    ``unknown``.
+    """
+
+    event: int
+    time_us: int
+    node: str
+    key: str
+    xid: str
+    outcome: str
+    reason: str
+
+
+class BalanceLookup(NamedTuple):
+    """A cash machine got its answer; ``balance`` is None when the account was locked for too long.
+
+    ``holder``: who had the lock when it began to wait: an xid, or the key of a local transaction; empty: nobody.
+    """
+
+    event: int
+    time_us: int
+    node: str
+    began_us: int
+    holder: str
+    balance: int | None
+
+
+class NodeChanged(NamedTuple):
+    """A process ended without order (``crashed``) or was started again (``restarted``)."""
+
+    event: int
+    time_us: int
+    node: str
+    status: str
+
+
+class CommandApplied(NamedTuple):
+    """Somebody outside the world did something to it, right after event ``event``."""
+
+    event: int
+    time_us: int
+    command: Command
+
+
+class LabHistory:
+    """Append-only lists, each in the order of events."""
+
+    def __init__(self) -> None:
+        self.sends_invoked: list[SendInvoked] = []
+        self.sends_returned: list[SendReturned] = []
+        self.requests_returned: list[RequestReturned] = []
+        self.replies_sent: list[ReplySent] = []
+        self.consumes_began: list[ConsumeBegan] = []
+        self.consumes_ended: list[ConsumeEnded] = []
+        self.messages_dropped: list[MessageDropped] = []
+        self.transactions_ended: list[LocalTransactionEnded] = []
+        self.bank_entries: list[BankEntry] = []
+        self.branches_changed: list[BranchChanged] = []
+        self.globals_changed: list[GlobalChanged] = []
+        self.transfers_ended: list[TransferEnded] = []
+        self.balance_lookups: list[BalanceLookup] = []
+        self.nodes_changed: list[NodeChanged] = []
+        self.commands: list[CommandApplied] = []

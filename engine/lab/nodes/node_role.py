@@ -1,0 +1,209 @@
+"""One node of a scenario: a machine with one process of the engine on it; and what such nodes find around them.
+
+The role outlives crashes, as a machine does; the engine objects below it live from one start of the process to its end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from engine.lab.nodes.history import LabHistory, NodeChanged
+from engine.lab.scenario.scenario import NodeSpec, Role, Scenario, SettingValue
+from engine.runtime.lab.lab_actor import LabNode
+from engine.runtime.lab.lab_runtime import LabMachines, LabRuntime
+from engine.runtime.lab.lab_storage import LabStorage
+
+_Role = TypeVar("_Role", bound="LabNodeRole")
+
+_log = logging.getLogger("glassmq.lab")
+
+
+class Surroundings:
+    """What the nodes of one world have in common; :class:`engine.lab.world.world.ScenarioWorld` puts them there.
+
+    :ivar lab: loop, network, disks, journal.
+    :ivar history: what the clients saw.
+    :ivar switched_off: switches that are off on every node, also on those that join later; see
+        :mod:`engine.lab.scenario.switches`.
+    :ivar nodes: by name, in the order of the scenario, then those that joined.
+    """
+
+    #: Where every broker and client asks.
+    name_server_address: str
+
+    def __init__(self, scenario: Scenario, lab: LabMachines) -> None:
+        self.scenario = scenario
+        self.lab = lab
+        self.history = LabHistory()
+        self.switched_off: dict[str, None] = dict.fromkeys(scenario.switched_off)
+        self.nodes: dict[str, LabNodeRole] = {}
+
+    def roles(self, kind: type[_Role]) -> list[_Role]:
+        """All nodes of one kind, in the order of ``nodes``."""
+        return [role for role in self.nodes.values() if isinstance(role, kind)]
+
+    @property
+    def event_number(self) -> int:
+        """Number of the event that runs, or ran last."""
+        return self.lab.loop.event_number
+
+    @property
+    def now_us(self) -> int:
+        """Virtual time in microseconds."""
+        return self.lab.loop.now_us
+
+    def disk_of(self, node: str) -> LabStorage:
+        """The machine's disk; it outlives the process."""
+        return self.lab.storages[node]
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str, node: LabNode) -> None:
+        """Run ``work`` on ``node``, as an event like any other."""
+        self.lab.loop.create_task(work, name=name, node=node)
+
+
+class LabNodeRole:
+    """What all roles share. A subclass says how its process starts and shuts down.
+
+    :ivar runtime: the current incarnation.
+    :ivar settings: what the scenario and commands set; counts from the next start of the process.
+    :ivar switched_off: names of :data:`engine.lab.scenario.switches.SWITCHES`; counts at once.
+    :ivar failure: why the last start failed; empty when it did not.
+    """
+
+    def __init__(self, world: Surroundings, spec: NodeSpec) -> None:
+        self.world = world
+        self.spec = spec
+        self.settings: dict[str, SettingValue] = dict(spec.settings)
+        self.switched_off: dict[str, None] = dict(world.switched_off)
+        self.runtime: LabRuntime = world.lab.node(spec.name)
+        self.failure = ""
+        self._is_running = False
+        #: Whether its process has ever run: one that is off was shut down then, or has not started yet.
+        self.has_run = False
+
+    # --- what it is now --------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self.spec.name
+
+    @property
+    def role(self) -> Role:
+        """What the node is."""
+        return self.spec.role
+
+    @property
+    def status(self) -> str:
+        """``off`` (not started yet, or shut down), ``running``, ``paused`` or ``crashed``."""
+        if self.failure or not self.runtime.node.alive:
+            return "crashed"
+        if self.runtime.node.paused:
+            return "paused"
+        return "running" if self._is_running else "off"
+
+    @property
+    def incarnation(self) -> int:
+        """How often the process was started anew."""
+        return self.runtime.node.incarnation
+
+    def is_moving(self, key: str) -> bool:
+        """Whether this node is at the transfer of that key, so that nobody can say yet what will become of it."""
+        return False
+
+    # --- life ------------------------------------------------------------------------------------------------------
+
+    def boot(self) -> None:
+        """Begin with the world: the process starts at the time that the scenario says."""
+        self.spawn(self._live(self.spec.start_ms), "boot")
+
+    def restart(self) -> None:
+        """Start the process again, on the files that its predecessor left."""
+        skew_ms = self.runtime.clock.skew_ms
+        self.runtime = self.world.lab.restart(self.name)
+        # The clock belongs to the machine, not to the process.
+        self.runtime.clock.skew_ms = skew_ms
+        self.failure = ""
+        self._is_running = False
+        self._note("restarted")
+        self.spawn(self._live(0), "boot")
+
+    def stop(self) -> None:
+        """Shut the process down in order."""
+        self.spawn(self._shut_down(), "shutdown")
+
+    def crashed(self) -> None:
+        """The process is gone: nothing of it may be looked at any more."""
+        self._is_running = False
+        self._note("crashed")
+        self._forget()
+
+    @property
+    def here_and_now(self) -> tuple[int, int, str]:
+        """What an entry of the history begins with: event, virtual time, node."""
+        return self.world.event_number, self.world.now_us, self.name
+
+    def _note(self, status: str) -> None:
+        self.world.history.nodes_changed.append(NodeChanged(*self.here_and_now, status))
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        """Run ``work`` on the node, as an event like any other."""
+        self.world.spawn(work, name, self.runtime.node)
+
+    async def _live(self, start_ms: int) -> None:
+        await self.until(start_ms)
+        self._is_running = self.has_run = True
+        try:
+            await self._start()
+        except Exception as error:
+            # A disk that is full, a port in use: the process ends and says why.
+            _log.warning("%s could not start: %s", self.name, error)
+            self.failure = f"{type(error).__name__}: {error}"
+            self._is_running = False
+            self._note("crashed")
+            self._forget()
+            return
+        if self.spec.stop_ms is not None and self.world.now_us < self.spec.stop_ms * 1_000:
+            self.spawn(self._stop_at(self.spec.stop_ms), "waits for its end")
+
+    async def _stop_at(self, time_ms: int) -> None:
+        await self.until(time_ms)
+        await self._shut_down()
+
+    async def _shut_down(self) -> None:
+        if self._is_running:
+            await self._stop()
+            self._is_running = False
+            self._forget()
+
+    async def until(self, time_ms: int) -> None:
+        """Wait until that time of the world."""
+        remaining_us = time_ms * 1_000 - self.world.now_us
+        if remaining_us > 0:
+            await asyncio.sleep(remaining_us / 1_000_000)
+
+    async def _start(self) -> None:
+        raise NotImplementedError
+
+    async def _stop(self) -> None:
+        raise NotImplementedError
+
+    def _forget(self) -> None:
+        raise NotImplementedError
+
+
+class LabDiskNodeRole(LabNodeRole):
+    """A node whose disk takes as long to flush as the scenario says."""
+
+    @property
+    def storage(self) -> LabStorage:
+        """See :meth:`Surroundings.disk_of`."""
+        return self.world.disk_of(self.name)
+
+    def boot(self) -> None:
+        """See :class:`LabNodeRole`."""
+        self.storage.flush_us = self.spec.disk.fsync_ms * 1_000
+        super().boot()

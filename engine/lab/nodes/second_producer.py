@@ -1,0 +1,135 @@
+"""What a consumer's application has beside its consumer: a producer that lives and dies with the same process.
+
+:class:`MoveAside` is degradation under backlog: what matters less is moved to another topic, so that the rest gets
+through. The listener knows how far behind it is: the client writes the queue's greatest offset into each message that
+it pulls (property ``MAX_OFFSET``). If more lies between than it bears, a message of low priority is sent to another
+topic and counts as consumed here; a group of its own works that topic off when there is time. If the send fails, the
+message is consumed later, as any other that fails: nothing is dropped. A process that dies between send and
+acknowledgement sends it once more.
+
+:class:`Replier` answers requests. A reply that does not get through (the requester is gone, say) is noted and
+forgotten: the request is consumed all the same, for nobody waits for its reply any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from engine.client.foundation.errors import MQClientError
+from engine.client.producer.default_mq_producer import DefaultMQProducer
+from engine.client.producer.reply_message import create_reply_message, is_request
+from engine.lab.nodes.history import ReplySent, SendInvoked, SendReturned
+from engine.lab.nodes.node_role import LabNodeRole
+from engine.lab.scenario.listener_spec import MoveAsideSpec
+from engine.protocol.message.message import Message, MessageExt
+from engine.protocol.message.message_properties import PROPERTY_MAX_OFFSET
+
+
+class SecondProducer:
+    """:param purpose: makes the producer's group: the consumer's, ``-`` and this."""
+
+    def __init__(self, role: LabNodeRole, purpose: str) -> None:
+        self._role = role
+        self._group = f"{role.spec.group}-{purpose}"
+        self._started: DefaultMQProducer | None = None
+
+    async def start(self, settings: dict[str, Any]) -> None:
+        """The process starts."""
+        role = self._role
+        producer = DefaultMQProducer(role.runtime, self._group, role.world.name_server_address, **settings)
+        await producer.start()
+        self._started = producer
+
+    async def stop(self) -> None:
+        """The process ends in order."""
+        if self._started is not None:
+            await self._started.shutdown()
+
+    def forget(self) -> None:
+        """The process has ended."""
+        self._started = None
+
+    @property
+    def _producer(self) -> DefaultMQProducer:
+        assert self._started is not None, "a listener is called while its process runs"
+        return self._started
+
+
+class MovingAsideFailed(Exception):
+    """The message stays where it is, and is delivered again later."""
+
+
+class MoveAside(SecondProducer):
+    """:ivar moved: how many messages were sent to the other topic."""
+
+    def __init__(self, role: LabNodeRole, spec: MoveAsideSpec) -> None:
+        super().__init__(role, "aside")
+        self.spec = spec
+        self.moved = 0
+
+    async def sort_out(self, messages: Sequence[MessageExt]) -> list[MessageExt]:
+        """Move what is to be moved; the others. Raises :class:`MovingAsideFailed` when a broker did not take it."""
+        kept = []
+        for message in messages:
+            if self._is_wanted(message):
+                await self._move(message)
+            else:
+                kept.append(message)
+        return kept
+
+    def _is_wanted(self, message: MessageExt) -> bool:
+        """Whether it matters less, and the backlog is too great."""
+        if message.tags not in self.spec.only_tags:
+            return False
+        end = message.properties.get(PROPERTY_MAX_OFFSET)
+        return end is not None and int(end) - message.queue_offset > self.spec.above
+
+    async def _move(self, message: MessageExt) -> None:
+        role, topic, key = self._role, self.spec.topic, " ".join(message.keys)
+        history = role.world.history
+        history.sends_invoked.append(SendInvoked(*role.here_and_now, key, topic))
+        status, detail, place = "ok", "", (-1, -1, "", "")
+        try:
+            result = await self._producer.send(Message(topic, message.body, tags=message.tags, keys=key))
+        except MQClientError as error:
+            status, detail = "refused" if error.outcome_is_known else "unknown", str(error)
+        else:
+            self.moved += 1
+            detail, queue = result.status.value, result.message_queue
+            place = (queue.queue_id, result.queue_offset, result.offset_message_id, queue.broker_name)
+        returned = (*role.here_and_now, key, status, topic, *place, detail)
+        history.sends_returned.append(SendReturned(*returned))
+        if status != "ok":
+            raise MovingAsideFailed(f"{key} could not be moved to {topic}: {detail}")
+
+
+class Replier(SecondProducer):
+    """:param pattern: the reply to a request, with ``{key}`` for its key and ``{node}`` for the consumer.
+
+    :ivar replied: how many replies reached their requesters; ``failed``: how many did not.
+    """
+
+    def __init__(self, role: LabNodeRole, pattern: str) -> None:
+        super().__init__(role, "replies")
+        self._pattern = pattern
+        self.replied = self.failed = 0
+
+    async def answer(self, messages: Sequence[MessageExt]) -> None:
+        """Reply to those that are requests."""
+        for message in messages:
+            if is_request(message):
+                await self._answer(message)
+
+    async def _answer(self, message: MessageExt) -> None:
+        key = " ".join(message.keys)
+        body = self._pattern.replace("{key}", key).replace("{node}", self._role.name)
+        problem = ""
+        try:
+            await self._producer.send(create_reply_message(message, body.encode()))
+        except MQClientError as error:
+            self.failed += 1
+            problem = str(error)
+        else:
+            self.replied += 1
+        self._role.world.history.replies_sent.append(ReplySent(*self._role.here_and_now, key, problem))

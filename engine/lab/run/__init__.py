@@ -1,0 +1,1 @@
+"""A world stepped from outside: its commands, its past, its recording."""

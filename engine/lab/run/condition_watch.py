@@ -1,0 +1,83 @@
+"""Sees whether a :class:`~engine.lab.scenario.condition.Condition` has come true."""
+
+from __future__ import annotations
+
+from engine.lab.scenario.condition import Condition, ConditionKind
+from engine.lab.world.world import ScenarioWorld
+from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
+
+
+class ConditionWatch:
+    """Looks at what is new since it was made, or since it was last asked. ``close`` it when it is needed no more."""
+
+    def __init__(self, world: ScenarioWorld, condition: Condition) -> None:
+        self.condition = condition
+        self._world = world
+        self.begin()
+        self._is_met = {
+            ConditionKind.LABEL: self._label,
+            ConditionKind.FRAME: self._frame,
+            ConditionKind.SENT: self._send_ended,
+            ConditionKind.CONSUME_BEGINS: self._consume_began,
+            ConditionKind.CONSUMED: self._consume_ended,
+            ConditionKind.COMMAND: self._command,
+            ConditionKind.TIME: self._time,
+        }[condition.on]
+        if condition.on is ConditionKind.FRAME:
+            world.watch_parcels(self._parcel_sent)
+
+    def begin(self) -> None:
+        """Only what happens from now on counts."""
+        history = self._world.history
+        self._frame_seen = False
+        self._time_is_past = self._world.now_us >= self.condition.time_us
+        self._sent = len(history.sends_returned)
+        self._began = len(history.consumes_began)
+        self._ended = len(history.consumes_ended)
+        self._commands = len(history.commands)
+
+    def is_met(self) -> bool:
+        """Whether it happened during the events since this was last asked (``LABEL``: during the last one)."""
+        return self._is_met()
+
+    def close(self) -> None:
+        """Look no more."""
+        self._world.stop_watching_parcels(self._parcel_sent)
+
+    def _parcel_sent(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
+        if parcel.kind is ParcelKind.FRAME and self.condition.node in ("", parcel.source, parcel.target):
+            name = self._world.link_faults.names.name_of(parcel)
+            self._frame_seen |= self.condition.contains.lower() in name.lower()
+
+    def _frame(self) -> bool:
+        seen, self._frame_seen = self._frame_seen, False
+        return seen
+
+    def _label(self) -> bool:
+        event = self._world.journal.entries[-1]
+        actor = event.actor
+        # Actors are called node/task, links source->target.
+        node = actor.partition("/")[0] if "/" in actor else actor.partition("#")[0].rpartition("->")[2]
+        return self.condition.fits(node, actor, event.label)
+
+    def _send_ended(self) -> bool:
+        new, self._sent = self._world.history.sends_returned[self._sent :], len(self._world.history.sends_returned)
+        return any(self.condition.fits(send.node, send.key, send.status, send.detail) for send in new)
+
+    def _consume_began(self) -> bool:
+        new, self._began = self._world.history.consumes_began[self._began :], len(self._world.history.consumes_began)
+        return any(self.condition.fits(call.node, call.key, call.topic) for call in new)
+
+    def _consume_ended(self) -> bool:
+        new, self._ended = self._world.history.consumes_ended[self._ended :], len(self._world.history.consumes_ended)
+        return any(self.condition.fits(call.node, call.key, call.topic, call.result) for call in new)
+
+    def _command(self) -> bool:
+        new, self._commands = self._world.history.commands[self._commands :], len(self._world.history.commands)
+        return any(self.condition.fits(applied.command.target, applied.command.kind) for applied in new)
+
+    def _time(self) -> bool:
+        if self._time_is_past:
+            return False
+        self._time_is_past = self._world.now_us >= self.condition.time_us
+        return self._time_is_past

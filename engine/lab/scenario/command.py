@@ -1,0 +1,244 @@
+"""All that a person can do to a world: a table of the kinds of commands, by which they are parsed.
+
+:func:`parse_command` makes a :class:`~engine.lab.scenario.scenario.Command` of what a browser or a file says;
+:mod:`engine.lab.world.faults` carries it out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engine.broker.delivery.dead_letter import ResendTo
+from engine.lab.scenario.errors import CommandRefused
+from engine.lab.scenario.frame_names import REPLY
+from engine.lab.scenario.listener_spec import ListenerResult
+from engine.lab.scenario.scenario import Command, CommandValue
+from engine.lab.scenario.scenario_names import DELAY_LEVEL_MAX
+from engine.lab.scenario.switches import SWITCHES
+from engine.protocol.request_code import RequestCode
+from engine.texts import Text
+from engine.xa.request_codes import XaRequestCode
+
+#: No fault needs to last longer than a day.
+MS_MAX = 86_400_000
+TEXT_MAX_LENGTH = 200
+
+#: What ``drop-next`` and its like can wait for.
+_REQUESTS = (*(code.name for code in RequestCode), *(code.name for code in XaRequestCode))
+FRAME_NAMES = ("", REPLY, *_REQUESTS, *(f"{REPLY} to {name}" for name in _REQUESTS))
+
+
+class Target(StrEnum):
+    """What a command acts on."""
+
+    NODE = "node"
+    BROKER = "broker"
+    CONSUMER = "consumer"
+    #: One that has something on a disk: a broker, a bank.
+    DISK = "broker or bank"
+    #: A name that no node has yet.
+    NEW_NODE = "new node"
+    #: ``P1->B1`` for one direction, ``P1<->B1`` for both.
+    LINK = "link"
+    #: A link, or nothing for any.
+    ANY_LINK = "link or nothing"
+    #: A node, or nothing for all that it concerns.
+    ANY_NODE = "node or nothing"
+    ACTOR = "actor"
+    TOPIC = "topic"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandField:
+    """One field of a kind. ``kind``: ``integer``, ``number``, ``switch``, ``choice``, ``text``, ``names`` or ``any``.
+
+    :ivar default: None: the field must be given.
+    """
+
+    name: str
+    kind: str
+    default: CommandValue | None = None
+    low: float = 0
+    high: float = MS_MAX
+    allowed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommandKind:
+    """One line of the table. ``name`` and ``what`` are for people."""
+
+    target: Target
+    fields: tuple[CommandField, ...]
+    name: Text
+    what: Text
+
+
+_FRAME = CommandField("frame", "choice", "", allowed=FRAME_NAMES)
+_RATIO = CommandField("ratio", "number", low=0, high=1)
+#: Unique id or key: what a half message keeps when it is stored again.
+_MESSAGE = CommandField("message", "text")
+
+#: Kind -> what it acts on, and its fields.
+_KINDS: Mapping[str, tuple[Target, *tuple[CommandField, ...]]] = {
+    "crash": (Target.NODE,),
+    "crash-power": (Target.NODE, CommandField("torn", "switch", False)),
+    "torn-write": (Target.BROKER,),
+    "restart": (Target.NODE,),
+    "pause-node": (Target.NODE,),
+    "resume-node": (Target.NODE,),
+    "clock-skew": (Target.NODE, CommandField("ms", "integer", low=-MS_MAX)),
+    "partition": (
+        Target.NOTHING,
+        CommandField("left", "names"),
+        CommandField("right", "names"),
+        CommandField("one_way", "switch", False),
+    ),
+    "heal": (Target.NOTHING,),
+    "link-delay": (Target.LINK, CommandField("ms", "integer")),
+    "link-loss": (Target.LINK, _RATIO),
+    "link-duplicate": (Target.LINK, _RATIO),
+    "link-reorder": (Target.LINK, _RATIO),
+    "drop-next": (Target.ANY_LINK, _FRAME),
+    "delay-next": (Target.ANY_LINK, _FRAME, CommandField("ms", "integer", 1_000, low=1)),
+    "duplicate-next": (Target.ANY_LINK, _FRAME),
+    "disk-full": (Target.DISK,),
+    "disk-free": (Target.DISK,),
+    "slow-fsync": (Target.BROKER, CommandField("ms", "integer")),
+    "listener": (
+        Target.CONSUMER,
+        CommandField("result", "choice", "success", allowed=tuple(result.value for result in ListenerResult)),
+        CommandField("duration_ms", "integer", 10),
+        CommandField("delay_level", "integer", 0, low=-1, high=DELAY_LEVEL_MAX),
+    ),
+    "kill-consumer": (Target.CONSUMER,),
+    "stop-consumer": (Target.CONSUMER,),
+    "start-consumer": (Target.CONSUMER,),
+    "add-consumer": (Target.NEW_NODE, CommandField("like", "text")),
+    "queue-count": (Target.TOPIC, CommandField("n", "integer", low=1, high=64)),
+    "commit-half": (Target.BROKER, _MESSAGE, CommandField("anyway", "switch", False)),
+    "rollback-half": (Target.BROKER, _MESSAGE, CommandField("anyway", "switch", False)),
+    "resume-half": (Target.BROKER, _MESSAGE),
+    "resend-dead-letter": (
+        Target.BROKER,
+        CommandField("group", "text"),
+        CommandField("message", "text"),
+        CommandField("to", "choice", ResendTo.GROUP.value, allowed=tuple(to.value for to in ResendTo)),
+        CommandField("anyway", "switch", False),
+    ),
+    "lock-switch": (
+        Target.ANY_NODE,
+        CommandField("lock", "choice", next(iter(SWITCHES)), allowed=tuple(SWITCHES)),
+        CommandField("on", "switch", False),
+    ),
+    "forced-unlock": (Target.CONSUMER, CommandField("queue_id", "integer", 0, high=1_023)),
+    "hold": (Target.ACTOR, CommandField("ms", "integer", low=1)),
+    "release": (Target.ACTOR,),
+    "setting": (Target.NODE, CommandField("name", "text"), CommandField("value", "any")),
+}
+
+COMMANDS: Mapping[str, CommandKind] = {
+    kind: CommandKind(target, tuple(fields), Text(f"command.{kind}.name"), Text(f"command.{kind}.what"))
+    for kind, (target, *fields) in _KINDS.items()
+}
+
+
+def parse_command(data: object) -> Command:
+    """The command that a browser or a file describes: ``{"kind": ..., "target": ..., <fields>}``.
+
+    Raises :class:`CommandRefused`, which names the field and what is allowed. Whether its target exists only the world
+    can tell.
+    """
+    if not isinstance(data, Mapping):
+        raise CommandRefused("refusal.no_command_object", data=data)
+    kind = data.get("kind")
+    if not isinstance(kind, str) or kind not in COMMANDS:
+        raise CommandRefused("refusal.no_command", kind=kind, known=", ".join(COMMANDS))
+    spec = COMMANDS[kind]
+    allowed = ["kind", "target", *(field.name for field in spec.fields)]
+    for name in data:
+        if name not in allowed:
+            raise CommandRefused("refusal.no_field", kind=kind, field=name, known=", ".join(allowed))
+    target = data.get("target", "")
+    if not isinstance(target, str) or len(target) > TEXT_MAX_LENGTH:
+        raise CommandRefused("refusal.target_too_long", kind=kind, limit=TEXT_MAX_LENGTH)
+    if spec.target is Target.NOTHING:
+        if target:
+            raise CommandRefused("refusal.no_target_taken", kind=kind, target=target)
+    elif not target and spec.target not in (Target.ANY_LINK, Target.ANY_NODE):
+        raise CommandRefused("refusal.target_missing", kind=kind, target=spec.target.value)
+    return Command(kind, target, {field.name: _value(kind, field, data.get(field.name)) for field in spec.fields})
+
+
+def _value(kind: str, field: CommandField, value: object) -> CommandValue:
+    """``value`` checked, or the default. Raises :class:`CommandRefused`."""
+    if value is None:
+        if field.default is None:
+            raise CommandRefused("refusal.value_missing", kind=kind, field=field.name)
+        return field.default
+    checked, expected = _CHECKS[field.kind](field, value)
+    if checked is None:
+        raise CommandRefused("refusal.bad_value", kind=kind, field=field.name, value=value, expected=expected)
+    return checked
+
+
+_Checked = tuple[CommandValue | None, Text | str]
+
+
+def _integer(field: CommandField, value: object) -> _Checked:
+    fits = isinstance(value, int) and not isinstance(value, bool) and field.low <= value <= field.high
+    expected = Text("refusal.whole_number", low=field.low, high=field.high)
+    return value if fits and isinstance(value, int) else None, expected
+
+
+def _number(field: CommandField, value: object) -> _Checked:
+    expected = Text("refusal.number", low=field.low, high=field.high)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        return None, expected
+    return float(value) if field.low <= value <= field.high else None, expected
+
+
+def _switch(field: CommandField, value: object) -> _Checked:
+    return value if isinstance(value, bool) else None, Text("refusal.switch")
+
+
+def _choice(field: CommandField, value: object) -> _Checked:
+    names = ", ".join(name for name in field.allowed if name)
+    expected = Text("refusal.anything_or", names=names) if "" in field.allowed else names
+    return value if isinstance(value, str) and value in field.allowed else None, expected
+
+
+def _text(field: CommandField, value: object) -> _Checked:
+    fits = isinstance(value, str) and 0 < len(value) <= TEXT_MAX_LENGTH
+    return value if fits and isinstance(value, str) else None, Text("refusal.text", limit=TEXT_MAX_LENGTH)
+
+
+def _names(field: CommandField, value: object) -> _Checked:
+    expected = Text("refusal.node_names")
+    if not isinstance(value, list | tuple) or not 0 < len(value) <= 100:
+        return None, expected
+    names = tuple(name for name in value if isinstance(name, str) and 0 < len(name) <= TEXT_MAX_LENGTH)
+    return names if len(names) == len(value) else None, expected
+
+
+def _any(field: CommandField, value: object) -> _Checked:
+    expected = Text("refusal.plain_value", limit=TEXT_MAX_LENGTH)
+    if isinstance(value, str):
+        return value if len(value) <= TEXT_MAX_LENGTH else None, expected
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None, expected
+    return value if isinstance(value, int) and abs(value) < 1 << 53 else None, expected
+
+
+_CHECKS = {
+    "integer": _integer,
+    "number": _number,
+    "switch": _switch,
+    "choice": _choice,
+    "text": _text,
+    "names": _names,
+    "any": _any,
+}

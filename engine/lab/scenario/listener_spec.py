@@ -1,0 +1,103 @@
+"""How a consumer's listener behaves in a scenario."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ListenerResult(StrEnum):
+    """How a call of a consumer's listener ends."""
+
+    SUCCESS = "success"
+    #: RECONSUME_LATER.
+    LATER = "later"
+    THROWS = "throws"
+    #: The call never ends.
+    HANGS = "hangs"
+    #: SUSPEND_CURRENT_QUEUE_A_MOMENT. As LATER: each counts as the other where the listener has no such word.
+    SUSPEND = "suspend"
+    #: Orderly, with auto-commit off. Else it counts as SUCCESS.
+    COMMIT = "commit"
+    #: Orderly, with auto-commit off. Else as RocketMQ takes it: SUCCESS.
+    ROLLBACK = "rollback"
+
+
+@dataclass(frozen=True, slots=True)
+class MoveAsideSpec:
+    """What a listener sends elsewhere under backlog, see :class:`engine.lab.nodes.second_producer.MoveAside`.
+
+    :ivar topic: where to.
+    :ivar only_tags: tags of the messages that may be moved.
+    :ivar above: how many messages must lie behind such a one in its queue.
+    """
+
+    topic: str
+    only_tags: tuple[str, ...]
+    above: int
+
+
+#: Messages that the list of ``hand_over`` holds, unless the scenario says otherwise.
+HAND_OVER_MAX = 10_000
+
+
+class BatchAck(StrEnum):
+    """What becomes of a batch of which some messages fail; see :mod:`engine.lab.nodes.batch_answer`."""
+
+    WHOLE = "whole"
+    PER_MESSAGE = "per-message"
+    ALL_OR_NOTHING = "all-or-nothing"
+    DROP_FAILED = "drop-failed"
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerSpec:
+    """How a consumer's listener behaves.
+
+    :ivar duration_ms: how long a call takes, however many messages it has.
+    :ivar each_ms: so much longer for every message that it works on.
+    :ivar result: how a call with a matching message ends.
+    :ivar fails_first: None: matching messages always end with ``result``. A number: so many deliveries of each
+        matching message fail (with ``result``, or ``later`` when that is ``success``), the next one succeeds.
+    :ivar only_keys: the messages that match; empty: all.
+    :ivar commit_every: orderly: None: auto-commit. A number: auto-commit is off, and so many messages of a queue in a
+        row are committed together, with the last of them.
+    :ivar suspend_ms: orderly: how long the queue rests after a failure; None: as the consumer is configured.
+    :ivar ack_index: concurrent: None: as ``batch_ack`` says. A number: the listener sets ``context.ack_index`` to it in
+        every call that succeeds: the messages behind that index come again.
+    :ivar delay_level: concurrent: ``context.delay_level_when_next_consume``: 0 leaves it to the broker, -1: at once to
+        the dead letters.
+    :ivar batch_ack: what it answers when some messages of a call fail.
+    :ivar hand_over: the listener only puts its messages into a list and succeeds; a worker consumes them, see
+        :mod:`engine.lab.nodes.hand_over`.
+    :ivar hand_over_ms: how long the worker takes for a message.
+    :ivar hand_over_max: how many messages the list holds; the listener waits while it is full.
+    :ivar move_aside: None: it consumes everything itself.
+    :ivar reply: what it answers to requests, a pattern with ``{key}`` and ``{node}``; empty: it answers none.
+    """
+
+    duration_ms: int = 10
+    result: ListenerResult = ListenerResult.SUCCESS
+    fails_first: int | None = None
+    only_keys: tuple[str, ...] = ()
+    commit_every: int | None = None
+    suspend_ms: int | None = None
+    ack_index: int | None = None
+    delay_level: int = 0
+    each_ms: int = 0
+    batch_ack: BatchAck = BatchAck.WHOLE
+    hand_over: bool = False
+    hand_over_ms: int = 100
+    hand_over_max: int = HAND_OVER_MAX
+    move_aside: MoveAsideSpec | None = None
+    reply: str = ""
+
+    def result_of(self, key: str, reconsume_times: int) -> ListenerResult:
+        """How the delivery of a message ends that was redelivered ``reconsume_times`` times."""
+        if self.only_keys and key not in self.only_keys:
+            return ListenerResult.SUCCESS
+        if self.fails_first is None:
+            return self.result
+        if reconsume_times >= self.fails_first:
+            return ListenerResult.SUCCESS
+        return ListenerResult.LATER if self.result is ListenerResult.SUCCESS else self.result

@@ -1,0 +1,286 @@
+"""What a scenario says: a cluster, its traffic, what to stop at and what must hold.
+
+Times are virtual milliseconds from the beginning of the world. :func:`engine.lab.scenario.scenario_text.parse_scenario` makes
+these objects from a text; docs of the single fields stand here, what values are allowed stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from engine.bank.paying_bank import Way
+from engine.lab.scenario.condition import Condition
+from engine.lab.scenario.listener_spec import ListenerSpec
+from engine.lab.scenario.traffic_spec import TrafficSpec
+from engine.lab.scenario.xa_spec import CashMachineSpec, TransfersSpec
+from engine.protocol.enums import ExpressionType
+
+#: A stop condition of a scenario.
+Breakpoint = Condition
+
+#: A checked setting of a node: number, switch or text.
+SettingValue = int | float | bool | str
+
+#: A checked field of a command.
+CommandValue = SettingValue | tuple[str, ...]
+
+#: Languages of every text for people.
+LANGUAGES = ("en", "zh")
+
+
+class Role(StrEnum):
+    """What a node is."""
+
+    NAME_SERVER = "name_server"
+    BROKER = "broker"
+    PRODUCER = "producer"
+    CONSUMER = "consumer"
+    TRANSACTION_COORDINATOR = "transaction_coordinator"
+    TRANSACTION_MANAGER = "transaction_manager"
+    RESOURCE_MANAGER = "resource_manager"
+
+
+class TransactionWord(StrEnum):
+    """How a call of a producer's transaction listener ends."""
+
+    COMMIT = "commit"
+    ROLLBACK = "rollback"
+    #: UNKNOW: ask me later.
+    UNKNOWN = "unknown"
+    #: Counts as UNKNOWN.
+    THROWS = "throws"
+    #: A check only: what the database of the producer group says, see :mod:`engine.lab.nodes.local_transactions`.
+    LOOKED_UP = "looked-up"
+
+
+class BankAnswer(StrEnum):
+    """What a paying bank's transaction listener answers when its local transaction has ended."""
+
+    #: COMMIT when the debit is committed, else ROLLBACK.
+    OUTCOME = "outcome"
+    #: UNKNOW all the same; the broker will ask.
+    UNKNOWN = "unknown"
+    #: It fails after its work is done. Counts as UNKNOWN.
+    THROWS = "throws"
+
+
+class FaultKind(StrEnum):
+    """What random faults may do; see :mod:`engine.lab.sweep.sweep`."""
+
+    CRASH = "crash"
+    CRASH_POWER = "crash-power"
+    PAUSE = "pause"
+    PARTITION = "partition"
+    DELAY = "delay"
+    LOSS = "loss"
+    DUPLICATE = "duplicate"
+    REORDER = "reorder"
+    CLOCK_SKEW = "clock-skew"
+    DISK = "disk"
+    #: A listener is slow, fails or hangs for a while.
+    LISTENER = "listener"
+    #: Consumers join, leave and are killed; a topic gets more queues.
+    GROUP = "group"
+
+
+@dataclass(frozen=True, slots=True)
+class FaultModel:
+    """What may go wrong in random runs of a scenario. Within it the invariants must hold.
+
+    :ivar kinds: what may happen, in the order of the text.
+    :ivar max_faults: how many faults one run gets at most.
+    """
+
+    kinds: tuple[FaultKind, ...] = ()
+    max_faults: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionSpec:
+    """How a producer's transaction listener behaves. With it everything the producer sends is sent in a transaction.
+
+    :ivar executes: how local transactions end: message n takes word n, and round again.
+    :ivar duration_ms: how long one takes.
+    :ivar checks: how the check-backs of a message are answered: the nth takes word n, later ones the last word.
+    :ivar check_duration_ms: how long an answer takes.
+    """
+
+    executes: tuple[TransactionWord, ...] = (TransactionWord.COMMIT,)
+    duration_ms: int = 10
+    checks: tuple[TransactionWord, ...] = (TransactionWord.LOOKED_UP,)
+    check_duration_ms: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class BankSpec:
+    """The bank that a producer or a consumer is, see :mod:`engine.bank`. Its database lies on the node's disk.
+
+    :ivar account: the one account of it that this is about, with ``opening`` at the beginning.
+    :ivar amount, to, way: producer: what each of its messages moves, to which account, and in which way.
+    :ivar duration_ms: producer: how long a local transaction stays open. That of a consumer is its listener's.
+    :ivar check_duration_ms: producer: how long answering a check-back takes.
+    :ivar answers: producer: what its listener answers: transfer n takes word n, and round again.
+    :ivar idempotent: consumer: whether it ignores a transfer that it has credited before.
+    """
+
+    name: str
+    account: str
+    opening: int
+    amount: int = 0
+    to: str = ""
+    way: Way = Way.TRANSACTION
+    duration_ms: int = 20
+    check_duration_ms: int = 5
+    answers: tuple[BankAnswer, ...] = (BankAnswer.OUTCOME,)
+    idempotent: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class DiskSpec:
+    """A broker's disk."""
+
+    fsync_ms: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSpec:
+    """One node. Which fields say something depends on the role.
+
+    :ivar group: producer and consumer.
+    :ivar traffic: producer; empty for one that only exists.
+    :ivar transaction: producer; None: it sends ordinary messages.
+    :ivar bank: producer, consumer and resource manager; None: it moves no money.
+    :ivar transfers: transaction manager; None: it makes none.
+    :ivar cash_machine: resource manager and a producer with a bank; None: nobody looks the balance up.
+    :ivar topic: consumer, as are all below but ``flush``, ``disk`` and ``settings``.
+    :ivar expression: which messages it wants, by tags or, as ``expression_type`` says, by an SQL92 condition.
+    :ivar model: ``clustering`` or ``broadcasting``.
+    :ivar orderly: the listener gets the messages of a queue one after the other.
+    :ivar consume_from: where a group without a stored offset begins: ``first``, ``last`` or ``timestamp``.
+    :ivar from_ms: with ``timestamp``: at the first message stored then or later, in ms of the world; None: as RocketMQ,
+        half an hour before the consumer starts.
+    :ivar stop_ms: when the client shuts down in order; None: never.
+    :ivar flush: broker: ``async`` or ``sync``.
+    :ivar settings: by our names, see :mod:`engine.lab.scenario.settings`.
+    """
+
+    name: str
+    role: Role
+    group: str = ""
+    traffic: tuple[TrafficSpec, ...] = ()
+    transaction: TransactionSpec | None = None
+    bank: BankSpec | None = None
+    transfers: TransfersSpec | None = None
+    cash_machine: CashMachineSpec | None = None
+    topic: str = ""
+    expression: str = "*"
+    expression_type: ExpressionType = ExpressionType.TAG
+    model: str = "clustering"
+    orderly: bool = False
+    consume_from: str = "first"
+    from_ms: int | None = None
+    threads: int = 2
+    start_ms: int = 0
+    stop_ms: int | None = None
+    listener: ListenerSpec = field(default_factory=ListenerSpec)
+    flush: str = "async"
+    disk: DiskSpec = DiskSpec()
+    settings: Mapping[str, SettingValue] = field(default_factory=dict)
+
+    @property
+    def has_disk(self) -> bool:
+        """Whether anything of it lies on a disk: a broker's store, a bank's database."""
+        return self.role is Role.BROKER or self.bank is not None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSpec:
+    """A topic that exists from the beginning, on every broker."""
+
+    name: str
+    queues: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSpec:
+    """A consumer group that exists from the beginning, on every broker."""
+
+    name: str
+    retry_max_times: int = 16
+    retry_queues: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One thing that a person, or the story, does to a world: as data, to be recorded, sent as a link and repeated.
+
+    :ivar kind: one of :data:`engine.lab.scenario.command.COMMANDS`.
+    :ivar value: the fields of its kind, checked and complete.
+    """
+
+    kind: str
+    target: str = ""
+    value: Mapping[str, CommandValue] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON; :func:`engine.lab.scenario.command.parse_command` reads it back."""
+        fields = {name: list(value) if isinstance(value, tuple) else value for name, value in self.value.items()}
+        return {"kind": self.kind, "target": self.target, **fields}
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptLine:
+    """What the story itself does to the cluster, and when. One that cannot be carried out by then is left out."""
+
+    at_ms: int
+    command: Command
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """See the module. ``text`` is where it came from; ``invariants`` is empty for "all that apply".
+
+    :ivar order: scenarios are listed by it, the lowest first: by what a learner needs.
+    :ivar suggestion: what to try with it, by language; empty: nothing is suggested.
+    """
+
+    name: str
+    title: Mapping[str, str]
+    about: Mapping[str, str]
+    seed: int
+    duration_ms: int
+    latency_ms: float
+    jitter_ms: float
+    nodes: tuple[NodeSpec, ...]
+    topics: tuple[TopicSpec, ...]
+    groups: tuple[GroupSpec, ...]
+    script: tuple[ScriptLine, ...]
+    breakpoints: tuple[Breakpoint, ...]
+    invariants: tuple[str, ...]
+    fault_model: FaultModel
+    text: str
+    #: Names of :data:`engine.lab.scenario.switches.SWITCHES` that are off from the beginning, on all nodes.
+    switched_off: tuple[str, ...] = ()
+    #: What each direction of each link carries; None: any frame arrives all at once, after the latency.
+    bytes_per_s: int | None = None
+    order: int = 1_000
+    suggestion: Mapping[str, str] = field(default_factory=dict)
+
+    def node(self, name: str) -> NodeSpec:
+        """The node of that name. Raises ``KeyError``."""
+        for spec in self.nodes:
+            if spec.name == name:
+                return spec
+        raise KeyError(name)
+
+    @property
+    def has_banks(self) -> bool:
+        """Whether money is sent in it."""
+        return any(spec.bank is not None for spec in self.nodes)
+
+    def of_role(self, role: Role) -> tuple[NodeSpec, ...]:
+        """The nodes of one role, in the order of the text."""
+        return tuple(spec for spec in self.nodes if spec.role is role)

@@ -1,0 +1,42 @@
+"""Names and bounds in the text of a scenario."""
+
+from __future__ import annotations
+
+import re
+
+from engine.lab.scenario.scenario_yaml import Section
+from engine.protocol.errors import ProtocolError
+from engine.protocol.names import validate_group, validate_topic
+
+#: Node names are part of broker names, actors' names and links.
+NODE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,19}")
+
+#: A world of this size still steps fast enough to be watched.
+NODES_MAX = 60
+MESSAGES_MAX = 10_000
+#: RocketMQ has 18 levels unless configured otherwise; a broker with fewer takes a higher one for its last.
+DELAY_LEVEL_MAX = 18
+TIME_MAX_MS = 24 * 3_600_000
+
+#: Features of RocketMQ that this version's nodes do not have.
+NOT_YET = ("master", "slave_of", "replicas", "acl", "unit")
+
+
+def parse_topic(section: Section) -> str:
+    """``topic:``, checked. Raises :class:`~engine.lab.scenario.errors.ScenarioError`."""
+    topic = section.text("topic", max_length=200)
+    try:
+        validate_topic(topic)
+    except ProtocolError as error:
+        raise section.fail("topic", str(error)) from error
+    return topic
+
+
+def parse_group(section: Section) -> str:
+    """``group:``, checked. Raises :class:`~engine.lab.scenario.errors.ScenarioError`."""
+    group = section.text("group", max_length=200)
+    try:
+        validate_group(group)
+    except ProtocolError as error:
+        raise section.fail("group", str(error)) from error
+    return group

@@ -1,0 +1,258 @@
+"""From the text of a scenario to a :class:`~engine.lab.scenario.scenario.Scenario`, with an error for whatever is not allowed.
+
+The text is YAML; ``tutorials/scenarios/basics/general.yaml`` shows most of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from engine.lab.scenario.command import COMMANDS, Target, parse_command
+from engine.lab.scenario.condition import Condition, ConditionKind
+from engine.lab.scenario.errors import CommandRefused
+from engine.lab.scenario.scenario import (
+    LANGUAGES,
+    FaultKind,
+    FaultModel,
+    GroupSpec,
+    NodeSpec,
+    Role,
+    Scenario,
+    ScriptLine,
+    TopicSpec,
+)
+from engine.lab.scenario.scenario_banks import check_banks
+from engine.lab.scenario.scenario_names import NODE_NAME, NODES_MAX
+from engine.lab.scenario.scenario_nodes import parse_node
+from engine.lab.scenario.scenario_yaml import Section, read_yaml
+from engine.lab.scenario.switches import SWITCHES
+from engine.lab.scenario.xa_scenario import check_xa
+from engine.protocol.errors import ProtocolError
+from engine.protocol.names import validate_group, validate_topic
+
+#: Bounds of a scenario.
+TOPICS_MAX = 50
+QUEUES_MAX = 64
+DURATION_MAX_MS = 24 * 3_600_000
+SEED_MAX = (1 << 53) - 1
+DEFAULT_DURATION_MS = 60_000
+INVARIANTS_MAX = 50
+SCRIPT_MAX = 100
+ORDER_MAX = 10_000
+
+#: What can only mean a node of the scenario.
+_NODE_TARGETS = (Target.NODE, Target.BROKER, Target.CONSUMER, Target.DISK)
+
+#: A space between two Chinese characters or their punctuation.
+_FOLD_IN_CHINESE = re.compile(r"(?<=[\u3001-\u9fff\uff01-\uffee]) (?=[\u3001-\u9fff\uff01-\uffee])")
+
+#: Words that later versions will understand.
+_NOT_YET = ("transactions", "replication", "controllers", "idempotence", "kafka")
+
+
+def parse_scenario(text: str, name: str) -> Scenario:
+    """The scenario in ``text``. Raises :class:`ScenarioError` with line, field and what is allowed."""
+    root = read_yaml(text)
+    network = root.section("network")
+    latency_ms, jitter_ms, bytes_per_s = _network(network)
+    nodes = _nodes(root)
+    scenario = Scenario(
+        name=name,
+        title=_texts(root, "title", 200),
+        about=_texts(root, "about", 4_000),
+        seed=root.integer("seed", 0, SEED_MAX, 1),
+        duration_ms=root.integer("duration_ms", 1, DURATION_MAX_MS, DEFAULT_DURATION_MS),
+        latency_ms=latency_ms,
+        jitter_ms=jitter_ms,
+        bytes_per_s=bytes_per_s,
+        nodes=nodes,
+        topics=_topics(root),
+        groups=_groups(root),
+        script=_script(root, nodes),
+        breakpoints=_breakpoints(root, nodes),
+        invariants=_invariants(root),
+        fault_model=_fault_model(root),
+        switched_off=_switched_off(root),
+        text=text,
+        order=root.integer("order", 0, ORDER_MAX, 1_000),
+        suggestion=_texts(root, "try", 500) if root.has("try") else {},
+    )
+    root.finish(_NOT_YET)
+    _check_whole(root, scenario)
+    return scenario
+
+
+def _texts(root: Section, field: str, max_length: int) -> Mapping[str, str]:
+    section = root.section(field)
+    if section is None:
+        raise root.fail(field, f"is missing; it must have a text for each of: {', '.join(LANGUAGES)}")
+    texts = {language: _unfolded(section.text(language, max_length=max_length)) for language in LANGUAGES}
+    section.finish()
+    for language, text in texts.items():
+        if not text:
+            raise section.fail(language, "is empty")
+    return texts
+
+
+def _unfolded(text: str) -> str:
+    """YAML folds lines with a space; between two Chinese characters none belongs."""
+    return _FOLD_IN_CHINESE.sub("", text.strip())
+
+
+def _network(section: Section | None) -> tuple[float, float, int | None]:
+    if section is None:
+        return 2.0, 0.0, None
+    # A link without latency would bring everything at once: nobody could act in between.
+    latency_ms = section.number("latency_ms", 0.01, 60_000, 2.0)
+    jitter_ms = section.number("jitter_ms", 0, 60_000, 0.0)
+    bytes_per_s = section.optional_integer("bytes_per_s", 1_000, 10_000_000_000)
+    section.finish()
+    return latency_ms, jitter_ms, bytes_per_s
+
+
+def _nodes(root: Section) -> tuple[NodeSpec, ...]:
+    section = root.section("nodes")
+    if section is None:
+        raise root.fail("nodes", "is missing; at least one name server and one broker are needed")
+    names = list(section.names())
+    if len(names) > NODES_MAX:
+        raise root.fail("nodes", f"has {len(names)} nodes; allowed: {NODES_MAX}")
+    nodes: list[NodeSpec] = []
+    for name in names:
+        if not NODE_NAME.fullmatch(name):
+            raise section.fail(name, "is no name for a node; allowed: a letter, then up to 19 letters, digits, - or _")
+        node = section.section(name)
+        if node is None:
+            raise section.fail(name, "is empty; a node needs at least a role")
+        nodes.append(parse_node(name, node))
+    return tuple(nodes)
+
+
+def _topics(root: Section) -> tuple[TopicSpec, ...]:
+    section = root.section("topics")
+    topics: list[TopicSpec] = []
+    for name in section.names() if section is not None else ():
+        assert section is not None
+        try:
+            validate_topic(name)
+        except ProtocolError as error:
+            raise section.fail(name, str(error)) from error
+        fields = section.section(name)
+        queues = 4
+        if fields is not None:
+            queues = fields.integer("queues", 1, QUEUES_MAX, 4)
+            fields.finish()
+        topics.append(TopicSpec(name, queues))
+    if len(topics) > TOPICS_MAX:
+        raise root.fail("topics", f"has {len(topics)} topics; allowed: {TOPICS_MAX}")
+    return tuple(topics)
+
+
+def _groups(root: Section) -> tuple[GroupSpec, ...]:
+    section = root.section("groups")
+    groups: list[GroupSpec] = []
+    for name in section.names() if section is not None else ():
+        assert section is not None
+        try:
+            validate_group(name)
+        except ProtocolError as error:
+            raise section.fail(name, str(error)) from error
+        fields = section.section(name)
+        retry_max_times, retry_queues = 16, 1
+        if fields is not None:
+            retry_max_times = fields.integer("retry_max_times", 0, 1_000, 16)
+            retry_queues = fields.integer("retry_queues", 1, QUEUES_MAX, 1)
+            fields.finish()
+        groups.append(GroupSpec(name, retry_max_times, retry_queues))
+    if len(groups) > TOPICS_MAX:
+        raise root.fail("groups", f"has {len(groups)} groups; allowed: {TOPICS_MAX}")
+    return tuple(groups)
+
+
+def _script(root: Section, nodes: tuple[NodeSpec, ...]) -> tuple[ScriptLine, ...]:
+    lines: list[ScriptLine] = []
+    known = [node.name for node in nodes]
+    for section in root.sections("script", max_count=SCRIPT_MAX):
+        at_ms = section.integer("at_ms", 0, DURATION_MAX_MS)
+        section.choice("kind", list(COMMANDS))
+        fields = {name: section.any_value(name) for name in section.names() if name != "at_ms" and section.has(name)}
+        try:
+            command = parse_command(fields)
+        except CommandRefused as error:
+            raise section.fail("kind", str(error)) from error
+        target = COMMANDS[command.kind].target
+        if target in _NODE_TARGETS or (target is Target.ANY_NODE and command.target):
+            # Nodes that the script itself adds are known from then on.
+            section.choice("target", known)
+        if target is Target.NEW_NODE:
+            known.append(command.target)
+        lines.append(ScriptLine(at_ms, command))
+    return tuple(lines)
+
+
+def _breakpoints(root: Section, nodes: tuple[NodeSpec, ...]) -> tuple[Condition, ...]:
+    known = [node.name for node in nodes]
+    breakpoints: list[Condition] = []
+    for section in root.sections("breakpoints", max_count=20):
+        kind = ConditionKind(section.choice("on", [kind.value for kind in ConditionKind]))
+        node = section.choice("node", known, "")
+        contains = section.text("contains", "", max_length=100)
+        time_ms = section.number("time_ms", 0, DURATION_MAX_MS, 0)
+        if kind is ConditionKind.TIME and not section.has("time_ms"):
+            raise section.fail("time_ms", "is missing: a breakpoint on time needs it")
+        section.finish()
+        breakpoints.append(Condition(kind, node, contains, round(time_ms * 1_000)))
+    return tuple(breakpoints)
+
+
+def _invariants(root: Section) -> tuple[str, ...]:
+    # Whether there is such a checker is seen by whoever runs the scenario: checkers know scenarios, not vice versa.
+    return root.words("invariants", max_count=INVARIANTS_MAX)
+
+
+def _switched_off(root: Section) -> tuple[str, ...]:
+    words = root.words("switched_off", max_count=len(SWITCHES))
+    for word in words:
+        if word not in SWITCHES:
+            raise root.fail("switched_off", f"{word!r} is not allowed; allowed: {', '.join(SWITCHES)}")
+    return tuple(dict.fromkeys(words))
+
+
+def _fault_model(root: Section) -> FaultModel:
+    section = root.section("faults")
+    if section is None:
+        return FaultModel()
+    kinds: list[FaultKind] = []
+    allowed = [kind.value for kind in FaultKind]
+    for word in section.words("kinds"):
+        if word not in allowed:
+            raise section.fail("kinds", f"{word!r} is not allowed; allowed: {', '.join(allowed)}")
+        kinds.append(FaultKind(word))
+    max_faults = section.integer("max", 0, 100, 5)
+    section.finish()
+    return FaultModel(tuple(dict.fromkeys(kinds)), max_faults)
+
+
+def _check_whole(root: Section, scenario: Scenario) -> None:
+    """What only the whole tells: one name server, a broker, keys that name one message each."""
+    nodes = root.section("nodes")
+    assert nodes is not None
+    name_servers = scenario.of_role(Role.NAME_SERVER)
+    if len(name_servers) != 1:
+        raise root.fail("nodes", f"has {len(name_servers)} nodes with role name_server; allowed: exactly 1")
+    if not scenario.of_role(Role.BROKER):
+        raise root.fail("nodes", "has no node with role broker; at least 1 is needed")
+    keys: dict[str, str] = {}
+    for node in scenario.of_role(Role.PRODUCER):
+        for traffic in node.traffic:
+            first = traffic.key.replace("{node}", node.name)
+            if first in keys:
+                raise nodes.fail(
+                    node.name,
+                    f"traffic.key {traffic.key!r} gives the same keys as that of {keys[first]}; keys must differ, "
+                    "because the checkers know messages by them: put {node} into it",
+                )
+            keys[first] = node.name
+    check_banks(nodes, scenario)
+    check_xa(nodes, scenario)

@@ -1,0 +1,244 @@
+"""Reads a YAML text field by field, and can say of each in which line it stands.
+
+Only the safe core of YAML is allowed: mappings, lists and scalars. A word is what its field makes of it, not what
+YAML 1.1 guesses: ``on`` stays a word, ``010`` is no octal number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+import yaml
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from engine.lab.scenario.errors import ScenarioError
+
+#: Bounds of a text that comes from anybody. The largest scenario that comes with GlassMQ has some 4,400 characters.
+TEXT_MAX_CHARACTERS = 40_000
+DEPTH_MAX = 12
+EVENTS_MAX = 10_000
+#: libyaml's, which is about ten times as fast; an installation may lack it.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_INTEGER = re.compile(r"[+-]?\d{1,15}")
+_NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,9})?")
+_Value = TypeVar("_Value")
+
+
+def line_of(node: Node) -> int:
+    """Line in which ``node`` begins, from 1."""
+    return int(node.start_mark.line) + 1
+
+
+def read_yaml(text: str) -> Section:
+    """The whole text as one mapping. Raises :class:`ScenarioError`."""
+    if len(text) > TEXT_MAX_CHARACTERS:
+        raise ScenarioError(1, "", f"the text has {len(text)} characters; allowed: {TEXT_MAX_CHARACTERS}")
+    try:
+        _check_events(text)
+        root = yaml.compose(text, Loader=_LOADER)
+    except UnicodeEncodeError as error:
+        raise ScenarioError(1, "", f"this is not YAML: {error.reason}") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read"
+        raise ScenarioError(mark.line + 1 if mark else 1, "", f"this is not YAML: {problem}") from error
+    if root is None:
+        raise ScenarioError(1, "", "the text is empty")
+    return Section(root, "")
+
+
+def _check_events(text: str) -> None:
+    """No aliases (they can blow a small text up), no tags, no deep nesting, no crowd of values, one document."""
+    depth = documents = 0
+    for count, event in enumerate(yaml.parse(text, Loader=_LOADER), 1):
+        line = event.start_mark.line + 1 if event.start_mark is not None else 1
+        if count > EVENTS_MAX:
+            raise ScenarioError(line, "", f"the text has more than {EVENTS_MAX} names and values")
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
+            raise ScenarioError(line, "", "anchors (&) and aliases (*) are not allowed: write the value out")
+        if getattr(event, "tag", None) is not None:
+            raise ScenarioError(line, "", "tags (!) are not allowed: every field knows its own type")
+        if isinstance(event, yaml.DocumentStartEvent):
+            documents += 1
+            if documents > 1:
+                raise ScenarioError(line, "", "a second document (---) is not allowed: a scenario is one text")
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > DEPTH_MAX:
+                raise ScenarioError(line, "", f"nested deeper than {DEPTH_MAX} levels")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+class Section:
+    """One mapping of the text. Take every field that may stand in it, then call :meth:`finish`.
+
+    :param path: full name of the mapping, such as ``nodes.C1``; empty for the whole text.
+    """
+
+    def __init__(self, node: Node, path: str) -> None:
+        self.path = path
+        self.line = line_of(node)
+        if not isinstance(node, MappingNode):
+            raise ScenarioError(self.line, path, "must be a mapping (name: value)")
+        self._fields: dict[str, tuple[ScalarNode, Node]] = {}
+        #: Asked for so far: what is allowed, in order.
+        self._asked: dict[str, None] = {}
+        for key, value in node.value:
+            if not isinstance(key, ScalarNode):
+                raise ScenarioError(line_of(key), path, "a name must be a single word")
+            if key.value in self._fields:
+                raise ScenarioError(line_of(key), self.name_of(key.value), "stands twice")
+            self._fields[key.value] = (key, value)
+
+    def name_of(self, field: str) -> str:
+        """The field's full name."""
+        return f"{self.path}.{field}" if self.path else field
+
+    def fail(self, field: str, message: str) -> ScenarioError:
+        """An error about ``field``, in its line, to be raised."""
+        entry = self._fields.get(field)
+        line = line_of(entry[1]) if entry is not None else self.line
+        return ScenarioError(line, self.name_of(field), message)
+
+    def has(self, field: str) -> bool:
+        """Whether the field stands there with a value; ``null`` counts as absent."""
+        return self._node(field) is not None
+
+    def names(self) -> Iterator[str]:
+        """The names of all fields, in order. For mappings with free names; they count as asked for."""
+        for name in self._fields:
+            self._asked[name] = None
+            yield name
+
+    def finish(self, not_yet: Sequence[str] = ()) -> None:
+        """Raise for the first field that nobody asked for. ``not_yet``: names of features that do not exist yet."""
+        for name, (key, _) in self._fields.items():
+            if name in self._asked:
+                continue
+            what = "is not supported by this version" if name in not_yet else "is not allowed here"
+            raise ScenarioError(line_of(key), self.name_of(name), f"{what}; allowed: {', '.join(self._asked)}")
+
+    # --- values ----------------------------------------------------------------------------------------------------
+
+    def text(self, field: str, default: str | None = None, *, max_length: int = 2_000) -> str:
+        """A text. Without ``default`` the field must stand there."""
+        node = self._node(field)
+        if node is None:
+            return self._default(field, default)
+        value = _scalar(node, self.name_of(field))
+        if len(value) > max_length:
+            raise self.fail(field, f"has {len(value)} characters; allowed: {max_length}")
+        return value
+
+    def choice(self, field: str, allowed: Sequence[str], default: str | None = None) -> str:
+        """One of the words ``allowed``."""
+        node = self._node(field)
+        if node is None:
+            return self._default(field, default)
+        value = _scalar(node, self.name_of(field))
+        if value not in allowed:
+            raise self.fail(field, f"{value!r} is not allowed; allowed: {', '.join(allowed)}")
+        return value
+
+    def integer(self, field: str, low: int, high: int, default: int | None = None) -> int:
+        """A whole number from ``low`` to ``high``."""
+        node = self._node(field)
+        if node is None:
+            return self._default(field, default)
+        return _integer(node, self.name_of(field), low, high)
+
+    def optional_integer(self, field: str, low: int, high: int) -> int | None:
+        """As ``integer``; None where nothing or ``null`` stands."""
+        node = self._node(field)
+        return None if node is None else _integer(node, self.name_of(field), low, high)
+
+    def number(self, field: str, low: float, high: float, default: float) -> float:
+        """A number from ``low`` to ``high``, perhaps with decimals."""
+        node = self._node(field)
+        if node is None:
+            return default
+        word = _scalar(node, self.name_of(field))
+        if not _NUMBER.fullmatch(word) or not low <= float(word) <= high:
+            raise self.fail(field, f"{word!r} is not allowed; allowed: a number from {low:g} to {high:g}")
+        return float(word)
+
+    def words(self, field: str, *, max_count: int = 100) -> tuple[str, ...]:
+        """A list of words; empty where nothing stands."""
+        return tuple(_scalar(node, self.name_of(field)) for node in self._items(field, max_count))
+
+    def section(self, field: str) -> Section | None:
+        """The mapping below ``field``; None where nothing stands."""
+        node = self._node(field)
+        return None if node is None else Section(node, self.name_of(field))
+
+    def sections(self, field: str, *, max_count: int = 100) -> list[Section]:
+        """A list of mappings, or a single one; empty where nothing stands."""
+        node = self._node(field)
+        if isinstance(node, MappingNode):
+            return [Section(node, self.name_of(field))]
+        items = self._items(field, max_count)
+        return [Section(item, f"{self.name_of(field)}[{index}]") for index, item in enumerate(items)]
+
+    def plain(self, field: str) -> int | float | bool | str:
+        """A number, a switch (true, false) or a text, as it looks; a quoted one is a text."""
+        node = self._node(field)
+        if node is None:
+            raise self.fail(field, "a value is missing")
+        word = _scalar(node, self.name_of(field))
+        if isinstance(node, ScalarNode) and not node.style:
+            if word in ("true", "false"):
+                return word == "true"
+            if _INTEGER.fullmatch(word):
+                return int(word)
+            if _NUMBER.fullmatch(word):
+                return float(word)
+        return word
+
+    def any_value(self, field: str) -> int | float | bool | str | list[str]:
+        """As ``plain``; a list gives its words."""
+        if isinstance(self._node(field), SequenceNode):
+            return list(self.words(field))
+        return self.plain(field)
+
+    # --- inside ----------------------------------------------------------------------------------------------------
+
+    def _node(self, field: str) -> Node | None:
+        self._asked[field] = None
+        entry = self._fields.get(field)
+        if entry is None or (isinstance(entry[1], ScalarNode) and entry[1].tag == "tag:yaml.org,2002:null"):
+            return None
+        return entry[1]
+
+    def _items(self, field: str, max_count: int) -> list[Node]:
+        node = self._node(field)
+        if node is None:
+            return []
+        if not isinstance(node, SequenceNode):
+            raise self.fail(field, "must be a list: [a, b]")
+        if len(node.value) > max_count:
+            raise self.fail(field, f"has {len(node.value)} entries; allowed: {max_count}")
+        return list(node.value)
+
+    def _default(self, field: str, default: _Value | None) -> _Value:
+        if default is None:
+            raise ScenarioError(self.line, self.name_of(field), "is missing")
+        return default
+
+
+def _scalar(node: Node, name: str) -> str:
+    if not isinstance(node, ScalarNode):
+        raise ScenarioError(line_of(node), name, "must be a single value, not a list or a mapping")
+    return str(node.value)
+
+
+def _integer(node: Node, name: str, low: int, high: int) -> int:
+    word = _scalar(node, name)
+    if not _INTEGER.fullmatch(word) or not low <= int(word) <= high:
+        raise ScenarioError(
+            line_of(node), name, f"{word!r} is not allowed; allowed: a whole number from {low} to {high}"
+        )
+    return int(word)

@@ -1,0 +1,179 @@
+"""Which settings of a node a scenario may change, and to what.
+
+They are the fields of the engine's own settings classes, under our names or RocketMQ's (``pull_interval_ms`` is
+``pullInterval``), without those that the scenario itself decides: names, addresses, the group's model.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.broker.foundation.broker_config import BrokerConfig, java_name
+from engine.client.foundation.client_config import ClientConfig
+from engine.client.producer.producer_config import ProducerConfig
+from engine.client.queues.consumer_config import PushConsumerConfig
+from engine.lab.scenario.errors import SettingRefused
+from engine.lab.scenario.scenario import Role, SettingValue
+from engine.name_server.name_server_config import NameServerConfig
+from engine.store.files.store_config import MessageStoreConfig
+from engine.texts import Text
+from engine.xa.config import CoordinatorConfig, ManagerConfig, ResourceManagerConfig
+
+#: Small files: a lab world has many, and reads them whole.
+LAB_COMMIT_LOG_FILE_BYTES = 1 << 20
+
+#: No timer needs to be longer than a month, no size greater than what a 32-bit number holds.
+_LONGEST_MS = 31 * 86_400_000
+_GREATEST = (1 << 31) - 1
+TEXT_MAX_LENGTH = 200
+
+_CONFIGS: Mapping[Role, tuple[type, ...]] = {
+    Role.NAME_SERVER: (NameServerConfig,),
+    Role.BROKER: (BrokerConfig, MessageStoreConfig),
+    Role.PRODUCER: (ProducerConfig, ClientConfig),
+    Role.CONSUMER: (PushConsumerConfig, ClientConfig),
+    Role.TRANSACTION_COORDINATOR: (CoordinatorConfig,),
+    Role.TRANSACTION_MANAGER: (ManagerConfig,),
+    Role.RESOURCE_MANAGER: (ResourceManagerConfig,),
+}
+
+#: Decided by the scenario or by the lab.
+_NOT_SETTABLE = frozenset(
+    {
+        "acl_enable",
+        "broker_id",
+        "broker_ip1",
+        "broker_name",
+        "client_ip",
+        "cluster_name",
+        "consume_thread_max",
+        "consume_thread_min",
+        "consume_timestamp_ms",
+        "flush_disk_type",
+        "host",
+        "instance_name",
+        "name_server_addresses",
+        "port",
+    }
+)
+
+_TYPES: Mapping[str, type] = {"int": int, "float": float, "bool": bool, "str": str}
+
+#: Endings of names that stand for a duration in milliseconds; RocketMQ's own names spell it out or not at all.
+_DURATION_WORDS = ("_ms", "_mills", "_millis")
+_UNITS: Mapping[str, str] = {"_bytes": "B", "_mib": "MiB", "_hours": "h", "_minutes": "min", "_ratio": "ratio"}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting of one role.
+
+    :ivar unit: ``ms``, ``B``, ``MiB``, ``h``, ``min``, ``ratio``, or empty for a plain number, switch or text.
+    """
+
+    name: str
+    kind: type
+    default: SettingValue
+    unit: str
+
+    @property
+    def is_duration(self) -> bool:
+        """Whether it is a time in milliseconds."""
+        return self.unit == "ms"
+
+    def check(self, value: object) -> SettingValue:
+        """``value`` as it may be given to the engine. Raises :class:`SettingRefused`."""
+        if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if type(value) is not self.kind:
+            raise SettingRefused(
+                "refusal.wrong_type", name=self.name, expected=Text(f"refusal.type.{self.kind.__name__}"), value=value
+            )
+        if isinstance(value, str) and len(value) > TEXT_MAX_LENGTH:
+            raise SettingRefused("refusal.text_too_long", name=self.name, limit=TEXT_MAX_LENGTH, length=len(value))
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            low, high = self.bounds
+            # Also refuses "not a number".
+            if not low <= value <= high:
+                raise SettingRefused("refusal.out_of_bounds", name=self.name, low=low, high=high, value=value)
+        assert isinstance(value, int | float | str)
+        return value
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Least and greatest number. An interval of 0 would never let time pass, so 0 needs to be the default."""
+        low = min(1, int(self.default)) if isinstance(self.default, int | float) else 0
+        if self.kind is float:
+            return 0, 1 if self.unit == "ratio" else _GREATEST
+        return low, _LONGEST_MS if self.is_duration else _GREATEST
+
+
+def _unit_of(name: str) -> str:
+    if name.endswith(_DURATION_WORDS):
+        return "ms"
+    return next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
+
+
+def _settings_of_class(config: type) -> dict[str, Setting]:
+    found: dict[str, Setting] = {}
+    for field in dataclasses.fields(config):
+        kind = _TYPES.get(str(field.type))
+        if kind is not None and field.name not in _NOT_SETTABLE and field.default is not dataclasses.MISSING:
+            found[field.name] = Setting(field.name, kind, field.default, _unit_of(field.name))
+    return found
+
+
+def _all_settings() -> dict[Role, dict[str, Setting]]:
+    table: dict[Role, dict[str, Setting]] = {}
+    for role, configs in _CONFIGS.items():
+        table[role] = {}
+        for config in configs:
+            table[role] |= _settings_of_class(config)
+    log_file = table[Role.BROKER]["mapped_file_size_commit_log"]
+    table[Role.BROKER][log_file.name] = dataclasses.replace(log_file, default=LAB_COMMIT_LOG_FILE_BYTES)
+    return table
+
+
+#: Role -> name -> setting.
+SETTINGS: Mapping[Role, Mapping[str, Setting]] = _all_settings()
+
+
+def find_setting(role: Role, name: str) -> Setting:
+    """The setting of that name, ours or RocketMQ's. Raises :class:`SettingRefused` with the likely one."""
+    known = SETTINGS[role]
+    if name in known:
+        return known[name]
+    for setting in known.values():
+        if java_name(setting.name) == name:
+            return setting
+    likely = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    hint = (
+        Text("refusal.did_you_mean", likely=", ".join(likely))
+        if likely
+        else Text("refusal.allowed", known=", ".join(known))
+    )
+    raise SettingRefused("refusal.no_setting", role=role.value, name=name, hint=hint)
+
+
+def check_settings(role: Role, values: Mapping[str, SettingValue]) -> None:
+    """Have the engine's own classes look at checked ``values`` together. Raises :class:`SettingRefused`."""
+    for config in _CONFIGS[role]:
+        own = {name: value for name, value in values.items() if name in _settings_of_class(config)}
+        if config is ClientConfig:
+            own |= {"name_server_addresses": ("127.0.0.1:9876",)}  # type: ignore[dict-item]  # the one without a default
+        try:
+            made = config(**own)
+            if isinstance(made, MessageStoreConfig):
+                assert made.delay_levels_ms
+        except ValueError as error:
+            raise SettingRefused("refusal.settings_clash", problem=str(error)) from error
+
+
+def of_class(config: type, values: Mapping[str, SettingValue]) -> dict[str, Any]:
+    """Those of ``values`` that are fields of ``config``, checked before: ``config(**...)`` takes them."""
+    names = {field.name for field in dataclasses.fields(config)}
+    return {name: value for name, value in values.items() if name in names}

@@ -1,0 +1,58 @@
+"""What can be switched off in a world: the three locks of ordered consumption, the ``consuming`` flag, idempotence.
+
+A switch is a matter of the machine, as its settings are: it outlives the process and counts at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.lab.scenario.scenario import Role
+from engine.texts import Text
+
+if TYPE_CHECKING:
+    from engine.broker.broker import Broker
+    from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
+
+BROKER_LOCK = "broker-lock"
+MESSAGE_QUEUE_LOCK = "message-queue-lock"
+PROCESS_QUEUE_LOCK = "process-queue-lock"
+CONSUMING_FLAG = "consuming-flag"
+IDEMPOTENT_CONSUMER = "idempotent-consumer"
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """One switch, of the nodes of ``role``. ``name`` and ``what`` are for people."""
+
+    role: Role
+    name: Text
+    what: Text
+
+
+SWITCHES: Mapping[str, Switch] = {
+    name: Switch(role, Text(f"switch.{name}.name"), Text(f"switch.{name}.what"))
+    for name, role in (
+        (BROKER_LOCK, Role.BROKER),
+        (MESSAGE_QUEUE_LOCK, Role.CONSUMER),
+        (PROCESS_QUEUE_LOCK, Role.CONSUMER),
+        (CONSUMING_FLAG, Role.CONSUMER),
+        # Read at each call, see engine.lab.nodes.node_banks: nothing needs to be set.
+        (IDEMPOTENT_CONSUMER, Role.CONSUMER),
+    )
+}
+
+
+def apply_to_broker(broker: Broker, switched_off: Mapping[str, None]) -> None:
+    """Set the switches of a running process."""
+    broker.rebalance_lock_manager.enabled = BROKER_LOCK not in switched_off
+
+
+def apply_to_consumer(consumer: DefaultMQPushConsumer, switched_off: Mapping[str, None]) -> None:
+    """Set the switches of a process, running or about to start."""
+    switches = consumer.orderly_switches
+    switches.message_queue_lock = MESSAGE_QUEUE_LOCK not in switched_off
+    switches.consume_lock = PROCESS_QUEUE_LOCK not in switched_off
+    switches.consuming_flag = CONSUMING_FLAG not in switched_off

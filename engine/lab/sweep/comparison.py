@@ -1,0 +1,173 @@
+"""One scenario, run once per value of a setting: what does the setting cost, and what does it bring?
+
+    for value in parse_values(scenario, "C1", "pullBatchSize", "1,8,32"):
+        run = run_with(scenario, Change("C1", "pullBatchSize", value))
+        run.figures.per_second
+
+Besides the engine's settings, ``threads`` of a consumer and ``batch`` and ``body_bytes`` of a producer's traffic can be
+varied: they stand in the scenario itself. The figures are counted while the engine runs, see
+:mod:`engine.lab.sweep.client_figures`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.errors import CommandRefused, SettingRefused
+from engine.lab.scenario.scenario import Command, NodeSpec, Role, Scenario, SettingValue
+from engine.lab.scenario.scenario_nodes import THREADS_MAX
+from engine.lab.scenario.scenario_traffic import BATCH_MAX, BODY_BYTES_MAX, clash_of
+from engine.lab.scenario.settings import check_settings, find_setting
+from engine.lab.sweep.client_figures import ClientFigures, ConsumerMeter, ProducerMeter
+from engine.texts import Text
+
+#: Runs of one comparison.
+VALUES_MAX = 20
+
+#: What stands in the scenario itself: role -> name -> least and greatest value.
+_OWN_FIELDS: Mapping[Role, Mapping[str, tuple[int, int]]] = {
+    Role.CONSUMER: {"threads": (1, THREADS_MAX)},
+    Role.PRODUCER: {"batch": (1, BATCH_MAX), "body_bytes": (0, BODY_BYTES_MAX)},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A node's setting, by our name or RocketMQ's, and the value it gets."""
+
+    node: str
+    name: str
+    value: SettingValue
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """What came of one value.
+
+    :ivar figures: of the node that was watched.
+    :ivar link: the run as the node starts, see :meth:`engine.lab.run.run.LabRun.link`; empty for what stands in the
+        scenario itself, which no command can change.
+    :ivar violations: how many the checkers found.
+    :ivar events: how many events ran.
+    """
+
+    change: Change
+    figures: ClientFigures
+    violations: int
+    events: int
+    link: str
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            "node": self.change.node,
+            "setting": self.change.name,
+            "value": self.change.value,
+            **self.figures.to_dict(),
+            "violations": self.violations,
+            "events": self.events,
+            "link": self.link,
+        }
+
+
+def parse_values(scenario: Scenario, node: str, name: str, text: str) -> list[SettingValue]:
+    """The values in ``text``, separated by commas. Raises :class:`CommandRefused`, :class:`SettingRefused`."""
+    spec = find_node(scenario, node)
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not 1 <= len(words) <= VALUES_MAX:
+        raise SettingRefused("refusal.values_to_compare", limit=VALUES_MAX, count=len(words))
+    return [_parse_value(spec, name, word) for word in words]
+
+
+def _parse_value(spec: NodeSpec, name: str, word: str) -> SettingValue:
+    own = _OWN_FIELDS.get(spec.role, {})
+    kind: type = int if name in own else find_setting(spec.role, name).kind
+    value: SettingValue = word
+    if kind is bool and word in ("true", "false"):
+        value = word == "true"
+    elif kind in (int, float):
+        try:
+            value = kind(word)
+        except ValueError:
+            raise SettingRefused(
+                "refusal.wrong_type", name=name, expected=Text(f"refusal.type.{kind.__name__}"), value=word
+            ) from None
+    _changed(spec, name, value)
+    return value
+
+
+def find_node(scenario: Scenario, name: str) -> NodeSpec:
+    """The node of that name. Raises :class:`CommandRefused`."""
+    try:
+        return scenario.node(name)
+    except KeyError:
+        raise CommandRefused(
+            "refusal.no_node", name=name, known=", ".join(one.name for one in scenario.nodes)
+        ) from None
+
+
+def with_change(scenario: Scenario, change: Change) -> Scenario:
+    """``scenario`` in which the node has another setting from the beginning. Raises as :func:`parse_values`."""
+    find_node(scenario, change.node)
+    nodes = [_changed(spec, change.name, change.value) if spec.name == change.node else spec for spec in scenario.nodes]
+    return dataclasses.replace(scenario, nodes=tuple(nodes))
+
+
+def _changed(spec: NodeSpec, name: str, value: SettingValue) -> NodeSpec:
+    own = _OWN_FIELDS.get(spec.role, {})
+    if name not in own:
+        setting = find_setting(spec.role, name)
+        settings = {**spec.settings, setting.name: setting.check(value)}
+        check_settings(spec.role, settings)
+        return dataclasses.replace(spec, settings=settings)
+    low, high = own[name]
+    if not isinstance(value, int) or not low <= value <= high:
+        raise SettingRefused("refusal.out_of_bounds", name=name, low=low, high=high, value=value)
+    if name == "threads":
+        return dataclasses.replace(spec, threads=value)
+    if name == "batch" and value > 1 and spec.transaction is not None:
+        problem = "batch is not allowed: transactional messages cannot be batched"
+        raise SettingRefused("refusal.settings_clash", problem=problem)
+    traffic = [
+        dataclasses.replace(one, batch=value) if name == "batch" else dataclasses.replace(one, body_bytes=value)
+        for one in spec.traffic
+    ]
+    for one in traffic:
+        clash = clash_of(one)
+        if clash is not None:
+            raise SettingRefused("refusal.settings_clash", problem=" ".join(clash))
+    return dataclasses.replace(spec, traffic=tuple(traffic))
+
+
+def node_to_watch(scenario: Scenario, node: str) -> NodeSpec:
+    """Whose figures tell most of what a setting of ``node`` does: its own if it is a client, else a consumer's.
+
+    Raises :class:`CommandRefused` when nobody has figures.
+    """
+    spec = find_node(scenario, node)
+    if spec.role in (Role.CONSUMER, Role.PRODUCER):
+        return spec
+    clients = [*scenario.of_role(Role.CONSUMER), *scenario.of_role(Role.PRODUCER)]
+    if not clients:
+        raise CommandRefused("refusal.nobody_to_watch", name=node)
+    return clients[0]
+
+
+def run_with(scenario: Scenario, change: Change, watch: str | None = None, seed: int | None = None) -> ComparedRun:
+    """Run the story to its end. ``watch``: see :func:`node_to_watch`. Raises as :func:`parse_values`."""
+    spec = node_to_watch(scenario, change.node if watch is None else watch)
+    own = find_node(scenario, change.node)
+    is_setting = change.name not in _OWN_FIELDS.get(own.role, {})
+    with LabRun(scenario if is_setting else with_change(scenario, change), seed) as run:
+        meter = ConsumerMeter(run.world, spec) if spec.role is Role.CONSUMER else ProducerMeter(run.world, spec)
+        link = ""
+        if is_setting:
+            # Before the first event, so it counts from the node's first start.
+            run.apply(Command("setting", change.node, {"name": change.name, "value": change.value}))
+            run.run_to_time(own.start_ms * 1_000)
+            link = run.link()
+        run.run_to_time(run.world.end_us)
+        return ComparedRun(change, meter.figures(), len(run.violations), run.event_number, link)

@@ -1,0 +1,279 @@
+"""Random faults of a seed: what breaks when, and when it is put right again.
+
+Drawn from ``Random(f"{seed}:faults")`` within the scenario's fault model. Faults begin while there is traffic and are
+all over by :data:`FAULTS_OVER_AT` of the story, so that the rest shows whether the cluster comes back to order.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from engine.lab.scenario.scenario import FaultKind, Role, Scenario
+from engine.xa.request_codes import XaRequestCode
+
+#: Share of the story after which nothing is broken any more.
+FAULTS_OVER_AT = 0.3
+#: Faults begin until so long after the last message is due to be sent.
+_AFTER_TRAFFIC_MS = 5_000
+#: How long a fault lasts: from a blink to longer than most timeouts, short ones as likely as long ones.
+_SHORTEST_MS = 20
+_LONGEST_MS = 20_000
+
+#: Frames worth losing or doubling by name, because a protocol stands or falls with each.
+_FRAMES = (
+    "CONSUMER_SEND_MSG_BACK",
+    "GET_CONSUMER_LIST_BY_GROUP",
+    "HEART_BEAT",
+    "NOTIFY_CONSUMER_IDS_CHANGED",
+    "PULL_MESSAGE",
+    "QUERY_CONSUMER_OFFSET",
+    "SEND_MESSAGE_V2",
+    "UPDATE_CONSUMER_OFFSET",
+    "reply to CONSUMER_SEND_MSG_BACK",
+    "reply to PULL_MESSAGE",
+    "reply to QUERY_CONSUMER_OFFSET",
+    "reply to SEND_MESSAGE_V2",
+)
+#: Besides, where messages are sent in batches.
+_BATCH_FRAMES = ("SEND_BATCH_MESSAGE", "reply to SEND_BATCH_MESSAGE")
+#: The same where messages are sent in transactions.
+_TRANSACTION_FRAMES = (*_FRAMES, "END_TRANSACTION", "CHECK_TRANSACTION_STATE")
+#: Those of a two-phase commit, and their answers.
+_XA_FRAMES = tuple(name for code in XaRequestCode for name in (code.name, f"reply to {code.name}"))
+
+
+#: Who is called by others, in the order in which chance counts them.
+_SERVERS = (Role.BROKER, Role.NAME_SERVER, Role.TRANSACTION_COORDINATOR, Role.RESOURCE_MANAGER)
+
+
+class PlannedCommand(NamedTuple):
+    """A command at a virtual time, as :func:`~engine.lab.scenario.command.parse_command` reads it.
+
+    ``begins``: the kind of fault that begins with it; None: it ends one, or puts something right.
+    """
+
+    time_ms: int
+    command: Mapping[str, Any]
+    begins: FaultKind | None = None
+
+
+class PlannedFault(NamedTuple):
+    """One fault: what begins it, and what ends it unless it is over at once."""
+
+    begin: PlannedCommand
+    end: PlannedCommand | None
+
+
+def draw_faults(scenario: Scenario, seed: int) -> tuple[PlannedFault, ...]:
+    """The faults of one seed, in the order in which they were drawn."""
+    chance = random.Random(f"{seed}:faults")
+    model = scenario.fault_model
+    if not model.kinds or not model.max_faults:
+        return ()
+    over_ms = _over_ms(scenario)
+    begin_until_ms = min(over_ms, _traffic_end_ms(scenario, over_ms) + _AFTER_TRAFFIC_MS)
+    faults: list[PlannedFault] = []
+    for _ in range(chance.randint(1, model.max_faults)):
+        begin_ms = chance.randint(1, max(1, begin_until_ms))
+        end_ms = min(over_ms, begin_ms + round(_SHORTEST_MS * (_LONGEST_MS / _SHORTEST_MS) ** chance.random()))
+        kind = chance.choice(model.kinds)
+        begin, end = _FAULTS[kind](chance, scenario)
+        faults.append(
+            PlannedFault(PlannedCommand(begin_ms, begin, kind), None if end is None else PlannedCommand(end_ms, end))
+        )
+    return tuple(faults)
+
+
+def lay_out(scenario: Scenario, faults: Sequence[PlannedFault]) -> list[PlannedCommand]:
+    """The commands of these faults in the order of time, and then what puts things right again; none without faults."""
+    if not faults:
+        return []
+    plan = [planned for fault in faults for planned in fault if planned is not None]
+    plan.sort(key=lambda planned: planned.time_ms)
+    return plan + [PlannedCommand(_over_ms(scenario), command) for command in _put_right(scenario)]
+
+
+def _over_ms(scenario: Scenario) -> int:
+    return round(scenario.duration_ms * FAULTS_OVER_AT)
+
+
+def _traffic_end_ms(scenario: Scenario, over_ms: int) -> int:
+    """When the last message is due; traffic that begins when the faults are over is there to see what they left."""
+    ends = [
+        traffic.start_ms + traffic.sends * traffic.every_ms
+        for spec in scenario.of_role(Role.PRODUCER)
+        for traffic in spec.traffic
+        if traffic.start_ms < over_ms
+    ]
+    ends += [
+        spec.transfers.start_ms + spec.transfers.count * spec.transfers.every_ms
+        for spec in scenario.nodes
+        if spec.transfers is not None and spec.transfers.start_ms < over_ms
+    ]
+    return max(ends, default=0)
+
+
+def _put_right(scenario: Scenario) -> list[dict[str, Any]]:
+    """Whatever is still broken ends here; what does not apply is refused and left out."""
+    commands: list[dict[str, Any]] = [{"kind": "heal"}]
+    for spec in scenario.nodes:
+        commands.append({"kind": "resume-node", "target": spec.name})
+        if spec.has_disk:
+            commands.append({"kind": "disk-free", "target": spec.name})
+        if spec.role is Role.BROKER:
+            commands.append({"kind": "slow-fsync", "target": spec.name, "ms": spec.disk.fsync_ms})
+        if spec.role is Role.CONSUMER:
+            usual = {"result": "success", "duration_ms": spec.listener.duration_ms}
+            commands.append({"kind": "listener", "target": spec.name, **usual})
+        if spec.stop_ms is None:
+            commands.append({"kind": "restart", "target": spec.name})
+    return commands
+
+
+# --- kinds ---------------------------------------------------------------------------------------------------------
+
+#: What begins a fault, and what ends it.
+_Fault = tuple[dict[str, Any], dict[str, Any] | None]
+
+
+def _node(chance: random.Random, scenario: Scenario) -> str:
+    return chance.choice(scenario.nodes).name
+
+
+def _broker(chance: random.Random, scenario: Scenario) -> str:
+    return chance.choice(scenario.of_role(Role.BROKER)).name
+
+
+def _link(chance: random.Random, scenario: Scenario) -> str:
+    """One direction or both of a link that is used: one of its ends is a server."""
+    servers = [spec for role in _SERVERS for spec in scenario.of_role(role)]
+    server = chance.choice(servers).name
+    other = chance.choice([spec.name for spec in scenario.nodes if spec.name != server])
+    return chance.choice((f"{server}->{other}", f"{other}->{server}", f"{server}<->{other}"))
+
+
+def _frames(scenario: Scenario) -> tuple[str, ...]:
+    has_transactions = any(spec.transaction is not None for spec in scenario.of_role(Role.PRODUCER))
+    has_branches = bool(scenario.of_role(Role.RESOURCE_MANAGER))
+    has_batches = any(traffic.batch > 1 for spec in scenario.of_role(Role.PRODUCER) for traffic in spec.traffic)
+    frames = _TRANSACTION_FRAMES if has_transactions else _FRAMES
+    return frames + (_XA_FRAMES if has_branches else ()) + (_BATCH_FRAMES if has_batches else ())
+
+
+def _crash(chance: random.Random, scenario: Scenario) -> _Fault:
+    node = _node(chance, scenario)
+    return {"kind": "crash", "target": node}, {"kind": "restart", "target": node}
+
+
+def _crash_power(chance: random.Random, scenario: Scenario) -> _Fault:
+    node = _node(chance, scenario)
+    torn = chance.random() < 0.5
+    return {"kind": "crash-power", "target": node, "torn": torn}, {"kind": "restart", "target": node}
+
+
+def _pause(chance: random.Random, scenario: Scenario) -> _Fault:
+    node = _node(chance, scenario)
+    return {"kind": "pause-node", "target": node}, {"kind": "resume-node", "target": node}
+
+
+def _partition(chance: random.Random, scenario: Scenario) -> _Fault:
+    names = [spec.name for spec in scenario.nodes]
+    chance.shuffle(names)
+    cut = chance.randint(1, len(names) - 1)
+    one_way = chance.random() < 0.3
+    return {"kind": "partition", "left": names[:cut], "right": names[cut:], "one_way": one_way}, {"kind": "heal"}
+
+
+def _delay(chance: random.Random, scenario: Scenario) -> _Fault:
+    link = _link(chance, scenario)
+    delay_ms = round(10 * 500 ** chance.random())
+    if chance.random() < 0.3:
+        direction = link.replace("<->", "->")
+        frame = chance.choice(_frames(scenario))
+        return {"kind": "delay-next", "target": direction, "frame": frame, "ms": delay_ms}, None
+    return {"kind": "link-delay", "target": link, "ms": delay_ms}, {"kind": "link-delay", "target": link, "ms": 0}
+
+
+def _share_or_next(chance: random.Random, scenario: Scenario, share: str, one: str) -> _Fault:
+    """A share of all frames of a link, or the next frame of one kind."""
+    if chance.random() < 0.5:
+        return {"kind": one, "frame": chance.choice(_frames(scenario))}, None
+    link = _link(chance, scenario)
+    ratio = round(0.02 * 25 ** chance.random(), 3)
+    return {"kind": share, "target": link, "ratio": ratio}, {"kind": share, "target": link, "ratio": 0.0}
+
+
+def _loss(chance: random.Random, scenario: Scenario) -> _Fault:
+    return _share_or_next(chance, scenario, "link-loss", "drop-next")
+
+
+def _duplicate(chance: random.Random, scenario: Scenario) -> _Fault:
+    return _share_or_next(chance, scenario, "link-duplicate", "duplicate-next")
+
+
+def _reorder(chance: random.Random, scenario: Scenario) -> _Fault:
+    link = _link(chance, scenario)
+    return (
+        {"kind": "link-reorder", "target": link, "ratio": round(chance.random() / 2, 3)},
+        {"kind": "link-reorder", "target": link, "ratio": 0.0},
+    )
+
+
+def _clock_skew(chance: random.Random, scenario: Scenario) -> _Fault:
+    node = _node(chance, scenario)
+    skew_ms = round(10 * 6_000 ** chance.random()) * chance.choice((1, -1))
+    return {"kind": "clock-skew", "target": node, "ms": skew_ms}, {"kind": "clock-skew", "target": node, "ms": 0}
+
+
+def _disk(chance: random.Random, scenario: Scenario) -> _Fault:
+    node = chance.choice([spec for spec in scenario.nodes if spec.has_disk])
+    if chance.random() < 0.5:
+        return {"kind": "disk-full", "target": node.name}, {"kind": "disk-free", "target": node.name}
+    broker = node.name if node.role is Role.BROKER else _broker(chance, scenario)
+    usual_ms = scenario.node(broker).disk.fsync_ms
+    return (
+        {"kind": "slow-fsync", "target": broker, "ms": chance.randint(100, 8_000)},
+        {"kind": "slow-fsync", "target": broker, "ms": usual_ms},
+    )
+
+
+def _listener(chance: random.Random, scenario: Scenario) -> _Fault:
+    spec = chance.choice(scenario.of_role(Role.CONSUMER) or scenario.nodes)
+    result = chance.choice(("success", "success", "later", "throws", "hangs"))
+    duration_ms = round(5 * 1_000 ** chance.random())
+    usual = {"kind": "listener", "target": spec.name, "result": "success", "duration_ms": spec.listener.duration_ms}
+    return {"kind": "listener", "target": spec.name, "result": result, "duration_ms": duration_ms}, usual
+
+
+def _group(chance: random.Random, scenario: Scenario) -> _Fault:
+    consumer = chance.choice(scenario.of_role(Role.CONSUMER) or scenario.nodes).name
+    topic = chance.choice(scenario.topics) if scenario.topics else None
+    start = {"kind": "start-consumer", "target": consumer}
+    match chance.choice(("joins", "leaves", "killed", "queues")):
+        case "joins":
+            name = f"Extra{chance.randint(1, 999)}"
+            return {"kind": "add-consumer", "target": name, "like": consumer}, {"kind": "stop-consumer", "target": name}
+        case "queues" if topic is not None:
+            return {"kind": "queue-count", "target": topic.name, "n": topic.queues + chance.randint(1, 4)}, None
+        case "killed":
+            return {"kind": "kill-consumer", "target": consumer}, start
+        case _:
+            return {"kind": "stop-consumer", "target": consumer}, start
+
+
+_FAULTS: Mapping[FaultKind, Callable[[random.Random, Scenario], _Fault]] = {
+    FaultKind.CRASH: _crash,
+    FaultKind.CRASH_POWER: _crash_power,
+    FaultKind.PAUSE: _pause,
+    FaultKind.PARTITION: _partition,
+    FaultKind.DELAY: _delay,
+    FaultKind.LOSS: _loss,
+    FaultKind.DUPLICATE: _duplicate,
+    FaultKind.REORDER: _reorder,
+    FaultKind.CLOCK_SKEW: _clock_skew,
+    FaultKind.DISK: _disk,
+    FaultKind.LISTENER: _listener,
+    FaultKind.GROUP: _group,
+}

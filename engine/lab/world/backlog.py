@@ -1,0 +1,146 @@
+"""How far each group is behind over virtual time: what brokers have stored for it, and what it says it is done with.
+
+The backlog (lag) of a group in a queue is the queue's end minus the group's stored offset: what a broker knows, and
+what ``mqadmin consumerProgress`` prints as *Diff*. It counts what the listener is just busy with, and what is done but
+not reported yet: offsets travel with pulls, and else every 5 s. A group that has stored no offset is behind by the
+whole queue. The queues are those of the topics that its members subscribe to, and of its retry topic.
+
+Who watches a run samples it every tenth of a second of its time, and keeps what has changed. When there are too many
+samples every other one goes, and from then on they are taken half as often: so a long run keeps its whole story in
+bounded memory.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from engine.broker.broker import Broker
+from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.node_role import Surroundings
+from engine.protocol.names import retry_topic
+
+FIRST_PERIOD_US = 100_000
+SAMPLES_MAX = 400
+
+#: (broker's node, topic, queue id)
+QueueName = tuple[str, str, int]
+
+
+class BacklogSample(NamedTuple):
+    """What held for one group at one moment.
+
+    :ivar stored: messages in all its queues since the beginning.
+    :ivar done: how many of them lie before its stored offsets.
+    :ivar lags: by queue, in the order of :attr:`GroupBacklog.queues`; a queue that came later is not in it.
+    :ivar members: how many of its consumers run.
+    :ivar owners: how many of these own a queue of its topics.
+    """
+
+    time_us: int
+    stored: int
+    done: int
+    lags: tuple[int, ...]
+    members: int
+    owners: int
+
+    @property
+    def lag(self) -> int:
+        """Over all queues."""
+        return self.stored - self.done
+
+
+class GroupBacklog:
+    """One group.
+
+    :ivar queues: in the order in which they were seen first.
+    :ivar samples: the oldest first.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.queues: dict[QueueName, int] = {}
+        self.samples: list[BacklogSample] = []
+        #: By queue: how many messages it has, how many of them are done.
+        self._counts: list[tuple[int, int]] = []
+
+    def note(self, queue: QueueName, stored: int, done: int) -> None:
+        """``queue`` holds so many messages now, of which so many are done."""
+        place = self.queues.setdefault(queue, len(self.queues))
+        if place == len(self._counts):
+            self._counts.append((0, 0))
+        self._counts[place] = (stored, min(done, stored))
+
+    def sample(self, time_us: int, members: int, owners: int) -> None:
+        """Keep what was noted, if it is news. A broker that is down is taken for what it said last."""
+        stored, done = sum(count for count, _ in self._counts), sum(finished for _, finished in self._counts)
+        lags = tuple([count - finished for count, finished in self._counts])
+        now = BacklogSample(time_us, stored, done, lags, members, owners)
+        if not self.samples or self.samples[-1][1:] != now[1:]:
+            self.samples.append(now)
+
+    def thin(self) -> None:
+        """Drop every other sample; the first and the last stay."""
+        last = self.samples[-1]
+        self.samples = self.samples[::2]
+        if self.samples[-1] is not last:
+            self.samples.append(last)
+
+
+class BacklogWatch:
+    """Samples all clustering groups of a world.
+
+    :ivar groups: by name, in the order of the scenario.
+    """
+
+    def __init__(self, world: Surroundings) -> None:
+        self._world = world
+        self.groups: dict[str, GroupBacklog] = {}
+        #: Group -> its topics.
+        self._topics: dict[str, dict[str, None]] = {}
+        self._period_us = FIRST_PERIOD_US
+        self._next_us = 0
+
+    def after_event(self, number: int) -> None:
+        """For ``LabRun.on_event``: takes a sample when it is time for one."""
+        now_us = self._world.now_us
+        if now_us < self._next_us:
+            return
+        self._next_us = now_us - now_us % self._period_us + self._period_us
+        self._look_for_groups()
+        for role in self._world.roles(BrokerRole):
+            # Without an address it is still reading its files.
+            if role.broker is not None and role.broker.address:
+                self._read(role, role.broker)
+        for group in self.groups.values():
+            members = self._members(group.name)
+            group.sample(now_us, len(members), sum(self._owns_a_queue(role) for role in members))
+        if any(len(group.samples) > SAMPLES_MAX for group in self.groups.values()):
+            self._period_us *= 2
+            for group in self.groups.values():
+                group.thin()
+
+    def _look_for_groups(self) -> None:
+        """Members may join while the world runs."""
+        for role in self._world.roles(ConsumerRole):
+            group, topic = role.spec.group, role.spec.topic
+            if role.spec.model == "clustering" and topic not in self._topics.get(group, {}):
+                self.groups.setdefault(group, GroupBacklog(group))
+                self._topics.setdefault(group, {})[topic] = None
+
+    def _members(self, group: str) -> list[ConsumerRole]:
+        roles = self._world.roles(ConsumerRole)
+        return [role for role in roles if role.spec.group == group and role.status in ("running", "paused")]
+
+    def _owns_a_queue(self, role: ConsumerRole) -> bool:
+        consumer, topic = role.consumer, role.spec.topic
+        return consumer is not None and any(queue.topic == topic for queue in consumer.process_queues)
+
+    def _read(self, role: BrokerRole, broker: Broker) -> None:
+        offset_of = broker.consumer_offset_manager.query_offset
+        for name, group in self.groups.items():
+            for topic in (*self._topics[name], retry_topic(name)):
+                config = broker.topic_config_manager.topic_config_table.get(topic)
+                for queue_id in range(config.read_queue_nums if config is not None else 0):
+                    stored = broker.store.max_offset(topic, queue_id)
+                    group.note((role.name, topic, queue_id), stored, max(0, offset_of(name, topic, queue_id)))

@@ -1,0 +1,441 @@
+"""Carries commands out on a world.
+
+A command acts between two events. What needs engine code to run (an orderly shutdown, a topic change) becomes events of
+the node that runs it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.history import CommandApplied
+from engine.lab.nodes.node_role import LabNodeRole
+from engine.lab.scenario.errors import CommandRefused, SettingRefused
+from engine.lab.scenario.listener_spec import ListenerResult
+from engine.lab.scenario.scenario import Command, Role, ScriptLine
+from engine.lab.scenario.scenario_names import NODE_NAME, NODES_MAX
+from engine.lab.scenario.settings import check_settings, find_setting
+from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER, SWITCHES, apply_to_broker, apply_to_consumer
+from engine.lab.world.dead_letter_deeds import resend_dead_letter
+from engine.lab.world.half_message_deeds import act_on_half_message
+from engine.lab.world.link_faults import NextFrameFault
+from engine.lab.world.world import ScenarioWorld
+from engine.protocol.errors import ProtocolError
+from engine.protocol.names import validate_topic
+from engine.runtime.lab.lab_actor import LabActor
+from engine.runtime.lab.lab_link_fault import Partition, PoorLink
+from engine.runtime.lab.lab_storage import LabStorage
+from engine.texts import Text, joined
+
+_log = logging.getLogger("glassmq.lab")
+
+
+class NoSuchTarget(CommandRefused):
+    """The world has no such node, actor or topic."""
+
+
+class WrongNodeState(CommandRefused):
+    """The node is not in a state in which that can happen: only a running node can crash."""
+
+
+class TooManyFaults(CommandRefused):
+    """The world already waits for as many frames, or has as many partitions, as it keeps."""
+
+
+#: Partitions of one world, and frames that it waits for, at a time.
+FAULTS_MAX = 100
+
+
+def apply_command(world: ScenarioWorld, command: Command) -> None:
+    """Do it, and note it in history and journal. Raises :class:`CommandRefused`: then nothing has happened."""
+    _ACTIONS[command.kind](world, command)
+    world.history.commands.append(CommandApplied(world.event_number, world.now_us, command))
+    fields = sorted(command.to_dict().items())
+    world.journal.mix(f"command after {world.event_number} at {world.now_us}: {fields}\n".encode())
+
+
+def follow_script(world: ScenarioWorld) -> None:
+    """Let the scenario's own commands become events of a world that begins."""
+    loop = world.lab.loop
+    story = loop.new_actor("story", loop.root.node)
+    context = loop.context_of(story)
+    for line in world.scenario.script:
+        label = f"{line.command.kind} {line.command.target}".strip()
+        loop.post(story, context, label, line.at_ms * 1_000, _follow, world, line)
+
+
+def _follow(world: ScenarioWorld, line: ScriptLine) -> None:
+    try:
+        apply_command(world, line.command)
+    except CommandRefused as refusal:
+        # Somebody outside was quicker: what the script wanted to crash has crashed already.
+        _log.info("the script's %s at %d ms is left out: %s", line.command.kind, line.at_ms, refusal)
+
+
+# --- targets -------------------------------------------------------------------------------------------------------
+
+
+def find_node(world: ScenarioWorld, name: str) -> LabNodeRole:
+    """The node of that name. Raises :class:`NoSuchTarget`."""
+    role = world.nodes.get(name)
+    if role is None:
+        raise NoSuchTarget("refusal.no_node", name=name, known=", ".join(world.nodes))
+    return role
+
+
+def _broker(world: ScenarioWorld, command: Command) -> BrokerRole:
+    role = find_node(world, command.target)
+    if not isinstance(role, BrokerRole):
+        names = ", ".join(broker.name for broker in world.brokers())
+        raise NoSuchTarget("refusal.needs_broker", kind=command.kind, name=role.name, role=role.role, known=names)
+    return role
+
+
+def _consumer(world: ScenarioWorld, name: str, kind: str) -> ConsumerRole:
+    role = find_node(world, name)
+    if not isinstance(role, ConsumerRole):
+        names = ", ".join(consumer.name for consumer in world.consumers())
+        raise NoSuchTarget("refusal.needs_consumer", kind=kind, name=role.name, role=role.role, known=names)
+    return role
+
+
+def _directions(world: ScenarioWorld, link: str) -> list[tuple[str, str]]:
+    """The (source, target) pairs of ``A->B`` or ``A<->B``."""
+    both, arrow = "<->" in link, "<->" if "<->" in link else "->"
+    source, found, target = link.partition(arrow)
+    if not found:
+        raise NoSuchTarget("refusal.no_link", link=link)
+    for name in (source, target):
+        find_node(world, name)
+    return [(source, target), (target, source)] if both else [(source, target)]
+
+
+def find_actor(world: ScenarioWorld, name: str) -> LabActor:
+    """The oldest actor of that name which still runs. Raises :class:`NoSuchTarget`."""
+    for actor in world.lab.actors():
+        if actor.name == name and actor.node.alive:
+            return actor
+    raise NoSuchTarget("refusal.no_actor", name=name)
+
+
+def _need(role: LabNodeRole, allowed: tuple[str, ...], deed: Text) -> None:
+    if role.status not in allowed:
+        status, *states = (Text(f"status.{one}") for one in (role.status, *allowed))
+        allowed_states = joined("words.or", states)
+        raise WrongNodeState("refusal.wrong_state", name=role.name, status=status, allowed=allowed_states, deed=deed)
+
+
+# --- processes -----------------------------------------------------------------------------------------------------
+
+
+def _crash(world: ScenarioWorld, command: Command) -> None:
+    role = find_node(world, command.target)
+    _need(role, ("running", "paused"), Text("deed.crash"))
+    world.lab.crash(role.name)
+    role.crashed()
+
+
+def _crash_power(world: ScenarioWorld, command: Command) -> None:
+    role = find_node(world, command.target)
+    _need(role, ("running", "paused"), Text("deed.lose_power"))
+    torn = command.kind == "torn-write" or bool(command.value.get("torn"))
+    world.lab.crash(role.name, keep_page_cache=False, silent=True, torn=torn)
+    role.crashed()
+
+
+def _torn_write(world: ScenarioWorld, command: Command) -> None:
+    _broker(world, command)
+    _crash_power(world, command)
+
+
+def _restart(world: ScenarioWorld, command: Command) -> None:
+    role = find_node(world, command.target)
+    _need(role, ("crashed", "off"), Text("deed.be_started"))
+    role.restart()
+
+
+def _pause(world: ScenarioWorld, command: Command) -> None:
+    role = find_node(world, command.target)
+    _need(role, ("running",), Text("deed.be_paused"))
+    world.lab.pause(role.name)
+
+
+def _resume(world: ScenarioWorld, command: Command) -> None:
+    role = find_node(world, command.target)
+    _need(role, ("paused",), Text("deed.go_on"))
+    world.lab.resume(role.name)
+
+
+def _clock_skew(world: ScenarioWorld, command: Command) -> None:
+    find_node(world, command.target).runtime.clock.skew_ms = _integer(command, "ms")
+
+
+def _kill_consumer(world: ScenarioWorld, command: Command) -> None:
+    _consumer(world, command.target, command.kind)
+    _crash(world, command)
+
+
+def _stop_consumer(world: ScenarioWorld, command: Command) -> None:
+    role = _consumer(world, command.target, command.kind)
+    _need(role, ("running",), Text("deed.be_stopped"))
+    role.stop()
+
+
+def _start_consumer(world: ScenarioWorld, command: Command) -> None:
+    _consumer(world, command.target, command.kind)
+    _restart(world, command)
+
+
+def _add_consumer(world: ScenarioWorld, command: Command) -> None:
+    like = _consumer(world, str(command.value["like"]), command.kind)
+    name = command.target
+    if not NODE_NAME.fullmatch(name):
+        raise NoSuchTarget("refusal.no_node_name", name=name)
+    if like.spec.bank is not None:
+        raise NoSuchTarget("refusal.one_bank_only", name=like.name)
+    if len(world.nodes) >= NODES_MAX:
+        raise TooManyFaults("refusal.too_many_nodes", limit=NODES_MAX)
+    world.add_node(dataclasses.replace(like.spec, name=name, start_ms=0, stop_ms=None))
+
+
+def _listener(world: ScenarioWorld, command: Command) -> None:
+    role = _consumer(world, command.target, command.kind)
+    delay_level = _integer(command, "delay_level")
+    if delay_level and role.spec.orderly:
+        raise NoSuchTarget("refusal.orderly_has_no_delay_level", name=role.name)
+    role.change_listener(_integer(command, "duration_ms"), ListenerResult(str(command.value["result"])), delay_level)
+
+
+def _lock_switch(world: ScenarioWorld, command: Command) -> None:
+    name, is_on = str(command.value["lock"]), bool(command.value["on"])
+    is_of_broker = SWITCHES[name].role is Role.BROKER
+    roles: list[LabNodeRole]
+    if command.target:
+        roles = [_broker(world, command) if is_of_broker else _consumer(world, command.target, command.kind)]
+    else:
+        roles = [*world.brokers()] if is_of_broker else [*world.consumers()]
+        if name == IDEMPOTENT_CONSUMER:
+            roles = [role for role in roles if role.spec.bank is not None]
+        _flip(world.switched_off, name, is_on)
+    if name == IDEMPOTENT_CONSUMER and not all(role.spec.bank for role in roles):
+        raise NoSuchTarget("refusal.no_bank", name=command.target)
+    for role in roles:
+        _flip(role.switched_off, name, is_on)
+        if isinstance(role, BrokerRole) and role.broker is not None:
+            apply_to_broker(role.broker, role.switched_off)
+        elif isinstance(role, ConsumerRole) and role.consumer is not None:
+            apply_to_consumer(role.consumer, role.switched_off)
+
+
+def _flip(switched_off: dict[str, None], name: str, is_on: bool) -> None:
+    switched_off.pop(name, None)
+    if not is_on:
+        switched_off[name] = None
+
+
+def _forced_unlock(world: ScenarioWorld, command: Command) -> None:
+    role = _consumer(world, command.target, command.kind)
+    _need(role, ("running", "paused"), Text("deed.give_up_a_queue"))
+    consumer, queue_id = role.consumer, _integer(command, "queue_id")
+    queues = [
+        queue for queue in (consumer.process_queues if consumer is not None else ()) if queue.queue_id == queue_id
+    ]
+    owned = [queue for queue in queues if queue.topic == role.spec.topic]
+    if consumer is None or not owned:
+        raise NoSuchTarget("refusal.not_its_queue", name=role.name, queue_id=queue_id, topic=role.spec.topic)
+    for queue in owned:
+        role.spawn(consumer.force_unlock(queue), "forced unlock")
+
+
+def _setting(world: ScenarioWorld, command: Command) -> None:
+    role = find_node(world, command.target)
+    try:
+        setting = find_setting(role.role, str(command.value["name"]))
+        value = setting.check(command.value["value"])
+        check_settings(role.role, {**role.settings, setting.name: value})
+    except SettingRefused as error:
+        raise CommandRefused(error.text) from error
+    role.settings[setting.name] = value
+
+
+def _queue_count(world: ScenarioWorld, command: Command) -> None:
+    topic = command.target
+    try:
+        validate_topic(topic)
+    except ProtocolError as error:
+        raise NoSuchTarget("refusal.no_topic_name", problem=str(error)) from error
+    running = [role for role in world.brokers() if role.status in ("running", "paused")]
+    if not running:
+        raise WrongNodeState("refusal.no_broker_runs")
+    for role in running:
+        role.spawn(role.change_queue_count(topic, _integer(command, "n")), "administrator")
+
+
+def _half_message(world: ScenarioWorld, command: Command) -> None:
+    role = _broker(world, command)
+    _need(role, ("running",), Text("deed.decide_half_messages"))
+    act_on_half_message(role, command)
+
+
+def _resend_dead_letter(world: ScenarioWorld, command: Command) -> None:
+    role = _broker(world, command)
+    _need(role, ("running",), Text("deed.resend_dead_letters"))
+    resend_dead_letter(role, command)
+
+
+# --- links ---------------------------------------------------------------------------------------------------------
+
+
+def _partition(world: ScenarioWorld, command: Command) -> None:
+    left, right = (cast("tuple[str, ...]", command.value[side]) for side in ("left", "right"))
+    for name in (*left, *right):
+        find_node(world, name)
+        if name in left and name in right:
+            raise CommandRefused("refusal.on_both_sides", name=name)
+    if len(world.link_faults.partitions) >= FAULTS_MAX:
+        raise TooManyFaults("refusal.too_many_partitions", limit=FAULTS_MAX)
+    partition = Partition(left, right, one_way=bool(command.value["one_way"]))
+    world.link_faults.partitions.append(partition)
+    world.lab.network.cut(partition)
+
+
+def _heal(world: ScenarioWorld, command: Command) -> None:
+    world.link_faults.heal()
+
+
+def _change_link(world: ScenarioWorld, command: Command, change: Callable[[PoorLink], None]) -> None:
+    for source, target in _directions(world, command.target):
+        change(world.link_faults.poor_link(source, target))
+
+
+def _link_delay(world: ScenarioWorld, command: Command) -> None:
+    delay_us = _integer(command, "ms") * 1_000
+
+    def change(link: PoorLink) -> None:
+        link.delay_us = delay_us
+
+    _change_link(world, command, change)
+
+
+def _link_loss(world: ScenarioWorld, command: Command) -> None:
+    def change(link: PoorLink) -> None:
+        link.loss_ratio = float(cast("float", command.value["ratio"]))
+
+    _change_link(world, command, change)
+
+
+def _link_duplicate(world: ScenarioWorld, command: Command) -> None:
+    def change(link: PoorLink) -> None:
+        link.duplicate_ratio = float(cast("float", command.value["ratio"]))
+
+    _change_link(world, command, change)
+
+
+def _link_reorder(world: ScenarioWorld, command: Command) -> None:
+    def change(link: PoorLink) -> None:
+        link.reorder_ratio = float(cast("float", command.value["ratio"]))
+
+    _change_link(world, command, change)
+
+
+def _next_frame(world: ScenarioWorld, command: Command, delays_us: tuple[int, ...]) -> None:
+    waiting = world.link_faults.next_frames
+    directions = _directions(world, command.target) if command.target else [("", "")]
+    if len(directions) > 1:
+        raise CommandRefused("refusal.one_frame_only", kind=command.kind)
+    if len(waiting) >= FAULTS_MAX:
+        raise TooManyFaults("refusal.too_many_frame_faults", limit=FAULTS_MAX)
+    waiting.append(NextFrameFault(str(command.value["frame"]), *directions[0], delays_us))
+
+
+def _drop_next(world: ScenarioWorld, command: Command) -> None:
+    _next_frame(world, command, ())
+
+
+def _delay_next(world: ScenarioWorld, command: Command) -> None:
+    _next_frame(world, command, (_integer(command, "ms") * 1_000,))
+
+
+def _duplicate_next(world: ScenarioWorld, command: Command) -> None:
+    _next_frame(world, command, (0, 0))
+
+
+# --- disks and actors ----------------------------------------------------------------------------------------------
+
+
+def _storage(world: ScenarioWorld, command: Command) -> LabStorage:
+    role = find_node(world, command.target)
+    if not role.spec.has_disk:
+        names = ", ".join(other.name for other in world.nodes.values() if other.spec.has_disk)
+        raise NoSuchTarget("refusal.needs_disk", kind=command.kind, name=role.name, role=role.role, known=names)
+    return world.disk_of(role.name)
+
+
+def _disk_full(world: ScenarioWorld, command: Command) -> None:
+    storage = _storage(world, command)
+    storage.occupied_bytes += storage.capacity_bytes - storage.used_bytes
+
+
+def _disk_free(world: ScenarioWorld, command: Command) -> None:
+    _storage(world, command).occupied_bytes = 0
+
+
+def _slow_fsync(world: ScenarioWorld, command: Command) -> None:
+    _broker(world, command).storage.flush_us = _integer(command, "ms") * 1_000
+
+
+def _hold(world: ScenarioWorld, command: Command) -> None:
+    world.lab.loop.hold(find_actor(world, command.target), _integer(command, "ms") * 1_000)
+
+
+def _release(world: ScenarioWorld, command: Command) -> None:
+    world.lab.loop.release(find_actor(world, command.target))
+
+
+def _integer(command: Command, field: str) -> int:
+    value = command.value[field]
+    assert isinstance(value, int)
+    return value
+
+
+_ACTIONS: Mapping[str, Callable[[ScenarioWorld, Command], Any]] = {
+    "add-consumer": _add_consumer,
+    "clock-skew": _clock_skew,
+    "commit-half": _half_message,
+    "crash": _crash,
+    "crash-power": _crash_power,
+    "delay-next": _delay_next,
+    "disk-free": _disk_free,
+    "disk-full": _disk_full,
+    "drop-next": _drop_next,
+    "duplicate-next": _duplicate_next,
+    "forced-unlock": _forced_unlock,
+    "heal": _heal,
+    "hold": _hold,
+    "kill-consumer": _kill_consumer,
+    "link-delay": _link_delay,
+    "link-duplicate": _link_duplicate,
+    "link-loss": _link_loss,
+    "link-reorder": _link_reorder,
+    "listener": _listener,
+    "lock-switch": _lock_switch,
+    "partition": _partition,
+    "pause-node": _pause,
+    "queue-count": _queue_count,
+    "release": _release,
+    "resend-dead-letter": _resend_dead_letter,
+    "restart": _restart,
+    "resume-half": _half_message,
+    "resume-node": _resume,
+    "rollback-half": _half_message,
+    "setting": _setting,
+    "slow-fsync": _slow_fsync,
+    "start-consumer": _start_consumer,
+    "stop-consumer": _stop_consumer,
+    "torn-write": _torn_write,
+}

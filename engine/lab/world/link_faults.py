@@ -1,0 +1,94 @@
+"""Everything that is wrong with the links of a world, in the order in which it is asked.
+
+First faults that wait for one frame ("drop the next UPDATE_CONSUMER_OFFSET"), then partitions, then poor links.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from engine.lab.scenario.frame_names import FrameNames
+from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind, Partition, PoorLink
+from engine.runtime.lab.lab_runtime import LabMachines
+
+
+@dataclass(slots=True)
+class NextFrameFault:
+    """Waits for one frame.
+
+    :ivar frame: a part of its name, see :class:`FrameNames`; empty: any frame.
+    :ivar source: name of the sending node; empty: any.
+    :ivar target: name of the receiving node; empty: any.
+    :ivar delays_us: what happens to it, as in :class:`~engine.runtime.lab.lab_link_fault.LinkFault`.
+    """
+
+    frame: str
+    source: str
+    target: str
+    delays_us: tuple[int, ...]
+
+    def is_for_link(self, parcel: Parcel) -> bool:
+        """Whether the frame travels where this fault waits."""
+        return self.source in ("", parcel.source) and self.target in ("", parcel.target)
+
+
+class LinkFaults:
+    """See the module. It is the one fault that the network asks."""
+
+    def __init__(self, lab: LabMachines) -> None:
+        self.names = FrameNames()
+        self.next_frames: list[NextFrameFault] = []
+        self.partitions: list[Partition] = []
+        #: (source, target) -> its condition.
+        self.poor_links: dict[tuple[str, str], PoorLink] = {}
+        self._seed = lab.seed
+        lab.network.faults.append(self)
+        lab.network.parcel_watchers.append(self.names.note)
+
+    def extra_delays_us(self, parcel: Parcel) -> tuple[int, ...] | None:
+        """See :class:`~engine.runtime.lab.lab_link_fault.LinkFault`."""
+        if self.next_frames and parcel.kind is ParcelKind.FRAME:
+            opinion = self._next_frame(parcel)
+            if opinion is not None:
+                return opinion
+        for partition in self.partitions:
+            opinion = partition.extra_delays_us(parcel)
+            if opinion is not None:
+                return opinion
+        poor = self.poor_links.get((parcel.source, parcel.target))
+        return poor.extra_delays_us(parcel) if poor is not None else None
+
+    def _next_frame(self, parcel: Parcel) -> tuple[int, ...] | None:
+        name = None
+        for fault in self.next_frames:
+            if fault.is_for_link(parcel):
+                if name is None:
+                    name = self.names.name_of(parcel)
+                if _matches(fault.frame, name):
+                    self.next_frames.remove(fault)
+                    return fault.delays_us
+        return None
+
+    def poor_link(self, source: str, target: str) -> PoorLink:
+        """The condition of one direction, for changing it."""
+        if (source, target) not in self.poor_links:
+            chance = random.Random(f"{self._seed}:link {source}->{target}")
+            self.poor_links[source, target] = PoorLink(source, target, chance)
+        return self.poor_links[source, target]
+
+    def heal(self) -> None:
+        """All links are good again, and nothing waits for a frame."""
+        self.next_frames.clear()
+        self.partitions.clear()
+        # The objects stay: their random numbers go on where they are.
+        for poor in self.poor_links.values():
+            poor.delay_us = 0
+            poor.loss_ratio = poor.duplicate_ratio = poor.reorder_ratio = 0.0
+
+
+def _matches(wanted: str, name: str) -> bool:
+    """``reply`` means any reply; a request's name means the request, not the reply to it."""
+    if wanted == "":
+        return True
+    return name == wanted or (wanted == "reply" and name.startswith("reply"))

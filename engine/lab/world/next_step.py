@@ -1,0 +1,109 @@
+"""Which event would run next, and which line of the engine it goes on at."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import PurePath
+from types import CodeType
+from typing import Any
+
+from engine.lab.world.world import ScenarioWorld
+from engine.runtime.lab.lab_actor import LabActor
+from engine.runtime.lab.lab_event import LabEvent
+from engine.runtime.lab.lab_task import LabTask
+
+_PROJECT = PurePath(__file__).parent.parent.parent.parent
+#: Where waiting happens; a reader wants to know what for.
+_BELOW = ("engine/runtime/", "engine/lab/")
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """The next event.
+
+    :ivar due_us: virtual time at which it runs.
+    :ivar file: source file relative to the project, ``engine/...``; empty when no engine code is known.
+    :ivar line: the line at which the task goes on; 0 when no engine code is known.
+    :ivar function: the function's qualified name.
+    """
+
+    actor: str
+    node: str
+    label: str
+    due_us: int
+    file: str
+    line: int
+    function: str
+
+
+def next_step(world: ScenarioWorld) -> NextStep | None:
+    """What would run if one event were run now; None: nothing, the story is over."""
+    event = world.lab.loop.schedule.peek()
+    if event is None or event.due_us > world.end_us:
+        return None
+    file, line, function = source_of(world, event)
+    actor = event.actor
+    return NextStep(
+        actor.name,
+        actor.node.name,
+        event.label or actor.next_label or "goes on",
+        max(event.due_us, world.now_us),
+        file,
+        line,
+        function,
+    )
+
+
+def source_of(world: ScenarioWorld, event: LabEvent) -> tuple[str, int, str]:
+    """File, line and function of the engine that ``event`` goes on at."""
+    task = _task_of(event.actor)
+    if task is not None:
+        return innermost_line(task)
+    function = inspect.unwrap(event.callback)
+    code = getattr(function, "__code__", None)
+    if isinstance(code, CodeType):
+        return _named(code, code.co_firstlineno)
+    return "", 0, ""
+
+
+def innermost_line(task: LabTask[Any]) -> tuple[str, int, str]:
+    """Where a task waits: the innermost line of engine code proper, or else of the runtime or lab."""
+    found = ("", 0, "")
+    for code, line in _frames(task):
+        place = _named(code, line)
+        if place[0] and (not place[0].startswith(_BELOW) or not found[0] or found[0].startswith(_BELOW)):
+            found = place
+    return found
+
+
+def _frames(task: LabTask[Any]) -> Iterator[tuple[CodeType, int]]:
+    """(code, line) of the coroutines that a task is in, outermost first."""
+    awaited: Any = task.get_coro()
+    while awaited is not None:
+        frame = getattr(awaited, "cr_frame", None) or getattr(awaited, "gi_frame", None)
+        if frame is not None:
+            yield frame.f_code, frame.f_lineno
+        awaited = getattr(awaited, "cr_await", None) or getattr(awaited, "gi_yieldfrom", None)
+
+
+def _task_of(actor: LabActor) -> LabTask[Any] | None:
+    for task in actor.node.tasks:
+        if task.actor is actor:
+            return task
+    return None
+
+
+def _named(code: CodeType, line: int) -> tuple[str, int, str]:
+    file = _engine_file(code.co_filename)
+    return (file, line, code.co_qualname) if file else ("", 0, "")
+
+
+@cache
+def _engine_file(path: str) -> str:
+    """``engine/...`` of a file of the engine; empty for any other."""
+    if not PurePath(path).is_relative_to(_PROJECT / "engine"):
+        return ""
+    return PurePath(path).relative_to(_PROJECT).as_posix()

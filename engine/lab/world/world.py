@@ -1,0 +1,141 @@
+"""A world: the cluster of a scenario in virtual time.
+
+What happens in it is a function of the scenario, the seed and what is done to it from outside, by the scenario's script
+and by people (:mod:`engine.lab.world.faults`). Starting the nodes is part of the story: events 1, 2, 3 ... are name servers
+and brokers coming up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.name_server_role import NameServerRole
+from engine.lab.nodes.node_role import LabNodeRole, Surroundings
+from engine.lab.nodes.producer_role import ProducerRole
+from engine.lab.nodes.xa_roles import CoordinatorRole, ManagerRole, ResourceManagerRole
+from engine.lab.scenario.errors import CommandRefused
+from engine.lab.scenario.scenario import NodeSpec, Role, Scenario
+from engine.lab.world.link_faults import LinkFaults
+from engine.runtime.lab.lab_journal import LabJournal
+from engine.runtime.lab.lab_link_fault import Parcel
+from engine.runtime.lab.lab_runtime import LabMachines
+
+#: Entries of the journal that a world keeps. The page shows older ones by running the world again.
+JOURNAL_KEPT = 200_000
+
+_ROLES: dict[Role, type[LabNodeRole]] = {
+    Role.NAME_SERVER: NameServerRole,
+    Role.BROKER: BrokerRole,
+    Role.PRODUCER: ProducerRole,
+    Role.CONSUMER: ConsumerRole,
+    Role.TRANSACTION_COORDINATOR: CoordinatorRole,
+    Role.TRANSACTION_MANAGER: ManagerRole,
+    Role.RESOURCE_MANAGER: ResourceManagerRole,
+}
+
+
+class ScenarioWorld(Surroundings):
+    """See the module. ``seed``: default: the scenario's own.
+
+    :ivar link_faults: what is wrong with the links.
+    """
+
+    def __init__(self, scenario: Scenario, seed: int | None = None) -> None:
+        self.seed = scenario.seed if seed is None else seed
+        lab = LabMachines(
+            self.seed,
+            latency_us=round(scenario.latency_ms * 1_000),
+            jitter_us=round(scenario.jitter_ms * 1_000),
+            bytes_per_s=scenario.bytes_per_s,
+            journal_limit=JOURNAL_KEPT,
+            raise_failures=False,
+        )
+        super().__init__(scenario, lab)
+        self.link_faults = LinkFaults(lab)
+        for spec in scenario.nodes:
+            self._add(spec)
+        # The parser lets no scenario through that has not exactly one.
+        (name_server,) = self.roles(NameServerRole)
+        self.name_server_address = name_server.address
+        for role in self.nodes.values():
+            role.boot()
+
+    def _add(self, spec: NodeSpec) -> LabNodeRole:
+        role = self.nodes[spec.name] = _ROLES[spec.role](self, spec)
+        return role
+
+    def add_node(self, spec: NodeSpec) -> LabNodeRole:
+        """A further machine joins and starts its process. Raises :class:`CommandRefused` for a name in use."""
+        if spec.name in self.nodes:
+            raise CommandRefused("refusal.node_exists", name=spec.name)
+        role = self._add(spec)
+        role.boot()
+        return role
+
+    # --- looking ---------------------------------------------------------------------------------------------------
+
+    @property
+    def journal(self) -> LabJournal:
+        """What every event did."""
+        return self.lab.journal
+
+    def watch_parcels(self, watcher: Callable[[Parcel, tuple[int, ...]], None]) -> None:
+        """Have ``watcher`` told of every parcel that is sent, and after how many microseconds its copies arrive."""
+        self.lab.network.parcel_watchers.append(watcher)
+
+    def stop_watching_parcels(self, watcher: Callable[[Parcel, tuple[int, ...]], None]) -> None:
+        """It is told no more, if it was."""
+        if watcher in self.lab.network.parcel_watchers:
+            self.lab.network.parcel_watchers.remove(watcher)
+
+    def run_events(self, count: int, until_us: int, stop: Callable[[], bool]) -> int:
+        """Run up to ``count`` events that are due by then, until ``stop()`` after one of them; how many ran."""
+        return self.lab.loop.run_events(count, until_us, stop)
+
+    def let_time_pass(self, until_us: int) -> None:
+        """The clock, but no event, goes on to there. What is due by then is ready."""
+        self.lab.loop.schedule.let_time_pass(until_us)
+
+    @property
+    def end_us(self) -> int:
+        """Virtual time at which the story ends."""
+        return self.scenario.duration_ms * 1_000
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the story is told: its time is up, or nothing can happen any more before."""
+        return self.now_us >= self.end_us
+
+    def brokers(self) -> list[BrokerRole]:
+        """All brokers, in the order of the scenario."""
+        return self.roles(BrokerRole)
+
+    def producers(self) -> list[ProducerRole]:
+        """All producers, in the order of the scenario."""
+        return self.roles(ProducerRole)
+
+    def consumers(self) -> list[ConsumerRole]:
+        """All consumers, in the order of the scenario, then those that joined."""
+        return self.roles(ConsumerRole)
+
+    # --- end -------------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Free the world."""
+        self.lab.close()
+        for role in self.nodes.values():
+            # A bank's connection to its database does not end by itself.
+            role.crashed()
+        self.nodes.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,136 @@
+"""What a consumer group need not do now: messages of low priority that a job has stored elsewhere for later.
+
+While a group is far behind, the pipeline's job ``backlog-relief`` reads ahead of it and stores what matters less. A
+broker cannot remove single messages from a queue, so the group still gets them; its listener asks :class:`MovedAside`
+and is done at once with those that are stored. How far that is, per queue, the job writes to the broker as the
+*progress of two groups without members*: ``from`` and ``to``. Every client in every language can read progress, a real
+RocketMQ keeps it like any other, and it counts only in the safe direction: a mark that is late, or that a broker lost,
+means that a message is worked on now and again later. It never means that one is lost.
+
+The rule of what matters less is part of those groups' names: a consumer with another rule than the job finds no marks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
+from engine.client.foundation.errors import MQClientError, OffsetNotFound
+from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.message.message import MessageExt
+
+_log = logging.getLogger("glassmq.client")
+
+#: How old a mark may be before it is read again.
+REFRESH_INTERVAL_MS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class LowPriority:
+    """Which messages matter less: those with one of some tags, or with a property of one value.
+
+    :ivar tags: in alphabetical order, each once; empty if a property says it.
+    """
+
+    tags: tuple[str, ...] = ()
+    property_name: str = ""
+    property_value: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> LowPriority:
+        """Read ``bulk,report`` (tags) or ``level=low`` (a property). Raises ``ValueError``."""
+        name, separator, value = text.partition("=")
+        if separator and name.strip() and value.strip():
+            return cls(property_name=name.strip(), property_value=value.strip())
+        tags = tuple(sorted(dict.fromkeys(tag.strip() for tag in text.split(",") if tag.strip())))
+        if separator or not tags:
+            raise ValueError(f"{text!r} says nothing; tags (bulk,report) or a property (level=low) are allowed")
+        return cls(tags)
+
+    def __str__(self) -> str:
+        return ",".join(self.tags) if self.tags else f"{self.property_name}={self.property_value}"
+
+    def has(self, message: MessageExt) -> bool:
+        """Whether the message matters less."""
+        if self.tags:
+            return message.tags in self.tags
+        return message.properties.get(self.property_name) == self.property_value
+
+
+def mark_groups(group: str, rule: LowPriority) -> tuple[str, str]:
+    """The groups whose progress says from and to where in each queue the low ones of ``group`` are stored elsewhere."""
+    name = f"{group}-aside-{zlib.crc32(str(rule).encode()):08x}"
+    return f"{name}-from", f"{name}-to"
+
+
+class MovedAside:
+    """Tells the listener of one consumer what it need not do now::
+
+        aside = MovedAside(consumer, "bulk,report")
+
+        async def listen(messages, context):
+            for message in await aside.kept(messages, context.message_queue):
+                ...
+
+    :param consumer: a member of the group.
+    :param low_priority: the same that the job ``backlog-relief`` was started with, see :meth:`LowPriority.parse`.
+    :ivar left_out: how many messages it has left out.
+    """
+
+    def __init__(self, consumer: DefaultMQPushConsumer, low_priority: str) -> None:
+        self.rule = LowPriority.parse(low_priority)
+        self._from_group, self._to_group = mark_groups(consumer.group, self.rule)
+        self._instance = consumer.instance
+        self._ranges: dict[MessageQueue, tuple[int, int]] = {}
+        self._read_at_ms: dict[MessageQueue, int] = {}
+        self._readings: dict[MessageQueue, asyncio.Task[None]] = {}
+        self.left_out = 0
+
+    async def kept(self, messages: Sequence[MessageExt], queue: MessageQueue) -> list[MessageExt]:
+        """The messages that are to be worked on now.
+
+        :param queue: where they were pulled from (``context.message_queue``). A retry topic's queue has no marks, so
+            what was tried once is never left out.
+        """
+        if not any(self.rule.has(message) for message in messages):
+            return list(messages)
+        start, end = await self._stored_range(queue)
+        kept = [message for message in messages if not (self.rule.has(message) and start <= message.queue_offset < end)]
+        self.left_out += len(messages) - len(kept)
+        return kept
+
+    async def _stored_range(self, queue: MessageQueue) -> tuple[int, int]:
+        now_ms = self._instance.runtime.clock.now_ms()
+        reading = self._readings.get(queue)
+        if (
+            reading is None
+            and now_ms - self._read_at_ms.get(queue, now_ms - REFRESH_INTERVAL_MS) >= REFRESH_INTERVAL_MS
+        ):
+            reading = self._readings[queue] = asyncio.create_task(self._read_range(queue), name=f"marks of {queue}")
+        if reading is not None:
+            # Shared by the listener calls of the queue, which run side by side: one that is given up ends it for none.
+            await asyncio.shield(reading)
+        return self._ranges.get(queue, (0, 0))
+
+    async def _read_range(self, queue: MessageQueue) -> None:
+        try:
+            # The job moves "from" first and "to" then; read the other way round, the range is never too wide.
+            end = await self._mark(self._to_group, queue)
+            self._ranges[queue] = await self._mark(self._from_group, queue), end
+        except MQClientError as error:
+            # What is stored stays stored, so an old range is right; with none, the listener does the work.
+            _log.warning("marks of %s could not be read, the last ones count: %s", queue, error)
+        finally:
+            self._read_at_ms[queue] = self._instance.runtime.clock.now_ms()
+            del self._readings[queue]
+
+    async def _mark(self, group: str, queue: MessageQueue) -> int:
+        address = self._instance.route_table.master_address(queue.broker_name)
+        try:
+            return await self._instance.consumer_api.query_consumer_offset(address, group, queue)
+        except OffsetNotFound:
+            return 0

@@ -1,0 +1,1 @@
+"""Which cluster, who asks, how it is asked."""

@@ -1,0 +1,92 @@
+"""Which cluster, and who asks: the options that reading and writing have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from engine.pipeline.source.cluster.errors import wrong_option
+from engine.pipeline.source.cluster.option_values import OptionValues
+from engine.runtime.live.blocking_connection import split_address
+from engine.runtime.live.live_tls import ClientTls
+from engine.runtime.port import ConnectFailed
+
+CLUSTER_OPTION_NAMES: tuple[str, ...] = (
+    "nameServer",
+    "accessKey",
+    "secretKey",
+    "securityToken",
+    "useTls",
+    "tlsCa",
+    "tlsVerify",
+    "tlsCheckHost",
+    "tlsCertificate",
+    "tlsKey",
+    "connectTimeoutMs",
+    "requestTimeoutMs",
+)
+_TLS_NAMES = ("tlsCa", "tlsVerify", "tlsCheckHost", "tlsCertificate", "tlsKey")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """Everything that is needed to talk to a cluster. Travels to the executors.
+
+    :ivar name_servers: ``host:port`` each; the first that answers is asked.
+    :ivar access_key: the account with ``secret_key``; None where the brokers have no access control.
+    :ivar tls: None for plain connections; its files must be on the executors too.
+    """
+
+    name_servers: tuple[str, ...]
+    access_key: str | None = None
+    secret_key: str | None = field(default=None, repr=False)
+    security_token: str | None = field(default=None, repr=False)
+    tls: ClientTls | None = None
+    connect_timeout_ms: int = 3_000
+    request_timeout_ms: int = 10_000
+
+    @classmethod
+    def parse(cls, values: OptionValues) -> ClusterOptions:
+        """Raises :class:`~engine.pipeline.source.cluster.errors.RocketMQError` (``ROCKETMQ_WRONG_OPTION``)."""
+        values.required("nameServer", "127.0.0.1:9876")
+        name_servers = values.words("nameServer", ",;")
+        if not name_servers:
+            raise wrong_option("nameServer", f"{values.text('nameServer')!r} names no address")
+        for address in name_servers:
+            try:
+                split_address(address)
+            except ConnectFailed as error:
+                raise wrong_option("nameServer", str(error)) from None
+        access_key, secret_key = values.text("accessKey"), values.text("secretKey")
+        if (access_key is None) != (secret_key is None):
+            missing = "secretKey" if secret_key is None else "accessKey"
+            raise wrong_option(missing, "accessKey and secretKey go together: give both, or none of them")
+        return cls(
+            name_servers,
+            access_key,
+            secret_key,
+            values.text("securityToken"),
+            _tls(values),
+            values.number("connectTimeoutMs", 3_000, 1, 600_000),
+            values.number("requestTimeoutMs", 10_000, 1, 600_000),
+        )
+
+
+def _tls(values: OptionValues) -> ClientTls | None:
+    given = [name for name in _TLS_NAMES if values.text(name) is not None]
+    if not values.boolean("useTls", bool(given)):
+        if given:
+            raise wrong_option(given[0], "is given, but useTls is false")
+        return None
+    certificate, key = values.text("tlsCertificate"), values.text("tlsKey")
+    if (certificate is None) != (key is None):
+        missing = "tlsKey" if key is None else "tlsCertificate"
+        raise wrong_option(missing, "tlsCertificate and tlsKey go together: give both, or none of them")
+    ca = values.text("tlsCa")
+    return ClientTls(
+        ca=Path(ca) if ca else None,
+        verify=values.boolean("tlsVerify", True),
+        check_host=values.boolean("tlsCheckHost", True),
+        certificate=Path(certificate) if certificate else None,
+        key=Path(key) if key else None,
+    )

@@ -1,0 +1,96 @@
+"""Checks and converts the texts that Spark hands over as options.
+
+Spark ignores the case of option names, and so does this; errors and help spell them as ``docs/pipeline.md`` does.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+
+from engine.pipeline.source.cluster.errors import RocketMQError, wrong_option
+from engine.protocol.errors import IllegalName
+from engine.protocol.names import validate_group
+
+#: Options that Spark itself adds to those of the user.
+_OF_SPARK = frozenset({"checkpointlocation", "queryname", "serialization.format", "outputmode"})
+_BOOLEANS = {"true": True, "false": False}
+
+
+class OptionValues:
+    """The options of one ``format("rocketmq")``.
+
+    :param options: name -> value, as Spark gives them.
+    :param known: all names that are allowed, spelt as in the documentation.
+    """
+
+    def __init__(self, options: Mapping[str, str], known: Iterable[str]) -> None:
+        """Raises :class:`RocketMQError` for a name that is not known."""
+        self._values = {name.lower(): value for name, value in options.items()}
+        self._known = {name.lower(): name for name in known}
+        for name in self._values:
+            if name not in self._known and name not in _OF_SPARK:
+                raise self._unknown(name)
+
+    def _unknown(self, name: str) -> RocketMQError:
+        if name == "path":
+            return wrong_option(
+                "path", "topics have no path; name one by the option 'topic', then call load() or save()"
+            )
+        close = difflib.get_close_matches(name, self._known, n=1)
+        hint = f"did you mean {self._known[close[0]]!r}? " if close else ""
+        return wrong_option(name, f"there is no such option; {hint}allowed: {', '.join(sorted(self._known.values()))}")
+
+    def text(self, name: str) -> str | None:
+        """The value without blanks around it; None when it is not given or blank."""
+        value = self._values.get(name.lower())
+        return (str(value).strip() or None) if value is not None else None
+
+    def required(self, name: str, example: str) -> str:
+        """As :meth:`text`, but it must be there."""
+        value = self.text(name)
+        if value is None:
+            raise wrong_option(name, f"is missing; write for example {example!r}")
+        return value
+
+    def group(self, name: str, default: str) -> str:
+        """The name of a group of producers or consumers."""
+        group = self.text(name) or default
+        try:
+            validate_group(group)
+        except IllegalName as error:
+            raise wrong_option(name, str(error)) from None
+        return group
+
+    def words(self, name: str, separators: str = ",") -> tuple[str, ...]:
+        """The parts between separators, without blanks and without empty ones."""
+        value = self.text(name) or ""
+        for separator in separators[1:]:
+            value = value.replace(separator, separators[0])
+        return tuple(dict.fromkeys(word.strip() for word in value.split(separators[0]) if word.strip()))
+
+    def integer(self, name: str, default: int | None, minimum: int, maximum: int = 2**63 - 1) -> int | None:
+        """A whole number within the bounds, both included."""
+        value = self.text(name)
+        if value is None:
+            return default
+        digits = value[1:] if value[:1] == "-" else value
+        if not (digits.isascii() and digits.isdigit()) or len(digits) > 19 or not minimum <= int(value) <= maximum:
+            upper = f" to {maximum}" if maximum < 2**63 - 1 else " on"
+            raise wrong_option(name, f"{value!r} is not allowed; a whole number from {minimum}{upper} is")
+        return int(value)
+
+    def number(self, name: str, default: int, minimum: int, maximum: int = 2**63 - 1) -> int:
+        """As :meth:`integer`, for options that always have a value."""
+        value = self.integer(name, default, minimum, maximum)
+        assert value is not None
+        return value
+
+    def boolean(self, name: str, default: bool) -> bool:
+        """``true`` or ``false``."""
+        value = self.text(name)
+        if value is None:
+            return default
+        if value.lower() not in _BOOLEANS:
+            raise wrong_option(name, f"{value!r} is not allowed; true and false are")
+        return _BOOLEANS[value.lower()]

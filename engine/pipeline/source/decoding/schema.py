@@ -1,0 +1,92 @@
+"""The columns of a message, in their order, as Spark and as Arrow see them.
+
+Timestamps are instants (Spark's ``TIMESTAMP``, microseconds in Arrow, UTC); RocketMQ keeps whole milliseconds, and a
+sender may write any number. Python's ``datetime`` ends in the year 9999, and pandas, which counts nanoseconds, in 2262:
+one such message would fail ``collect()`` or ``toPandas()`` for all. So a time before 1678 or after 2261 is read as
+:data:`FIRST_TIME_MS` or :data:`LAST_TIME_MS`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from engine.pipeline.source.cluster.errors import wrong_option
+
+_TIMESTAMP = pa.timestamp("us", tz="UTC")
+#: 1678-01-01 and the last millisecond of 2261, UTC: within what pandas holds, in every time zone.
+FIRST_TIME_MS = -9_214_560_000_000
+LAST_TIME_MS = 9_214_646_399_999
+
+#: Name -> (type in Spark, type in Arrow, may it be null).
+_COLUMNS: dict[str, tuple[DataType, pa.DataType, bool]] = {
+    "topic": (StringType(), pa.string(), False),
+    "broker_name": (StringType(), pa.string(), False),
+    "queue_id": (IntegerType(), pa.int32(), False),
+    "queue_offset": (LongType(), pa.int64(), False),
+    "commit_log_offset": (LongType(), pa.int64(), False),
+    # The broker's own: its address and the commit-log offset (RocketMQ: ``offsetMsgId``).
+    "message_id": (StringType(), pa.string(), False),
+    # The producer's (property UNIQ_KEY); messages of foreign programs may have none.
+    "unique_id": (StringType(), pa.string(), True),
+    "keys": (ArrayType(StringType(), False), pa.list_(pa.field("element", pa.string(), False)), False),
+    "tags": (StringType(), pa.string(), True),
+    "properties": (
+        MapType(StringType(), StringType(), False),
+        pa.map_(pa.string(), pa.field("value", pa.string(), False)),
+        False,
+    ),
+    "born_timestamp": (TimestampType(), _TIMESTAMP, False),
+    "store_timestamp": (TimestampType(), _TIMESTAMP, False),
+    # "host:port" of the client that sent it.
+    "born_host": (StringType(), pa.string(), False),
+    "reconsume_times": (IntegerType(), pa.int32(), False),
+    "prepared_transaction_offset": (LongType(), pa.int64(), False),
+    # As the sender wrote it: decompressed.
+    "body": (BinaryType(), pa.binary(), False),
+}
+
+#: All columns, in the order in which ``select *`` gives them.
+COLUMN_NAMES: tuple[str, ...] = tuple(_COLUMNS)
+
+
+def spark_schema(columns: tuple[str, ...] = COLUMN_NAMES) -> StructType:
+    """The schema of a DataFrame with these columns."""
+    return StructType([StructField(name, _COLUMNS[name][0], _COLUMNS[name][2]) for name in columns])
+
+
+def arrow_schema(columns: tuple[str, ...] = COLUMN_NAMES) -> pa.Schema:
+    """The schema of the record batches with these columns; equal to ``to_arrow_schema(spark_schema(columns))``."""
+    return pa.schema([pa.field(name, _COLUMNS[name][1], _COLUMNS[name][2]) for name in columns])
+
+
+def arrow_schema_of(schema: StructType) -> Any:
+    """The Arrow schema that batches must have for this Spark schema, which a user may have written down.
+
+    Raises ``ROCKETMQ_WRONG_OPTION``.
+    """
+    wanted = to_arrow_schema(schema, timezone="UTC")
+    for field in wanted:
+        if field.name not in COLUMN_NAMES:
+            raise wrong_option("schema", f"there is no column {field.name!r}; allowed: {', '.join(COLUMN_NAMES)}")
+    ours = arrow_schema(tuple(wanted.names))
+    for field, own in zip(wanted, ours, strict=True):
+        if field.type != own.type:
+            raise wrong_option(
+                "schema", f"column {field.name!r} is {own.type}, not {field.type}; leave schema(...) out"
+            )
+    return wanted

@@ -1,0 +1,269 @@
+"""Stored messages, as pull replies carry them, to Arrow record batches.
+
+The layout is drawn in :mod:`engine.protocol.message.record_layout`. Python visits each message once, to read its size; all
+else is numpy and Arrow over the whole batch: the fixed part of all messages is gathered as one structured array, topic,
+body and properties by their ranges. The law: the same as ``message_codec.decode_messages(data)``. The CRC of the
+body is not checked: TCP has its own checksum, and the broker's was checked when it was stored.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from engine.pipeline.source.cluster.errors import RocketMQError
+from engine.pipeline.source.decoding.body_compression import decompressed
+from engine.pipeline.source.decoding.byte_ranges import Int64Array, as_text, fixed_ranges, take_ranges
+from engine.pipeline.source.decoding.host_columns import hosts_as_text, message_ids
+from engine.pipeline.source.decoding.schema import FIRST_TIME_MS, LAST_TIME_MS
+from engine.pipeline.source.decoding.stored_properties import StoredProperties
+from engine.protocol.message.message_properties import PROPERTY_TAGS, PROPERTY_UNIQUE_KEY
+from engine.protocol.message.record_layout import FIXED_FIELDS, FIXED_SIZE_BYTES, HOST_FLAGS, HOST_SIZES, MESSAGE_MAGIC
+from engine.protocol.system_flags import MESSAGE_COMPRESSED
+
+_SIZE = struct.Struct(">i")
+_TIMESTAMP = pa.timestamp("us", tz="UTC")
+
+
+#: What numpy calls the numbers of the layout.
+_NUMPY_TYPES = {"i": ">i4", "I": ">u4", "q": ">i8"}
+
+
+def _fixed_part(host_sizes: tuple[int, int]) -> np.dtype[Any]:
+    """Everything before the body, as numpy sees it."""
+    codes = ((name, code.format(*(f"V{size}" for size in host_sizes))) for name, code in FIXED_FIELDS.items())
+    return np.dtype([(name, _NUMPY_TYPES.get(code, code.removesuffix("s"))) for name, code in codes])
+
+
+#: Bits of the system flag that change the layout -> the layout.
+_LAYOUTS = {flags: _fixed_part(sizes) for flags, sizes in HOST_SIZES.items()}
+_SYS_FLAG_AT = _LAYOUTS[0].fields["sys_flag"][1]  # type: ignore[index]  # a structured dtype has fields
+_NUMBERS = (
+    "queue_id",
+    "queue_offset",
+    "commit_log_offset",
+    "sys_flag",
+    "born_timestamp",
+    "store_timestamp",
+    "reconsume_times",
+    "prepared_transaction_offset",
+    "body_length",
+)
+
+
+def message_starts(data: bytes) -> Int64Array:
+    """Where each message of ``data`` begins. Raises ``ROCKETMQ_BROKEN_MESSAGE``.
+
+    The only loop over messages: each one's size tells where the next begins.
+    """
+    starts: list[int] = []
+    add, size_at = starts.append, _SIZE.unpack_from
+    at, end = 0, len(data)
+    try:
+        while at < end:
+            add(at)
+            (size,) = size_at(data, at)
+            if size < FIXED_SIZE_BYTES:
+                raise _broken(f"a message at byte {at} of {end} says its size is {size}")
+            at += size
+    except struct.error:
+        raise _broken(f"{end - at} bytes are left at byte {at}: too few for a message") from None
+    if at != end:
+        raise _broken(f"the last message leads {at - end} bytes beyond the end")
+    return np.array(starts, np.int64)
+
+
+class StoredBatch:
+    """Some stored messages of one broker.
+
+    :param data: stored forms one after the other.
+    :param starts: where in ``data`` the messages of this batch begin; perhaps not all of them.
+    :param decompressed_bodies: by place in the batch, as far as they are known already.
+    """
+
+    def __init__(
+        self, data: bytes, starts: Int64Array, decompressed_bodies: Mapping[int, bytes] = MappingProxyType({})
+    ) -> None:
+        self._data = data
+        self._decompressed_bodies = decompressed_bodies
+        self._starts = starts
+        self._bytes = np.frombuffer(data, np.uint8)
+        self._gather_fixed_parts()
+        self._find_variable_parts()
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    # --- where things are --------------------------------------------------------------------------------------------
+
+    def _gather_fixed_parts(self) -> None:
+        layouts = _gather(self._data, self._starts + _SYS_FLAG_AT, np.dtype(">i4")).astype(np.int32) & HOST_FLAGS
+        kinds = [0] if not layouts.any() else [int(kind) for kind in np.unique(layouts)]
+        #: Layout -> (places of its messages in the batch, their fixed parts).
+        self._fixed: list[tuple[Int64Array | None, npt.NDArray[Any]]] = []
+        if len(kinds) == 1:
+            self._fixed.append((None, _gather(self._data, self._starts, _LAYOUTS[kinds[0]])))
+        else:
+            for kind in kinds:
+                places = np.flatnonzero(layouts == kind)
+                self._fixed.append((places, _gather(self._data, self._starts[places], _LAYOUTS[kind])))
+        if any(bool((fixed["magic"] != MESSAGE_MAGIC).any()) for _, fixed in self._fixed):
+            raise _broken("there is something else than a message")
+
+    def number(self, name: str) -> npt.NDArray[Any]:
+        """One fixed field of all messages, in the machine's byte order."""
+        first_places, first = self._fixed[0]
+        native = first.dtype[name].newbyteorder("=")
+        if first_places is None:
+            return first[name].astype(native)
+        values = np.empty(len(self), native)
+        for places, fixed in self._fixed:
+            values[places] = fixed[name]
+        return values
+
+    def _find_variable_parts(self) -> None:
+        self._body_starts = np.empty(len(self), np.int64)
+        for places, fixed in self._fixed:
+            where: Any = slice(None) if places is None else places
+            self._body_starts[where] = self._starts[where] + fixed.dtype.itemsize
+        ends = self._starts + self.number("size")
+        lengths = self.number("body_length")
+        self._body_ends = self._body_starts + lengths
+        if bool((lengths < 0).any()) or bool((self._body_ends + 3 > ends).any()):
+            raise _broken("a body is longer than its message")
+        self._topic_starts = self._body_ends + 1
+        self._topic_ends = self._topic_starts + self._bytes[self._body_ends]
+        if bool((self._topic_ends + 2 > ends).any()):
+            raise _broken("a topic is longer than its message")
+        self._properties_starts = self._topic_ends + 2
+        lengths = _gather(self._data, self._topic_ends, np.dtype(">u2"))
+        self._properties_ends = self._properties_starts + lengths
+        if bool((self._properties_ends != ends).any()):
+            raise _broken("properties do not end where their message ends")
+
+    # --- columns -----------------------------------------------------------------------------------------------------
+
+    def topics(self) -> Any:
+        """The topic of each message."""
+        return as_text(take_ranges(self._data, self._topic_starts, self._topic_ends, pa.string()))
+
+    def bodies(self) -> Any:
+        """The bodies as they were sent."""
+        bodies = take_ranges(self._data, self._body_starts, self._body_ends, pa.binary())
+        places = self.compressed_places()
+        if not places:
+            return bodies
+        values = bodies.to_pylist()
+        for place in places:
+            known = self._decompressed_bodies.get(place)
+            values[place] = self.decompressed_body(place) if known is None else known
+        return pa.array(values, pa.binary())
+
+    def compressed_places(self) -> list[int]:
+        """Which messages have a compressed body."""
+        places: list[int] = np.flatnonzero(self.number("sys_flag") & MESSAGE_COMPRESSED).tolist()
+        return places
+
+    def decompressed_body(self, place: int) -> bytes:
+        """One compressed body as it was sent. Raises ``ROCKETMQ_BROKEN_MESSAGE``."""
+        body = self._data[self._body_starts[place] : self._body_ends[place]]
+        return decompressed(body, int(self.number("sys_flag")[place]))
+
+    def timestamps(self, name: str) -> Any:
+        """A time field as Arrow's timestamps."""
+        ms = np.clip(self.number(name), FIRST_TIME_MS, LAST_TIME_MS)
+        return pa.Array.from_buffers(_TIMESTAMP, len(self), [None, pa.py_buffer(ms * 1_000)])
+
+    def born_hosts(self) -> Any:
+        """``host:port`` of each sender."""
+        return self._in_order([hosts_as_text(fixed["born_host"]) for _, fixed in self._fixed])
+
+    def message_ids(self) -> Any:
+        """The offset ids."""
+        return self._in_order(
+            [message_ids(fixed["store_host"], fixed["commit_log_offset"]) for _, fixed in self._fixed]
+        )
+
+    def _in_order(self, arrays: Sequence[Any]) -> Any:
+        """The arrays of the layouts, as one in the order of the messages."""
+        if self._fixed[0][0] is None:
+            return arrays[0]
+        places = np.concatenate([places for places, _ in self._fixed if places is not None])
+        return pa.concat_arrays(arrays).take(pa.array(np.argsort(places)))
+
+    @cached_property
+    def properties(self) -> StoredProperties:
+        """The properties, parsed when a column first asks for them."""
+        return StoredProperties(self._data, self._properties_starts, self._properties_ends)
+
+    def column(self, name: str, broker_name: str) -> Any:
+        """One column of :mod:`engine.pipeline.source.decoding.schema`."""
+        match name:
+            case "topic":
+                return self.topics()
+            case "broker_name":
+                return pa.repeat(pa.scalar(broker_name, pa.string()), len(self))
+            case "message_id":
+                return self.message_ids()
+            case "unique_id":
+                return self.properties.value_of(PROPERTY_UNIQUE_KEY)
+            case "keys":
+                return self.properties.keys()
+            case "tags":
+                return self.properties.value_of(PROPERTY_TAGS)
+            case "properties":
+                return self.properties.as_maps()
+            case "born_timestamp" | "store_timestamp":
+                return self.timestamps(name)
+            case "born_host":
+                return self.born_hosts()
+            case "body":
+                return self.bodies()
+            case _:
+                assert name in _NUMBERS, name
+                return pa.array(self.number(name))
+
+    def record_batch(self, schema: Any, broker_name: str) -> Any:
+        """The columns of an Arrow schema."""
+        return pa.RecordBatch.from_arrays([self.column(name, broker_name) for name in schema.names], schema=schema)
+
+
+def bounded_batches(data: bytes, starts: Int64Array, decompressed_max_bytes: int) -> Iterator[StoredBatch]:
+    """The messages as one batch, or as several where compressed bodies grow beyond a bound.
+
+    How far a body grows is known only when it is decompressed (zlib: up to a thousand times), so that is done here, one
+    after the other. A body alone may still be as large as ``body_compression`` allows.
+    """
+    whole = StoredBatch(data, starts)
+    places = whole.compressed_places()
+    if not places:
+        yield whole
+        return
+    first, grown_bytes = 0, 0
+    bodies: dict[int, bytes] = {}
+    for place in places:
+        body = whole.decompressed_body(place)
+        if bodies and grown_bytes + len(body) > decompressed_max_bytes:
+            yield StoredBatch(data, starts[first:place], bodies)
+            first, grown_bytes, bodies = place, 0, {}
+        bodies[place - first] = body
+        grown_bytes += len(body)
+    yield StoredBatch(data, starts[first:], bodies)
+
+
+def _gather(data: bytes, places: Int64Array, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    """What lies at each of the ``places``. Raises ``ROCKETMQ_BROKEN_MESSAGE``."""
+    if len(places) and int(places[-1]) + kind.itemsize > len(data):
+        raise _broken("the last message is cut off")
+    return fixed_ranges(data, places, kind)
+
+
+def _broken(text: str) -> RocketMQError:
+    return RocketMQError("ROCKETMQ_BROKEN_MESSAGE", f"the broker's answer cannot be decoded: {text}")

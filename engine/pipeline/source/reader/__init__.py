@@ -1,0 +1,1 @@
+"""Ranges of queues, planned, pulled and read."""

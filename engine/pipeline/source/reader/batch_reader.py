@@ -1,0 +1,107 @@
+"""``spark.read.format("rocketmq")``: what is there when the query is planned, and nothing that comes later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from typing import Any
+
+from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+from pyspark.sql.types import StructType
+
+from engine.pipeline.source.cluster.cluster import Cluster
+from engine.pipeline.source.cluster.errors import Briefly, RocketMQError
+from engine.pipeline.source.cluster.queue_offsets import EARLIEST, LATEST, QueueKey
+from engine.pipeline.source.decoding.schema import arrow_schema_of
+from engine.pipeline.source.reader.offset_bounds import OffsetBounds
+from engine.pipeline.source.reader.offset_range import OffsetRange, plan_partitions
+from engine.pipeline.source.reader.options import Bound, ReadOptions
+from engine.pipeline.source.reader.pushed_filters import PushedFilters
+from engine.pipeline.source.reader.range_reader import read_partition
+
+
+def make_reader(schema: StructType, options: Mapping[str, str]) -> DataSourceReader:
+    """The reader of a batch. Raises :class:`RocketMQError` for wrong options."""
+    return RocketMQReader(ReadOptions.parse(options), arrow_schema_of(schema))
+
+
+class RocketMQReader(DataSourceReader):
+    """Planned in the driver's Python process; a copy of it reads in each task."""
+
+    def __init__(self, options: ReadOptions, schema: Any) -> None:
+        self._options = options
+        self._schema = schema
+        self._pushed = PushedFilters()
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
+        """Note what the filters leave over, and let Spark check them all the same."""
+        for item in filters:
+            self._pushed.add(item)
+        return filters
+
+    def partitions(self) -> list[InputPartition]:
+        """The tasks. The end is fixed here, so all tasks read the same state of the queues."""
+        if self._wanted_tags() is None:
+            return []
+        with Briefly(), closing(Cluster(self._options.cluster)) as cluster:
+            ranges = self._ranges(cluster)
+        return list(plan_partitions(ranges, self._options.min_partitions, self._options.max_records_per_partition))
+
+    def _ranges(self, cluster: Cluster) -> list[OffsetRange]:
+        options = self._options
+        queues = wanted_queues(cluster, options)
+        bounds = OffsetBounds(cluster, queues, options.consumer_group, fails=options.fail_on_data_loss)
+        starts = bounds.resolve(options.starting or Bound(EARLIEST), "startingOffsets")
+        ends = bounds.resolve(options.ending or Bound(LATEST), "endingOffsets")
+        queues = [queue for queue in queues if self._pushed.wants(queue)]
+        for queue in queues:
+            starts[queue] = max(starts[queue], self._pushed.offset_from)
+            ends[queue] = min(ends[queue], self._pushed.offset_to + 1)
+        left = [queue for queue in queues if starts[queue] < ends[queue]]
+        if self._pushed.stored_from_ms is not None:
+            first = bounds.at_time(dict.fromkeys(left, max(0, self._pushed.stored_from_ms)))
+            starts |= {queue: max(starts[queue], first[queue]) for queue in left}
+        if self._pushed.stored_to_ms is not None:
+            behind = bounds.at_time(dict.fromkeys(left, max(0, self._pushed.stored_to_ms + 1)))
+            ends |= {queue: min(ends[queue], behind[queue]) for queue in left}
+        return [
+            OffsetRange(queue, cluster.master(queue.broker_name), starts[queue], ends[queue])
+            for queue in left
+            if starts[queue] < ends[queue]
+        ]
+
+    def _wanted_tags(self) -> tuple[str, ...] | None:
+        """Tags for the broker's filter; empty: all messages; None: no message can be wanted."""
+        chosen = self._options.tags
+        pushed = self._pushed.tags
+        if pushed is None:
+            return chosen
+        left = sorted(pushed.intersection(chosen) if chosen else pushed)
+        return tuple(left) if left else None
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """The record batches of one task."""
+        return read_partition(self._options, partition, self._schema, self._wanted_tags() or ())
+
+
+def wanted_queues(cluster: Cluster, options: ReadOptions) -> list[QueueKey]:
+    """The queues of the topics that the options name or describe. Raises ``ROCKETMQ_UNKNOWN_TOPIC``."""
+    if options.pattern is None:
+        return cluster.queues(options.topics, options.topic_option)
+    queues = matching_queues(cluster, options, options.pattern)
+    if not queues:
+        raise RocketMQError(
+            "ROCKETMQ_UNKNOWN_TOPIC",
+            f"option {options.topic_option!r}: no topic matches {options.pattern!r} and has a queue that one may read",
+        )
+    return queues
+
+
+def matching_queues(cluster: Cluster, options: ReadOptions, pattern: str) -> list[QueueKey]:
+    """The queues of the topics that match; perhaps none.
+
+    A topic may be deleted between the two questions, and one that may only be written must not stop the others.
+    """
+    return cluster.queues_there_are(
+        cluster.topics_like(pattern, with_system_topics=options.include_system_topics),
+    )

@@ -1,0 +1,103 @@
+"""Where a read begins and ends: options and times to offsets of each queue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from engine.pipeline.source.cluster.cluster import Cluster
+from engine.pipeline.source.cluster.errors import wrong_option
+from engine.pipeline.source.cluster.node_client import refusal
+from engine.pipeline.source.cluster.queue_offsets import EARLIEST, LATEST, QueueKey, list_queues
+from engine.pipeline.source.decoding.stored_batch import StoredBatch, message_starts
+from engine.pipeline.source.reader.options import Bound
+from engine.pipeline.source.reader.range_puller import report_loss
+from engine.protocol.response_code import ResponseCode
+
+#: There is no such message, or not any more.
+_GONE_CODES = frozenset(
+    {ResponseCode.PULL_NOT_FOUND, ResponseCode.PULL_OFFSET_MOVED, ResponseCode.PULL_RETRY_IMMEDIATELY}
+)
+
+
+class OffsetBounds:
+    """Resolves bounds for the queues of one read; asks for minima and maxima once.
+
+    :param fails: whether offsets that are gone raise an error.
+    """
+
+    def __init__(self, cluster: Cluster, queues: Sequence[QueueKey], consumer_group: str, *, fails: bool) -> None:
+        self._cluster = cluster
+        self._group = consumer_group
+        self._fails = fails
+        self.queues = list(queues)
+        self.minima = cluster.min_offsets(self.queues)
+        self.maxima = cluster.max_offsets(self.queues)
+
+    def resolve(self, bound: Bound, option: str) -> dict[QueueKey, int]:
+        """The offsets that ``bound`` means. ``option`` is the name for errors."""
+        if bound.timestamp_ms is not None:
+            return self.at_time(dict.fromkeys(self.queues, bound.timestamp_ms))
+        named = bound.offsets
+        strangers = [queue for queue in named if queue not in self.minima]
+        if strangers:
+            raise wrong_option(
+                option, f"there is no queue {list_queues(strangers)}; allowed: {list_queues(self.queues)}"
+            )
+        return {queue: self._resolve_one(queue, named.get(queue, bound.everywhere), option) for queue in self.queues}
+
+    def _resolve_one(self, queue: QueueKey, offset: int, option: str) -> int:
+        low, high = self.minima[queue], self.maxima[queue]
+        if offset == EARLIEST:
+            return low
+        if offset == LATEST:
+            return high
+        if not low <= offset <= high:
+            holds = f"holds {low} to {high - 1}" if low < high else f"is empty, its next message gets offset {high}"
+            report_loss(self._fails, queue, f"option {option!r}: offset {offset} is wanted, the queue {holds}")
+        return min(max(offset, low), high)
+
+    def at_time(self, timestamps_ms: Mapping[QueueKey, int]) -> dict[QueueKey, int]:
+        """Offset of the first message of each queue that was stored at its time or later; the maximum if there is none.
+
+        Brokers answer with the message nearest to the time, be it before or after, and of several of one millisecond
+        with any. So the answer is where to begin looking: single messages are pulled around it.
+        """
+        near = self._cluster.offsets_near(
+            {queue: time_ms for queue, time_ms in timestamps_ms.items() if self.minima[queue] < self.maxima[queue]}
+        )
+        return {
+            queue: self._first_at(queue, time_ms, near[queue]) if queue in near else self.maxima[queue]
+            for queue, time_ms in timestamps_ms.items()
+        }
+
+    def _first_at(self, queue: QueueKey, time_ms: int, near: int) -> int:
+        """Gallop away from ``near`` until the time lies in between, then halve."""
+        low, high = self.minima[queue], self.maxima[queue]
+        at = min(max(near, low), high - 1)
+        step = 1
+        if self._stored_ms(queue, at) < time_ms:
+            low = at + 1
+            while low < high and self._stored_ms(queue, min(low + step, high) - 1) < time_ms:
+                low, step = min(low + step, high), step * 2
+            high = min(low + step, high) if low < high else high
+        else:
+            high = at
+            while high > low and self._stored_ms(queue, max(high - step, low)) >= time_ms:
+                high, step = max(high - step, low), step * 2
+            low = max(high - step, low)
+        while low < high:
+            middle = (low + high) // 2
+            if self._stored_ms(queue, middle) < time_ms:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def _stored_ms(self, queue: QueueKey, offset: int) -> int:
+        """When a message was stored; -1 for one that is deleted meanwhile, since that is older than all others."""
+        answer = self._cluster.pull(queue, offset, 1, self._group)
+        if answer.code in _GONE_CODES:
+            return -1
+        if answer.code != ResponseCode.SUCCESS:
+            raise refusal(queue.topic, self._cluster.master(queue.broker_name), answer)
+        return int(StoredBatch(answer.body, message_starts(answer.body)).number("store_timestamp")[0])

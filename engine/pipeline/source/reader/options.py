@@ -1,0 +1,197 @@
+"""The options of ``spark.read.format("rocketmq")`` and ``spark.readStream.format("rocketmq")``.
+
+Where Spark's Kafka source has the same thing, it has the same name there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.pipeline.source.cluster.cluster_options import CLUSTER_OPTION_NAMES, ClusterOptions
+from engine.pipeline.source.cluster.errors import wrong_option
+from engine.pipeline.source.cluster.option_values import OptionValues
+from engine.pipeline.source.cluster.queue_offsets import QueueKey, list_queues, parse_json
+from engine.pipeline.source.decoding.schema import COLUMN_NAMES
+from engine.protocol.errors import IllegalName
+from engine.protocol.names import TOOLS_CONSUMER_GROUP, validate_topic
+
+READ_OPTION_NAMES: tuple[str, ...] = (
+    *CLUSTER_OPTION_NAMES,
+    "topic",
+    "subscribe",
+    "subscribePattern",
+    "includeSystemTopics",
+    "startingOffsets",
+    "endingOffsets",
+    "startingTimestamp",
+    "endingTimestamp",
+    "maxOffsetsPerTrigger",
+    "minPartitions",
+    "maxRecordsPerPartition",
+    "failOnDataLoss",
+    "columns",
+    "tags",
+    "consumerGroup",
+)
+#: A task reads no more than so many messages, so that a lost executor costs little and a long queue is read by several.
+DEFAULT_RECORDS_PER_PARTITION = 250_000
+_TAG_SEPARATOR = "||"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Where to begin or to end, in one of three ways.
+
+    :ivar everywhere: EARLIEST or LATEST, for the queues that ``per_queue`` does not name.
+    :ivar per_queue: what the option names queue by queue.
+    :ivar timestamp_ms: the first message stored at that time or later, instead of both.
+    """
+
+    everywhere: int
+    per_queue: tuple[tuple[QueueKey, int], ...] = ()
+    timestamp_ms: int | None = None
+
+    @property
+    def offsets(self) -> dict[QueueKey, int]:
+        """``per_queue`` as a dict."""
+        return dict(self.per_queue)
+
+
+EARLIEST_WORD, LATEST_WORD = "earliest", "latest"
+_WORDS = {EARLIEST_WORD: -2, LATEST_WORD: -1}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """All options of a read, checked as far as that goes without asking the cluster.
+
+    :ivar topics: named topics; empty when ``pattern`` finds them.
+    :ivar topic_option: the option that says which topics.
+    :ivar starting: None when the user left it to the kind of read: a batch begins at the earliest message, a stream at
+        the latest.
+    :ivar tags: messages with other tags are left out; empty: nothing is.
+    """
+
+    cluster: ClusterOptions
+    topics: tuple[str, ...]
+    topic_option: str
+    pattern: str | None
+    include_system_topics: bool
+    starting: Bound | None
+    ending: Bound | None
+    max_offsets_per_trigger: int | None
+    min_partitions: int
+    max_records_per_partition: int
+    fail_on_data_loss: bool
+    columns: tuple[str, ...]
+    tags: tuple[str, ...]
+    consumer_group: str
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> ReadOptions:
+        """Raises :class:`~engine.pipeline.source.cluster.errors.RocketMQError` that names the option and what is allowed."""
+        values = OptionValues(options, READ_OPTION_NAMES)
+        topic_option = _topic_option(values)
+        topics, pattern = _topics(values, topic_option)
+        return cls(
+            cluster=ClusterOptions.parse(values),
+            topics=topics,
+            topic_option=topic_option,
+            pattern=pattern,
+            include_system_topics=values.boolean("includeSystemTopics", False),
+            starting=_bound(values, "starting", topics),
+            ending=_bound(values, "ending", topics),
+            max_offsets_per_trigger=values.integer("maxOffsetsPerTrigger", None, 1),
+            min_partitions=values.number("minPartitions", 1, 1, 100_000),
+            max_records_per_partition=values.number("maxRecordsPerPartition", DEFAULT_RECORDS_PER_PARTITION, 1),
+            fail_on_data_loss=values.boolean("failOnDataLoss", True),
+            columns=_columns(values),
+            tags=_tags(values),
+            consumer_group=values.group("consumerGroup", TOOLS_CONSUMER_GROUP),
+        )
+
+
+def _topic_option(values: OptionValues) -> str:
+    given = [name for name in ("topic", "subscribe", "subscribePattern") if values.text(name) is not None]
+    if len(given) != 1:
+        said = f"{' and '.join(given)} are given" if given else "is missing"
+        raise wrong_option(
+            given[1] if given else "topic", f"{said}; give exactly one of topic, subscribe (a,b), subscribePattern"
+        )
+    return given[0]
+
+
+def _topics(values: OptionValues, option: str) -> tuple[tuple[str, ...], str | None]:
+    pattern = values.text("subscribePattern")
+    if pattern is not None:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise wrong_option("subscribePattern", f"{pattern!r} is no regular expression: {error}") from None
+        return (), pattern
+    topics = values.words(option)
+    if option == "topic" and len(topics) > 1:
+        raise wrong_option("topic", f"{values.text('topic')!r} names several; use subscribe for that")
+    for topic in topics:
+        try:
+            validate_topic(topic)
+        except IllegalName as error:
+            raise wrong_option(option, str(error)) from None
+    if not topics:
+        raise wrong_option(option, f"{values.text(option)!r} names no topic")
+    return topics, None
+
+
+def _bound(values: OptionValues, which: str, topics: tuple[str, ...]) -> Bound | None:
+    """``startingOffsets`` and ``startingTimestamp``, or the two of the end."""
+    name = f"{which}Offsets"
+    text = values.text(name)
+    timestamp_ms = values.integer(f"{which}Timestamp", None, 0, 2**62)
+    fallback = _WORDS[EARLIEST_WORD if which == "starting" else LATEST_WORD]
+    if timestamp_ms is not None:
+        if text is not None:
+            raise wrong_option(name, f"{name} and {which}Timestamp are given; give one of them")
+        return Bound(fallback, timestamp_ms=timestamp_ms)
+    if text is None:
+        return None
+    if text.lower() in _WORDS:
+        if which == "ending" and text.lower() == EARLIEST_WORD:
+            raise wrong_option(name, "earliest would leave nothing to read; latest or JSON is allowed")
+        return Bound(_WORDS[text.lower()])
+    try:
+        offsets = parse_json(text)
+    except ValueError as error:
+        raise wrong_option(
+            name,
+            f'{error}; earliest, latest, or JSON such as {{"Topic": {{"broker-a:0": 5, "broker-a:1": -2}}}} is allowed',
+        ) from None
+    strangers = [queue for queue in offsets if topics and queue.topic not in topics]
+    if strangers:
+        raise wrong_option(name, f"{list_queues(strangers)} is not of the topics that are read: {', '.join(topics)}")
+    return Bound(fallback, tuple(sorted(offsets.items())))
+
+
+def _columns(values: OptionValues) -> tuple[str, ...]:
+    columns = values.words("columns")
+    for column in columns:
+        if column not in COLUMN_NAMES:
+            raise wrong_option("columns", f"there is no column {column!r}; allowed: {', '.join(COLUMN_NAMES)}")
+    return columns or COLUMN_NAMES
+
+
+def _tags(values: OptionValues) -> tuple[str, ...]:
+    """The tags of an expression ``A || B``; ``*`` stands for all messages."""
+    text = values.text("tags")
+    if text is None or text == "*":
+        return ()
+    tags = tuple(dict.fromkeys(tag.strip() for tag in text.split(_TAG_SEPARATOR)))
+    if not all(is_pushable_tag(tag) for tag in tags):
+        raise wrong_option("tags", f"{text!r} is not allowed; write tags as 'A || B', or * for all messages")
+    return tags
+
+
+def is_pushable_tag(tag: str) -> bool:
+    """Whether a broker's filter can look for exactly this tag."""
+    return bool(tag) and tag == tag.strip() and tag != "*" and _TAG_SEPARATOR not in tag

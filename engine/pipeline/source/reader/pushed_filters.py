@@ -1,0 +1,134 @@
+"""Filters of a query that let the source read less.
+
+Spark checks every filter again, so what is done here only has to leave no row out that the filter lets through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from pyspark.sql.datasource import (
+    EqualNullSafe,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    LessThan,
+    LessThanOrEqual,
+)
+
+from engine.pipeline.source.cluster.queue_offsets import QueueKey
+from engine.pipeline.source.reader.options import is_pushable_tag
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_US_PER_MS = 1_000
+_OFFSET_MAX = 2**63 - 1
+
+
+@dataclass(slots=True)
+class PushedFilters:
+    """What all filters together leave over; None: no filter says anything.
+
+    :ivar offset_from, offset_to: first and last offset.
+    :ivar stored_from_ms, stored_to_ms: first and last millisecond of storing.
+    """
+
+    topics: frozenset[str] | None = None
+    broker_names: frozenset[str] | None = None
+    queue_ids: frozenset[int] | None = None
+    tags: frozenset[str] | None = None
+    offset_from: int = 0
+    offset_to: int = _OFFSET_MAX
+    stored_from_ms: int | None = None
+    stored_to_ms: int | None = None
+
+    def add(self, item: Filter) -> None:
+        """Take a filter into account if it is of a kind that helps."""
+        column, values = _equal_to_one_of(item)
+        if values is not None and column in _TYPES_OF_SETS:
+            self._keep_equal(column, values)
+            return
+        low, high = _interval(item)
+        match getattr(item, "attribute", None):
+            case ("queue_offset",):
+                self.offset_from = max(self.offset_from, low) if low is not None else self.offset_from
+                self.offset_to = min(self.offset_to, high) if high is not None else self.offset_to
+            case ("queue_id",) if low is not None or high is not None:
+                # A topic has at most a few thousand queues.
+                first, last = max(low or 0, 0), min(high if high is not None else _QUEUES_MAX, _QUEUES_MAX)
+                self._keep_equal("queue_id", range(first, last + 1))
+            case ("store_timestamp",):
+                if low is not None:
+                    self.stored_from_ms = max(low, self.stored_from_ms) if self.stored_from_ms is not None else low
+                if high is not None:
+                    self.stored_to_ms = min(high, self.stored_to_ms) if self.stored_to_ms is not None else high
+
+    def _keep_equal(self, column: str, values: Iterable[object]) -> None:
+        kind, attribute = _TYPES_OF_SETS[column]
+        wanted = frozenset(value for value in values if type(value) is kind)
+        if column == "tags" and not _can_be_subscribed(wanted):
+            return
+        known = getattr(self, attribute)
+        setattr(self, attribute, wanted if known is None else known & wanted)
+
+    def wants(self, queue: QueueKey) -> bool:
+        """Whether a queue can hold what is wanted."""
+        return (
+            (self.topics is None or queue.topic in self.topics)
+            and (self.broker_names is None or queue.broker_name in self.broker_names)
+            and (self.queue_ids is None or queue.queue_id in self.queue_ids)
+        )
+
+
+_QUEUES_MAX = 65_535
+#: A longer list of tags is not worth sending with every pull.
+_TAGS_MAX = 100
+#: Columns of which a set of wanted values is kept -> the values' type, and where.
+_TYPES_OF_SETS: dict[str, tuple[type, str]] = {
+    "topic": (str, "topics"),
+    "broker_name": (str, "broker_names"),
+    "queue_id": (int, "queue_ids"),
+    "tags": (str, "tags"),
+}
+
+
+def _can_be_subscribed(tags: frozenset[object]) -> bool:
+    return len(tags) <= _TAGS_MAX and all(isinstance(tag, str) and is_pushable_tag(tag) for tag in tags)
+
+
+def _equal_to_one_of(item: Filter) -> tuple[str, Sequence[object] | None]:
+    """Column and values of ``column = value`` or ``column in (values)``; None for any other filter."""
+    if isinstance(item, EqualTo | EqualNullSafe) and len(item.attribute) == 1:
+        return item.attribute[0], None if item.value is None else (item.value,)
+    if isinstance(item, In) and len(item.attribute) == 1:
+        return item.attribute[0], tuple(item.value)
+    return "", None
+
+
+def _interval(item: Filter) -> tuple[int | None, int | None]:
+    """First and last whole number (of milliseconds, for times) that a comparison lets through."""
+    value = getattr(item, "value", None)
+    scale = 1
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            return None, None
+        value, scale = (value - _EPOCH) // _MICROSECOND, _US_PER_MS
+    if type(value) is not int:
+        return None, None
+    up, down = -(-value // scale), value // scale
+    match item:
+        case EqualTo() | EqualNullSafe():
+            return up, down
+        case GreaterThanOrEqual():
+            return up, None
+        case GreaterThan():
+            return down + 1, None
+        case LessThanOrEqual():
+            return None, down
+        case LessThan():
+            return None, up - 1
+    return None, None

@@ -1,0 +1,118 @@
+"""What a task of the executors does: pull its ranges, decode them, give Arrow batches of bounded size."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.datasource import InputPartition
+
+from engine.pipeline.source.cluster.errors import Briefly
+from engine.pipeline.source.decoding.stored_batch import StoredBatch, bounded_batches, message_starts
+from engine.pipeline.source.reader.offset_range import OffsetRange, RangesPartition
+from engine.pipeline.source.reader.options import ReadOptions
+from engine.pipeline.source.reader.range_puller import Pulled, RangePuller, report_loss
+from engine.protocol.message.message_properties import PROPERTY_TAGS
+from engine.protocol.names import SCHEDULE_TOPIC
+
+#: A batch holds about so many bytes of stored messages; with the answers on the way this is a task's whole memory.
+_BATCH_BYTES = 4 * 1024 * 1024
+#: And so many once compressed bodies have been decompressed.
+_DECOMPRESSED_MAX_BYTES = 64 * 1024 * 1024
+
+
+@cache
+def spare_loaded_modules() -> None:
+    """Let the garbage collector leave alone what is loaded by now; once per process, for a task to call when it begins.
+
+    PySpark's workers collect all garbage after every task. NumPy, PyArrow and this package are some hundred thousand
+    objects that will never be garbage; to look at them all takes longer than a small task.
+    """
+    gc.freeze()
+
+
+def read_partition(
+    options: ReadOptions, partition: InputPartition, schema: Any, tags: tuple[str, ...]
+) -> Iterator[Any]:
+    """The record batches of one task. Of an empty plan Spark makes one task without ranges."""
+    spare_loaded_modules()
+    if isinstance(partition, RangesPartition):
+        with Briefly():
+            yield from read_ranges(options, partition.ranges, schema, tags)
+
+
+def read_ranges(
+    options: ReadOptions, ranges: Sequence[OffsetRange], schema: Any, tags: tuple[str, ...]
+) -> Iterator[Any]:
+    """The messages of ``ranges`` as record batches of an Arrow schema, those of each queue in the order of offsets.
+
+    :param tags: only messages with one of these; empty: all.
+    """
+    for (_, knows_tags), of_broker in groupby(ranges, key=lambda item: (item.address, _knows_tags(item.queue.topic))):
+        pulled: list[Pulled] = []
+        size = 0
+        for answer in RangePuller(options, list(of_broker), tags if knows_tags else ()).pull():
+            pulled.append(answer)
+            size += len(answer.body)
+            if size >= _BATCH_BYTES:
+                yield from _batches(options, pulled, schema, tags)
+                pulled, size = [], 0
+        if pulled:
+            yield from _batches(options, pulled, schema, tags)
+
+
+def _knows_tags(topic: str) -> bool:
+    """Whether a broker can filter a topic by tags: where it keeps delayed messages it notes their time instead."""
+    return topic != SCHEDULE_TOPIC
+
+
+def _batches(options: ReadOptions, pulled: Sequence[Pulled], schema: Any, tags: tuple[str, ...]) -> Iterator[Any]:
+    data = pulled[0].body if len(pulled) == 1 else b"".join([answer.body for answer in pulled])
+    starts = message_starts(data)
+    if not tags and len(starts) != sum(answer.end - answer.begin for answer in pulled):
+        _report_holes(options, pulled)
+    # Where nobody asks for bodies, none is decompressed.
+    has_bodies = "body" in schema.names
+    for batch in bounded_batches(data, starts, _DECOMPRESSED_MAX_BYTES) if has_bodies else [StoredBatch(data, starts)]:
+        if not tags:
+            yield batch.record_batch(schema, pulled[0].queue.broker_name)
+        else:
+            yield from _filtered(batch, pulled, schema, tags)
+
+
+def _filtered(batch: StoredBatch, pulled: Sequence[Pulled], schema: Any, tags: tuple[str, ...]) -> Iterator[Any]:
+    """Without messages that only share a tag's hash, and without those that a pull brought beyond its range."""
+    is_wanted = pc.is_in(batch.properties.value_of(PROPERTY_TAGS), pa.array(tags, pa.string()))
+    is_wanted = is_wanted.to_numpy(zero_copy_only=False) & _within(batch, pulled)
+    if is_wanted.any():
+        whole = batch.record_batch(schema, pulled[0].queue.broker_name)
+        yield whole if is_wanted.all() else whole.filter(pa.array(is_wanted))
+
+
+def _within(batch: StoredBatch, pulled: Sequence[Pulled]) -> Any:
+    """Whether each message lies within what was asked for. Several topics may have queues of the same number."""
+    topics, queue_ids, offsets = batch.topics(), batch.number("queue_id"), batch.number("queue_offset")
+    is_within = np.zeros(len(batch), bool)
+    for queue, of_queue in groupby(pulled, key=lambda answer: answer.queue):
+        answers = list(of_queue)
+        is_of_queue = pc.equal(topics, queue.topic).to_numpy(zero_copy_only=False) & (queue_ids == queue.queue_id)
+        is_within |= is_of_queue & (offsets >= answers[0].begin) & (offsets < answers[-1].end)
+    return is_within
+
+
+def _report_holes(options: ReadOptions, pulled: Sequence[Pulled]) -> None:
+    """A broker leaves out what it deletes while it reads, and counts on."""
+    for answer in pulled:
+        there, wanted = len(message_starts(answer.body)), answer.end - answer.begin
+        if there != wanted:
+            report_loss(
+                options.fail_on_data_loss,
+                answer.queue,
+                f"of offsets {answer.begin} to {answer.end - 1} the broker gave {there} messages instead of {wanted}",
+            )

@@ -1,0 +1,246 @@
+"""``spark.readStream.format("rocketmq")``: micro-batches with exact offsets, resumed from Spark's checkpoint.
+
+Progress is Spark's: nothing is committed to the broker. The planner in the driver's Python process keeps its
+connections between calls, since a stream asks for the newest offsets several times per second.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+from pyspark.sql.types import StructType
+
+from engine.pipeline.source.cluster.cluster import Cluster
+from engine.pipeline.source.cluster.errors import Briefly, RocketMQError, wrong_option
+from engine.pipeline.source.cluster.queue_offsets import LATEST, QueueKey, from_json_object, list_queues, to_json_object
+from engine.pipeline.source.decoding.schema import arrow_schema_of
+from engine.pipeline.source.reader.batch_reader import matching_queues, wanted_queues
+from engine.pipeline.source.reader.offset_bounds import OffsetBounds
+from engine.pipeline.source.reader.offset_range import OffsetRange, plan_partitions, share_limit
+from engine.pipeline.source.reader.options import Bound, ReadOptions
+from engine.pipeline.source.reader.range_puller import report_loss
+from engine.pipeline.source.reader.range_reader import read_partition
+
+_log = logging.getLogger("glassmq.pipeline")
+
+JsonOffsets = dict[str, dict[str, int]]
+_AskOffsets = Callable[[Sequence[QueueKey]], dict[QueueKey, int]]
+
+
+def make_stream_reader(schema: StructType, options: Mapping[str, str]) -> DataSourceStreamReader:
+    """The reader of a stream. Raises :class:`RocketMQError` for wrong options."""
+    read_options = ReadOptions.parse(options)
+    if read_options.ending is not None:
+        name = "endingOffsets" if read_options.ending.timestamp_ms is None else "endingTimestamp"
+        raise wrong_option(name, "a stream has no end; use spark.read, or Trigger.AvailableNow")
+    return RocketMQStreamReader(read_options, arrow_schema_of(schema))
+
+
+class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Planned in the driver's Python process; copies of it read in the tasks."""
+
+    def __init__(self, options: ReadOptions, schema: Any) -> None:
+        self._options = options
+        self._schema = schema
+        self._cluster: Cluster | None = None
+        #: Where the query began, if it had no checkpoint.
+        self._initial: JsonOffsets | None = None
+        #: Where the queues ended when ``Trigger.AvailableNow`` began; None for other triggers.
+        self._targets: dict[QueueKey, int] | None = None
+        #: Where they ended when the planner looked last.
+        self._latest: dict[QueueKey, int] | None = None
+        #: The oldest messages of queues that the planner asked for them when it looked last.
+        self._minima: dict[QueueKey, int] = {}
+        #: Queues of brokers that did not answer then, and what happened; only where loss is allowed.
+        self._away: dict[QueueKey, str] = {}
+        #: Of which missing queues the log was told last.
+        self._told_missing: list[QueueKey] = []
+
+    def __reduce__(self) -> tuple[type[RocketMQStreamReader], tuple[ReadOptions, Any]]:
+        """What travels to the tasks is a new reader: no connections, and nothing that the planner knows."""
+        return RocketMQStreamReader, (self._options, self._schema)
+
+    @property
+    def _connected(self) -> Cluster:
+        if self._cluster is None:
+            self._cluster = Cluster(self._options.cluster)
+        return self._cluster
+
+    # --- offsets -----------------------------------------------------------------------------------------------------
+
+    def initialOffset(self) -> JsonOffsets:  # noqa: N802 - Spark's name
+        """Where a query without a checkpoint begins.
+
+        Spark asks twice, for the end of the first micro-batch and for its tasks, and must hear the same.
+        """
+        if self._initial is None:
+            self._initial = to_json_object(self._resolve_start())
+        return self._initial
+
+    def _resolve_start(self) -> dict[QueueKey, int]:
+        options, cluster = self._options, self._connected
+        with Briefly():
+            queues = wanted_queues(cluster, options)
+            bounds = OffsetBounds(cluster, queues, options.consumer_group, fails=options.fail_on_data_loss)
+            offsets = bounds.resolve(options.starting or Bound(LATEST), "startingOffsets")
+        if self._targets is not None:
+            # Spark asks for the targets first: what came since then is neither read nor lost.
+            self._targets |= {queue: max(offset, self._targets.get(queue, 0)) for queue, offset in offsets.items()}
+        return offsets
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+        """The option ``maxOffsetsPerTrigger``."""
+        limit = self._options.max_offsets_per_trigger
+        return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
+
+    def latestOffset(self, start: JsonOffsets, limit: ReadLimit) -> JsonOffsets:  # noqa: N802 - Spark's name
+        """Where the next micro-batch ends.
+
+        A queue that is new, or that was made anew, is only noted in it, at its first message, and read by the next one.
+        So the checkpoint always holds where the reading of a queue began.
+        """
+        starts = from_json_object(start)
+        with Briefly():
+            ends = self._look_at_ends() if self._targets is None else dict(self._targets)
+            begins = self._begins(starts, ends)
+            self._report_missing(starts, begins)
+        self._latest = {queue: ends[queue] for queue in begins}
+        goes_on = {queue for queue, begin in begins.items() if queue in starts and starts[queue] <= begin}
+        lags = {queue: ends[queue] - begin if queue in goes_on else 0 for queue, begin in begins.items()}
+        if isinstance(limit, ReadMaxRows):
+            lags = share_limit(lags, limit.max_rows, sum(starts.values()))
+        return to_json_object(starts | {queue: begin + lags[queue] for queue, begin in begins.items()})
+
+    def reportLatestOffset(self) -> JsonOffsets | None:  # noqa: N802 - Spark's name
+        """For the query's progress: with it a reader of the progress knows the lag of each queue."""
+        return None if self._latest is None else to_json_object(self._latest)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        """From now on the queues end where they end now."""
+        with Briefly():
+            self._targets = self._look_at_ends()
+
+    def _look_at_ends(self) -> dict[QueueKey, int]:
+        self._away = {}
+        return self._ask_brokers(self._connected.max_offsets, self._queues_now())
+
+    def _queues_now(self) -> list[QueueKey]:
+        """The queues that are there; what is missing of those that were read is reported later."""
+        options = self._options
+        if options.pattern is not None:
+            return matching_queues(self._connected, options, options.pattern)
+        if options.fail_on_data_loss:
+            return self._connected.queues(options.topics, options.topic_option)
+        return self._connected.queues_there_are(options.topics)
+
+    def _ask_brokers(self, ask: _AskOffsets, queues: Sequence[QueueKey]) -> dict[QueueKey, int]:
+        """Offsets of ``queues``; where loss is allowed, without those of brokers that do not answer."""
+        if self._options.fail_on_data_loss:
+            return ask(queues)
+        answers: dict[QueueKey, int] = {}
+        for _, of_broker in groupby(sorted(queues, key=_broker_of), key=_broker_of):
+            asked = list(of_broker)
+            try:
+                answers |= ask(asked)
+            except RocketMQError as error:
+                if error.condition != "ROCKETMQ_BROKER_AWAY":
+                    raise
+                self._away |= dict.fromkeys(asked, error.text)
+        return answers
+
+    def _begins(self, starts: Mapping[QueueKey, int], ends: Mapping[QueueKey, int]) -> dict[QueueKey, int]:
+        """Where to go on in the queues that are there: where the last micro-batch ended, unless they hold less.
+
+        Minima are asked only of queues that are new, and where loss is allowed of those that have moved.
+        """
+        is_strict = self._options.fail_on_data_loss
+        asked = [queue for queue in ends if queue not in starts or (not is_strict and ends[queue] != starts[queue])]
+        self._minima = self._ask_brokers(self._connected.min_offsets, asked)
+        begins: dict[QueueKey, int] = {}
+        for queue, end in ends.items():
+            if queue in self._away:
+                continue
+            # What was behind the end when that was asked may be deleted by now.
+            first = min(self._minima.get(queue, 0), end)
+            start = starts.get(queue, first)
+            begins[queue] = start
+            if end < start:
+                report_loss(is_strict, queue, f"offset {start} is wanted next, the queue has none from {end} on")
+                begins[queue] = first
+            elif start < first:
+                report_loss(is_strict, queue, f"offsets {start} to {first - 1} are wanted next and are deleted")
+                begins[queue] = first
+        return begins
+
+    def _report_missing(self, starts: Mapping[QueueKey, int], there: Mapping[QueueKey, int]) -> None:
+        """What was read and is not there any more must not vanish silently."""
+        missing = sorted((starts.keys() | self._away.keys()) - there.keys())
+        unlisted = [queue for queue in missing if queue not in self._away]
+        if unlisted and self._options.fail_on_data_loss:
+            raise _gone(_unlisted_text(unlisted))
+        # A stream asks several times per second.
+        if missing == self._told_missing:
+            return
+        self._told_missing = missing
+        if unlisted:
+            _log.warning("%s; the stream goes on without", _unlisted_text(unlisted))
+        silent = sorted((queue for queue in missing if queue in self._away), key=_broker_of)
+        for text, queues in groupby(silent, key=self._away.__getitem__):
+            _log.warning("%s; until it does the stream goes on without %s", text, list_queues(queues))
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    def partitions(self, start: JsonOffsets, end: JsonOffsets) -> Sequence[InputPartition]:
+        """The tasks of one micro-batch."""
+        starts, ends, cluster = from_json_object(start), from_json_object(end), self._connected
+        # What is known to be deleted is not asked for again. A queue that is not in `start` is only noted in `end`.
+        firsts = {queue: max(first, self._minima.get(queue, 0)) for queue, first in starts.items()}
+        ranges = [(queue, first, ends[queue]) for queue, first in firsts.items() if first < ends.get(queue, 0)]
+        with Briefly():
+            if any(not cluster.knows_master(queue.broker_name) for queue, _, _ in ranges):
+                # After a restart Spark repeats the last micro-batch before it asks for anything else.
+                cluster.queues_there_are(sorted({queue.topic for queue, _, _ in ranges}))
+            gone = [item for item in ranges if not cluster.knows_master(item[0].broker_name)]
+            if gone and self._options.fail_on_data_loss:
+                queues = list_queues([queue for queue, _, _ in gone])
+                raise _gone(f"the name server tells no master of the broker of {queues} any more")
+            for queue, first, stop in gone:
+                # Spark has noted the end of this micro-batch: its messages are not asked for again.
+                report_loss(False, queue, f"its broker has no master, so offsets {first} to {stop - 1} are never read")
+            planned = [
+                OffsetRange(queue, cluster.master(queue.broker_name), first, stop)
+                for queue, first, stop in ranges
+                if cluster.knows_master(queue.broker_name)
+            ]
+        return plan_partitions(planned, self._options.min_partitions, self._options.max_records_per_partition)
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """The record batches of one task."""
+        return read_partition(self._options, partition, self._schema, self._options.tags)
+
+    def commit(self, end: JsonOffsets) -> None:
+        """Spark keeps its progress in its checkpoint; the broker is told nothing."""
+
+    def stop(self) -> None:
+        """The query has ended."""
+        if self._cluster is not None:
+            self._cluster.close()
+            self._cluster = None
+        self._initial = None
+
+
+def _broker_of(queue: QueueKey) -> str:
+    return queue.broker_name
+
+
+def _unlisted_text(queues: Sequence[QueueKey]) -> str:
+    return f"the name server lists {list_queues(queues)} no more among the queues that one may read"
+
+
+def _gone(text: str) -> RocketMQError:
+    return RocketMQError("ROCKETMQ_BROKER_AWAY", f"{text}; set the option failOnDataLoss to false to go on without")

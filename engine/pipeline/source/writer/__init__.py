@@ -1,0 +1,1 @@
+"""Rows become messages, sent once each."""

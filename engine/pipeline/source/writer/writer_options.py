@@ -1,0 +1,112 @@
+"""The options of ``df.write.format("rocketmq")`` and ``df.writeStream.format("rocketmq")``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engine.pipeline.source.cluster.cluster_options import CLUSTER_OPTION_NAMES, ClusterOptions
+from engine.pipeline.source.cluster.errors import wrong_option
+from engine.pipeline.source.cluster.option_values import OptionValues
+from engine.protocol.errors import IllegalName
+from engine.protocol.names import NOT_ALLOWED_SEND_TOPICS, validate_topic
+
+WRITE_OPTION_NAMES: tuple[str, ...] = (
+    *CLUSTER_OPTION_NAMES,
+    "topic",
+    "producerGroup",
+    "batchBytes",
+    "maxMessageBytes",
+    "sendRetries",
+    "replayCheck",
+    "replayLookback",
+    "transactionId",
+    "transactionNumber",
+    "copiesMessages",
+)
+DEFAULT_PRODUCER_GROUP = "glassmq_spark_writer"
+#: What producers and brokers of RocketMQ accept (``maxMessageSize`` of each).
+DEFAULT_MAX_MESSAGE_BYTES = 4 * 1024 * 1024
+DEFAULT_BATCH_BYTES = 1024 * 1024
+#: With pauses of 100 ms that double, a broker may be away for 12 s.
+DEFAULT_SEND_RETRIES = 7
+
+
+class ReplayCheck(StrEnum):
+    """When to look for messages that an earlier try has stored."""
+
+    AUTO = "auto"  # where there may have been one
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """All options of a write, checked as far as that goes without asking the cluster. Travels to the executors.
+
+    :ivar topic: where rows go that have no topic of their own; None: they all have.
+    :ivar batch_bytes: how much is sent in one request, measured as stored.
+    :ivar replay_lookback: how many messages of a queue to look through when nothing is noted there.
+    :ivar transaction_id: the user's name for this write; a write of the same name leaves out what is there.
+    :ivar transaction_number: of this write among those of that name, which come one after the other.
+    :ivar copies_messages: whether the rows are messages that were read from a topic.
+    """
+
+    cluster: ClusterOptions
+    topic: str | None
+    producer_group: str
+    batch_bytes: int
+    max_message_bytes: int
+    send_retries: int
+    replay_check: ReplayCheck
+    replay_lookback: int
+    transaction_id: str | None
+    transaction_number: int | None
+    copies_messages: bool
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> WriteOptions:
+        """Raises :class:`~engine.pipeline.source.cluster.errors.RocketMQError` that names the option and what is allowed."""
+        values = OptionValues(options, WRITE_OPTION_NAMES)
+        most = values.number("maxMessageBytes", DEFAULT_MAX_MESSAGE_BYTES, 1_024, 1 << 30)
+        transaction_id = values.text("transactionId")
+        transaction_number = values.integer("transactionNumber", None, 0, 2**62)
+        if transaction_number is not None and transaction_id is None:
+            raise wrong_option("transactionId", "is missing; transactionNumber counts the writes of one transactionId")
+        return cls(
+            cluster=ClusterOptions.parse(values),
+            topic=_topic(values),
+            producer_group=values.group("producerGroup", DEFAULT_PRODUCER_GROUP),
+            batch_bytes=values.number("batchBytes", min(DEFAULT_BATCH_BYTES, most), 1, most),
+            max_message_bytes=most,
+            send_retries=values.number("sendRetries", DEFAULT_SEND_RETRIES, 0, 100),
+            replay_check=_replay_check(values),
+            replay_lookback=values.number("replayLookback", 10_000, 0),
+            transaction_id=transaction_id,
+            transaction_number=transaction_number,
+            copies_messages=values.boolean("copiesMessages", False),
+        )
+
+
+def check_topic(topic: str) -> str | None:
+    """What is wrong with ``topic`` as a place to send to; None when nothing is."""
+    try:
+        validate_topic(topic)
+    except IllegalName as error:
+        return str(error)
+    return f"{topic!r} belongs to the broker; nobody may send to it" if topic in NOT_ALLOWED_SEND_TOPICS else None
+
+
+def _topic(values: OptionValues) -> str | None:
+    topic = values.text("topic")
+    if topic is not None and (wrong := check_topic(topic)) is not None:
+        raise wrong_option("topic", wrong)
+    return topic
+
+
+def _replay_check(values: OptionValues) -> ReplayCheck:
+    word = (values.text("replayCheck") or ReplayCheck.AUTO).lower()
+    if word not in tuple(ReplayCheck):
+        raise wrong_option("replayCheck", f"{word!r} is not allowed; {', '.join(ReplayCheck)} are")
+    return ReplayCheck(word)

@@ -1,0 +1,150 @@
+"""JSON bodies that only tools ask for (RocketMQ: package ``common.protocol.body``, ``common.admin``).
+
+Some of RocketMQ's classes print getters that are no fields (``QueueTimeSpan`` prints every time as text too); what
+they add can be computed from what is here, and no reader needs it, so it is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.protocol.body.bodies import ConsumeStats, offsets_of
+from engine.protocol.body.json_body import JsonBody, object_key_map
+from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.body.subscription_data import SubscriptionData
+from engine.protocol.json_form.json_fields import as_object
+
+OffsetTable = Mapping[MessageQueue, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ResetOffsetBodyForC(JsonBody):
+    """What a C++ client is sent with code 220: a list, because it cannot read objects as keys."""
+
+    offset_table: OffsetTable
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON object of the wire."""
+        rows = [queue.to_dict() | {"offset": offset} for queue, offset in sorted(self.offset_table.items())]
+        return {"offsetTable": rows}
+
+
+@dataclass(frozen=True, slots=True)
+class GetConsumerStatusBody(JsonBody, what="a consumer status"):
+    """The reply of 221 has ``message_queue_table`` (a member's offsets), that of 223 ``consumer_table`` (by client)."""
+
+    message_queue_table: OffsetTable
+    consumer_table: Mapping[str, OffsetTable]
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON object of the wire."""
+        clients = {client_id: object_key_map(offsets) for client_id, offsets in self.consumer_table.items()}
+        return {"consumerTable": clients, "messageQueueTable": object_key_map(self.message_queue_table)}
+
+    @classmethod
+    def from_dict(cls, value: object) -> GetConsumerStatusBody:
+        """Read the reply of 221. Raises ``MalformedBody``."""
+        return cls(offsets_of(as_object(value).get("messageQueueTable"), "messageQueueTable"), {})
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerInfo(JsonBody, wire_names={"last_update_ms": "lastUpdateTimestamp", "remote_ip": "remoteIP"}):
+    """One connected producer; ``last_update_ms`` is its last heartbeat."""
+
+    client_id: str
+    remote_ip: str
+    language: str
+    version: int
+    last_update_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerTableInfo(JsonBody):
+    """The reply of 328: producer group -> its members."""
+
+    data: Mapping[str, Sequence[ProducerInfo]]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueTimeSpan(
+    JsonBody,
+    wire_names={
+        "queue": "messageQueue",
+        "min_timestamp": "minTimeStamp",
+        "max_timestamp": "maxTimeStamp",
+        "consume_timestamp": "consumeTimeStamp",
+        "delay_time_ms": "delayTime",
+    },
+):
+    """One queue in the reply of 303. Store times in ms, -1 where there is no message: of the oldest message, of the
+    newest, of the last one consumed (of the oldest when none was); ``delay_time_ms``: the age of the next to consume.
+    """
+
+    queue: MessageQueue
+    min_timestamp: int
+    max_timestamp: int
+    consume_timestamp: int
+    delay_time_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumeQueueData(JsonBody, wire_names={"commit_log_offset": "physicOffset", "size_bytes": "physicSize"}):
+    """One entry of a consume queue in the reply of 321; ``size_bytes`` and ``commit_log_offset`` of its message.
+
+    The rest is of an entry that points into the consume-queue extension: its unit as JSON, its bit map as text, whether
+    the group may want the message by them, and what is wrong with the address.
+    """
+
+    commit_log_offset: int
+    size_bytes: int
+    tags_code: int
+    extend_data_json: str | None = None
+    bit_map: str | None = None
+    eval: bool = False
+    msg: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryConsumeQueueResponseBody(JsonBody):
+    """The reply of 321. ``filter_data`` is text for people; None when no group was named."""
+
+    subscription_data: SubscriptionData | None
+    filter_data: str | None
+    queue_data: Sequence[ConsumeQueueData]
+    max_queue_index: int
+    min_queue_index: int
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerStatsItem(JsonBody, wire_names={"average_per_time": "avgpt"}):
+    """What a counter did in one span: its sum, its rate per second, and how much it grew per request."""
+
+    sum: int
+    tps: float
+    average_per_time: float
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerStatsData(JsonBody, wire_names={"minute": "statsMinute", "hour": "statsHour", "day": "statsDay"}):
+    """The reply of 315: the last minute, hour and day."""
+
+    minute: BrokerStatsItem
+    hour: BrokerStatsItem
+    day: BrokerStatsItem
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumeStatsList(JsonBody):
+    """The reply of 317: per group, its topics."""
+
+    groups: Mapping[str, Sequence[ConsumeStats]]
+    broker_addr: str
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON object of the wire: RocketMQ sends a list of maps with one group each."""
+        return {
+            "brokerAddr": self.broker_addr,
+            "consumeStatsList": [{name: [one.to_dict() for one in stats]} for name, stats in self.groups.items()],
+            "totalDiff": sum(one.total_diff for stats in self.groups.values() for one in stats),
+        }

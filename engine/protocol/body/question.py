@@ -1,0 +1,219 @@
+"""What is asked of brokers and name servers: the request, and how its reply is read (RocketMQ: ``MQClientAPIImpl``).
+
+Clients, tools and Spark's tasks ask the same things over connections of different kinds. They have their requests and
+their reading of replies from here; what they bring themselves is the waiting, and what a refusal is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from engine.protocol.body.bodies import ClusterInfo, GetConsumerListByGroupResponseBody, TopicList
+from engine.protocol.body.subscription_data import SUBSCRIBE_ALL
+from engine.protocol.body.topic_route_data import TopicRouteData
+from engine.protocol.command.command_header import CommandHeader
+from engine.protocol.command.headers import (
+    GetConsumerListByGroupRequestHeader,
+    GetEarliestMsgStoretimeResponseHeader,
+    GetRouteInfoRequestHeader,
+    OffsetResponseHeader,
+    PullMessageRequestHeader,
+    QueryConsumerOffsetRequestHeader,
+    QueryMessageRequestHeader,
+    QueueRequestHeader,
+    SearchOffsetRequestHeader,
+    UpdateConsumerOffsetRequestHeader,
+    ViewMessageRequestHeader,
+)
+from engine.protocol.command.queue_headers import UNIQUE_KEY_QUERY_FLAG
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.enums import ExpressionType
+from engine.protocol.names import TOOLS_CONSUMER_GROUP
+from engine.protocol.request_code import RequestCode
+from engine.protocol.system_flags import PULL_SUBSCRIPTION
+
+_T = TypeVar("_T")
+_END_OF_TIME_MS = 2**63 - 1
+
+
+class QueueOfTopic(Protocol):
+    """A queue, however the one who asks writes it down."""
+
+    @property
+    def topic(self) -> str:
+        """Its topic."""
+
+    @property
+    def queue_id(self) -> int:
+        """Its number on its broker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[_T]):
+    """
+    :ivar what: what the node is asked to do: the end of the sentence "cannot ...".
+    :ivar read: what a reply with the code SUCCESS says. Raises :class:`~engine.protocol.errors.ProtocolError`.
+    :ivar flags: fields beside those of the header.
+    """
+
+    code: RequestCode
+    header: CommandHeader | None
+    what: str
+    read: Callable[[RemotingCommand], _T]
+    flags: dict[str, str] = field(default_factory=dict)
+
+    def request(self) -> RemotingCommand:
+        """A new request."""
+        command = RemotingCommand.request(self.code, self.header)
+        command.ext_fields.update(self.flags)
+        return command
+
+
+def _offset(reply: RemotingCommand) -> int:
+    return OffsetResponseHeader.decode(reply.ext_fields).offset
+
+
+def _nothing(reply: RemotingCommand) -> None:
+    """That it came is all that matters."""
+
+
+def _body(reply: RemotingCommand) -> bytes:
+    return reply.body
+
+
+# --- name servers ----------------------------------------------------------------------------------------------------
+
+
+def topic_route(topic: str) -> Question[TopicRouteData]:
+    """Which brokers have the topic; TOPIC_NOT_EXIST: none is known (code 105)."""
+    header = GetRouteInfoRequestHeader(topic, accept_standard_json_only=True)
+    what = f"tell the route of topic {topic!r}"
+    return Question(
+        RequestCode.GET_ROUTEINFO_BY_TOPIC, header, what, lambda reply: TopicRouteData.from_json(reply.body)
+    )
+
+
+def cluster_info() -> Question[ClusterInfo]:
+    """All brokers, and which cluster has which (code 106)."""
+    code = RequestCode.GET_BROKER_CLUSTER_INFO
+    return Question(code, None, "list the brokers", lambda reply: ClusterInfo.from_json(reply.body))
+
+
+def topic_names() -> Question[tuple[str, ...]]:
+    """All topics (code 206)."""
+    code = RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER
+    return Question(code, None, "list the topics", lambda reply: TopicList.from_json(reply.body).topic_list)
+
+
+# --- queues ----------------------------------------------------------------------------------------------------------
+
+
+def max_offset(queue: QueueOfTopic) -> Question[int]:
+    """The offset that the next message of the queue will get (code 30)."""
+    return _queue_question(RequestCode.GET_MAX_OFFSET, queue)
+
+
+def min_offset(queue: QueueOfTopic) -> Question[int]:
+    """The offset of the queue's oldest message (code 31)."""
+    return _queue_question(RequestCode.GET_MIN_OFFSET, queue)
+
+
+def _queue_question(code: RequestCode, queue: QueueOfTopic) -> Question[int]:
+    return Question(code, QueueRequestHeader(queue.topic, queue.queue_id), f"answer {code.name} of {queue}", _offset)
+
+
+def offset_at(queue: QueueOfTopic, timestamp_ms: int) -> Question[int]:
+    """The offset of the message stored at a time, or of the nearest one, earlier or later (code 29)."""
+    header = SearchOffsetRequestHeader(queue.topic, queue.queue_id, timestamp_ms)
+    what = f"find the offset of {queue} at {timestamp_ms} ms"
+    return Question(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header, what, _offset)
+
+
+def earliest_store_time(queue: QueueOfTopic) -> Question[int]:
+    """When the queue's oldest message was stored, ms; -1 when there is none (code 32)."""
+    return Question(
+        RequestCode.GET_EARLIEST_MSG_STORETIME,
+        QueueRequestHeader(queue.topic, queue.queue_id),
+        f"tell the store time of the oldest message of {queue}",
+        lambda reply: GetEarliestMsgStoretimeResponseHeader.decode(reply.ext_fields).timestamp,
+    )
+
+
+# --- groups ----------------------------------------------------------------------------------------------------------
+
+
+def group_members(group: str) -> Question[tuple[str, ...]]:
+    """Client ids of the group's connected members (code 38)."""
+    return Question(
+        RequestCode.GET_CONSUMER_LIST_BY_GROUP,
+        GetConsumerListByGroupRequestHeader(group),
+        f"list the members of group {group!r}",
+        lambda reply: GetConsumerListByGroupResponseBody.from_json(reply.body).consumer_id_list,
+    )
+
+
+def group_offset(group: str, queue: QueueOfTopic) -> Question[int]:
+    """The group's committed offset; QUERY_NOT_FOUND: it has none (code 14). Any name will do: no group need exist."""
+    header = QueryConsumerOffsetRequestHeader(group, queue.topic, queue.queue_id)
+    return Question(
+        RequestCode.QUERY_CONSUMER_OFFSET, header, f"tell the offset of group {group!r} in {queue}", _offset
+    )
+
+
+def store_group_offset(group: str, queue: QueueOfTopic, offset: int) -> Question[None]:
+    """Commit an offset (code 15)."""
+    header = UpdateConsumerOffsetRequestHeader(group, queue.topic, queue.queue_id, offset)
+    what = f"store offset {offset} of group {group!r} in {queue}"
+    return Question(RequestCode.UPDATE_CONSUMER_OFFSET, header, what, _nothing)
+
+
+# --- messages --------------------------------------------------------------------------------------------------------
+
+
+def look(
+    queue: QueueOfTopic,
+    offset: int,
+    max_messages: int,
+    *,
+    group: str = TOOLS_CONSUMER_GROUP,
+    tags: tuple[str, ...] = (),
+    max_bytes: int | None = None,
+) -> Question[bytes]:
+    """Messages of a queue from ``offset`` on, as they are stored (code 11), without a trace in the broker.
+
+    The pull commits no offset, waits for nothing, and brings its subscription along: no member joins a group, and
+    nobody's progress moves.
+
+    :param tags: only messages with these (and others of the same hash); empty: all.
+    """
+    header = PullMessageRequestHeader(
+        consumer_group=group,
+        topic=queue.topic,
+        queue_id=queue.queue_id,
+        queue_offset=offset,
+        max_msg_nums=max_messages,
+        sys_flag=PULL_SUBSCRIPTION,
+        commit_offset=0,
+        suspend_timeout_millis=0,
+        subscription=" || ".join(tags) or SUBSCRIBE_ALL,
+        expression_type=ExpressionType.TAG,
+        max_msg_bytes=max_bytes,
+    )
+    return Question(RequestCode.PULL_MESSAGE, header, f"read {queue.topic}", _body)
+
+
+def messages_called(topic: str, name: str, count: int, *, is_unique_id: bool = False) -> Question[bytes]:
+    """Messages with this key, or with this unique id, as they are stored (code 12)."""
+    header = QueryMessageRequestHeader(
+        topic=topic, key=name, max_num=count, begin_timestamp=0, end_timestamp=_END_OF_TIME_MS
+    )
+    flags = {UNIQUE_KEY_QUERY_FLAG: "true"} if is_unique_id else {}
+    return Question(RequestCode.QUERY_MESSAGE, header, f"search {topic}", _body, flags)
+
+
+def message_at(commit_log_offset: int) -> Question[bytes]:
+    """The message that lies there, as it is stored (code 33)."""
+    header = ViewMessageRequestHeader(offset=commit_log_offset)
+    return Question(RequestCode.VIEW_MESSAGE_BY_ID, header, "view a message", _body)

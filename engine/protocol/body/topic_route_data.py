@@ -1,0 +1,82 @@
+"""Which brokers hold a topic's queues (RocketMQ: ``TopicRouteData``, ``QueueData``, ``BrokerData``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from engine.protocol.body.json_body import JsonBody
+from engine.protocol.errors import MalformedBody
+from engine.protocol.json_form.json_fields import as_object, get_integer, get_list, get_object, get_text
+
+#: The broker id of a master; slaves have greater ones.
+MASTER_ID = 0
+
+
+@dataclass(slots=True)
+class QueueData(JsonBody):
+    """A topic's queues on one broker name."""
+
+    broker_name: str
+    read_queue_nums: int
+    write_queue_nums: int
+    perm: int
+    topic_sys_flag: int = 0
+
+    @classmethod
+    def from_dict(cls, value: object) -> QueueData:
+        """Read the JSON object of the wire."""
+        fields = as_object(value)
+        return cls(
+            broker_name=get_text(fields, "brokerName"),
+            read_queue_nums=get_integer(fields, "readQueueNums"),
+            write_queue_nums=get_integer(fields, "writeQueueNums"),
+            perm=get_integer(fields, "perm"),
+            # Older brokers spell the field topicSynFlag.
+            topic_sys_flag=get_integer(fields, "topicSysFlag", get_integer(fields, "topicSynFlag", 0)),
+        )
+
+
+@dataclass(slots=True)
+class BrokerData(JsonBody):
+    """The addresses behind one broker name: broker id (0 is the master) -> ``"ip:port"``."""
+
+    cluster: str
+    broker_name: str
+    broker_addrs: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def master_address(self) -> str | None:
+        """The master's address, or None when only slaves are up."""
+        return self.broker_addrs.get(MASTER_ID)
+
+    @classmethod
+    def from_dict(cls, value: object) -> BrokerData:
+        """Read the JSON object of the wire."""
+        fields = as_object(value)
+        addresses: dict[int, str] = {}
+        for broker_id, address in get_object(fields, "brokerAddrs").items():
+            if not broker_id.isdigit() or not isinstance(address, str):
+                raise MalformedBody(f"brokerAddrs maps numbers to addresses, got {broker_id!r}: {address!r}")
+            addresses[int(broker_id)] = address
+        return cls(get_text(fields, "cluster", ""), get_text(fields, "brokerName"), addresses)
+
+
+@dataclass(slots=True)
+class TopicRouteData(JsonBody, what="a topic route"):
+    """The reply of code 105."""
+
+    queue_datas: list[QueueData] = field(default_factory=list)
+    broker_datas: list[BrokerData] = field(default_factory=list)
+    order_topic_conf: str | None = None
+    filter_server_table: dict[str, object] = field(default_factory=dict, init=False)
+
+    @classmethod
+    def from_dict(cls, value: object) -> TopicRouteData:
+        """Read the JSON object of the wire. Raises :class:`MalformedBody`."""
+        fields = as_object(value)
+        conf = fields.get("orderTopicConf")
+        return cls(
+            queue_datas=list(get_list(fields, "queueDatas", QueueData.from_dict)),
+            broker_datas=list(get_list(fields, "brokerDatas", BrokerData.from_dict)),
+            order_topic_conf=conf if isinstance(conf, str) else None,
+        )

@@ -1,0 +1,1 @@
+"""The frame of a request or an answer, and its headers."""

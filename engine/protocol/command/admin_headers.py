@@ -1,0 +1,118 @@
+"""Headers of administration at a broker: codes 17, 26, 200-208, 215, 216, 300, 303, 308, 314, 315, 317, 321."""
+
+from __future__ import annotations
+
+from engine.protocol.command.command_header import CommandHeader, Int32, Int64
+
+
+class CreateTopicRequestHeader(CommandHeader):
+    """UPDATE_AND_CREATE_TOPIC (17). ``default_topic`` only names the template; the numbers here decide."""
+
+    topic: str
+    default_topic: str
+    read_queue_nums: Int32
+    write_queue_nums: Int32
+    perm: Int32
+    topic_filter_type: str
+    topic_sys_flag: Int32 | None = 0
+    order: bool = False
+
+
+class DeleteTopicRequestHeader(CommandHeader):
+    """DELETE_TOPIC_IN_BROKER (215) and, with ``cluster_name``, DELETE_TOPIC_IN_NAMESRV (216)."""
+
+    topic: str
+    cluster_name: str | None = None
+
+
+class DeleteSubscriptionGroupRequestHeader(CommandHeader):
+    """DELETE_SUBSCRIPTIONGROUP (207), on request with the stored offsets of the group."""
+
+    group_name: str
+    remove_offset: bool = False
+
+
+class GetTopicStatsInfoRequestHeader(CommandHeader):
+    """GET_TOPIC_STATS_INFO (202)."""
+
+    topic: str
+
+
+class GetConsumerConnectionListRequestHeader(CommandHeader):
+    """GET_CONSUMER_CONNECTION_LIST (203)."""
+
+    consumer_group: str
+
+
+class GetProducerConnectionListRequestHeader(CommandHeader):
+    """GET_PRODUCER_CONNECTION_LIST (204)."""
+
+    producer_group: str
+
+
+class GetConsumeStatsRequestHeader(CommandHeader):
+    """Without ``topic``: all topics that the group subscribes to."""
+
+    consumer_group: str
+    topic: str | None = None
+
+
+class QueryTopicConsumeByWhoRequestHeader(CommandHeader):
+    """QUERY_TOPIC_CONSUME_BY_WHO (300): the groups that consume the topic."""
+
+    topic: str
+
+
+class QueryConsumeTimeSpanRequestHeader(CommandHeader):
+    """QUERY_CONSUME_TIME_SPAN (303): store times of what is there and what the group consumed."""
+
+    topic: str
+    group: str
+
+
+class QueryConsumeQueueRequestHeader(CommandHeader):
+    """QUERY_CONSUME_QUEUE (321): ``count`` entries of a consume queue from entry ``index`` on."""
+
+    topic: str
+    queue_id: Int32
+    index: Int64
+    count: Int32
+    consumer_group: str | None = None
+
+
+class GetBrokerConfigResponseHeader(CommandHeader):
+    """``version`` is a DataVersion as JSON text."""
+
+    version: str
+
+
+class QueryCorrectionOffsetHeader(CommandHeader):
+    """QUERY_CORRECTION_OFFSET (308): ``filter_groups``, joined by commas, are left out of the comparison."""
+
+    compare_group: str
+    topic: str
+    filter_groups: str | None = None
+
+
+class CloneGroupOffsetRequestHeader(CommandHeader):
+    """CLONE_GROUP_OFFSET (314). Without ``topic``: all topics of the source group. ``offline``: even topics that the
+    source group's members do not subscribe to.
+    """
+
+    src_group: str
+    dest_group: str
+    topic: str | None = None
+    offline: bool = False
+
+
+class ViewBrokerStatsDataRequestHeader(CommandHeader):
+    """VIEW_BROKER_STATS_DATA (315): one counter, such as TOPIC_PUT_NUMS of a topic."""
+
+    stats_name: str
+    stats_key: str
+
+
+class GetConsumeStatsInBrokerHeader(CommandHeader):
+    """GET_BROKER_CONSUME_STATS (317): of all groups, on request only topics of strict order."""
+
+    is_order: bool

@@ -1,0 +1,1 @@
+"""JSON as RocketMQ's clients write and read it."""

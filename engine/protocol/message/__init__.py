@@ -1,0 +1,1 @@
+"""A message, on the wire and in the log."""

@@ -1,0 +1,69 @@
+"""The body of a batch send (``MessageDecoder.encodeMessages``). Per message, one after the other::
+
+    int32 total size | int32 magic 0 | int32 CRC 0 | int32 flag | int32 body length | body | int16 p | properties
+
+All messages share one topic, which travels in the header. The broker stores each as an ordinary message.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+
+from engine.protocol.errors import MalformedMessage
+from engine.protocol.message.message import Message
+from engine.protocol.message.message_properties import PROPERTIES_MAX_BYTES, encode_properties
+
+_HEAD = struct.Struct(">iiiii")
+_PROPERTIES_LENGTH = struct.Struct(">H")
+_OVERHEAD_BYTES = _HEAD.size + _PROPERTIES_LENGTH.size
+
+
+#: One message of a batch as the broker gets it: flag, body, properties.
+BatchedMessage = tuple[int, bytes, bytes]
+
+
+def encode_batched_message(flag: int, body: bytes, properties: bytes) -> bytes:
+    """One message of a batch. Raises :class:`MalformedMessage` when properties are too long."""
+    if len(properties) > PROPERTIES_MAX_BYTES:
+        raise MalformedMessage(f"properties of {len(properties)} bytes; allowed: {PROPERTIES_MAX_BYTES}")
+    total = _OVERHEAD_BYTES + len(body) + len(properties)
+    head = _HEAD.pack(total, 0, 0, flag, len(body))
+    return b"".join((head, body, _PROPERTIES_LENGTH.pack(len(properties)), properties))
+
+
+def encode_batch(messages: Iterable[Message]) -> bytes:
+    """The body that carries ``messages``. Raises :class:`MalformedMessage` when properties are too long."""
+    return b"".join(
+        [
+            encode_batched_message(message.flag, message.body, encode_properties(message.properties).encode())
+            for message in messages
+        ]
+    )
+
+
+def decode_batch(data: bytes) -> list[BatchedMessage]:
+    """The messages in a batch body, at least one. Raises :class:`MalformedMessage`."""
+    messages: list[BatchedMessage] = []
+    position = 0
+    end = len(data)
+    unpack_head, head_size = _HEAD.unpack_from, _HEAD.size
+    unpack_length, length_size = _PROPERTIES_LENGTH.unpack_from, _PROPERTIES_LENGTH.size
+    while position < end:
+        if end - position < _OVERHEAD_BYTES:
+            raise MalformedMessage(f"{end - position} bytes left over after message {len(messages)} of the batch")
+        total, _, _, flag, body_length = unpack_head(data, position)
+        body_start = position + head_size
+        body_end = body_start + body_length
+        properties_start = body_end + length_size
+        if body_length < 0 or properties_start > end:
+            raise MalformedMessage(f"message {len(messages)} of the batch has an impossible body length {body_length}")
+        (properties_length,) = unpack_length(data, body_end)
+        next_position = properties_start + properties_length
+        if next_position > end or next_position - position != total:
+            raise MalformedMessage(f"message {len(messages)} of the batch says {total} bytes, its parts say otherwise")
+        messages.append((flag, data[body_start:body_end], data[properties_start:next_position]))
+        position = next_position
+    if not messages:
+        raise MalformedMessage("the batch is empty")
+    return messages

@@ -1,0 +1,132 @@
+"""A message as its sender sees it (RocketMQ: ``Message``) and as the broker stored it (``MessageExt``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from engine.protocol.message.message_id import encode_offset_message_id
+from engine.protocol.message.message_properties import (
+    KEY_SEPARATOR,
+    PROPERTY_DELAY_TIME_LEVEL,
+    PROPERTY_KEYS,
+    PROPERTY_TAGS,
+    PROPERTY_UNIQUE_KEY,
+    PROPERTY_WAIT_STORE_MSG_OK,
+)
+
+
+class _HasProperties:
+    """What sender and receiver read out of the properties alike."""
+
+    __slots__ = ()
+
+    properties: dict[str, str]
+
+    @property
+    def tags(self) -> str | None:
+        """The tag that subscriptions filter by."""
+        return self.properties.get(PROPERTY_TAGS)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The words under which the message can be found in the index."""
+        return tuple([word for word in self.properties.get(PROPERTY_KEYS, "").split(KEY_SEPARATOR) if word])
+
+    @property
+    def delay_level(self) -> int:
+        """1 to 18, or 0 for no delay."""
+        text = self.properties.get(PROPERTY_DELAY_TIME_LEVEL, "")
+        return int(text) if text.isascii() and text.isdigit() else 0
+
+    @property
+    def wait_store_msg_ok(self) -> bool:
+        """False when the sender does not want to wait for flush and replication."""
+        return self.properties.get(PROPERTY_WAIT_STORE_MSG_OK, "true").lower() != "false"
+
+    @property
+    def unique_id(self) -> str | None:
+        """The id that the sending client gave the message (``UNIQ_KEY``)."""
+        return self.properties.get(PROPERTY_UNIQUE_KEY)
+
+
+class Message(_HasProperties):
+    """A message to be sent.
+
+    :param topic: where it goes.
+    :param body: its content, any bytes.
+    :param tags: one word that subscriptions can filter by.
+    :param keys: words for the index, as a tuple, or one string with words separated by spaces.
+    :param properties: further name-value pairs.
+    :param flag: 32 bits which the broker stores and never looks at.
+    :param delay_level: 1 to 18 (1 s to 2 h by default), or 0 to be delivered at once.
+    """
+
+    __slots__ = ("body", "flag", "properties", "topic")
+
+    def __init__(
+        self,
+        topic: str,
+        body: bytes,
+        tags: str | None = None,
+        keys: str | Iterable[str] | None = None,
+        properties: Mapping[str, str] | None = None,
+        flag: int = 0,
+        delay_level: int = 0,
+    ) -> None:
+        self.topic = topic
+        self.body = body
+        self.flag = flag
+        self.properties: dict[str, str] = dict(properties or {})
+        if tags:
+            self.properties[PROPERTY_TAGS] = tags
+        if keys:
+            self.properties[PROPERTY_KEYS] = keys if isinstance(keys, str) else KEY_SEPARATOR.join(keys)
+        if delay_level:
+            self.properties[PROPERTY_DELAY_TIME_LEVEL] = str(delay_level)
+
+    def __repr__(self) -> str:
+        return f"Message(topic={self.topic!r}, {len(self.body)} bytes, properties={self.properties!r})"
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class MessageExt(_HasProperties):
+    """A message that was stored: everything the broker added to it.
+
+    ``born_host`` and ``store_host`` are ``"ip:port"``; times are milliseconds since 1970; ``body`` is as stored
+    (perhaps compressed) unless it was decoded with ``decompress=True``.
+    """
+
+    topic: str
+    body: bytes
+    properties: dict[str, str]
+    queue_id: int
+    queue_offset: int
+    commit_log_offset: int
+    born_timestamp: int
+    born_host: str
+    store_timestamp: int
+    store_host: str
+    flag: int = 0
+    sys_flag: int = 0
+    reconsume_times: int = 0
+    prepared_transaction_offset: int = 0
+    store_size: int = 0
+    body_crc: int = 0
+    broker_name: str | None = None
+
+    @property
+    def offset_message_id(self) -> str:
+        """The id that names the broker and the place in its commit log."""
+        return encode_offset_message_id(self.store_host, self.commit_log_offset)
+
+    @property
+    def message_id(self) -> str:
+        """What ``getMsgId()`` returns in RocketMQ: the client's unique id, else the offset id."""
+        return self.unique_id or self.offset_message_id
+
+    def __repr__(self) -> str:
+        return (
+            f"MessageExt({self.topic!r} queue {self.queue_id} offset {self.queue_offset}, "
+            f"commit log {self.commit_log_offset}, {len(self.body)} bytes, properties={self.properties!r})"
+        )

@@ -1,0 +1,79 @@
+"""The two ids of a message.
+
+*Offset id* (``MessageId``, made by the broker): where the message lies.
+
+    | ip: 4 or 16 bytes | port: int32 | physical offset: int64 |        as 32 or 56 upper-case hex digits
+
+*Unique id* (``MessageClientIDSetter``, made by the client; the ``UNIQ_KEY`` property): which message it is.
+
+    | ip: 4 or 16 | process id: int16 | instance hash: int32 | ms since start of month: int32 | counter: int16 |
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import struct
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from engine.protocol.errors import ProtocolError
+from engine.protocol.message.addresses import decode_host, encode_host
+
+_OFFSET = struct.Struct(">q")
+_UNIQUE_PREFIX = struct.Struct(">HI")
+_UNIQUE_TAIL = struct.Struct(">IH")
+_IPV4_ID_LENGTH = 32
+_IPV6_ID_LENGTH = 56
+
+
+def encode_offset_message_id(host: str, commit_log_offset: int) -> str:
+    """The offset id of the message at ``commit_log_offset`` of the broker at ``host`` (``"ip:port"``)."""
+    return (encode_host(host) + _OFFSET.pack(commit_log_offset)).hex().upper()
+
+
+def decode_offset_message_id(message_id: str) -> tuple[str, int]:
+    """``("ip:port", commit log offset)``. Raises :class:`ProtocolError`."""
+    if len(message_id) not in (_IPV4_ID_LENGTH, _IPV6_ID_LENGTH):
+        raise ProtocolError(f"an offset message id has 32 or 56 hex digits, got {len(message_id)} characters")
+    try:
+        data = bytes.fromhex(message_id)
+    except ValueError as error:
+        raise ProtocolError(f"{message_id!r} is not hexadecimal") from error
+    if len(data) * 2 != len(message_id):
+        raise ProtocolError(f"{message_id!r} is not hexadecimal")
+    return decode_host(data[:-8]), _OFFSET.unpack(data[-8:])[0]
+
+
+class UniqueIdGenerator:
+    """Hands out unique ids for the messages of one client process.
+
+    :param host_ip: the client's IP address.
+    :param process_id: its process id; the low 16 bits are used.
+    :param instance_hash: 32 bits that tell two clients of one process apart.
+    :param now_ms: the clock, milliseconds since 1970.
+    """
+
+    def __init__(self, host_ip: str, process_id: int, instance_hash: int, now_ms: Callable[[], int]) -> None:
+        self._prefix = ipaddress.ip_address(host_ip).packed + _UNIQUE_PREFIX.pack(
+            process_id & 0xFFFF, instance_hash & 0xFFFFFFFF
+        )
+        self._now_ms = now_ms
+        self._counter = 0
+        self._month_start_ms = 0
+        self._next_month_ms = 0
+
+    def next(self) -> str:
+        """A new id: 32 (IPv4) or 56 (IPv6) upper-case hex digits."""
+        now_ms = self._now_ms()
+        if not self._month_start_ms <= now_ms < self._next_month_ms:
+            self._enter_month(now_ms)
+        elapsed_ms = now_ms - self._month_start_ms
+        self._counter = (self._counter + 1) & 0xFFFF
+        return (self._prefix + _UNIQUE_TAIL.pack(elapsed_ms & 0xFFFFFFFF, self._counter)).hex().upper()
+
+    def _enter_month(self, now_ms: int) -> None:
+        now = datetime.fromtimestamp(now_ms / 1000, UTC)
+        start = datetime(now.year, now.month, 1, tzinfo=UTC)
+        following = datetime(now.year + now.month // 12, now.month % 12 + 1, 1, tzinfo=UTC)
+        self._month_start_ms = int(start.timestamp() * 1000)
+        self._next_month_ms = int(following.timestamp() * 1000)

@@ -1,0 +1,1 @@
+"""The port in virtual time: loop, network, disks of a lab world."""

@@ -1,0 +1,53 @@
+"""What nobody caught in a lab world: the loop's side of asyncio's exception handlers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine.runtime.lab.lab_loop import LabLoop
+
+    ExceptionHandler = Callable[[Any, dict[str, Any]], object]
+
+_log = logging.getLogger("glassmq.lab")
+
+#: How many garbage-collection reports are kept.
+_REPORTS_KEPT = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class LabFailure:
+    """An exception that no engine code caught."""
+
+    event_number: int
+    actor: str
+    message: str
+    exception: BaseException | None
+
+
+class LabFailures:
+    """Collects them; ``handler``, when set, gets them instead."""
+
+    def __init__(self) -> None:
+        #: In order of events.
+        self.failures: list[LabFailure] = []
+        #: What the garbage collector found (exceptions nobody looked at). When it runs is chance, so these
+        #: reports reach neither the journal nor ``failures``.
+        self.garbage_reports: list[str] = []
+        self.handler: ExceptionHandler | None = None
+
+    def report(self, loop: LabLoop, context: dict[str, Any]) -> None:
+        """Take what asyncio passes to an event loop's ``call_exception_handler``."""
+        message = str(context.get("message", ""))
+        exception = context.get("exception")
+        if self.handler is not None:
+            self.handler(loop, context)
+        elif loop.current is None or "never retrieved" in message or "was destroyed" in message:
+            _log.error("%s: %r", message, exception)
+            self.garbage_reports.append(f"{message}: {exception!r}")
+            del self.garbage_reports[:-_REPORTS_KEPT]
+        else:
+            self.failures.append(LabFailure(loop.event_number, loop.current.actor.name, message, exception))

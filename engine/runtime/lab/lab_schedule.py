@@ -1,0 +1,194 @@
+"""What can run in a lab world, in which order, and when: the ready list, the timers, the virtual clock.
+
+The order is a function of what was scheduled, and of the :class:`Scheduler` where there is one. Only the
+first ready event of each actor is ever offered: actors change places among each other, the callbacks inside
+one actor do not.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+from engine.runtime.lab.lab_actor import LabNode
+from engine.runtime.lab.lab_event import LabEvent
+
+#: The heap of timers is rid of cancelled ones when it has doubled since the last time, but not below this
+#: length.
+_TIMERS_WORTH_CLEANING = 1_000
+
+
+class Scheduler(Protocol):
+    """Chooses who runs next. Without one events run in the order in which they became ready."""
+
+    def choose(self, options: Sequence[LabEvent], time_may_pass: bool) -> LabEvent | None:
+        """One of ``options`` (the first ready event of every actor that may run), or ``None``: let time pass.
+
+        ``None`` is allowed only when ``time_may_pass``: there is a timer to advance to.
+        """
+        ...
+
+
+class LabSchedule:
+    """See the module. ``time_is_a_choice``: the scheduler may let time pass although somebody could run."""
+
+    def __init__(self, scheduler: Scheduler | None = None, *, time_is_a_choice: bool = False) -> None:
+        self.scheduler = scheduler
+        self.time_is_a_choice = time_is_a_choice
+        #: Asked before each event that has a label; False: not now. The event stays first in line. When the
+        #: gate has held its actor or paused or crashed its node the run goes on with others, else it stops
+        #: there (a breakpoint).
+        self.gate: Callable[[LabEvent], bool] | None = None
+        #: Whether the last run ended at the gate.
+        self.stopped_by_gate = False
+        #: Virtual time in microseconds; the world began at 0.
+        self.now_us = 0
+        #: Events that are due, oldest first.
+        self.ready: deque[LabEvent] = deque()
+        #: Events that were first in line while their actor was held or its node paused.
+        self._parked: list[LabEvent] = []
+        self._timers: list[tuple[int, int, LabEvent]] = []
+        self._timers_after_cleaning = _TIMERS_WORTH_CLEANING
+        self._sequence = 0
+
+    def add_timer(self, event: LabEvent) -> None:
+        """Make ``event`` ready when it is due; events due at the same time keep their order."""
+        self._sequence += 1
+        heapq.heappush(self._timers, (event.due_us, self._sequence, event))
+        if len(self._timers) > 2 * self._timers_after_cleaning:
+            # Most timeouts are cancelled long before they are due.
+            self._timers = [timer for timer in self._timers if not timer[2].is_cancelled]
+            heapq.heapify(self._timers)
+            self._timers_after_cleaning = max(_TIMERS_WORTH_CLEANING, len(self._timers))
+
+    def next_event(self, until_us: int | None) -> LabEvent | None:
+        """Take the next event to run, letting time pass where needed.
+
+        ``None``: nothing is due by ``until_us``, or the gate stops the run.
+        """
+        while True:
+            if self.scheduler is None:
+                event = self.ready.popleft() if self.ready else None
+            else:
+                event = self._chosen_event(self.scheduler, until_us)
+            if event is None:
+                if not self._advance(until_us):
+                    return None
+                continue
+            if event.is_cancelled:
+                continue
+            actor = event.actor
+            if actor.held_until_us or actor.node.paused:
+                self._parked.append(event)
+                continue
+            if not event.label or self.gate is None or self.gate(event):
+                if actor.node.alive:
+                    return event
+            elif actor.blocked:
+                self._parked.append(event)
+            elif actor.node.alive:
+                self.ready.appendleft(event)
+                self.stopped_by_gate = True
+                return None
+
+    def enabled_events(self) -> list[LabEvent]:
+        """The first ready event of every actor that may run now, in the order in which they became ready."""
+        first: dict[int, LabEvent] = {}
+        for event in self.ready:
+            actor = event.actor
+            if actor.number not in first and not event.is_cancelled and not actor.blocked:
+                first[actor.number] = event
+        return list(first.values())
+
+    def peek(self) -> LabEvent | None:
+        """The event that would run next without a scheduler or a gate; nothing changes. None: there is none."""
+        for event in self.ready:
+            if not event.is_cancelled and not event.actor.blocked:
+                return event
+        runnable = (timer for timer in self._timers if not timer[2].is_cancelled and not timer[2].actor.blocked)
+        first = min(runnable, default=None, key=lambda timer: timer[:2])
+        return first[2] if first is not None else None
+
+    def let_time_pass(self, until_us: int) -> None:
+        """Go on to ``until_us``, or to the first event that may run before; nothing runs.
+
+        What was due meanwhile but is held or paused is set aside in the same order as by a run. Not for worlds with a
+        scheduler or a gate.
+        """
+        event = self.next_event(until_us)
+        if event is not None:
+            self.ready.appendleft(event)
+        else:
+            self.now_us = max(self.now_us, until_us)
+
+    def pending_events(self) -> Iterator[LabEvent]:
+        """What is due but has not run, cancelled ones included: first what waits for a hold or pause to end."""
+        yield from self._parked
+        yield from self.ready
+
+    def next_timers(self, count: int) -> list[LabEvent]:
+        """Up to ``count`` events that are not due yet, in the order in which they will be."""
+        timers = ((due_us, number, event) for due_us, number, event in self._timers if not event.is_cancelled)
+        return [event for _, _, event in sorted(timers)[:count]]
+
+    def unpark(self) -> None:
+        """Some actor may run again: put its parked events before all that is ready, because they are older."""
+        parked, self._parked = self._parked, []
+        free: list[LabEvent] = []
+        for event in parked:
+            (self._parked if event.actor.blocked else free).append(event)
+        self.ready.extendleft(reversed(free))
+
+    def drop_node(self, node: LabNode) -> None:
+        """Forget every event of a node that has crashed."""
+        self.ready = deque(event for event in self.ready if event.actor.node is not node)
+        self._parked = [event for event in self._parked if event.actor.node is not node]
+        self._timers = [timer for timer in self._timers if timer[2].actor.node is not node]
+        heapq.heapify(self._timers)
+
+    def clear(self) -> None:
+        """Forget every event, and who chose among them."""
+        self.gate = self.scheduler = None
+        self.ready.clear()
+        self._parked.clear()
+        self._timers.clear()
+
+    def _chosen_event(self, scheduler: Scheduler, until_us: int | None) -> LabEvent | None:
+        options = self.enabled_events()
+        if not options:
+            # Only cancelled and blocked events are left; the caller sorts them out one by one.
+            return self.ready.popleft() if self.ready else None
+        next_due_us = self.next_due_us() if self.time_is_a_choice else None
+        time_may_pass = next_due_us is not None and (until_us is None or next_due_us <= until_us)
+        if len(options) == 1 and not time_may_pass:
+            event = options[0]
+        else:
+            choice = scheduler.choose(options, time_may_pass)
+            if choice is None:
+                assert time_may_pass, "the scheduler let time pass although no timer runs"
+                return None
+            event = choice
+        self.ready.remove(event)
+        return event
+
+    def next_due_us(self) -> int | None:
+        """When the next timer ends; None: none runs."""
+        timers = self._timers
+        while timers and timers[0][2].is_cancelled:
+            heapq.heappop(timers)
+        return timers[0][0] if timers else None
+
+    def _advance(self, until_us: int | None) -> bool:
+        """Move the clock to the next timer and make all that are due then ready. False: none, or beyond."""
+        due_us = self.next_due_us()
+        if due_us is None or (until_us is not None and due_us > until_us):
+            return False
+        self.now_us = max(self.now_us, due_us)
+        timers = self._timers
+        while timers and timers[0][0] <= self.now_us:
+            event = heapq.heappop(timers)[2]
+            if not event.is_cancelled:
+                self.ready.append(event)
+        return True

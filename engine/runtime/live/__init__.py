@@ -1,0 +1,1 @@
+"""The port on a real machine: sockets, files, clock, threads."""

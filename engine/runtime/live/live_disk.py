@@ -1,0 +1,192 @@
+"""Files behind the port's ``Disk``, below one data folder."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import fcntl
+import os
+import shutil
+import stat
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from engine.runtime.disk_path import checked_path
+from engine.runtime.live.live_disk_file import LiveDiskFile, sync_folder
+from engine.runtime.port import DiskFault, DiskFull, FolderLocked
+
+_T = TypeVar("_T")
+
+#: Flushes of different files may overlap; the disk orders them anyway.
+_FLUSH_THREADS = 4
+
+
+class LiveFolderLock:
+    """The data folder's lock: an open, locked file."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor: int | None = descriptor
+
+    def release(self) -> None:
+        """See the port. The file stays: removing it would let two others lock two different files."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+class LiveDisk:
+    """See the module and the port. Without a folder every operation raises :class:`DiskFault`."""
+
+    def __init__(self, node_name: str, folder: Path | None) -> None:
+        """Makes the folder. Raises :class:`DiskFault` naming it when it cannot be written."""
+        self._node_name = node_name
+        self._folder = folder.absolute() if folder is not None else None
+        self._flusher = ThreadPoolExecutor(_FLUSH_THREADS, thread_name_prefix=f"{node_name}-flush")
+        # Of its own: nobody's message shall wait for a table to be written.
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"{node_name}-write")
+        if self._folder is not None:
+            _make_folder(self._folder)
+            if not os.access(self._folder, os.W_OK | os.X_OK):
+                raise DiskFault(f"data folder {self._folder} is not writable")
+
+    def open_file(self, path: str, size_bytes: int) -> LiveDiskFile:
+        """See the port."""
+        full_path = self._full(path)
+        if not full_path.exists():
+            _make_folder(full_path.parent)
+        return LiveDiskFile(path, full_path, size_bytes, self._flusher)
+
+    def exists(self, path: str) -> bool:
+        """See the port."""
+        return self._full(path).exists()
+
+    def file_size_bytes(self, path: str) -> int:
+        """See the port."""
+        return self._status(path).st_size
+
+    def list_folder(self, path: str) -> list[str]:
+        """See the port; the empty path is the data folder itself."""
+        folder = self._full(path) if path else self._root()
+        try:
+            return sorted(os.listdir(folder))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as failure:
+            raise DiskFault(f"cannot list {folder}: {failure.strerror}") from failure
+
+    def remove(self, path: str) -> None:
+        """See the port."""
+        full_path = self._full(path)
+        try:
+            if full_path.is_dir() and not full_path.is_symlink():
+                shutil.rmtree(full_path)
+            else:
+                full_path.unlink(missing_ok=True)
+        except NotADirectoryError:
+            return
+        except OSError as failure:
+            raise DiskFault(f"cannot remove {full_path}: {failure.strerror}") from failure
+
+    def rename(self, old_path: str, new_path: str) -> None:
+        """See the port."""
+        old, new = self._full(old_path), self._full(new_path)
+        try:
+            new.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(old, new)
+            sync_folder(new.parent)
+            if old.parent != new.parent:
+                sync_folder(old.parent)
+        except OSError as failure:
+            raise DiskFault(f"cannot rename {old} to {new}: {failure.strerror}") from failure
+
+    def read_whole(self, path: str) -> bytes:
+        """See the port."""
+        full_path = self._full(path)
+        try:
+            return full_path.read_bytes()
+        except OSError as failure:
+            raise DiskFault(f"cannot read {full_path}: {failure.strerror}") from failure
+
+    def write_whole(self, path: str, data: bytes) -> None:
+        """See the port."""
+        full_path = self._full(path)
+        temporary = full_path.with_name(full_path.name + ".tmp")
+        try:
+            full_path.parent.mkdir(parents=True, exist_ok=True)
+            with open(temporary, "wb") as file:
+                if full_path.exists():  # who may read it stays as it was: it may hold secrets
+                    os.fchmod(file.fileno(), stat.S_IMODE(full_path.stat().st_mode))
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, full_path)
+            sync_folder(full_path.parent)
+        except OSError as failure:
+            kind = DiskFull if failure.errno in (errno.ENOSPC, errno.EDQUOT) else DiskFault
+            raise kind(f"cannot write {full_path}: {failure.strerror}") from failure
+
+    async def off_loop(self, work: Callable[[], _T]) -> _T:
+        """See the port."""
+        running = asyncio.get_running_loop().run_in_executor(self._writer, work)
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            await asyncio.gather(running, return_exceptions=True)
+            raise
+
+    def modified_ms(self, path: str) -> int:
+        """See the port."""
+        return self._status(path).st_mtime_ns // 1_000_000
+
+    def used_ratio(self) -> float:
+        """See the port. As ``df`` counts: what is kept for the system's administrator is not free."""
+        status = os.statvfs(self._root())
+        used = status.f_blocks - status.f_bfree
+        usable = used + status.f_bavail
+        return used / usable if usable else 1.0
+
+    def lock_folder(self) -> LiveFolderLock:
+        """See the port. The file holds the owner's process id; the kernel frees the lock when the owner dies."""
+        path = self._root() / "lock"
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as failure:
+            raise DiskFault(f"cannot open {path}: {failure.strerror}") from failure
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as failure:
+            owner = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
+            os.close(descriptor)
+            raise FolderLocked(f"data folder {self._folder} is in use by another broker (process {owner})") from failure
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        return LiveFolderLock(descriptor)
+
+    def close(self) -> None:
+        """End the threads once what they flush and write is on the disk."""
+        self._flusher.shutdown(wait=False)
+        self._writer.shutdown(wait=False)
+
+    def _root(self) -> Path:
+        if self._folder is None:
+            raise DiskFault(f"node {self._node_name} was started without a data folder")
+        return self._folder
+
+    def _full(self, path: str) -> Path:
+        return self._root() / checked_path(path)
+
+    def _status(self, path: str) -> os.stat_result:
+        full_path = self._full(path)
+        try:
+            return full_path.stat()
+        except OSError as failure:
+            raise DiskFault(f"cannot look at {full_path}: {failure.strerror}") from failure
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as failure:
+        raise DiskFault(f"cannot make folder {folder}: {failure.strerror}") from failure

@@ -1,0 +1,194 @@
+"""TCP behind the port's ``Network``."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import resource
+import socket
+import ssl
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+from engine.runtime.connection_limits import CONNECTIONS_LIMIT, IDLE_TIMEOUT_MS, UNSENT_ALL_LIMIT_BYTES
+from engine.runtime.live.live_connection import LiveConnection, format_address
+from engine.runtime.live.live_tls import ClientTls, ServerTls
+from engine.runtime.live.live_tls_listener import TlsAcceptor
+from engine.runtime.live.open_connections import OpenConnections
+from engine.runtime.port import AddressInUse, ConnectFailed, Connection, FrameHandler, RuntimeFault
+
+_log = logging.getLogger("glassmq.network")
+
+#: File descriptors left for files and everything else.
+_RESERVED_DESCRIPTORS = 128
+#: Connections that the kernel holds for a listener that has not taken them yet.
+_BACKLOG = 1_024
+
+
+class LiveListener(ABC):
+    """A listening address and the connections that were accepted there."""
+
+    def __init__(self, socket_address: object, connections: OpenConnections) -> None:
+        self._connections = connections
+        self._address = format_address(socket_address)
+
+    @property
+    def address(self) -> str:
+        """See the port."""
+        return self._address
+
+    @property
+    def unsent_bytes(self) -> int:
+        """See the port."""
+        return self._connections.budget.total_bytes
+
+    @property
+    def cut_connections(self) -> int:
+        """See the port."""
+        return self._connections.budget.cut_connections
+
+    @abstractmethod
+    async def close(self) -> None:
+        """See the port."""
+
+
+class LivePlainListener(LiveListener):
+    """A listening socket."""
+
+    def __init__(self, server: asyncio.Server, connections: OpenConnections) -> None:
+        super().__init__(server.sockets[0].getsockname(), connections)
+        self._server = server
+
+    async def close(self) -> None:
+        """See the port."""
+        self._server.close()
+        await self._connections.close()
+        await self._server.wait_closed()
+
+
+class LiveTlsListener(LiveListener):
+    """A listening address at which connections may or must be encrypted."""
+
+    def __init__(self, acceptor: TlsAcceptor, connections: OpenConnections) -> None:
+        super().__init__(acceptor.socket_address, connections)
+        self._acceptor = acceptor
+
+    async def close(self) -> None:
+        """See the port."""
+        await self._acceptor.close()
+        await self._connections.close()
+
+
+class LiveNetwork:
+    """See the module and the port.
+
+    ``server_tls`` encrypts what is accepted, ``client_tls`` what is connected to. Raises
+    :class:`~engine.runtime.live.live_tls.TlsUnusable` for certificates and keys that cannot be used.
+    """
+
+    def __init__(
+        self,
+        idle_timeout_ms: int = IDLE_TIMEOUT_MS,
+        server_tls: ServerTls | None = None,
+        client_tls: ClientTls | None = None,
+    ) -> None:
+        self._idle_timeout_ms = idle_timeout_ms
+        self._limit = min(CONNECTIONS_LIMIT, _descriptor_limit() - _RESERVED_DESCRIPTORS)
+        self._connected = OpenConnections(self._limit, idle_timeout_ms, waits_for_readers=False)
+        self._listeners: list[LiveListener] = []
+        self._server_tls = server_tls or ServerTls()
+        self._server_context = self._server_tls.context()
+        self._client_context = None if client_tls is None else client_tls.context()
+
+    async def listen(
+        self,
+        host: str,
+        port: int,
+        handler_factory: Callable[[], FrameHandler],
+        unsent_limit_bytes: int = UNSENT_ALL_LIMIT_BYTES,
+    ) -> LiveListener:
+        """See the port. Raises :class:`RuntimeFault` for addresses that this machine does not have."""
+        connections = OpenConnections(
+            self._limit, self._idle_timeout_ms, unsent_limit_bytes=unsent_limit_bytes, waits_for_readers=True
+        )
+
+        def make_connection() -> LiveConnection:
+            return LiveConnection(handler_factory(), connections)
+
+        try:
+            if self._server_context is None:
+                server = await asyncio.get_running_loop().create_server(
+                    make_connection, host, port, reuse_address=True, backlog=_BACKLOG
+                )
+                listener: LiveListener = LivePlainListener(server, connections)
+            else:
+                acceptor = await self._accept_tls(self._server_context, host, port, make_connection, connections)
+                listener = LiveTlsListener(acceptor, connections)
+        except (OSError, OverflowError) as failure:
+            if isinstance(failure, OSError) and failure.errno == errno.EADDRINUSE:
+                raise AddressInUse(f"{host}:{port} is in use already") from failure
+            raise RuntimeFault(f"cannot listen at {host}:{port}: {_reason(failure)}") from failure
+        self._listeners.append(listener)
+        return listener
+
+    async def _accept_tls(
+        self,
+        context: ssl.SSLContext,
+        host: str,
+        port: int,
+        make_connection: Callable[[], LiveConnection],
+        connections: OpenConnections,
+    ) -> TlsAcceptor:
+        found = await asyncio.get_running_loop().getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        family, _, _, _, address = found[0]
+        listening = socket.create_server(address, family=family, backlog=_BACKLOG)
+        listening.setblocking(False)
+        mode = self._server_tls.mode
+        limit, timeout_ms = self._limit, self._idle_timeout_ms
+        return TlsAcceptor(listening, context, mode, make_connection, limit, connections.__len__, timeout_ms)
+
+    async def connect(self, address: str, handler: FrameHandler, timeout_ms: int) -> Connection:
+        """See the port."""
+        host, _, port_text = address.rpartition(":")
+        if not host or not port_text.isdigit() or not 0 < int(port_text) < 65_536:
+            raise ConnectFailed(f"cannot connect to {address!r}: an address is host:port, port 1 to 65535")
+        try:
+            async with asyncio.timeout(timeout_ms / 1_000):
+                _, connection = await asyncio.get_running_loop().create_connection(
+                    lambda: LiveConnection(handler, self._connected),
+                    host.strip("[]"),
+                    int(port_text),
+                    ssl=self._client_context,
+                )
+        except TimeoutError:
+            raise ConnectFailed(f"cannot connect to {address}: no answer within {timeout_ms} ms") from None
+        except OSError as failure:
+            raise ConnectFailed(f"cannot connect to {address}: {_reason(failure)}") from failure
+        if connection.is_refused:
+            raise ConnectFailed(f"cannot connect to {address}: {self._limit} connections are open already")
+        return connection
+
+    async def close(self) -> None:
+        """Close every listener and connection of the node."""
+        for listener in self._listeners:
+            await listener.close()
+        self._listeners.clear()
+        await self._connected.close()
+
+
+def _descriptor_limit() -> int:
+    """How many descriptors this process may have; asks for as many as it is allowed to ask for."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = CONNECTIONS_LIMIT + _RESERVED_DESCRIPTORS
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+        soft = allowed
+    return wanted if soft == resource.RLIM_INFINITY else soft
+
+
+def _reason(failure: Exception) -> str:
+    return getattr(failure, "strerror", None) or str(failure)

@@ -1,0 +1,77 @@
+"""The real world behind the port: sockets, mapped files, the machine's clock, threads for blocking
+listeners.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from engine.runtime.live.live_clock import LiveClock
+from engine.runtime.live.live_disk import LiveDisk
+from engine.runtime.live.live_listener_calls import LiveListenerCalls
+from engine.runtime.live.live_network import LiveNetwork
+from engine.runtime.live.live_tls import ClientTls, ServerTls
+from engine.runtime.port import NodeIdentity
+
+
+class LiveRuntime:
+    """See the port. ``data_folder=None``: a node that keeps no files. ``seed`` makes its random choices repeatable.
+
+    ``server_tls`` encrypts connections that the node accepts, ``client_tls`` those that it makes.
+    """
+
+    def __init__(
+        self,
+        node_name: str,
+        data_folder: Path | None,
+        seed: int | None = None,
+        *,
+        server_tls: ServerTls | None = None,
+        client_tls: ClientTls | None = None,
+    ) -> None:
+        """Raises :class:`DiskFault` when the data folder cannot be made or written, ``TlsUnusable``."""
+        self.node_name = node_name
+        self.clock = LiveClock()
+        self.network = LiveNetwork(server_tls=server_tls, client_tls=client_tls)
+        self.disk = LiveDisk(node_name, data_folder)
+        self._seed = seed
+        self._randoms: dict[str, random.Random] = {}
+        self._listener_calls = LiveListenerCalls(node_name)
+        self.identity = NodeIdentity(
+            host_ip=_own_ip(),
+            process_id=os.getpid(),
+            instance_hash=self.random_for("instance hash").getrandbits(31),
+        )
+
+    def random_for(self, purpose: str) -> random.Random:
+        """See the port. The same object for the same purpose."""
+        if purpose not in self._randoms:
+            seed = None if self._seed is None else f"{self._seed}:{self.node_name}:{purpose}"
+            self._randoms[purpose] = random.Random(seed)
+        return self._randoms[purpose]
+
+    async def call_listener(self, listener: Callable[..., Any], *arguments: Any) -> Any:
+        """See the port."""
+        return await self._listener_calls.call(listener, *arguments)
+
+    async def close(self) -> None:
+        """Close every connection, listener and thread of the node. The engine on it must be shut down before."""
+        await self.network.close()
+        self._listener_calls.close()
+        self.disk.close()
+
+
+def _own_ip() -> str:
+    """The address from which this machine would reach others; loopback when it is on no network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            # Connecting a datagram socket sends nothing; it only chooses the local address.
+            probe.connect(("192.0.2.1", 9))
+            return str(probe.getsockname()[0])
+        except OSError:
+            return "127.0.0.1"

@@ -1,0 +1,1 @@
+"""Mapped files, and what the store writes beside the log."""

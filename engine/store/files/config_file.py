@@ -1,0 +1,101 @@
+"""A small JSON file that survives a crash while it is written (RocketMQ: ``ConfigManager``, ``MixAll.string2File``).
+
+The content before the last change is kept as ``<path>.bak``. Whoever loads the file gets the main file, else the
+backup, and can tell from ``remarks`` which and why. A file that cannot be used is not overwritten: the next save keeps
+it as ``<path>.damaged``, for whoever can still read something in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from engine.protocol.errors import ProtocolError
+from engine.protocol.json_form.json_text import dumps_pretty_json, loads_json
+from engine.runtime.port import Disk, DiskFault
+
+_log = logging.getLogger("glassmq.store")
+
+BACKUP_SUFFIX = ".bak"
+DAMAGED_SUFFIX = ".damaged"
+
+
+class ConfigFile:
+    """One file. ``remarks`` says in sentences what ``load`` had to repair."""
+
+    def __init__(self, disk: Disk, path: str) -> None:
+        self._disk = disk
+        self.path = path
+        self.backup_path = path + BACKUP_SUFFIX
+        self.remarks: list[str] = []
+        #: What the main file is known to hold; None when that is nothing usable.
+        self._current: bytes | None = None
+        self._is_damaged = False
+        self._saving = asyncio.Lock()
+
+    def load(self) -> dict[str, Any] | None:
+        """The JSON object in the file, or in its backup; None when neither holds one."""
+        self.remarks.clear()
+        self._current = None
+        self._is_damaged = False
+        main, why = self._read(self.path)
+        if main is not None:
+            return main
+        self._is_damaged = self._disk.exists(self.path)
+        backup, why_not_backup = self._read(self.backup_path)
+        if backup is not None:
+            self._remark(f"{self.path} {why}; its backup {self.backup_path} is used")
+        elif self._disk.exists(self.path) or self._disk.exists(self.backup_path):
+            self._remark(f"{self.path} {why} and {self.backup_path} {why_not_backup}; it starts empty")
+        return backup
+
+    def save(self, content: dict[str, Any]) -> None:
+        """Replace the file, durably, and keep what it held as the backup. Nothing happens when nothing changed.
+
+        Others wait meanwhile: for start and shutdown.
+
+        Raises ``DiskFull``, ``DiskFault``; the old content is then still there, in the file or in its backup.
+        """
+        data = dumps_pretty_json(content)
+        if data == self._current:
+            return
+        if self._current is not None:
+            # A rename is enough: between it and the next line the content is in the backup, which load() knows.
+            self._disk.rename(self.path, self.backup_path)
+            self._current = None
+        elif self._is_damaged:
+            self._disk.rename(self.path, self.path + DAMAGED_SUFFIX)
+            self._is_damaged = False
+        self._disk.write_whole(self.path, data)
+        self._current = data
+
+    async def save_off_loop(self, content: Callable[[], dict[str, Any]]) -> None:
+        """As :meth:`save`, while others are served; ``content`` is called beside the loop, see ``Disk.off_loop``."""
+        async with self._saving:
+            await self._disk.off_loop(lambda: self.save(content()))
+
+    def _read(self, path: str) -> tuple[dict[str, Any] | None, str]:
+        """``(object, "")`` or ``(None, what is wrong)``."""
+        if not self._disk.exists(path):
+            return None, "is missing"
+        try:
+            data = self._disk.read_whole(path)
+        except DiskFault as fault:
+            return None, f"cannot be read ({fault})"
+        if not data.strip(b"\0 \r\n\t"):
+            return None, "is empty"
+        try:
+            content = loads_json(data)
+        except (ProtocolError, ValueError) as error:
+            return None, f"is no JSON ({error})"
+        if not isinstance(content, dict):
+            return None, "holds no JSON object"
+        if path == self.path:
+            self._current = data
+        return content, ""
+
+    def _remark(self, text: str) -> None:
+        self.remarks.append(text)
+        _log.warning("%s", text)

@@ -1,0 +1,214 @@
+"""A long byte range kept in consecutive files (RocketMQ: ``MappedFileQueue``).
+
+RocketMQ computes the file from the offset and therefore refuses to start when a file has another size than the
+configuration says. Here each file knows its own range, so the configured size may be changed at any time and counts
+for new files; and a file that was cut short is filled up with zeros, which recovery then treats as what they are.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from engine.runtime.port import Disk
+from engine.store.files.mapped_file import MappedFile, file_name, start_offset_of
+from engine.store.files.mapping_pool import MappingPool
+
+#: How much is looked at in one go where a whole file is read: enough to be fast, little enough to stay small.
+BLOCK_SIZE_BYTES = 1024 * 1024
+
+
+class MappedFileQueue:
+    """The files of one folder, in order.
+
+    :param folder: path below the data folder.
+    :param file_size: size of new files in bytes.
+    """
+
+    __slots__ = ("_disk", "_pool", "_starts", "file_size", "files", "folder")
+
+    def __init__(self, disk: Disk, pool: MappingPool, folder: str, file_size: int) -> None:
+        self._disk = disk
+        self._pool = pool
+        self.folder = folder
+        self.file_size = file_size
+        self.files: list[MappedFile] = []
+        self._starts: list[int] = []
+
+    def load(self) -> list[str]:
+        """Find the files that exist. Returns a line for people for everything that is not as it should be."""
+        remarks = []
+        starts = []
+        for name in self._disk.list_folder(self.folder):
+            start = start_offset_of(name)
+            if start is None:
+                remarks.append(f"{self.folder}/{name} is no file of the store; it is ignored")
+            else:
+                starts.append(start)
+        starts.sort()
+        for start, next_start in zip(starts, [*starts, None][1:], strict=True):
+            path = f"{self.folder}/{file_name(start)}"
+            on_disk = self._disk.file_size_bytes(path)
+            size = max(on_disk, self.file_size)
+            if next_start is not None:
+                size = min(size, next_start - start)
+            file = MappedFile(self._disk, self._pool, self.folder, start, size)
+            if on_disk < size:
+                file.found_end_offset = start + on_disk
+                remarks.append(f"{path} has {on_disk} of {size} bytes; the rest is taken as empty")
+            self._add(file)
+        return remarks
+
+    def _add(self, file: MappedFile) -> None:
+        self.files.append(file)
+        self._starts.append(file.start_offset)
+
+    @property
+    def start_offset(self) -> int:
+        """Where the range begins; 0 without files."""
+        return self._starts[0] if self._starts else 0
+
+    @property
+    def end_offset(self) -> int:
+        """Where the last file ends; 0 without files."""
+        return self.files[-1].end_offset if self.files else 0
+
+    @property
+    def is_contiguous(self) -> bool:
+        """False when a file in the middle is missing."""
+        return all(file.end_offset == start for file, start in zip(self.files[:-1], self._starts[1:], strict=True))
+
+    def append_file(self, start_offset: int) -> MappedFile:
+        """A new last file that begins at ``start_offset``. Raises ``DiskFull``, ``DiskFault``."""
+        assert not self.files or start_offset >= self.files[-1].end_offset
+        new = MappedFile(self._disk, self._pool, self.folder, start_offset, self.file_size)
+        assert new.file.size_bytes == new.size_bytes  # opening it here makes a full disk show before it is used
+        self._add(new)
+        return new
+
+    def find(self, offset: int) -> MappedFile | None:
+        """The file that holds byte ``offset``, or None."""
+        files = self.files
+        if not files:
+            return None
+        file = files[-1]
+        if offset < file.start_offset:
+            index = bisect_right(self._starts, offset) - 1
+            if index < 0:
+                return None
+            file = files[index]
+        return file if offset < file.end_offset else None
+
+    def read(self, offset: int, length: int) -> bytes:
+        """``length`` bytes from ``offset``; fewer where the files end."""
+        parts = []
+        end = offset + length
+        while offset < end:
+            file = self.find(offset)
+            if file is None:
+                break
+            count = min(end, file.end_offset) - offset
+            parts.append(file.file.read_at(offset - file.start_offset, count))
+            offset += count
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def write(self, offset: int, data: bytes) -> None:
+        """Write ``data`` at ``offset``, adding files as they are needed.
+
+        The first file of an empty range begins at a multiple of the file size, as RocketMQ's do.
+        """
+        end = offset + len(data)
+        done = 0
+        while offset < end:
+            file = self.find(offset)
+            if file is None:
+                start = self.end_offset if self.files else offset - offset % self.file_size
+                file = self.append_file(start)
+                continue
+            count = min(end, file.end_offset) - offset
+            file.file.write_at(offset - file.start_offset, data[done : done + count])
+            offset += count
+            done += count
+
+    def used_end(self, file: MappedFile) -> int:
+        """Offset behind the last byte of ``file`` that is not zero; its start when all are."""
+        position = file.file.written_end()
+        while position > 0:
+            start = max(0, position - BLOCK_SIZE_BYTES)
+            rest = file.file.read_at(start, position - start).rstrip(b"\0")
+            if rest:
+                return file.start_offset + start + len(rest)
+            position = start
+        return file.start_offset
+
+    def clear_from(self, offset: int) -> int:
+        """Make everything from ``offset`` on empty; returns how many bytes that were not zero this removed.
+
+        RocketMQ only moves its write position back. The bytes behind it would then look like messages to whoever
+        searches the file for whole ones after the next crash, so they are overwritten with zeros here.
+        """
+        removed = 0
+        while self.files and self.files[-1].start_offset >= offset and len(self.files) > 1:
+            file = self.files[-1]
+            removed += self.used_end(file) - file.start_offset
+            self._remove(len(self.files) - 1)
+        if not self.files:
+            return removed
+        file = self.files[-1]
+        used_end = self.used_end(file)
+        start = max(offset, file.start_offset)
+        removed += max(0, used_end - start)
+        while start < used_end:
+            count = min(BLOCK_SIZE_BYTES, used_end - start)
+            file.file.write_at(start - file.start_offset, bytes(count))
+            start += count
+        return removed
+
+    def remove_first(self, count: int) -> None:
+        """Delete the first ``count`` files."""
+        for _ in range(count):
+            self._remove(0)
+
+    def remove_all(self) -> None:
+        """Delete every file and the folder."""
+        for file in self.files:
+            file.is_removed = True
+            file.close()
+        self.files.clear()
+        self._starts.clear()
+        self._disk.remove(self.folder)
+
+    def _remove(self, index: int) -> None:
+        file = self.files.pop(index)
+        del self._starts[index]
+        file.is_removed = True
+        file.close()
+        self._disk.remove(file.path)
+
+    def parts(self, start: int, end: int) -> Iterator[tuple[MappedFile, int, int]]:
+        """``(file, first position, last position)`` of every file that holds bytes of ``start..end``.
+
+        The caller may wait between two of them: a file that is deleted meanwhile is left out.
+        """
+        for file in tuple(self.files) if start < end else ():
+            if file.end_offset > start and file.start_offset < end and not file.is_removed:
+                yield (
+                    file,
+                    max(start, file.start_offset) - file.start_offset,
+                    min(end, file.end_offset) - file.start_offset,
+                )
+
+    async def flush(self, start: int, end: int) -> None:
+        """Make bytes ``start..end`` durable. Raises ``DiskFault``."""
+        for file, first, last in self.parts(start, end):
+            await file.file.flush(first, last)
+
+    def flush_now(self, start: int, end: int) -> None:
+        """As :meth:`flush`, but blocks: for start and shutdown."""
+        for file, _, _ in self.parts(start, end):
+            file.file.flush_now()
+
+    def close(self) -> None:
+        """Unmap all files."""
+        for file in self.files:
+            file.close()

@@ -1,0 +1,190 @@
+"""Settings of the message store (RocketMQ: ``MessageStoreConfig``).
+
+Sizes differ from RocketMQ's because RocketMQ is made for servers: a 1 GiB commit-log file and a 420 MB index file are
+sparse on disk, but tools that copy a data folder do not always know that. Everything else keeps RocketMQ's default
+(version 4.9.8, ``store/config/MessageStoreConfig.java``) unless its comment says why not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES
+
+_MEBIBYTE = 1024 * 1024
+#: The smallest commit-log file: room for a short message with its properties. Tests use such files; a server wants
+#: room for the largest message that it takes.
+COMMIT_LOG_FILE_MIN_BYTES = 512
+#: File sizes are Java ints in RocketMQ, and so are positions within a file.
+FILE_MAX_BYTES = 2**31 - 1
+
+
+class FlushDiskType(Enum):
+    """When a message counts as stored: once it is in memory, or once it is on the disk."""
+
+    ASYNC_FLUSH = "async"
+    SYNC_FLUSH = "sync"
+
+
+@dataclass(slots=True)
+class MessageStoreConfig:
+    """All settings of one :class:`~engine.store.message_store.MessageStore`. Times in ms, sizes in bytes."""
+
+    # --- files -------------------------------------------------------------------------------------------------------
+    #: RocketMQ 1 GiB. A small file bounds what recovery has to read, and so the time and memory of a start.
+    mapped_file_size_commit_log: int = 16 * _MEBIBYTE
+    #: Entries of 20 bytes per consume-queue file. RocketMQ 300,000 (6 MB); there is a file per queue at least.
+    mapped_file_size_consume_queue_entries: int = 20_000
+    #: Files mapped at the same time; the others are mapped again when they are needed. RocketMQ has no bound.
+    max_mapped_files: int = 300
+    #: Hash slots per index file. RocketMQ 5,000,000.
+    max_hash_slot_num: int = 50_000
+    #: Entries per index file. RocketMQ 20,000,000; after a crash the last file is built again from the log, so a
+    #: small one starts faster.
+    max_index_num: int = 200_000
+    message_index_enable: bool = True
+    #: Keep a bit map per message for filters by expression (``enableCalcFilterBitMap`` fills it).
+    enable_consume_queue_ext: bool = False
+    #: RocketMQ 48 MiB. A start walks through the last file of every queue.
+    mapped_file_size_consume_queue_ext: int = _MEBIBYTE
+
+    # --- flush -------------------------------------------------------------------------------------------------------
+    flush_disk_type: FlushDiskType = FlushDiskType.ASYNC_FLUSH
+    flush_interval_commit_log_ms: int = 500
+    flush_commit_log_least_pages: int = 4
+    flush_commit_log_thorough_interval_ms: int = 10_000
+    flush_interval_consume_queue_ms: int = 1_000
+    flush_consume_queue_least_pages: int = 2
+    #: RocketMQ 60,000. This is also how often the checkpoint is written, and what came after the checkpoint is
+    #: dispatched again after a crash: 10 s keeps that short.
+    flush_consume_queue_thorough_interval_ms: int = 10_000
+    sync_flush_timeout_ms: int = 5_000
+    #: How soon a message that did not ask to wait is flushed in a SYNC_FLUSH broker (``GroupCommitService`` loop).
+    sync_flush_idle_interval_ms: int = 10
+
+    # --- limits ------------------------------------------------------------------------------------------------------
+    max_message_size: int = 4 * _MEBIBYTE
+    max_transfer_bytes_on_message_in_memory: int = 256 * 1024
+    max_transfer_count_on_message_in_memory: int = 32
+    max_transfer_bytes_on_message_in_disk: int = 64 * 1024
+    max_transfer_count_on_message_in_disk: int = 8
+    #: A message further than this behind the newest one counts as "in disk". RocketMQ takes 40 % of the machine's
+    #: memory; the store may not ask for that, so it is 40 % of 4 GiB.
+    access_message_in_memory_max_bytes: int = 4 * 1024 * _MEBIBYTE * 40 // 100
+    max_filter_message_size_bytes: int = 16_000
+    #: Most messages that one key query returns (``maxMsgsNumBatch``).
+    max_messages_num_batch: int = 64
+
+    # --- damage ------------------------------------------------------------------------------------------------------
+    #: Whether a pull compares each body with its CRC; everything else is always checked. RocketMQ's broker has no such
+    #: check (``checkCRCOnRecover`` is for a start). Bodies of 64 KB take 1.5 to 2 times the processor time of a pull by
+    #: it, and still go out at 1.8 GB a second; of messages up to 4 KB sums spare most of it.
+    check_crc_on_pull: bool = True
+    #: How fast old commit-log files are checked in the background; 0: not at all. Ours: 8 MiB a second take about 8 %
+    #: of a processor for messages of 100 bytes, 1 % for those of 1 KB; a log of 10 GB is through in twenty minutes.
+    check_commit_log_bytes_per_second: int = 8 * _MEBIBYTE
+    #: How long after one such check began the next one does. Ours: a day, as long as nobody else looks at old files.
+    check_commit_log_interval_hours: int = 24
+
+    # --- recovery ----------------------------------------------------------------------------------------------------
+    #: Commit-log files checked message by message after a normal shutdown. RocketMQ 3; a shutdown flushes everything,
+    #: so only the file that was being written can hold a surprise.
+    files_checked_after_normal_exit: int = 1
+
+    # --- retention ---------------------------------------------------------------------------------------------------
+    clean_resource_interval_ms: int = 10_000
+    #: Hours of the day at which expired files are deleted, separated by ";".
+    delete_when: str = "04"
+    #: What "hour of the day" means, as minutes east of UTC. RocketMQ takes the machine's time zone, which would make
+    #: a run depend on the machine.
+    time_zone_offset_minutes: int = 0
+    file_reserved_time_hours: int = 72
+    #: Most commit-log files deleted in one round (``DELETE_FILES_BATCH_MAX``).
+    delete_files_batch_max: int = 10
+    disk_max_used_space_ratio: float = 0.75
+    disk_space_clean_forcibly_ratio: float = 0.85
+    #: How long ago a file was last written at least when it is deleted before its time, to make room. RocketMQ has no
+    #: such bound: 0 does as it does. A day: for a consumer that stands still to be noticed and mended, and more than
+    #: the 4.8 h that 16 retries of a message take.
+    clean_file_forcibly_min_age_hours: int = 24
+    disk_space_warning_level_ratio: float = 0.90
+
+    # --- delayed messages --------------------------------------------------------------------------------------------
+    #: The delay of level 1, 2, 3 ...; the consume queue of delayed messages holds the delivery time, so the store has
+    #: to know them.
+    message_delay_level: str = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
+
+    def __post_init__(self) -> None:
+        """Raises ValueError that names the setting, what it was and what is allowed."""
+        for name in (
+            "mapped_file_size_consume_queue_entries",
+            "max_hash_slot_num",
+            "max_index_num",
+            "flush_interval_commit_log_ms",
+            "flush_interval_consume_queue_ms",
+            "sync_flush_timeout_ms",
+            "clean_resource_interval_ms",
+            "max_message_size",
+            "files_checked_after_normal_exit",
+            "check_commit_log_interval_hours",
+        ):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if self.check_commit_log_bytes_per_second < 0:
+            raise ValueError(
+                f"check_commit_log_bytes_per_second is {self.check_commit_log_bytes_per_second}; it must be at least 0"
+            )
+        if not COMMIT_LOG_FILE_MIN_BYTES <= self.mapped_file_size_commit_log <= FILE_MAX_BYTES:
+            raise ValueError(
+                f"mapped_file_size_commit_log is {self.mapped_file_size_commit_log}; "
+                f"it must be {COMMIT_LOG_FILE_MIN_BYTES} to {FILE_MAX_BYTES} bytes, and 64 KiB more than "
+                "max_message_size if the largest messages shall fit"
+            )
+        if self.mapped_file_size_consume_queue > FILE_MAX_BYTES:
+            raise ValueError(
+                f"mapped_file_size_consume_queue_entries is {self.mapped_file_size_consume_queue_entries}; "
+                f"it must be at most {FILE_MAX_BYTES // ENTRY_SIZE_BYTES}"
+            )
+        if not 4_096 <= self.mapped_file_size_consume_queue_ext <= FILE_MAX_BYTES:
+            raise ValueError(
+                f"mapped_file_size_consume_queue_ext is {self.mapped_file_size_consume_queue_ext}; "
+                f"it must be 4096 to {FILE_MAX_BYTES} bytes"
+            )
+        if self.clean_file_forcibly_min_age_hours < 0:
+            raise ValueError(
+                f"clean_file_forcibly_min_age_hours is {self.clean_file_forcibly_min_age_hours}; it must be at least 0"
+            )
+        if self.max_index_num < 2:
+            raise ValueError(f"max_index_num is {self.max_index_num}; it must be at least 2 (number 0 means 'none')")
+        if self.max_mapped_files < 2:
+            raise ValueError(f"max_mapped_files is {self.max_mapped_files}; it must be at least 2")
+        hours = self.delete_hours
+        if not hours or not all(0 <= hour <= 23 for hour in hours):
+            raise ValueError(f"delete_when is {self.delete_when!r}; it must list hours from 0 to 23, such as '04;16'")
+        if not all(delay > 0 for delay in self.delay_levels_ms[1:]):
+            raise ValueError(f"message_delay_level is {self.message_delay_level!r}; delays must be positive")
+
+    @property
+    def mapped_file_size_consume_queue(self) -> int:
+        """Size of a consume-queue file in bytes."""
+        return self.mapped_file_size_consume_queue_entries * ENTRY_SIZE_BYTES
+
+    @property
+    def delete_hours(self) -> tuple[int, ...]:
+        """``delete_when`` as numbers; empty when one of them is none."""
+        words = [word.strip() for word in self.delete_when.split(";") if word.strip()]
+        return tuple(int(word) for word in words) if all(word.isdigit() for word in words) else ()
+
+    @property
+    def delay_levels_ms(self) -> tuple[int, ...]:
+        """Delay per level in ms; number 0 is "no delay". Raises ValueError for a word it does not understand."""
+        units = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+        delays = [0]
+        for word in self.message_delay_level.split():
+            if word[-1] not in units or not word[:-1].isdigit():
+                raise ValueError(
+                    f"message_delay_level is {self.message_delay_level!r}; {word!r} is not a number and s, m, h or d"
+                )
+            delays.append(int(word[:-1]) * units[word[-1]])
+        return tuple(delays)

@@ -1,0 +1,365 @@
+"""The commit log: every message of every topic, in the order in which they came (RocketMQ: ``CommitLog``).
+
+Encoding, the choice of the place and the write are one synchronous step: where RocketMQ takes ``putMessageLock``, an
+engine that runs on one thread needs nothing. Simplified: no write buffer outside the page cache
+(``TransientStorePool``), no file allocated ahead (a sparse file takes microseconds to make).
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+from engine.protocol.errors import MalformedMessage
+from engine.protocol.message.addresses import encode_host
+from engine.protocol.message.message_codec import decode_stored_message
+from engine.protocol.message.message_properties import PROPERTIES_MAX_BYTES
+from engine.protocol.message.record_layout import (
+    BLANK_MAGIC,
+    BLANK_MIN_SIZE_BYTES,
+    FIXED_PART_OF_HOSTS,
+    MESSAGE_MAGIC,
+    PROPERTIES_LENGTH,
+    QUEUE_ID_POSITION,
+    QUEUE_OFFSET_POSITION,
+    SIZE_AND_MAGIC,
+)
+from engine.protocol.names import SCHEDULE_TOPIC, TOPIC_MAX_LENGTH
+from engine.runtime.port import Clock, Disk
+from engine.store.files.mapped_file import MappedFile
+from engine.store.files.mapped_file_queue import MappedFileQueue
+from engine.store.files.mapping_pool import MappingPool
+from engine.store.files.store_config import MessageStoreConfig
+from engine.store.log.block_sums import BlockSums
+from engine.store.log.damaged_records import DamagedRecord, DamagedRecords
+from engine.store.log.put_message_result import PutMessageResult, PutMessageStatus
+from engine.store.log.record_check import Damage, damage_of
+from engine.store.log.store_batch import StoreBatch
+from engine.store.log.store_message import StoreMessage
+from engine.store.log.stored_record import deliver_timestamp
+from engine.store.queues.consume_queue_table import ConsumeQueueTable
+from engine.store.queues.dispatch_request import DispatchRequest, belongs_in_consume_queue
+
+FOLDER = "commitlog"
+
+#: What an encoded message may have beyond its body (RocketMQ: ``CommitLog.MessageExtEncoder``).
+ENVELOPE_MAX_BYTES = 64 * 1024
+
+
+class MessageRefused(Exception):
+    """The message cannot be stored; ``status`` says what the sender is told."""
+
+    def __init__(self, status: PutMessageStatus, remark: str) -> None:
+        super().__init__(remark)
+        self.status = status
+
+
+class CommitLog:
+    """Appends messages and reads them back.
+
+    :ivar max_offset: behind the last byte written.
+    :ivar flushed_offset: everything before it is durable.
+    :ivar last_store_timestamp: of the newest message, ms.
+    :ivar damaged_records: messages that were asked for and cannot be vouched for.
+    :ivar sums: of what was appended or walked through since the start.
+    :ivar max_batch_size: what a batch may take when it is stored, bytes: it lies in one file. The late RocketMQ 4.9 has
+        no other bound either, but its files are 1 GiB. Small messages grow: each one gets an envelope of 91 bytes, its
+        topic, and the properties of the batch.
+    """
+
+    def __init__(
+        self, disk: Disk, pool: MappingPool, clock: Clock, config: MessageStoreConfig, consume_queues: ConsumeQueueTable
+    ) -> None:
+        self.files = MappedFileQueue(disk, pool, FOLDER, config.mapped_file_size_commit_log)
+        self.max_offset = 0
+        self.flushed_offset = 0
+        self.last_store_timestamp = 0
+        self.damaged_records = DamagedRecords()
+        self.sums = BlockSums()
+        self._now_ms = clock.now_ms
+        self._consume_queues = consume_queues
+        self._delay_levels_ms = config.delay_levels_ms
+        self._max_message_size = config.max_message_size
+        self.max_batch_size = config.mapped_file_size_commit_log - BLANK_MIN_SIZE_BYTES
+        self._current: MappedFile | None = None
+
+    @property
+    def min_offset(self) -> int:
+        """Where the oldest file begins."""
+        return self.files.start_offset
+
+    def continue_at(self, offset: int, flushed_offset: int) -> None:
+        """Append from ``offset`` on; what lies behind it has been cleared. For the end of recovery."""
+        self.max_offset = offset
+        self.flushed_offset = flushed_offset
+        self._current = self.files.find(offset)
+
+    # --- appending ---------------------------------------------------------------------------------------------------
+
+    def put_message(self, message: StoreMessage) -> tuple[PutMessageResult, DispatchRequest]:
+        """Append one message. Raises :class:`MessageRefused`, ``DiskFull``, ``DiskFault``; then nothing was stored."""
+        body = message.body
+        text = message.properties_string
+        properties = text.encode() if isinstance(text, str) else text
+        self._check(message.topic, len(body), len(properties))
+        born_host, store_host = _host_bytes(message.born_host), _host_bytes(message.store_host)
+        layout, host_flags = FIXED_PART_OF_HOSTS[len(born_host), len(store_host)]
+        sys_flag = message.sys_flag | host_flags
+        queue = self._consume_queues.get_or_create(message.topic, message.queue_id)
+        size = layout.size + len(body) + len(queue.topic_block) + PROPERTIES_LENGTH.size + len(properties)
+        file = self._file_with_room(size)
+        offset = self.max_offset
+        in_queue = belongs_in_consume_queue(sys_flag)
+        queue_offset = queue.next_offset if in_queue else 0
+        now_ms = self._now_ms()
+        fixed = layout.pack(
+            size,
+            MESSAGE_MAGIC,
+            zlib.crc32(body) & 0x7FFFFFFF,
+            message.queue_id,
+            message.flag,
+            queue_offset,
+            offset,
+            sys_flag,
+            message.born_timestamp,
+            born_host,
+            now_ms,
+            store_host,
+            message.reconsume_times,
+            message.prepared_transaction_offset,
+            len(body),
+        )
+        length = PROPERTIES_LENGTH.pack(len(properties))
+        data = b"".join((fixed, body, queue.topic_block, length, properties))
+        file.file.write_at(offset - file.start_offset, data)
+        self.sums.add(file, offset, data)
+        self.max_offset = offset + size
+        self.last_store_timestamp = now_ms
+        if in_queue:
+            queue.next_offset = queue_offset + 1
+        result = PutMessageResult(PutMessageStatus.PUT_OK, "", offset, queue_offset, now_ms, size, store_host)
+        tags_code = message.tags_code
+        if message.delay_level and message.topic == SCHEDULE_TOPIC:
+            tags_code = deliver_timestamp(now_ms, message.delay_level, self._delay_levels_ms)
+        return result, DispatchRequest(
+            message.topic,
+            message.queue_id,
+            queue_offset,
+            offset,
+            size,
+            tags_code,
+            now_ms,
+            sys_flag,
+            message.keys,
+            message.unique_key,
+        )
+
+    def put_batch(self, batch: StoreBatch) -> tuple[PutMessageResult, list[DispatchRequest]]:
+        """Append a batch with one write. Raises as :meth:`put_message`; then nothing of it was stored."""
+        if not belongs_in_consume_queue(batch.sys_flag):
+            raise MessageRefused(PutMessageStatus.MESSAGE_ILLEGAL, "a batch cannot be transactional")
+        born_host, store_host = _host_bytes(batch.born_host), _host_bytes(batch.store_host)
+        layout, host_flags = FIXED_PART_OF_HOSTS[len(born_host), len(store_host)]
+        queue = self._consume_queues.get_or_create(batch.topic, batch.queue_id)
+        envelope_size = layout.size + len(queue.topic_block) + PROPERTIES_LENGTH.size
+        size = self._checked_batch_size(batch, envelope_size)
+        file = self._file_with_room(size)
+        start = self.max_offset
+        now_ms = self._now_ms()
+        parts, requests = _encode_members(
+            batch,
+            layout=layout,
+            sys_flag=batch.sys_flag | host_flags,
+            hosts=(born_host, store_host),
+            topic_block=queue.topic_block,
+            queue_offset=queue.next_offset,
+            offset=start,
+            now_ms=now_ms,
+        )
+        data = b"".join(parts)
+        file.file.write_at(start - file.start_offset, data)
+        self.sums.add(file, start, data, len(requests))
+        self.max_offset = start + size
+        self.last_store_timestamp = now_ms
+        queue_offset = queue.next_offset
+        queue.next_offset += len(requests)
+        offsets = tuple([request[3] for request in requests])  # their commit_log_offset, the quick way
+        result = PutMessageResult(PutMessageStatus.PUT_OK, "", start, queue_offset, now_ms, size, store_host, offsets)
+        return result, requests
+
+    def _checked_batch_size(self, batch: StoreBatch, envelope_size: int) -> int:
+        """Stored size of the whole batch. Raises :class:`MessageRefused` when a message or all of them do not fit."""
+        body_sizes = [len(member[1]) for member in batch.members]
+        properties_sizes = [len(member[2]) for member in batch.members]
+        bodies_size, all_properties_size = sum(body_sizes), sum(properties_sizes)
+        try:
+            self._check(batch.topic, max(body_sizes), max(properties_sizes))
+        except MessageRefused:
+            for number, sizes in enumerate(zip(body_sizes, properties_sizes, strict=True)):
+                self._check(batch.topic, *sizes, whose=f"message {number} of the batch: ")
+            raise
+        size = bodies_size + all_properties_size + envelope_size * len(batch.members)
+        if size > self.max_batch_size:
+            raise MessageRefused(
+                PutMessageStatus.MESSAGE_ILLEGAL,
+                f"stored, the {len(batch.members)} messages of the batch would take {size} bytes; allowed: "
+                f"{self.max_batch_size} (mappedFileSizeCommitLog); send them in several batches",
+            )
+        return size
+
+    def _check(self, topic: str, body_size: int, properties_size: int, whose: str = "") -> None:
+        """Raises :class:`MessageRefused` when the message does not fit its layout. ``whose`` begins the remark."""
+        if properties_size > PROPERTIES_MAX_BYTES:
+            raise MessageRefused(
+                PutMessageStatus.PROPERTIES_SIZE_EXCEEDED,
+                f"{whose}the properties take {properties_size} bytes; allowed: {PROPERTIES_MAX_BYTES}",
+            )
+        if body_size > self._max_message_size:
+            raise MessageRefused(
+                PutMessageStatus.MESSAGE_ILLEGAL,
+                f"{whose}the body takes {body_size} bytes; allowed: {self._max_message_size} (maxMessageSize)",
+            )
+        if not 0 < len(topic) <= TOPIC_MAX_LENGTH:
+            raise MessageRefused(
+                PutMessageStatus.MESSAGE_ILLEGAL,
+                f"the topic has {len(topic)} characters; allowed: 1 to {TOPIC_MAX_LENGTH}",
+            )
+
+    def _file_with_room(self, size: int) -> MappedFile:
+        """The current file if ``size`` bytes and a blank fit behind ``max_offset``, else a new one."""
+        file = self._current
+        if file is None or self.max_offset + size + BLANK_MIN_SIZE_BYTES > file.end_offset:
+            return self._roll(size)
+        return file
+
+    def _roll(self, size: int) -> MappedFile:
+        """A file with room for ``size`` bytes at ``max_offset``, which moves there. Raises as ``put_message``."""
+        allowed = self.files.file_size - BLANK_MIN_SIZE_BYTES
+        if size > allowed:
+            raise MessageRefused(
+                PutMessageStatus.MESSAGE_ILLEGAL,
+                f"stored, this would take {size} bytes; a commit-log file has room for {allowed}",
+            )
+        old = self._current
+        if old is None:
+            self._current = new = self.files.append_file(self.max_offset)
+            return new
+        # The blank first: should the disk have no room for the new file, the next message that fits overwrites it.
+        rest = old.end_offset - self.max_offset
+        if rest >= BLANK_MIN_SIZE_BYTES:
+            old.file.write_at(self.max_offset - old.start_offset, SIZE_AND_MAGIC.pack(rest, BLANK_MAGIC))
+        new = self.files.append_file(old.end_offset)
+        self.max_offset = old.end_offset
+        self._current = new
+        return new
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    def read_record(self, offset: int, size: int, is_vouched: bool = True) -> bytes | None:
+        """The stored message at ``offset``, or None when no whole message of that size lies there.
+
+        :param is_vouched: a queue or the index names that place, so what is wrong with it is damage. A client may name
+            any, also one within a body that looks like a message.
+        """
+        data = self.read_bytes(offset, size)
+        damage = damage_of(data, 0, size, offset)
+        if damage is None:
+            return data
+        if is_vouched and damage is not Damage.NO_MESSAGE:  # else none may ever have lain there
+            self.note_damaged(offset, damage, data)
+        return None
+
+    def note_damaged(self, offset: int, damage: Damage, data: bytes) -> None:
+        """Note the message at ``offset``, with its queue where ``data``, its bytes, can still be read."""
+        try:
+            message = decode_stored_message(data, check_crc=False)
+        except MalformedMessage:
+            self.damaged_records.note(DamagedRecord(offset, damage))
+        else:
+            place = message.topic, message.queue_id, message.queue_offset
+            self.damaged_records.note(DamagedRecord(offset, damage, *place))
+
+    def read_bytes(self, offset: int, size: int) -> bytes:
+        """The ``size`` bytes at ``offset``; none where the log has not so many in one file."""
+        file = self.files.find(offset)
+        if file is None or size < 0 or offset + size > min(file.end_offset, self.max_offset):
+            return b""
+        return file.file.read_at(offset - file.start_offset, size)
+
+    def record_at(self, offset: int, is_vouched: bool = False) -> bytes | None:
+        """The stored message that begins at ``offset``, or None when no whole one does; see :meth:`read_record`."""
+        file = self.files.find(offset)
+        if file is None or offset + SIZE_AND_MAGIC.size > min(file.end_offset, self.max_offset):
+            return None
+        size, magic = SIZE_AND_MAGIC.unpack(file.file.read_at(offset - file.start_offset, SIZE_AND_MAGIC.size))
+        return self.read_record(offset, size, is_vouched) if magic == MESSAGE_MAGIC and size > 0 else None
+
+    def put_place_right(self, offset: int, queue_id: int, queue_offset: int) -> None:
+        """Let the message at ``offset`` say where in its topic it belongs. Raises ``DiskFault``."""
+        self.files.write(offset + QUEUE_ID_POSITION, queue_id.to_bytes(4, "big"))
+        self.files.write(offset + QUEUE_OFFSET_POSITION, queue_offset.to_bytes(8, "big"))
+
+    # --- flushing ----------------------------------------------------------------------------------------------------
+
+    async def flush(self) -> None:
+        """Make everything durable that was written before the call. Raises ``DiskFault``."""
+        end = self.max_offset
+        for file, first, last in self.files.parts(self.flushed_offset, end):
+            await file.file.flush(first, last)
+            self.flushed_offset = max(self.flushed_offset, file.start_offset + last)
+
+    def flush_now(self) -> None:
+        """As :meth:`flush`, but blocks."""
+        self.files.flush_now(self.flushed_offset, self.max_offset)
+        self.flushed_offset = self.max_offset
+
+
+def _host_bytes(host: str | bytes) -> bytes:
+    return host if isinstance(host, bytes) else encode_host(host)
+
+
+def _encode_members(
+    batch: StoreBatch,
+    *,
+    layout: struct.Struct,
+    sys_flag: int,
+    hosts: tuple[bytes, bytes],
+    topic_block: bytes,
+    queue_offset: int,
+    offset: int,
+    now_ms: int,
+) -> tuple[list[bytes], list[DispatchRequest]]:
+    """The messages of a batch as the pieces of bytes to write from ``offset`` on, and what the dispatcher gets.
+
+    The hottest loop of the broker: what all messages share is looked up once.
+    """
+    born_host, store_host = hosts
+    topic, queue_id, born_timestamp = batch.topic, batch.queue_id, batch.born_timestamp
+    reconsume_times = batch.reconsume_times
+    pack, pack_length, crc32 = layout.pack, PROPERTIES_LENGTH.pack, zlib.crc32
+    make_tuple = tuple.__new__  # what DispatchRequest(...) does, without a call in between
+    known_size, after_body = -1, b""
+    envelope_size = layout.size + len(topic_block) + PROPERTIES_LENGTH.size
+    parts: list[bytes] = []
+    requests: list[DispatchRequest] = []
+    for flag, body, properties, tags_code, keys, unique_key in batch.members:
+        body_size, properties_size = len(body), len(properties)
+        size = envelope_size + body_size + properties_size
+        crc = crc32(body) & 0x7FFFFFFF
+        if properties_size != known_size:
+            known_size, after_body = properties_size, topic_block + pack_length(properties_size)
+        # One argument per line would push the loop off the screen.
+        # fmt: off
+        fixed = pack(size, MESSAGE_MAGIC, crc, queue_id, flag, queue_offset, offset, sys_flag, born_timestamp,
+                     born_host, now_ms, store_host, reconsume_times, 0, body_size)
+        # fmt: on
+        parts += (fixed, body, after_body, properties)
+        requests.append(
+            make_tuple(
+                DispatchRequest,
+                (topic, queue_id, queue_offset, offset, size, tags_code, now_ms, sys_flag, keys, unique_key),
+            )
+        )
+        offset += size
+        queue_offset += 1
+    return parts, requests

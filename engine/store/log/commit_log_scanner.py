@@ -1,0 +1,137 @@
+"""Walks through the commit log and finds every whole message (RocketMQ: ``CommitLog.recoverNormally``,
+``recoverAbnormally``).
+
+RocketMQ stops at the first thing that is no message and cuts the log there. That is right at the end of the log, where
+a crash interrupted a write, but one bad sector in the middle then destroys everything after it. This scanner searches
+on: a message says where it lies, so one found further on is one, and only what lies between is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.protocol.message.record_layout import (
+    BLANK_MAGIC,
+    BLANK_MIN_SIZE_BYTES,
+    FIXED_SIZE_BYTES,
+    MAGIC_POSITION,
+    MESSAGE_MAGIC,
+    MESSAGE_MAGIC_BYTES,
+    SIZE_AND_MAGIC,
+)
+from engine.store.files.mapped_file import MappedFile
+from engine.store.files.mapped_file_queue import BLOCK_SIZE_BYTES, MappedFileQueue
+from engine.store.log.stored_record import parse_record, predecessor_of
+from engine.store.queues.dispatch_request import DispatchRequest
+
+
+class CommitLogScanner:
+    """One walk. After it has ended:
+
+    :ivar end_offset: behind the last whole message.
+    :ivar damaged_ranges: ``(start, end)`` that hold no message but lie before one.
+    :ivar damaged_bytes: how long these are together. Both grow while the walk goes on.
+    """
+
+    def __init__(self, files: MappedFileQueue, delay_levels_ms: tuple[int, ...], quiet_end: int | None) -> None:
+        """:param quiet_end: position from which on zeros are the end of the log, as after a normal shutdown. None:
+        a crash may have lost pages anywhere, so everything behind zeros is searched too.
+        """
+        self._files = files
+        self._delay_levels_ms = delay_levels_ms
+        self._quiet_end = quiet_end
+        self._block = b""
+        self._block_offset = 0
+        #: Where the next message or blank has to begin if nothing is damaged.
+        self._continues_at = 0
+        self.end_offset = 0
+        self.damaged_ranges: list[tuple[int, int]] = []
+        self.damaged_bytes = 0
+
+    def scan(self, start_file: int) -> Iterator[DispatchRequest]:
+        """All whole messages from the file with number ``start_file`` on, in order."""
+        files = self._files.files[start_file:]
+        if files:
+            self.end_offset = self._continues_at = files[0].start_offset
+        for file in files:
+            yield from self._scan_file(file, file.start_offset)
+            file.close()  # unmap: what was only read for the check need not stay in memory
+        self._block = b""
+
+    def predecessor(self, request: DispatchRequest) -> int | None:
+        """See :func:`~engine.store.log.stored_record.predecessor_of`; ``request`` is the one found last."""
+        return predecessor_of(self._block, request.commit_log_offset - self._block_offset)
+
+    def scan_between(self, start: int, end: int) -> Iterator[DispatchRequest]:
+        """All whole messages from position ``start``, where one begins, to ``end``, in order. Who waits in between must
+        not go on when the oldest file has been deleted meanwhile.
+        """
+        for file, position, _ in self._files.parts(start, end):
+            for request in self._scan_file(file, file.start_offset + position):
+                if request.commit_log_offset >= end:
+                    return
+                yield request
+
+    def _scan_file(self, file: MappedFile, offset: int) -> Iterator[DispatchRequest]:
+        while offset + BLANK_MIN_SIZE_BYTES <= file.end_offset:
+            at = self._cover(file, offset, SIZE_AND_MAGIC.size)
+            size, magic = SIZE_AND_MAGIC.unpack_from(self._block, at)
+            if magic == BLANK_MAGIC and size == file.end_offset - offset:
+                self._whole_from(offset)
+                self._continues_at = file.end_offset
+                return
+            request = self._parse(file, offset, size) if magic == MESSAGE_MAGIC else None
+            if request is None:
+                is_quiet = self._quiet_end is not None and offset >= self._quiet_end
+                if is_quiet and size == 0 and magic == 0:
+                    return
+                found = self._search(file, offset + 1)
+                if found is None:
+                    return
+                offset = found
+                continue
+            self._whole_from(offset)
+            offset = self.end_offset = self._continues_at = request.end_offset
+            yield request
+        self._continues_at = file.end_offset
+
+    def _whole_from(self, offset: int) -> None:
+        """Something whole begins at ``offset``: what lies between the place where it had to begin and it is damaged."""
+        if offset > self._continues_at:
+            self.damaged_ranges.append((self._continues_at, offset))
+            self.damaged_bytes += offset - self._continues_at
+
+    def _parse(self, file: MappedFile, offset: int, size: int) -> DispatchRequest | None:
+        if size < FIXED_SIZE_BYTES or offset + size > file.found_end_offset:
+            return None
+        at = self._cover(file, offset, size)
+        return parse_record(self._block, at, offset, self._delay_levels_ms)
+
+    def _search(self, file: MappedFile, offset: int) -> int | None:
+        """Where in ``file`` the next whole message begins, at or after ``offset``; None when there is none."""
+        while offset + FIXED_SIZE_BYTES <= file.end_offset:
+            at = self._cover(file, offset, FIXED_SIZE_BYTES)
+            magic_at = self._block.find(MESSAGE_MAGIC_BYTES, at + MAGIC_POSITION)
+            if magic_at < 0:
+                # The magic may lie across the end of the block: go on with its last three bytes.
+                offset = max(offset + 1, self._block_offset + len(self._block) - 3 - MAGIC_POSITION)
+                continue
+            candidate = self._block_offset + magic_at - MAGIC_POSITION
+            size, _ = SIZE_AND_MAGIC.unpack_from(self._block, magic_at - MAGIC_POSITION)
+            if self._parse(file, candidate, size) is not None:
+                return candidate
+            offset = candidate + 1
+        return None
+
+    def _cover(self, file: MappedFile, offset: int, length: int) -> int:
+        """Have ``length`` bytes from ``offset`` of the log, which lie in ``file``, in the block.
+
+        Returns where in the block they begin. Reads ahead, so that most calls read nothing.
+        """
+        at = offset - self._block_offset
+        if at < 0 or at + length > len(self._block):
+            count = min(max(length, BLOCK_SIZE_BYTES), file.end_offset - offset)
+            self._block = file.file.read_at(offset - file.start_offset, count)
+            self._block_offset = offset
+            at = 0
+        return at

@@ -1,0 +1,86 @@
+"""Which messages of the store turned out to be damaged since its start. RocketMQ has no such list."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from itertools import islice
+from typing import NamedTuple
+
+from engine.store.log.record_check import Damage
+
+_log = logging.getLogger("glassmq.store")
+
+#: Places that are remembered, and so counted. A lost file may hold far more messages than anybody wants to read of.
+PLACES_MAX = 10_000
+#: Places that are named in the log one by one.
+LINES_MAX = 100
+
+
+class DamagedRecord(NamedTuple):
+    """One message that cannot be vouched for; of topic and queue nothing is known where it was not looked for there."""
+
+    commit_log_offset: int
+    damage: Damage
+    topic: str = ""
+    queue_id: int = -1
+    queue_offset: int = -1
+
+
+class DamagedRecords:
+    """See the module.
+
+    :ivar found: how many there were since the start; it stops at :data:`PLACES_MAX` at a time.
+    """
+
+    def __init__(self) -> None:
+        self._by_place: dict[int, DamagedRecord] = {}
+        self.found = 0
+
+    def __len__(self) -> int:
+        return len(self._by_place)
+
+    def __contains__(self, record: DamagedRecord) -> bool:
+        return self._by_place.get(record.commit_log_offset) == record
+
+    @property
+    def is_full(self) -> bool:
+        """There may be more than are counted."""
+        return len(self._by_place) >= PLACES_MAX
+
+    def newest(self, count: int) -> list[DamagedRecord]:
+        """The ``count`` that were found last, the last one first."""
+        return list(islice(reversed(self._by_place.values()), count))
+
+    def note(self, record: DamagedRecord) -> None:
+        """Count ``record`` and say it in the log, unless that was done."""
+        known = self._by_place.get(record.commit_log_offset)
+        if known is not None:
+            if not known.topic:  # who walks through the log does not know whose place it is, a reader does
+                self._by_place[record.commit_log_offset] = record
+            return
+        if self.is_full:
+            return
+        self._by_place[record.commit_log_offset] = record
+        self.found += 1
+        if self.found <= LINES_MAX:
+            place = f"topic {record.topic}, queue {record.queue_id}, offset {record.queue_offset}, " * bool(
+                record.topic
+            )
+            _log.error(
+                "a damaged message is not sent: commit log position %d, %s%s",
+                record.commit_log_offset,
+                place,
+                record.damage.value,
+            )
+        elif self.found in (LINES_MAX + 1, PLACES_MAX):
+            _log.error("%d damaged messages are not sent; glassmq check names all of them", self.found)
+
+    def forget(self, places: Iterable[int]) -> None:
+        """They were repaired."""
+        for place in places:
+            self._by_place.pop(place, None)
+
+    def forget_before(self, commit_log_offset: int) -> None:
+        """Their files were deleted."""
+        self.forget([place for place in self._by_place if place < commit_log_offset])

@@ -1,0 +1,206 @@
+"""One file of the index from keys to messages: a hash table with chains, on disk (RocketMQ: ``IndexFile``).
+
+    header  40 bytes  int64 begin timestamp | int64 end timestamp | int64 begin physical offset
+                      | int64 end physical offset | int32 used slots | int32 next entry number (starts at 1)
+    slots   4 bytes each: number of the newest entry with this hash modulo the slot count, 0 for none
+    entries 20 bytes each: int32 key hash | int64 physical offset | int32 seconds since begin timestamp
+                      | int32 number of the next older entry of the same slot
+
+A key is ``topic#key``; hashes may collide, so whoever finds a message has to compare the key itself.
+
+The file that is being written keeps its header and slots in memory and writes them when it is flushed. A scattered
+write per key would cost more than all the rest, and nothing is lost by it: after a crash the newest file is built
+again from the commit log in any case, because nobody can tell which of its pages reached the disk.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from array import array
+from collections.abc import Sequence
+
+from engine.runtime.port import Disk
+from engine.store.files.mapping_pool import MappingPool, PooledFile
+from engine.store.queues.index_key import KeyToPut, index_key_hashes
+
+_HEADER = struct.Struct(">qqqqii")
+_ENTRY = struct.Struct(">iqii")
+_SLOT_SIZE_BYTES = 4
+HEADER_SIZE_BYTES = _HEADER.size
+ENTRY_SIZE_BYTES = _ENTRY.size
+assert (HEADER_SIZE_BYTES, ENTRY_SIZE_BYTES) == (40, 20)
+_MAX_SECONDS = 0x7FFFFFFF
+
+
+class IndexFile:
+    """A hash table of fixed size.
+
+    :ivar begin_timestamp, end_timestamp: store time of the first and last message in it, ms.
+    :ivar begin_offset, end_offset: their commit-log offsets (of their first byte).
+    :ivar index_count: number that the next entry gets.
+    """
+
+    __slots__ = (
+        "_entries_at",
+        "_index_num",
+        "_pooled",
+        "_slot_num",
+        "_slots",
+        "begin_offset",
+        "begin_timestamp",
+        "end_offset",
+        "end_timestamp",
+        "index_count",
+        "is_dirty",
+        "name",
+        "path",
+        "used_slots",
+    )
+
+    def __init__(self, disk: Disk, pool: MappingPool, folder: str, name: str, slot_num: int, index_num: int) -> None:
+        self.name = name
+        self.path = f"{folder}/{name}"
+        self._slot_num = slot_num
+        self._index_num = index_num
+        self._entries_at = HEADER_SIZE_BYTES + slot_num * _SLOT_SIZE_BYTES
+        self._pooled = PooledFile(disk, pool, self.path, index_file_size(slot_num, index_num))
+        header: tuple[int, ...] = _HEADER.unpack(self._pooled.file.read_at(0, HEADER_SIZE_BYTES))
+        self.begin_timestamp, self.end_timestamp, self.begin_offset, self.end_offset = header[:4]
+        self.used_slots = header[4]
+        self.index_count = max(1, header[5])
+        #: The slots, once a key has been put; None while they are read from the file.
+        self._slots: array[int] | None = None
+        self.is_dirty = False
+
+    @property
+    def is_full(self) -> bool:
+        """True when no further key fits."""
+        return self.index_count >= self._index_num
+
+    @property
+    def room(self) -> int:
+        """How many further keys fit."""
+        return self._index_num - self.index_count
+
+    @property
+    def is_plausible(self) -> bool:
+        """False when the header cannot be one: a file that was torn or is none of ours."""
+        if self.index_count == 1:
+            return self.used_slots == 0
+        return (
+            1 < self.index_count <= self._index_num
+            and 0 < self.used_slots < self.index_count
+            and 0 <= self.begin_offset <= self.end_offset
+            and self.begin_timestamp > 0
+        )
+
+    def put_keys(self, keys: Sequence[KeyToPut]) -> None:
+        """Add keys of messages, in the order of the log; there must be ``room``. Raises ``DiskFull``, ``DiskFault``."""
+        slots = self._slots
+        if slots is None:
+            slots = self._slots = self._read_slots()
+        number = first = self.index_count
+        if number == 1:
+            _, _, self.begin_offset, self.begin_timestamp = keys[0]
+        slot_num, begin_ms, used_slots = self._slot_num, self.begin_timestamp, self.used_slots
+        entries = []
+        pack = _ENTRY.pack
+        last_timestamp, seconds = begin_ms, 0
+        for key_hash, (_, _, commit_log_offset, store_timestamp) in zip(index_key_hashes(keys), keys, strict=True):
+            slot = key_hash % slot_num
+            previous = slots[slot]
+            if not 0 < previous < number:
+                previous = 0
+                used_slots += 1
+            if store_timestamp != last_timestamp:  # most messages of one turn were stored in one millisecond
+                last_timestamp = store_timestamp
+                seconds = min(max(0, (store_timestamp - begin_ms) // 1000), _MAX_SECONDS)
+            entries.append(pack(key_hash, commit_log_offset, seconds, previous))
+            slots[slot] = number
+            number += 1
+        self._pooled.file.write_at(self._entries_at + first * ENTRY_SIZE_BYTES, b"".join(entries))
+        self.used_slots = used_slots
+        self.index_count = number
+        _, _, self.end_offset, self.end_timestamp = keys[-1]
+        self.is_dirty = True
+
+    def _read_slots(self) -> array[int]:
+        slots = array("i", self._pooled.file.read_at(HEADER_SIZE_BYTES, self._slot_num * _SLOT_SIZE_BYTES))
+        assert slots.itemsize == _SLOT_SIZE_BYTES
+        if sys.byteorder == "little":
+            slots.byteswap()
+        return slots
+
+    def _write_table(self) -> None:
+        """Write header and slots."""
+        header = _HEADER.pack(
+            self.begin_timestamp,
+            self.end_timestamp,
+            self.begin_offset,
+            self.end_offset,
+            self.used_slots,
+            self.index_count,
+        )
+        file = self._pooled.file
+        if self._slots is not None:
+            slots = array("i", self._slots)
+            if sys.byteorder == "little":
+                slots.byteswap()
+            file.write_at(HEADER_SIZE_BYTES, slots.tobytes())
+        file.write_at(0, header)
+        if self.is_full:
+            self._slots = None  # it will not change any more: no need to keep it in memory
+
+    def find(self, key_hash: int, begin_ms: int, end_ms: int, max_count: int) -> list[int]:
+        """Commit-log offsets of entries with this hash, stored from ``begin_ms`` to ``end_ms``, newest first.
+
+        An entry's time is known to the second only; it counts when any moment of its second lies in the range.
+        """
+        offsets: list[int] = []
+        number = self._slot(key_hash % self._slot_num)
+        bound = self.index_count
+        while 0 < number < bound and len(offsets) < max_count:
+            entry = self._pooled.file.read_at(self._entries_at + number * ENTRY_SIZE_BYTES, ENTRY_SIZE_BYTES)
+            found_hash, commit_log_offset, seconds, previous = _ENTRY.unpack(entry)
+            stored_ms = self.begin_timestamp + seconds * 1000
+            if found_hash == key_hash and stored_ms <= end_ms and stored_ms + 999 >= begin_ms:
+                offsets.append(commit_log_offset)
+            bound = number  # a chain only leads to older entries; a broken one must not lead in circles
+            number = previous
+        return offsets
+
+    def _slot(self, slot: int) -> int:
+        if self._slots is not None:
+            return self._slots[slot]
+        position = HEADER_SIZE_BYTES + slot * _SLOT_SIZE_BYTES
+        return int.from_bytes(self._pooled.file.read_at(position, _SLOT_SIZE_BYTES), "big", signed=True)
+
+    def overlaps(self, begin_ms: int, end_ms: int) -> bool:
+        """True when it may hold messages stored from ``begin_ms`` to ``end_ms``."""
+        return self.index_count > 1 and self.begin_timestamp <= end_ms and self.end_timestamp >= begin_ms
+
+    async def flush(self) -> None:
+        """Make it durable. Raises ``DiskFault``."""
+        self._write_table()
+        self.is_dirty = False
+        try:
+            await self._pooled.file.flush(0, self._pooled.size_bytes)
+        except BaseException:
+            self.is_dirty = True
+            raise
+
+    def flush_now(self) -> None:
+        """As :meth:`flush`, but blocks."""
+        self._write_table()
+        self._pooled.file.flush_now()
+        self.is_dirty = False
+
+    def close(self) -> None:
+        """Unmap the file."""
+        self._pooled.close()
+
+
+def index_file_size(slot_num: int, index_num: int) -> int:
+    """Size of an index file in bytes."""
+    return HEADER_SIZE_BYTES + slot_num * _SLOT_SIZE_BYTES + index_num * ENTRY_SIZE_BYTES

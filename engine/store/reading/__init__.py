@@ -1,0 +1,1 @@
+"""Messages found and read for a consumer."""

@@ -1,0 +1,288 @@
+"""Gathers the messages of one pull (RocketMQ: ``DefaultMessageStore.getMessage``)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+from operator import itemgetter
+
+from engine.protocol.message.record_layout import IDENTITY, MESSAGE_MAGIC, store_timestamp_of
+from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES, FILLER_SIZE
+from engine.store.files.mapped_file import MappedFile
+from engine.store.log.record_check import Damage, damage_of
+from engine.store.queues.consume_queue import ConsumeQueue, Entry
+from engine.store.queues.consume_queue_ext import is_ext_address
+from engine.store.reading.consume_queue_repair import SearchNotFinished
+from engine.store.reading.entry_reader import EntryReader
+from engine.store.reading.get_message_result import GetMessageResult, GetMessageStatus
+from engine.store.reading.message_filter import MessageFilter
+
+#: Between two messages of a queue lie those of other queues. So much of them, on average, is rather read as well than
+#: left out by a second read: that takes less time than another call.
+_GAP_BYTES = 4096
+#: What filters of one request may cost in all, see ``MessageFilter.effort``: about 50 ms of processor time. An
+#: expression of 100 characters may judge 1,000 messages, more than a request looks at.
+FILTER_EFFORT_MAX = 100_000
+#: Bounds of a bulk read, by which a reader of a whole topic saves itself and the broker most of the requests. Such a
+#: read takes a few milliseconds, which is how long other clients wait.
+BULK_MAX_BYTES = 1024 * 1024
+BULK_MAX_MESSAGES = 4_096
+
+_size_of = itemgetter(1)
+
+
+class MessageCollector:
+    """Gathers the messages of one request."""
+
+    def __init__(
+        self,
+        entry_reader: EntryReader,
+        queue: ConsumeQueue,
+        max_messages: int,
+        message_filter: MessageFilter | None,
+        max_bytes: int | None,
+    ) -> None:
+        self._entry_reader = entry_reader
+        self._config = entry_reader.config
+        self._commit_log = entry_reader.commit_log
+        self._queue = queue
+        self._max_messages = max_messages if max_bytes is None else min(max_messages, BULK_MAX_MESSAGES)
+        self._max_bytes = max_bytes
+        self._filter = message_filter
+        #: What is found; views are of the file ``_viewed`` only.
+        self._parts: list[bytes | memoryview] = []
+        self._viewed: MappedFile | None = None
+        #: (place in the parts, entry, its logical offset, what is wrong) of what was left out.
+        self._damaged: list[tuple[int, Entry, int, Damage]] = []
+        self._count = 0
+        self._last_size = 0
+        self._kept_back = 0
+
+    def collect(self, offset: int) -> GetMessageResult:
+        """The messages from logical ``offset`` on."""
+        queue = self._queue
+        scan_entries = max(self._config.max_filter_message_size_bytes // ENTRY_SIZE_BYTES, self._max_messages)
+        # Without a filter no more entries are needed than messages; with one, as many as may be looked at.
+        count = self._max_messages
+        if self._filter is not None:
+            count = min(scan_entries, max(1, FILTER_EFFORT_MAX // max(1, self._filter.effort)))
+        status = GetMessageStatus.NO_MATCHED_MESSAGE
+        entries = queue.entries(offset, max(count, 1))
+        if not entries:
+            status = GetMessageStatus.OFFSET_FOUND_NULL
+        next_offset = offset + self._take_whole(entries, offset)
+        if self._count:
+            status = GetMessageStatus.FOUND
+        elif entries and entries[0][0] < self._commit_log.min_offset and entries[0][1] != FILLER_SIZE:
+            status = GetMessageStatus.MESSAGE_WAS_REMOVING
+        data = b"".join(self._parts)
+        last_ms = store_timestamp_of(data, len(data) - self._last_size) if self._count else 0
+        return GetMessageResult(
+            status,
+            next_offset,
+            queue.min_offset,
+            queue.max_offset,
+            data,
+            self._count,
+            last_ms,
+            self._kept_back,
+        )
+
+    def _take_whole(self, entries: list[Entry], first_offset: int) -> int:
+        """As ``_take``, with what can be mended of it. It ends where a search for an entry has to go on."""
+        while True:
+            try:
+                done = self._take(entries, first_offset)
+                self._mend()
+                return done
+            except SearchNotFinished as search:
+                entries = entries[: search.queue_offset - first_offset]
+                self._parts, self._viewed, self._damaged = [], None, []
+                self._count = self._last_size = self._kept_back = 0
+            if not entries:
+                return 0
+
+    def _take(self, entries: list[Entry], first_offset: int) -> int:
+        """Read what is wanted of ``entries``, the first of which has ``first_offset``; how many are done with."""
+        message_filter = self._filter
+        max_count, max_bytes = self._limits(entries)
+        if message_filter is None:
+            return self._take_first(entries[:max_count], first_offset, max_bytes)
+        wanted: list[Entry] = []
+        wanted_offsets: list[int] = []
+        taken = taken_bytes = 0
+        done = len(entries)
+        for index, entry in enumerate(entries):
+            size = entry[1]
+            if size == FILLER_SIZE:
+                continue
+            if size <= 0:  # nor are its tags to be believed: have the entry made again
+                self._entry_reader.record_of(self._queue, first_offset + index, entry, False)
+                entry = self._queue.entry(first_offset + index) or entry
+            if not self._may_match(message_filter, entry):
+                self._kept_back += 1
+                continue
+            if taken and (taken >= max_count or taken_bytes + size > max_bytes):
+                done = index
+                break
+            if message_filter.reads_message:
+                record = self._entry_reader.record_of(self._queue, first_offset + index, entry, False)
+                if record is None:
+                    continue
+                if not message_filter.matches_commit_log(record):
+                    self._kept_back += 1
+                    continue
+                self._add(record, 1, len(record))
+            else:
+                wanted.append(entry)
+                wanted_offsets.append(first_offset + index)
+            taken += 1
+            taken_bytes += max(0, size)
+        self._read(wanted, wanted_offsets)
+        return done
+
+    def _take_first(self, entries: list[Entry], first_offset: int, max_bytes: int) -> int:
+        """The same without a filter: the first messages that fit, but one at least."""
+        sizes = list(map(_size_of, entries))
+        has_fillers = FILLER_SIZE in sizes
+        if has_fillers or min(sizes, default=0) < 0:  # below 0 an entry is damaged, and must not make room for others
+            sizes = [0 if size == FILLER_SIZE else max(0, size) for size in sizes]
+        fit = bisect_right(list(accumulate(sizes)), max_bytes)
+        # Fillers in front are no message: the one behind them comes whatever its size is.
+        first = next((place for place, size in enumerate(sizes) if size), len(sizes) - 1)
+        done = max(fit, first + 1)
+        offsets: Sequence[int] = range(first_offset, first_offset + done)
+        wanted = entries[:done]
+        if has_fillers:
+            offsets = [offset for offset, entry in zip(offsets, wanted, strict=True) if entry[1] != FILLER_SIZE]
+            wanted = [entry for entry in wanted if entry[1] != FILLER_SIZE]
+        self._read(wanted, offsets)
+        return done
+
+    def _may_match(self, message_filter: MessageFilter, entry: Entry) -> bool:
+        tags_code, unit = entry[2], None
+        if is_ext_address(tags_code):
+            tags_code, unit = self._entry_reader.tags_of(self._queue, entry)
+        return message_filter.matches_consume_queue(tags_code, unit)
+
+    def _limits(self, entries: list[Entry]) -> tuple[int, int]:
+        config = self._config
+        if self._max_bytes is not None:
+            return self._max_messages, min(self._max_bytes, BULK_MAX_BYTES)
+        if entries and self._commit_log.max_offset - entries[0][0] > config.access_message_in_memory_max_bytes:
+            return (
+                min(self._max_messages, config.max_transfer_count_on_message_in_disk),
+                config.max_transfer_bytes_on_message_in_disk,
+            )
+        return (
+            min(self._max_messages, config.max_transfer_count_on_message_in_memory),
+            config.max_transfer_bytes_on_message_in_memory,
+        )
+
+    def _read(self, wanted: list[Entry], offsets: Sequence[int]) -> None:
+        """Read messages that lie near each other in the log with one read; else one half of them after the other.
+
+        :param offsets: the logical offset of each of ``wanted``.
+        """
+        if not wanted:
+            return
+        log, (start, _, _), (last, last_size, _) = self._commit_log, wanted[0], wanted[-1]
+        length = last + last_size - start
+        file = log.files.find(start)
+        is_near = length - sum(map(_size_of, wanted)) <= _GAP_BYTES * len(wanted)
+        if file is not None and is_near and 0 < length <= min(file.end_offset, log.max_offset) - start:
+            if file is not self._viewed:
+                self._let_go_of_views()
+                self._viewed = file
+            is_known = log.sums.hold(file, start, start + length)
+            view = file.file.view_at(start - file.start_offset, length)
+            if not (is_known and self._takes_all(view, start, wanted, offsets)):
+                self._cut_out(view, start, wanted, offsets)
+        elif len(wanted) > 1:
+            middle = len(wanted) // 2
+            self._read(wanted[:middle], offsets[:middle])
+            self._read(wanted[middle:], offsets[middle:])
+        else:
+            self._leave_out(wanted[0], offsets[0], Damage.NO_MESSAGE)
+
+    def _takes_all(self, view: memoryview, start: int, wanted: list[Entry], offsets: Sequence[int]) -> bool:
+        """As :meth:`_cut_out` where nothing changed since the messages were found good, if all entries fit them:
+        then it is enough that each one is the message of that queue id and offset; and of the topic, which is asked
+        of the first and the last. False: nothing was added.
+        """
+        queue, unpack, view_end = self._queue, IDENTITY.unpack_from, len(view) - IDENTITY.size
+        for entry, queue_offset in ((wanted[0], offsets[0]), (wanted[-1], offsets[-1])):
+            if damage_of(view, entry[0] - start, entry[1], entry[0], queue, queue_offset) is not None:
+                return False
+        queue_id = queue.queue_id
+        parts: list[memoryview] = []
+        run_start = run_end = 0
+        for (offset, size, _), queue_offset in zip(wanted, offsets, strict=True):
+            at = offset - start
+            if not run_end <= at <= view_end:
+                return False
+            if unpack(view, at) != (size, MESSAGE_MAGIC, queue_id, queue_offset, offset):
+                return False
+            if at != run_end:
+                parts.append(view[run_start:run_end])
+                run_start = at
+            run_end = at + size
+        parts.append(view[run_start:run_end])
+        self._parts += parts
+        self._count += len(wanted)
+        self._last_size = wanted[-1][1]
+        return True
+
+    def _cut_out(self, view: memoryview, start: int, wanted: list[Entry], offsets: Sequence[int]) -> None:
+        """Add the ``wanted`` messages that lie in ``view``, which begins at ``start`` of the log. Those side by side
+        come as one part.
+        """
+        run_start = run_end = count = last_size = 0
+        queue, check_crc = self._queue, self._config.check_crc_on_pull
+        for entry, queue_offset in zip(wanted, offsets, strict=True):
+            offset, size, _ = entry
+            at = offset - start
+            damage = damage_of(view, at, size, offset, queue, queue_offset, check_crc=check_crc)
+            if count and (damage is not None or at != run_end):
+                self._add(view[run_start:run_end], count, last_size)
+                count = 0
+            if damage is not None:
+                self._leave_out(entry, queue_offset, damage)
+                continue
+            if count == 0:
+                run_start = at
+            count += 1
+            last_size = size
+            run_end = at + size
+        if count:
+            self._add(view[run_start:run_end], count, last_size)
+
+    def _leave_out(self, entry: Entry, queue_offset: int, damage: Damage) -> None:
+        """``entry`` leads to no message that may be sent. What it should have led to is looked for at the end."""
+        self._damaged.append((len(self._parts), entry, queue_offset, damage))
+        self._parts.append(b"")
+
+    def _mend(self) -> None:
+        """Put what can be found of the damaged ones into the places that were kept for them."""
+        if not self._damaged:
+            return
+        self._let_go_of_views()
+        mended_sizes: dict[int, int] = {}
+        for place, entry, queue_offset, damage in self._damaged:
+            record = self._entry_reader.damaged_record(self._queue, queue_offset, entry, damage, False)
+            if record is not None:
+                self._parts[place] = record
+                mended_sizes[place] = len(record)
+        self._count += len(mended_sizes)
+        last = max((place for place, part in enumerate(self._parts) if part), default=0)
+        self._last_size = mended_sizes.get(last, self._last_size)
+
+    def _let_go_of_views(self) -> None:
+        """To map another file this one may be unmapped, which must not be looked at any more."""
+        self._parts = [bytes(part) for part in self._parts]
+
+    def _add(self, part: bytes | memoryview, count: int, last_size: int) -> None:
+        self._parts.append(part)
+        self._count += count
+        self._last_size = last_size

@@ -1,0 +1,240 @@
+"""What one can find in the store (RocketMQ: ``DefaultMessageStore``: ``getMessage``, ``queryMessage``,
+``getOffsetInQueueByTime``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.protocol.errors import ProtocolError
+from engine.protocol.message.message import MessageExt
+from engine.protocol.message.message_codec import decode_stored_message
+from engine.protocol.message.record_layout import store_timestamp_of
+from engine.store.log.damaged_records import DamagedRecords
+from engine.store.queues.consume_queue import ConsumeQueue, Entry
+from engine.store.queues.consume_queue_ext import ConsumeQueueExtUnit, is_ext_address
+from engine.store.reading.entry_reader import EntryReader
+from engine.store.reading.get_message_result import GetMessageResult, GetMessageStatus, QueryMessageResult
+from engine.store.reading.message_collector import MessageCollector
+from engine.store.reading.message_filter import MessageFilter
+from engine.store.services.store_parts import StoreParts
+
+
+class MessageReader:
+    """The reading half of a store. Reads only; never waits.
+
+    :ivar commit_log: the log itself, for who looks at its files.
+    """
+
+    def __init__(self, parts: StoreParts) -> None:
+        self.parts = parts
+        self.config = parts.config
+        self.commit_log = parts.commit_log
+        self._table = parts.consume_queues
+        self._index = parts.index
+        self._entries = EntryReader(parts.config, parts.commit_log)
+
+    # --- by logical offset -------------------------------------------------------------------------------------------
+
+    def get_message(
+        self,
+        group: str,
+        topic: str,
+        queue_id: int,
+        offset: int,
+        max_messages: int,
+        message_filter: MessageFilter | None = None,
+        max_bytes: int | None = None,
+    ) -> GetMessageResult:
+        """Messages of one queue from logical ``offset`` on: at most ``max_messages``, 256 KiB, but one at least.
+
+        ``max_bytes`` takes the place of the configured limits, those in messages too; see ``message_collector``.
+
+        ``group`` is for who watches; it does not change the result. ``next_begin_offset`` is behind the last entry
+        looked at, ``min_offset`` when ``offset`` is too small, ``max_offset`` when it is too large.
+        """
+        queue = self._table.get(topic, queue_id)
+        if queue is None:
+            return GetMessageResult(GetMessageStatus.NO_MATCHED_LOGIC_QUEUE, 0, 0, 0)
+        min_offset, max_offset = queue.min_offset, queue.max_offset
+        if min_offset <= offset < max_offset:
+            collector = MessageCollector(self._entries, queue, max_messages, message_filter, max_bytes)
+            return collector.collect(offset)
+        if max_offset == 0:
+            status, next_offset = GetMessageStatus.NO_MESSAGE_IN_QUEUE, 0
+        elif offset < min_offset:
+            status, next_offset = GetMessageStatus.OFFSET_TOO_SMALL, min_offset
+        elif offset == max_offset:
+            status, next_offset = GetMessageStatus.OFFSET_OVERFLOW_ONE, offset
+        else:
+            status, next_offset = GetMessageStatus.OFFSET_OVERFLOW_BADLY, max_offset
+        return GetMessageResult(status, next_offset, min_offset, max_offset)
+
+    def max_offset(self, topic: str, queue_id: int) -> int:
+        """Logical offset behind the last visible message; 0 for a queue that has none."""
+        queue = self._table.get(topic, queue_id)
+        return queue.max_offset if queue is not None else 0
+
+    def min_offset(self, topic: str, queue_id: int) -> int:
+        """Logical offset of the oldest message; 0 for a queue that never had one."""
+        queue = self._table.get(topic, queue_id)
+        return queue.min_offset if queue is not None else 0
+
+    def message_in_queue(self, topic: str, queue_id: int, queue_offset: int) -> MessageExt | None:
+        """The message of that logical offset, or None. Its body is as stored."""
+        queue = self._table.get(topic, queue_id)
+        record = self._record_of(queue, queue_offset) if queue is not None else None
+        return _decode(record) if record is not None else None
+
+    def _record_of(self, queue: ConsumeQueue, queue_offset: int) -> bytes | None:
+        entry = queue.entry(queue_offset)
+        return self._entries.record_of(queue, queue_offset, entry) if entry is not None else None
+
+    # --- by time -----------------------------------------------------------------------------------------------------
+
+    def offset_by_time(self, topic: str, queue_id: int, timestamp_ms: int) -> int:
+        """Logical offset of the message whose store time is nearest to ``timestamp_ms``; of two as near the older one.
+
+        As in RocketMQ that may be a message stored before the time, and is the last one when all are older: who wants
+        none of those compares the times. Of several messages of exactly that millisecond the first; 0 for an unknown
+        queue.
+        """
+        queue = self._table.get(topic, queue_id)
+        if queue is None:
+            return 0
+        low, high = queue.min_offset, queue.max_offset
+        while low < high:
+            middle = (low + high) // 2
+            stored_ms = self._store_timestamp_at(queue, middle)
+            if stored_ms is not None and stored_ms >= timestamp_ms:
+                high = middle
+            else:
+                low = middle + 1
+        # ``low`` is the first message at or after the time; the one before it may lie nearer.
+        older = self._store_timestamp_at(queue, low - 1) if low > queue.min_offset else None
+        newer = self._store_timestamp_at(queue, low) if low < queue.max_offset else None
+        if older is not None and (newer is None or timestamp_ms - older <= newer - timestamp_ms):
+            return low - 1
+        return low
+
+    def earliest_message_time(self, topic: str, queue_id: int) -> int:
+        """Store time (ms) of the oldest message of the queue, -1 when it has none."""
+        queue = self._table.get(topic, queue_id)
+        stored_ms = self._store_timestamp_at(queue, queue.min_offset) if queue is not None else None
+        return -1 if stored_ms is None else stored_ms
+
+    def last_store_timestamp(self, topic: str, queue_id: int) -> int:
+        """Store time (ms) of the newest message of the queue, 0 when it has none."""
+        queue = self._table.get(topic, queue_id)
+        if queue is None:
+            return 0
+        if queue.last_store_timestamp == 0 and queue.max_offset > queue.min_offset:
+            queue.last_store_timestamp = self._store_timestamp_at(queue, queue.max_offset - 1) or 0
+        return queue.last_store_timestamp
+
+    def _store_timestamp_at(self, queue: ConsumeQueue, offset: int) -> int | None:
+        """Of the message at logical ``offset``; of an older one where that is missing; None when there is none."""
+        while offset >= queue.min_offset:
+            record = self._record_of(queue, offset)
+            if record is not None:
+                return store_timestamp_of(record)
+            offset -= 1
+        return None
+
+    # --- by place and by key -----------------------------------------------------------------------------------------
+
+    def message_at(self, commit_log_offset: int) -> MessageExt | None:
+        """The message that begins there, or None. Its body is as stored."""
+        record = self.commit_log.record_at(commit_log_offset)
+        return _decode(record) if record is not None else None
+
+    def raw_message_at(self, commit_log_offset: int) -> bytes | None:
+        """The bytes of the message that begins there, or None."""
+        return self.commit_log.record_at(commit_log_offset)
+
+    def query_message(self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int) -> QueryMessageResult:
+        """Messages of ``topic`` whose unique id or one of whose KEYS is ``key``, stored from ``begin_ms`` to
+        ``end_ms``, newest first. RocketMQ leaves the comparison of the key itself to the client.
+        """
+        result = QueryMessageResult()
+        if self._index is None:
+            return result
+        result.last_update_timestamp = self._index.last_store_timestamp
+        if self._index.files:
+            result.last_update_physical_offset = self._index.files[-1].end_offset
+        wanted = min(max_count, self.config.max_messages_num_batch)
+        seen: dict[int, None] = {}
+        # Twice as many, because different keys may share a hash.
+        for commit_log_offset in self._index.find(topic, key, begin_ms, end_ms, wanted * 2):
+            if len(result.buffers) >= wanted:
+                break
+            record = self.commit_log.record_at(commit_log_offset, is_vouched=True)
+            message = _decode(record) if record is not None else None
+            if record is None or message is None or commit_log_offset in seen:
+                continue
+            seen[commit_log_offset] = None
+            if message.topic == topic and (key == message.unique_id or key in message.keys):
+                result.buffers.append(record)
+        return result
+
+    # --- looking in --------------------------------------------------------------------------------------------------
+
+    def consume_queues(self) -> Iterator[tuple[str, int, ConsumeQueue]]:
+        """``(topic, queue id, queue)`` of all queues, sorted."""
+        for queue in self._table:
+            yield queue.topic, queue.queue_id, queue
+
+    def topics(self) -> list[str]:
+        """All topics that have a message or had one, sorted."""
+        return self._table.topics()
+
+    def consume_queue_entries(self, topic: str, queue_id: int, start: int, count: int) -> list[Entry]:
+        """``(commit-log offset, size, tags code)`` of at most ``count`` entries from logical offset ``start`` on."""
+        queue = self._table.get(topic, queue_id)
+        entries = queue.entries(start, count) if queue is not None else []
+        if queue is not None and any(is_ext_address(tags_code) for _, _, tags_code in entries):
+            return [(entry[0], entry[1], self._entries.tags_of(queue, entry)[0]) for entry in entries]
+        return entries
+
+    def consume_queue_units(
+        self, topic: str, queue_id: int, start: int, count: int
+    ) -> list[tuple[Entry, ConsumeQueueExtUnit | None]]:
+        """The same entries as they are written: an entry may hold an address instead of its tags code, and comes with
+        the unit that lies there; None where none does.
+        """
+        queue = self._table.get(topic, queue_id)
+        entries = queue.entries(start, count) if queue is not None else []
+        ext = queue.ext if queue is not None else None
+        return [(entry, ext.get(entry[2]) if ext is not None else None) for entry in entries]
+
+    @property
+    def commit_log_min_offset(self) -> int:
+        """Where the oldest commit-log file begins."""
+        return self.commit_log.min_offset
+
+    @property
+    def commit_log_max_offset(self) -> int:
+        """Behind the last byte written."""
+        return self.commit_log.max_offset
+
+    @property
+    def flushed_offset(self) -> int:
+        """The log is durable before this offset."""
+        return self.commit_log.flushed_offset
+
+    @property
+    def damaged_records(self) -> DamagedRecords:
+        """What reads and checks since the start could not vouch for."""
+        return self.commit_log.damaged_records
+
+    @property
+    def entries_rebuilt(self) -> int:
+        """How many consume-queue entries did not fit the log when they were read, and were made again."""
+        return self._entries.repair.entries_rebuilt
+
+
+def _decode(record: bytes) -> MessageExt | None:
+    try:
+        return decode_stored_message(record)
+    except ProtocolError:
+        return None

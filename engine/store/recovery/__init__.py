@@ -1,0 +1,1 @@
+"""A store opened again after a clean end or a crash."""

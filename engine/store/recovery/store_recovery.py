@@ -1,0 +1,389 @@
+"""Brings commit log, consume queues and index into agreement at the start (RocketMQ: ``DefaultMessageStore.load``,
+``recover``, ``CommitLog.recoverNormally``, ``recoverAbnormally``).
+
+The commit log is the truth; consume queues and index can always be made from it. The steps:
+
+1. Was the last exit a normal one? The file ``abort`` exists while a store runs. It is written before anything else, so
+   that a crash during recovery is seen as one.
+2. Read what is known to be on disk (:mod:`engine.store.files.recovery_point`). Consume-queue entries behind that are
+   forgotten, because after a crash of the machine any of their pages may be lost; a queue that is shorter than it was
+   known to be is forgotten as a whole. Index files that are not known to be durable are deleted.
+3. Walk through the log from the first position that any of this needs (after a normal exit: the last file), check
+   every message, and write the entries and keys that are missing. A message that is not whole is left out.
+4. Cut the log behind its last whole message, and the consume queues behind the log.
+
+Cases that RocketMQ 4.9.8 handles badly, and what happens here:
+
+================================================= ====================================================================
+normal exit, but a consume queue is missing, cut  RocketMQ dispatches from the newest entry of *any* queue on, so that
+or full of zeros                                  queue stays empty. Here it is built again from the log.
+consume queues behind the log                     Their missing entries are written again, at their own offsets.
+consume queues ahead of the log                   Entries that point behind the log's end are cut and counted.
+checkpoint missing, damaged, or from the future   RocketMQ trusts its times and may skip messages. Here positions
+                                                  decide; the times are only checked and renewed.
+damage in the middle of the log                   RocketMQ cuts the log there. Here only what is damaged is left out,
+                                                  and its logical offsets get filler entries.
+a topic deleted and made again before the crash   Its old messages come back and hide the new ones, which have the same
+                                                  offsets. Here the new ones count, where more than one of them says
+                                                  that the queue began anew (:mod:`~engine.store.recovery.recovered_places`).
+a queue all of whose messages have expired        A rebuild would start it at offset 0 again and consumers would skip
+                                                  its next messages; its old max offset is kept.
+commit-log file of another size                   RocketMQ refuses to start. Here every file has its own size.
+================================================= ====================================================================
+"""
+
+from __future__ import annotations
+
+from engine.store.files.consume_queue_entry import FILLER_ENTRY, FILLER_SIZE
+from engine.store.files.recovery_point import RecoveryPoint, load_recovery_point
+from engine.store.files.store_checkpoint import StoreCheckpoint
+from engine.store.log.commit_log import ENVELOPE_MAX_BYTES
+from engine.store.log.commit_log_scanner import CommitLogScanner
+from engine.store.queues.consume_queue import ConsumeQueue
+from engine.store.queues.dispatch_request import DispatchRequest
+from engine.store.recovery.consume_queue_check import why_not_usable
+from engine.store.recovery.recovered_places import RecoveredPlaces
+from engine.store.recovery.recovery_report import RecoveryReport, counted, limited
+from engine.store.services.store_parts import StoreParts
+
+ABORT_PATH = "abort"
+
+#: Messages whose keys are put into the index together while the log is read.
+_BATCH_SIZE = 1_000
+#: How much may have come into the log since the recovery point: an entry that points further is garbage.
+_PLAUSIBLE_LOG_BYTES = 1 << 40
+
+_QueueKey = tuple[str, int]
+
+
+class StoreRecovery:
+    """One recovery. ``run`` is called once."""
+
+    def __init__(self, parts: StoreParts, checkpoint: StoreCheckpoint) -> None:
+        self._parts = parts
+        self._checkpoint = checkpoint
+        self._report = RecoveryReport()
+        self._places = RecoveredPlaces(parts, self._report, self._is_begun_at_zero)
+        self._max_record_size = parts.config.max_message_size + ENVELOPE_MAX_BYTES
+        #: What queues held before this recovery changed them: (max offset, first offset still in the log).
+        self._lengths_before: dict[_QueueKey, tuple[int, int]] = {}
+        #: Queues that start from nothing, and those of them that did so because they were damaged.
+        self._rebuilt: dict[_QueueKey, None] = {}
+        self._damaged_queues: dict[_QueueKey, None] = {}
+        #: The log is shorter than it was known to be on disk.
+        self._was_log_damaged = False
+        #: Messages before this position of the log were dispatched durably.
+        self._dispatched_before = 0
+
+    def run(self) -> RecoveryReport:
+        """Recover. Raises ``DiskFull``, ``DiskFault``."""
+        report = self._report
+        report.was_clean = not self._parts.disk.exists(ABORT_PATH)
+        self._parts.disk.write_whole(ABORT_PATH, b"")
+        report.lines += self._parts.commit_log.files.load()
+        point = self._load_point()
+        report.lines += self._parts.consume_queues.load()
+        self._forget_what_is_not_durable(point)
+        if self._parts.index is not None:
+            durable = point.index_files if point is not None else {}
+            is_complete = point is not None and point.is_clean
+            remarks = self._parts.index.load(durable, is_complete, self._parts.commit_log.min_offset)
+            if point is not None:  # without one a single line has said it for all files
+                report.lines += limited(remarks, "index files")
+        end_offset = self._scan(point)
+        self._cut_log(end_offset, point)
+        self._settle_queues(point)
+        self._check_times()
+        report.commit_log_min_offset = self._parts.commit_log.min_offset
+        report.commit_log_max_offset = end_offset
+        return report
+
+    # --- step 2 ------------------------------------------------------------------------------------------------------
+
+    def _load_point(self) -> RecoveryPoint | None:
+        report = self._report
+        point = load_recovery_point(self._parts.recovery_point_file)
+        report.lines += self._parts.recovery_point_file.remarks
+        has_log = bool(self._parts.commit_log.files.files)
+        if not report.was_clean:
+            report.say(
+                "the last run did not shut down (file abort was there). A killed process loses nothing of what it had "
+                "written, because the operating system keeps it; a crash of the machine loses what was not flushed"
+            )
+        if point is None and has_log:
+            report.say(
+                f"{self._parts.recovery_point_file.path} is missing or unusable: all consume queues and the index are "
+                "built again from the commit log"
+            )
+        min_offset = self._parts.commit_log.min_offset
+        if point is not None and point.log_min_offset is not None and min_offset > point.log_min_offset and has_log:
+            report.say(
+                f"commit log: it began at {point.log_min_offset} and begins at {min_offset} now: the files before it "
+                + ("were taken away from outside" if report.was_clean else "expired just before, or were taken away")
+            )
+        return point
+
+    def _forget_what_is_not_durable(self, point: RecoveryPoint | None) -> None:
+        known = point.queues if point is not None else {}
+        lines: list[str] = []
+        self._dispatched_before = point.dispatched_offset if point is not None else 0
+        for topic, queue_id in known:
+            self._parts.consume_queues.get_or_create(topic, queue_id)
+        for queue in self._parts.consume_queues:
+            key = (queue.topic, queue.queue_id)
+            extent = known.get(key)
+            durable = extent.max_offset if extent is not None else 0
+            self._lengths_before[key] = (self._length_before(queue, durable), self._first_offset_in_log(queue))
+            why = None
+            if extent is not None:
+                why = why_not_usable(queue, extent, self._parts.commit_log, self._dispatched_before)
+            if why is not None:
+                lines.append(f"consume queue {_name(key)} {why}; it is built again from the commit log")
+                self._report.rebuilt_queues.append(key)
+                self._damaged_queues[key] = None
+                # What the queue says about its own length cannot be believed either.
+                self._lengths_before[key] = (durable, 0)
+            self._places.remember(queue, 0 if why is not None else durable)
+            if why is not None or durable == 0:
+                self._rebuilt[key] = None
+                queue.files.remove_all()
+                queue.clear_from(0)
+            elif queue.max_offset > durable:
+                queue.clear_from(durable)
+        self._report.lines += limited(lines, "consume queues")
+
+    def _length_before(self, queue: ConsumeQueue, durable: int) -> int:
+        """How long ``queue`` was, as far as can be known: behind ``durable`` after a crash, there may be anything."""
+        if self._report.was_clean and durable:
+            return durable
+        for queue_offset, (commit_log_offset, size, _) in queue.entries_backward():
+            if queue_offset < durable:
+                break
+            farthest = self._dispatched_before + _PLAUSIBLE_LOG_BYTES
+            if self._dispatched_before <= commit_log_offset < farthest and 0 < size <= self._max_record_size:
+                return queue_offset + 1
+        return durable
+
+    def _first_offset_in_log(self, queue: ConsumeQueue) -> int:
+        """The first logical offset of ``queue`` whose message has not expired, as far as its entries tell."""
+        min_offset = self._parts.commit_log.min_offset
+        for queue_offset, (commit_log_offset, size, _) in queue.entries_backward():
+            if size not in (0, FILLER_SIZE) and commit_log_offset < min_offset:
+                return queue_offset + 1
+        return 0
+
+    # --- step 3 ------------------------------------------------------------------------------------------------------
+
+    def _scan(self, point: RecoveryPoint | None) -> int:
+        """Check and dispatch. Returns the end of the log."""
+        log = self._parts.commit_log
+        report = self._report
+        is_quiet = report.was_clean and point is not None and point.is_clean
+        quiet_end = max(point.flushed_offset, point.dispatched_offset) if is_quiet and point is not None else None
+        scanner = CommitLogScanner(log.files, self._parts.config.delay_levels_ms, quiet_end)
+        indexed_before = self._parts.index.indexed_offset if self._parts.index is not None else 0
+        in_doubt = not report.was_clean
+        report.in_doubt_offset = point.flushed_offset if point is not None else 0
+        batch: list[DispatchRequest] = []
+        times = _StoreTimes()
+        for request in scanner.scan(self._first_file(point)):
+            report.messages_checked += 1
+            log.last_store_timestamp = request.store_timestamp
+            if in_doubt and request.commit_log_offset >= report.in_doubt_offset:
+                predecessor = scanner.predecessor(request)
+                if predecessor is not None:
+                    report.note_successor(predecessor, request.commit_log_offset)
+            times.check(request)
+            self._places.damaged_bytes = scanner.damaged_bytes
+            if self._lacks_entry(request):
+                self._places.add(request)
+            if self._parts.index is not None:
+                batch.append(request)
+                if len(batch) >= _BATCH_SIZE:
+                    self._parts.index.put(batch)
+                    batch.clear()
+        self._places.finish()
+        report.lines += limited(times.lines, "messages")
+        if self._parts.index is not None:
+            self._parts.index.put(batch)
+        if not report.was_clean and point is not None:
+            self._say_what_was_dispatched_again(indexed_before, scanner.end_offset)
+        for start, end in scanner.damaged_ranges:
+            report.damaged_ranges.append((start, end))
+            report.say(
+                f"commit log: bytes {start} to {end} hold no whole message and are left out; "
+                "the messages behind them are kept"
+            )
+            self._leave_out(start, end)
+        return scanner.end_offset
+
+    def _say_what_was_dispatched_again(self, indexed_before: int, end_offset: int) -> None:
+        """After a crash: what had not been recorded as durable was made again. That is no damage, but worth a line."""
+        report = self._report
+        if report.messages_dispatched and not report.rebuilt_queues:
+            report.say(
+                f"{counted(report.messages_dispatched, 'entry', 'entries')} of consume queues, behind the last "
+                "recovery point, were written again from the commit log"
+            )
+        if self._parts.index is not None and indexed_before < end_offset:
+            report.say(
+                f"index: the keys of the messages behind position {indexed_before} of the commit log were put again"
+            )
+
+    def _first_file(self, point: RecoveryPoint | None) -> int:
+        """Number of the file to start with. Files begin with a message, so there is no better place."""
+        log = self._parts.commit_log
+        files = log.files.files
+        if point is None or self._report.rebuilt_queues:
+            return 0
+        first_needed = min(point.dispatched_offset, point.flushed_offset)
+        if self._parts.index is not None:
+            first_needed = min(first_needed, self._parts.index.indexed_offset)
+        number = max(0, len(files) - self._parts.config.files_checked_after_normal_exit)
+        while number > 0 and files[number].start_offset > first_needed:
+            number -= 1
+        return number
+
+    def _lacks_entry(self, request: DispatchRequest) -> bool:
+        """Whether its entry is not known to be durable. A message that was dispatched, but whose queue is not known, is
+        of a deleted topic: it must not come back.
+        """
+        key = (request.topic, request.queue_id)
+        return request.commit_log_offset >= self._dispatched_before or key in self._damaged_queues
+
+    def _is_begun_at_zero(self, key: _QueueKey) -> bool:
+        """Whether the log holds the first message that the queue ever had, if none of its entries is known."""
+        begins_at = 0 if key in self._damaged_queues else self._dispatched_before
+        return self._parts.commit_log.min_offset <= begins_at
+
+    def _leave_out(self, start: int, end: int) -> None:
+        """Put fillers where entries point into a damaged range of the log."""
+        for queue in self._parts.consume_queues:
+            for queue_offset, (commit_log_offset, size, _) in queue.entries_backward():
+                if size == FILLER_SIZE or commit_log_offset >= end:
+                    continue
+                if commit_log_offset < start:
+                    break
+                queue.put_entries(queue_offset, FILLER_ENTRY)
+                queue.flushed_offset = min(queue.flushed_offset, queue_offset)
+
+    # --- step 4 ------------------------------------------------------------------------------------------------------
+
+    def _cut_log(self, end_offset: int, point: RecoveryPoint | None) -> None:
+        log = self._parts.commit_log
+        report = self._report
+        report.bytes_cut = log.files.clear_from(end_offset)
+        # What a killed process wrote is readable, but perhaps not on disk yet.
+        flushed = end_offset if report.was_clean else (point.flushed_offset if point is not None else log.min_offset)
+        changed = self._places.first_change
+        log.continue_at(end_offset, min(flushed, end_offset, flushed if changed is None else changed))
+        if report.bytes_cut:
+            report.say(
+                f"commit log: {counted(report.bytes_cut, 'byte', 'bytes')} behind its last whole message made up no "
+                f"whole message and were removed; the log ends at {end_offset}"
+            )
+        if point is not None and point.flushed_offset > end_offset:
+            self._was_log_damaged = True
+            report.say(
+                f"commit log: it was on disk up to {point.flushed_offset} but has whole messages up to {end_offset} "
+                f"only: {point.flushed_offset - end_offset} bytes were damaged or taken away from outside"
+            )
+
+    def _settle_queues(self, point: RecoveryPoint | None) -> None:
+        """Let every queue end where the log says, and count what was lost."""
+        end_offset = self._parts.commit_log.max_offset
+        is_log_whole = point is not None and point.dispatched_offset <= end_offset
+        for queue in self._parts.consume_queues:
+            key = (queue.topic, queue.queue_id)
+            self._cut_behind(queue, end_offset)
+            is_made_again = key in self._places.made_again
+            before, expired = (0, 0) if is_made_again else self._lengths_before.get(key, (0, 0))
+            if key in self._rebuilt and not is_made_again:
+                extent = point.queues.get(key) if point is not None and is_log_whole else None
+                queue.skip_to(max(expired, extent.max_offset if extent is not None else 0))
+            lost = before - queue.max_offset
+            if lost > 0:
+                self._report.entries_beyond_log += lost
+                self._report.shortened_queues[key] = queue.max_offset
+            queue.next_offset = queue.max_offset
+            queue.correct_min_offset(self._parts.commit_log.min_offset)
+        self._parts.dispatcher.dispatched_offset = end_offset
+        if self._parts.index is not None:
+            self._parts.index.indexed_offset = min(self._parts.index.indexed_offset, end_offset)
+        self._explain_losses()
+
+    def _cut_behind(self, queue: ConsumeQueue, end_offset: int) -> None:
+        """Remove entries of ``queue`` that point behind ``end_offset``, and fillers that only lead up to them."""
+        keep = queue.max_offset
+        cuts = False
+        for queue_offset, (commit_log_offset, size, _) in queue.entries_backward():
+            if size != FILLER_SIZE and commit_log_offset < end_offset:
+                break
+            cuts = cuts or size != FILLER_SIZE
+            keep = queue_offset
+        if cuts:
+            queue.clear_from(keep)
+
+    def _explain_losses(self) -> None:
+        report = self._report
+        if not report.shortened_queues:
+            return
+        why = (
+            "the commit log was damaged or cut from outside"
+            if report.was_clean or self._was_log_damaged
+            else "they had been accepted, but the commit log with them had not reached the disk"
+        )
+        report.say(
+            f"{counted(report.entries_beyond_log, 'entry', 'entries')} of "
+            f"{counted(len(report.shortened_queues), 'consume queue', 'consume queues')} pointed beyond the log; "
+            f"removed: {why}"
+        )
+        lines = []
+        for key, max_offset in report.shortened_queues.items():
+            before = self._lengths_before.get(key, (0, 0))[0]
+            lines.append(
+                f"consume queue {_name(key)} now ends at offset {max_offset}"
+                + (f" (before: {before})" if before > max_offset else "")
+                + "; consumers that were further are set back to it"
+            )
+        report.lines += limited(lines, "consume queues")
+
+    def _check_times(self) -> None:
+        if self._checkpoint.was_missing and self._parts.commit_log.files.files:
+            self._report.say("file checkpoint was missing; it is written again. Recovery does not need it")
+        newest = max(self._checkpoint.commit_log_timestamp, self._checkpoint.consume_queue_timestamp)
+        if newest > self._parts.clock.now_ms():
+            self._report.say(
+                "the times in file checkpoint lie in the future: the clock was set back. They are not used"
+            )
+        self._checkpoint.commit_log_timestamp = self._parts.commit_log.last_store_timestamp
+        self._checkpoint.consume_queue_timestamp = self._parts.commit_log.last_store_timestamp
+        if self._parts.index is not None:
+            self._checkpoint.index_timestamp = self._parts.index.last_store_timestamp
+
+
+class _StoreTimes:
+    """Says which messages lie between two others in the log, but not in time. A clock set back moves all behind it."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._before_ms: int | None = None
+        self._last: DispatchRequest | None = None
+
+    def check(self, request: DispatchRequest) -> None:
+        """The next message."""
+        last, before_ms, after_ms = self._last, self._before_ms, request.store_timestamp
+        if last is not None:
+            if before_ms is not None and before_ms <= after_ms and not before_ms <= last.store_timestamp <= after_ms:
+                self.lines.append(
+                    f"commit log: the message at {last.commit_log_offset} says that it was stored at "
+                    f"{last.store_timestamp} ms, those before and behind it at {before_ms} and {after_ms}: it is "
+                    "served, but not found by its time"
+                )
+            else:
+                self._before_ms = last.store_timestamp
+        self._last = request
+
+
+def _name(key: _QueueKey) -> str:
+    return f"{key[0]}/{key[1]}"

@@ -1,0 +1,1 @@
+"""What the store does in the background: dispatch, flush, clean."""

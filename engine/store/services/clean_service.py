@@ -1,0 +1,159 @@
+"""Retention: deletes what is old, and watches the room on the disk (RocketMQ: ``CleanCommitLogService``,
+``CleanConsumeQueueService``).
+
+Every 10 s. Commit-log files are deleted whole, oldest first, never the one being written and never one that is not yet
+on disk and dispatched:
+
+* at hour ``delete_when``, or when the disk is fuller than 75 %: those last written more than 72 h ago;
+* when it is fuller than 85 %: those last written more than 24 h ago. Here RocketMQ deletes whatever is oldest, also
+  messages of the last minute, whoever has filled the disk.
+
+Above 90 % messages are refused: a sender that is refused knows it, a reader whose messages are gone does not. What was
+deleted is said, in files and ages here, in messages by who is told of it (``on_deleted``). Consume-queue and index
+files go when all their messages have gone.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from engine.runtime.background_tasks import BackgroundTasks
+from engine.store.files.running_flags import Refusal
+from engine.store.services.store_parts import StoreParts
+
+_log = logging.getLogger("glassmq.store")
+
+_MS_PER_HOUR = 3_600_000
+
+
+class DeletedMessages(NamedTuple):
+    """What a queue lost in one round: the messages from offset ``start`` to before ``end``."""
+
+    topic: str
+    queue_id: int
+    start: int
+    end: int
+
+
+class CleanService:
+    """See the module. ``clean`` is one round.
+
+    :ivar on_deleted: called with what all queues have lost after each round that deleted anything.
+    """
+
+    def __init__(self, parts: StoreParts) -> None:
+        self._parts = parts
+        #: Set by an administrator: delete what has expired in the next round, whatever the hour.
+        self.is_delete_demanded = False
+        #: Called every round, for what else is due by the hour.
+        self.after_round: Callable[[], None] | None = None
+        self.on_deleted: Callable[[Sequence[DeletedMessages]], None] | None = None
+        self._is_out_of_old_files = False
+
+    def start(self, tasks: BackgroundTasks) -> None:
+        """Begin. The first look at the disk is at once: a full one must not take messages for 10 s."""
+        self.check_disk_space()
+        tasks.every(self._parts.config.clean_resource_interval_ms, self.clean, "clean-files")
+
+    def check_disk_space(self) -> float:
+        """Refuse messages or take them again, by the room on the disk. Returns its used share."""
+        flags = self._parts.flags
+        used = self._parts.disk.used_ratio()
+        limit = self._parts.config.disk_space_warning_level_ratio
+        if used > limit:
+            if flags.refuse(Refusal.DISK_SPACE, f"{used:.1%} are used, {limit:.0%} are allowed"):
+                _log.error(
+                    "the disk is %.1f %% full: messages are refused until it is below %.0f %%", used * 100, limit * 100
+                )
+        elif flags.clear(Refusal.DISK_SPACE):
+            _log.warning("the disk has room again (%.1f %% used): messages are accepted", used * 100)
+        if self._parts.dispatcher.pending_count == 0 and flags.clear(Refusal.DISK_FULL) and not flags.refusal:
+            # Whether there is room now only the next message can tell.
+            _log.warning("the disk was full and is %.1f %% used now: messages are accepted", used * 100)
+        return used
+
+    def clean(self) -> int:
+        """One round. Returns how many commit-log files were deleted."""
+        used = self.check_disk_space()
+        config = self._parts.config
+        is_time = self._is_hour_to_delete() or used > config.disk_max_used_space_ratio or self.is_delete_demanded
+        self.is_delete_demanded = False
+        is_forced = used > config.disk_space_clean_forcibly_ratio
+        count = self._count_older_than(config.file_reserved_time_hours) if is_time else 0
+        if is_forced and count < config.delete_files_batch_max:
+            count = max(count, self._count_older_than(config.clean_file_forcibly_min_age_hours))
+        if count:
+            self._delete(count, used)
+        self._note_out_of_old_files(used, is_out=is_forced and not count)
+        if self.after_round is not None:
+            self.after_round()
+        return count
+
+    def _delete(self, count: int, used: float) -> None:
+        files = self._parts.commit_log.files
+        going, now_ms = files.files[:count], self._parts.clock.now_ms()
+        ages_h = [(now_ms - self._parts.disk.modified_ms(file.path)) / _MS_PER_HOUR for file in going]
+        is_early = min(ages_h) < self._parts.config.file_reserved_time_hours
+        _log.log(
+            logging.WARNING if is_early else logging.INFO,
+            "%d commit-log files (%s to %s, %d bytes, last written %.1f to %.1f h ago) are deleted: %s; the disk is "
+            "%.1f %% full",
+            count,
+            going[0].path,
+            going[-1].path,
+            going[-1].end_offset - going[0].start_offset,
+            max(ages_h),
+            min(ages_h),
+            "before their time, to make room" if is_early else "expired",
+            used * 100,
+        )
+        starts = [(queue, queue.min_offset) for queue in self._parts.consume_queues]
+        files.remove_first(count)
+        self.follow_commit_log()
+        deleted = [
+            DeletedMessages(queue.topic, queue.queue_id, start, queue.min_offset)
+            for queue, start in starts
+            if queue.min_offset > start
+        ]
+        if self.on_deleted is not None:
+            self.on_deleted(deleted)
+
+    def _note_out_of_old_files(self, used: float, *, is_out: bool) -> None:
+        """Once each time that a full disk leaves nothing to delete."""
+        if is_out and not self._is_out_of_old_files:
+            _log.warning(
+                "the disk is %.1f %% full, and no commit-log file is older than %d h (cleanFileForciblyMinAge): "
+                "none is deleted; above %.0f %% messages are refused",
+                used * 100,
+                self._parts.config.clean_file_forcibly_min_age_hours,
+                self._parts.config.disk_space_warning_level_ratio * 100,
+            )
+        self._is_out_of_old_files = is_out
+
+    def _is_hour_to_delete(self) -> bool:
+        local_ms = self._parts.clock.now_ms() + self._parts.config.time_zone_offset_minutes * 60_000
+        return local_ms // _MS_PER_HOUR % 24 in self._parts.config.delete_hours
+
+    def _count_older_than(self, age_hours: int) -> int:
+        """How many of the oldest files may go in this round because they were last written before that."""
+        oldest_kept_ms = self._parts.clock.now_ms() - age_hours * _MS_PER_HOUR
+        safe_end = min(self._parts.commit_log.flushed_offset, self._parts.dispatcher.dispatched_offset)
+        count = 0
+        for file in self._parts.commit_log.files.files[:-1]:
+            if count >= self._parts.config.delete_files_batch_max or file.end_offset > safe_end:
+                break
+            if self._parts.disk.modified_ms(file.path) > oldest_kept_ms:
+                break
+            count += 1
+        return count
+
+    def follow_commit_log(self) -> None:
+        """Let consume queues and index forget the messages that the log has no more."""
+        min_offset = self._parts.commit_log.min_offset
+        self._parts.commit_log.damaged_records.forget_before(min_offset)
+        for queue in tuple(self._parts.consume_queues):
+            queue.remove_expired_files(min_offset)
+        if self._parts.index is not None:
+            self._parts.index.remove_expired_files(min_offset)

@@ -1,0 +1,149 @@
+"""Brings consume queues and index to the disk and records how far everything is (RocketMQ:
+``FlushConsumeQueueService``).
+
+Nothing is lost when it runs late: what is not durable here is written again from the commit log after a crash.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from engine.runtime.background_tasks import BackgroundTasks
+from engine.runtime.port import DiskFault, DiskFull
+from engine.store.files.recovery_point import QueueExtent, RecoveryPoint, save_recovery_point
+from engine.store.files.store_checkpoint import StoreCheckpoint
+from engine.store.services.commit_log_flush_service import PAGE_SIZE_BYTES, CommitLogFlushService
+from engine.store.services.store_parts import StoreParts
+
+_log = logging.getLogger("glassmq.store")
+
+
+class FlushConsumeQueueService:
+    """Flushes queues with many dirty pages each second, and everything every 10 s."""
+
+    def __init__(
+        self,
+        parts: StoreParts,
+        flush_service: CommitLogFlushService,
+        checkpoint: StoreCheckpoint,
+        on_fault: Callable[[DiskFault], None],
+        before_recording: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._parts = parts
+        self._flush_service = flush_service
+        self._checkpoint = checkpoint
+        self._on_fault = on_fault
+        self._before_recording = before_recording
+        self._last_thorough_ms = 0
+        self._has_failed = False
+        #: Of two flushes of everything the later one must write its recovery point later.
+        self._flushing_everything = asyncio.Lock()
+
+    def start(self, tasks: BackgroundTasks) -> None:
+        """Begin flushing."""
+        self._last_thorough_ms = self._parts.clock.now_ms()
+        tasks.every(self._parts.config.flush_interval_consume_queue_ms, self._flush, "flush-consume-queues")
+
+    async def _flush(self) -> None:
+        if self._has_failed:
+            return
+        waited_ms = self._parts.clock.now_ms() - self._last_thorough_ms
+        is_thorough = not 0 <= waited_ms < self._parts.config.flush_consume_queue_thorough_interval_ms
+        try:
+            if is_thorough:
+                self._last_thorough_ms = self._parts.clock.now_ms()
+                full = await self._flush_everything()
+                if full is not None:
+                    # Nothing was lost: an older point only means that a start has more to do. There may be room the
+                    # next time.
+                    _log.warning("the recovery point stays where it was: %s", full)
+            else:
+                await self._flush_queues(self._parts.config.flush_consume_queue_least_pages * PAGE_SIZE_BYTES)
+        except DiskFault as fault:
+            # As with the commit log: pages that could not be written may be gone, so nothing may be called durable
+            # any more. The recovery point stays where it was.
+            self._has_failed = True
+            self._on_fault(fault)
+
+    async def _flush_queues(self, least_bytes: int) -> None:
+        for queue in tuple(self._parts.consume_queues):
+            if queue.unflushed_bytes >= least_bytes:
+                await queue.flush()
+
+    async def flush_everything(self) -> None:
+        """Make all that is visible now durable and record it, as happens every 10 s. Raises ``DiskFault``, and
+        ``DiskFull`` when only the record could not be written: the broker goes on then.
+        """
+        if self._has_failed:
+            raise DiskFault("an earlier flush failed")
+        try:
+            full = await self._flush_everything()
+        except DiskFault as fault:
+            self._has_failed = True
+            self._on_fault(fault)
+            raise
+        if full is not None:
+            raise full
+
+    async def _flush_everything(self) -> DiskFull | None:
+        async with self._flushing_everything:
+            return await self._flush_and_record()
+
+    async def _flush_and_record(self) -> DiskFull | None:
+        """Returns why the recovery point stays where it was; None when it was written."""
+        point = self._point_now(is_clean=False)
+        log_timestamp = self._flush_service.flushed_store_timestamp
+        queue_timestamp = self._parts.commit_log.last_store_timestamp
+        await self._flush_queues(1)
+        if self._parts.index is not None:
+            # Keys added from now on would make a file differ from its count in the recovery point. Only full files
+            # never change again; the newest one is built again after a crash.
+            point.index_files = {file.name: file.index_count for file in self._parts.index.files if file.is_full}
+            self._checkpoint.index_timestamp = self._parts.index.last_store_timestamp
+            await self._parts.index.flush()
+        self._checkpoint.commit_log_timestamp = max(log_timestamp, self._checkpoint.commit_log_timestamp)
+        self._checkpoint.consume_queue_timestamp = queue_timestamp
+        await self._checkpoint.flush()
+        # A topic deleted meanwhile must not come back as "missing" at the next start.
+        known = self._parts.consume_queues
+        point.queues = {key: end for key, end in point.queues.items() if known.get(*key) is not None}
+        try:
+            await self._before_recording()
+            save_recovery_point(self._parts.recovery_point_file, point)
+        except DiskFull as fault:
+            return fault  # the file is replaced as a whole or not at all
+        return None
+
+    def _point_now(self, *, is_clean: bool) -> RecoveryPoint:
+        index_files = self._parts.index.files if self._parts.index is not None else []
+        return RecoveryPoint(
+            self._parts.dispatcher.dispatched_offset,
+            self._parts.commit_log.flushed_offset,
+            is_clean,
+            {
+                (queue.topic, queue.queue_id): QueueExtent(queue.first_entry_offset, queue.max_offset)
+                for queue in self._parts.consume_queues
+                if queue.max_offset
+            },
+            {file.name: file.index_count for file in index_files if is_clean or file.is_full},
+            self._parts.commit_log.min_offset,
+        )
+
+    def flush_now(self, *, is_clean: bool) -> None:
+        """Make everything durable and record it, blocking: for start (``is_clean`` False) and shutdown.
+
+        Raises ``DiskFault``.
+        """
+        self._parts.commit_log.flush_now()
+        for queue in self._parts.consume_queues:
+            if queue.unflushed_bytes:
+                queue.flush_now()
+        if self._parts.index is not None:
+            self._parts.index.flush_now()
+            self._checkpoint.index_timestamp = self._parts.index.last_store_timestamp
+        self._checkpoint.commit_log_timestamp = self._parts.commit_log.last_store_timestamp
+        self._checkpoint.consume_queue_timestamp = self._parts.commit_log.last_store_timestamp
+        self._checkpoint.flush_now()
+        save_recovery_point(self._parts.recovery_point_file, self._point_now(is_clean=is_clean))

@@ -1,0 +1,165 @@
+"""Makes messages in the commit log visible: writes their consume-queue entries and index keys
+(RocketMQ: ``ReputMessageService``, ``CommitLogDispatcherBuildConsumeQueue``, ``CommitLogDispatcherBuildIndex``).
+
+RocketMQ reads every message back from the commit log, about 1 ms after it was written. Here the appending code leaves
+a small :class:`DispatchRequest`, and one callback per turn of the event loop handles all that came in during that
+turn. Only recovery reads the log again. As in RocketMQ, a message becomes visible before it is flushed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Callable, Sequence
+
+from engine.runtime.background_tasks import BackgroundTasks
+from engine.runtime.port import DiskFault
+from engine.store.files.consume_queue_entry import CONSUME_QUEUE_ENTRY
+from engine.store.queues.consume_queue_ext import ConsumeQueueExt, ConsumeQueueExtUnit
+from engine.store.queues.consume_queue_table import ConsumeQueueTable
+from engine.store.queues.dispatch_request import DispatchRequest, belongs_in_consume_queue
+from engine.store.queues.index_service import IndexService
+
+#: Called with messages that have become visible, in the order of the log.
+MessagesArrived = Callable[[Sequence[DispatchRequest]], None]
+
+_RETRY_AFTER_S = 1.0
+
+
+class MessageDispatcher:
+    """Collects requests and carries them out in the order of the log.
+
+    :param on_disk_fault: told when the disk takes no entries, and with None when it does again.
+    :ivar dispatched_offset: everything before it is visible.
+    :ivar bit_map_of: makes the bit map that a message gets in the extension of its queue; None: it gets none.
+    :ivar on_messages_arrived: gets every list of dispatched requests; wakes long polls.
+    """
+
+    def __init__(
+        self,
+        consume_queues: ConsumeQueueTable,
+        index: IndexService | None,
+        on_disk_fault: Callable[[DiskFault | None], None],
+    ) -> None:
+        self._consume_queues = consume_queues
+        self._index = index
+        self._on_disk_fault = on_disk_fault
+        self._pending: list[DispatchRequest] = []
+        self._is_scheduled = False
+        self._has_failed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._context: contextvars.Context | None = None
+        self.dispatched_offset = 0
+        self.bit_map_of: Callable[[DispatchRequest], bytes] | None = None
+        self.on_messages_arrived: MessagesArrived | None = None
+
+    def start(self, tasks: BackgroundTasks) -> None:
+        """Begin; from now on ``add`` schedules the work on the running event loop."""
+        self._loop = asyncio.get_running_loop()
+        tasks.spawn(self._be_an_actor(), "reput")
+
+    async def _be_an_actor(self) -> None:
+        """Lend the callbacks this task's context, so that the lab sees the dispatcher as an actor of its own and
+        not as a part of whoever put the message.
+        """
+        self._context = contextvars.copy_context()
+        await asyncio.get_running_loop().create_future()
+
+    @property
+    def pending_count(self) -> int:
+        """How many messages wait to become visible."""
+        return len(self._pending)
+
+    def add(self, request: DispatchRequest) -> None:
+        """A message was appended."""
+        self._pending.append(request)
+        if not self._is_scheduled:
+            self._schedule()
+
+    def add_all(self, requests: Sequence[DispatchRequest]) -> None:
+        """Messages were appended, one after the other."""
+        self._pending += requests
+        if not self._is_scheduled:
+            self._schedule()
+
+    def _schedule(self) -> None:
+        if self._loop is not None:
+            self._is_scheduled = True
+            self._loop.call_soon(self.drain, context=self._context)
+
+    def drain(self) -> None:
+        """Dispatch everything that waits. A failing disk makes the rest wait for a second attempt."""
+        self._is_scheduled = False
+        requests, self._pending = self._pending, []
+        if not requests:
+            return
+        try:
+            self.dispatch(requests)
+        except DiskFault as fault:
+            # To dispatch a request twice changes nothing, so all of them wait. The list cannot grow meanwhile:
+            # the store refuses messages until this succeeds.
+            self._pending = requests + self._pending
+            self._has_failed = True
+            self._on_disk_fault(fault)
+            if self._loop is not None:
+                self._is_scheduled = True
+                self._loop.call_later(_RETRY_AFTER_S, self.drain, context=self._context)
+            return
+        if self._has_failed:
+            self._has_failed = False
+            self._on_disk_fault(None)
+        if self.on_messages_arrived is not None:
+            self.on_messages_arrived(requests)
+
+    def dispatch(self, requests: Sequence[DispatchRequest]) -> None:
+        """Write the entries and keys of ``requests``, which lie one after the other in the log.
+
+        Raises ``DiskFull``, ``DiskFault``.
+        """
+        self.put_consume_queue_entries(requests)
+        if self._index is not None:
+            self._index.put(requests)
+        self.dispatched_offset = requests[-1].end_offset
+
+    def put_consume_queue_entries(self, requests: Sequence[DispatchRequest]) -> None:
+        """Write the entries of ``requests``, with one write per queue. Raises ``DiskFull``, ``DiskFault``."""
+        if len(requests) == 1:
+            request = requests[0]
+            if belongs_in_consume_queue(request.sys_flag):
+                self._put_entries(request.topic, request.queue_id, requests)
+            return
+        by_queue: dict[tuple[str, int], list[DispatchRequest]] = {}
+        group: list[DispatchRequest] = []
+        last_topic, last_queue_id = None, -1
+        for request in requests:
+            topic, queue_id, _, _, _, _, _, sys_flag, _, _ = request
+            if sys_flag and not belongs_in_consume_queue(sys_flag):
+                continue
+            if queue_id != last_queue_id or topic != last_topic:
+                last_topic, last_queue_id = topic, queue_id
+                group = by_queue.setdefault((topic, queue_id), [])
+            group.append(request)
+        for (topic, queue_id), group in by_queue.items():
+            self._put_entries(topic, queue_id, group)
+
+    def _put_entries(self, topic: str, queue_id: int, requests: Sequence[DispatchRequest]) -> None:
+        queue = self._consume_queues.get_or_create(topic, queue_id)
+        first = requests[0].queue_offset
+        pack = CONSUME_QUEUE_ENTRY.pack
+        if queue.ext is None:
+            entries = [pack(offset, size, tags_code) for _, _, _, offset, size, tags_code, _, _, _, _ in requests]
+        else:
+            entries = [
+                pack(request.commit_log_offset, request.size_bytes, self._put_unit(queue.ext, request))
+                for request in requests
+            ]
+        if len(requests) == requests[-1].queue_offset - first + 1:
+            queue.put_entries(first, b"".join(entries))
+        else:
+            for request, entry in zip(requests, entries, strict=True):
+                queue.put_entries(request.queue_offset, entry)
+        queue.last_store_timestamp = requests[-1].store_timestamp
+
+    def _put_unit(self, ext: ConsumeQueueExt, request: DispatchRequest) -> int:
+        bit_map = self.bit_map_of(request) if self.bit_map_of is not None else b""
+        return ext.put(ConsumeQueueExtUnit(request.tags_code, request.store_timestamp, bit_map))

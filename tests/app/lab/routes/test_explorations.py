@@ -1,0 +1,271 @@
+"""Searches of pages: begun, watched, ended; never in the page's own process."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+
+import pytest
+
+from app.lab.foundation.refusal import LabRefused
+from app.lab.routes.exploration_routes import read_exploration
+from app.lab.routes.explorations import Explorations
+from engine.lab.explorer.plan import ExplorationRequest
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.scenario import Command
+from engine.lab.scenario.scenario_files import load_scenario
+
+SCENARIO = load_scenario("two-consumers")
+QUICK = ExplorationRequest(SCENARIO, without=("process-queue-lock",), max_stalls=1)
+#: Takes minutes.
+LONG = ExplorationRequest(SCENARIO, max_stalls=3)
+ENDS = ("done", "cancelled", "failed")
+
+
+class Clock:
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def explorations(clock):
+    explorations = Explorations(clock)
+    yield explorations
+    explorations.close()
+    assert [child for child in multiprocessing.active_children() if child.name == "glassmq explorer"] == []
+
+
+def wait_until(explorations, identity, condition, owner="me"):
+    """The state that fulfils ``condition``; asked again and again, as a page does."""
+    deadline = time.monotonic() + 240
+    while time.monotonic() < deadline:
+        state = explorations.state(owner, identity)
+        if condition(state):
+            return state
+        time.sleep(0.05)
+    raise AssertionError(f"it did not come to that: {state}")
+
+
+def test_a_search_says_how_far_it_has_come_and_what_it_found(explorations):
+    identity = explorations.start("me", QUICK)
+    state = wait_until(explorations, identity, lambda state: state["phase"] in ENDS)
+    assert state["phase"] == "done"
+    assert state["schedules"] > 1
+    assert state["cpu_seconds"] > 0
+    assert state["world"] == "rehearsal"
+    (hold,) = state["finding"]["holds"]
+    assert hold["actor"].startswith("C1/worker")
+    assert hold["label"]["zh"] == "调用监听器"
+    assert state["finding"]["violation"]["anomaly"] == "duplicate"
+    assert state["finding"]["link"]
+
+
+def test_a_search_that_finds_nothing_says_why_where_it_knows(explorations):
+    identity = explorations.start("me", ExplorationRequest(SCENARIO, without=("message-queue-lock",), max_stalls=0))
+    state = wait_until(explorations, identity, lambda state: state["phase"] in ENDS)
+    assert state["finding"] is None
+    assert state["is_complete"]
+    assert (state["from_ms"], state["to_ms"]) == (400, 5_400)
+    assert "consuming" in state["why"]["zh"]
+
+
+def test_a_search_can_be_cancelled_and_makes_room_for_the_next(explorations):
+    identity = explorations.start("me", LONG)
+    wait_until(explorations, identity, lambda state: state["schedules"] > 0)
+    with pytest.raises(LabRefused) as caught:
+        explorations.start("me", QUICK)
+    assert caught.value.reason == "too_many_searches"
+    assert explorations.cancel("me", identity)["phase"] == "cancelled"
+    assert explorations.state("me", identity)["phase"] == "cancelled"
+    explorations.start("me", QUICK)
+
+
+def test_a_server_runs_two_searches_at_most(explorations):
+    for owner in ("one", "two"):
+        explorations.start(owner, LONG)
+    with pytest.raises(LabRefused) as caught:
+        explorations.start("three", LONG)
+    assert "2" in caught.value.text["en"]
+    assert "2" in caught.value.text["zh"]
+
+
+def test_a_search_that_nobody_asks_about_any_more_ends(explorations, clock):
+    identity = explorations.start("me", LONG)
+    wait_until(explorations, identity, lambda state: state["schedules"] > 0)
+    clock.now += 31
+    search = explorations._searches[identity]
+    search.thread.join(30)
+    assert not search.thread.is_alive()
+    assert explorations.state("me", identity)["phase"] == "cancelled"
+
+
+def test_a_search_ends_after_its_time_even_when_it_is_asked_about(explorations, clock):
+    identity = explorations.start("me", LONG)
+    wait_until(explorations, identity, lambda state: state["schedules"] > 0)
+    for _ in range(15):
+        clock.now += 20
+        explorations.state("me", identity)
+    clock.now += 1
+    assert wait_until(explorations, identity, lambda state: state["phase"] in ENDS)["phase"] == "cancelled"
+
+
+def test_the_oldest_searches_that_have_ended_are_forgotten(explorations, monkeypatch):
+    monkeypatch.setattr("app.lab.routes.explorations.KEPT_MAX", 2)
+    identities = []
+    for _ in range(3):
+        identities.append(explorations.start("me", QUICK))
+        explorations.cancel("me", identities[-1])
+    with pytest.raises(LabRefused):
+        explorations.state("me", identities[0])
+    assert explorations.state("me", identities[1])["phase"] in ENDS
+
+
+def test_a_search_belongs_to_its_browser(explorations):
+    identity = explorations.start("me", QUICK)
+    for deed in (explorations.state, explorations.cancel):
+        with pytest.raises(LabRefused) as caught:
+            deed("somebody else", identity)
+        assert caught.value.reason == "no_search"
+    wait_until(explorations, identity, lambda state: state["phase"] in ENDS)
+
+
+def test_a_search_that_cannot_be_done_says_why_in_both_languages(explorations):
+    request = ExplorationRequest(SCENARIO, forced_unlocks=((418, "C2", 1),))
+    state = wait_until(explorations, explorations.start("me", request), lambda state: state["phase"] in ENDS)
+    assert state["phase"] == "failed"
+    assert state["error"]["en"] == "C2 does not own queue 1 of Orders now"
+    assert "不拥有" in state["error"]["zh"]
+
+
+def test_a_process_that_dies_is_a_failed_search(explorations):
+    identity = explorations.start("me", LONG)
+    wait_until(explorations, identity, lambda state: state["schedules"] > 0)
+    explorations._searches[identity].worker.process.kill()
+    assert wait_until(explorations, identity, lambda state: state["phase"] in ENDS)["phase"] == "failed"
+
+
+# --- over HTTP -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def browser(lab):
+    browser = lab.browser()
+    browser.open(scenario="two-consumers")
+    yield browser
+    lab.server.explorations.close()
+
+
+def begin(lab, browser, **fields):
+    """The lab's thread is the test itself: it must serve while the request waits."""
+    lab.host.ask = lambda work: work(lab.host.worlds)
+    return browser.http.post("/api/lab/explorations", json={"world": browser.world, **fields})
+
+
+def test_a_page_searches_its_own_world(lab, browser):
+    answer = begin(lab, browser, without=["broker-lock"], max_stalls=0, hold_ms=[2000])
+    assert answer.status_code == 201
+    address = f"/api/lab/explorations/{answer.get_json()['id']}"
+    deadline = time.monotonic() + 240
+    while (state := browser.http.get(address).get_json())["phase"] not in ENDS:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert state["finding"]["holds"] == []
+    assert browser.http.delete(address).get_json()["phase"] == "done"
+    browser.open(link=state["finding"]["link"], fresh=True)
+    assert browser.view["commands"][0]["kind"] == "lock-switch"
+    browser.control("run-until", on="time", time_us=5_000_000)
+    assert browser.view["stopped_by"]["kind"] == "violation"
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"without": ["no-lock"]}, "no-lock"),
+        ({"max_stalls": 4}, "max_stalls"),
+        ({"max_stalls": True}, "max_stalls"),
+        ({"hold_ms": [0]}, "ms is 0"),
+        ({"hold_ms": "2000"}, "hold_ms"),
+        ({"forced_unlocks": [[1, "C1"]]}, "forced_unlocks"),
+        ({"nonsense": 1}, "nonsense"),
+        ({"max_crashes": 3}, "max_crashes"),
+        ({"crash": ["B9"]}, "B9"),
+        ({"restart_ms": [-1]}, "restart_ms"),
+        ({"from_ms": 5_000, "to_ms": 4_000}, "begin at 5000 ms"),
+        ({"keeps_settings": 1}, "keeps_settings"),
+    ],
+)
+def test_what_a_page_cannot_ask_for_is_refused_by_name(lab, browser, fields, problem):
+    answer = begin(lab, browser, **fields)
+    assert answer.status_code == 400
+    assert problem in answer.get_json()["error"]["en"]
+
+
+def plan_of(lab, browser, **fields):
+    lab.host.ask = lambda work: work(lab.host.worlds)
+    return browser.http.post("/api/lab/explorations/plan", json={"world": browser.world, **fields}).get_json()
+
+
+def test_a_page_is_told_what_a_search_would_do_before_it_begins(lab, browser):
+    plan = plan_of(lab, browser)
+    assert plan["is_order"]
+    assert (plan["from_ms"], plan["to_ms"]) == (400, 9_400)
+    assert (plan["max_stalls"], plan["max_crashes"]) == (2, 0)
+    assert plan["clients"] == ["P1", "C1", "C2"]
+    assert "broker-lock" in plan["switches"]
+    assert plan_of(lab, browser, from_ms=1_000, max_stalls=1)["to_ms"] == 8_000
+    assert "no lock 'x'" in plan_of(lab, browser, without=["x"])["problem"]["en"]
+
+
+def test_a_search_has_the_settings_that_were_changed_on_the_page_unless_it_is_told_not_to(lab, browser):
+    assert plan_of(lab, browser)["settings"] == []
+    browser.command("setting", "C1", name="pullBatchSize", value=7)
+    for keeps_settings in (True, False):
+        plan = plan_of(lab, browser, keeps_settings=keeps_settings)
+        assert plan["settings"] == [{"node": "C1", "name": "pull_batch_size", "value": 7}]
+    with LabRun(SCENARIO) as run:
+        run.apply(Command("setting", "C1", {"name": "pullBatchSize", "value": 7}))
+        assert read_exploration({}, run).settings == (("C1", "pull_batch_size", 7),)
+        assert read_exploration({"keeps_settings": False}, run).settings == ()
+
+
+def test_a_search_for_money_says_who_died(lab):
+    browser = lab.browser()
+    browser.open(scenario="bank-naive")
+    plan = plan_of(lab, browser)
+    assert not plan["is_order"]
+    assert plan["checkers"] == ["no-money-from-nowhere", "money-is-conserved"]
+    assert plan["switches"] == ["idempotent-consumer"]
+    answer = begin(lab, browser, max_stalls=0, crash=["producers"], restart_ms=[0])
+    address = f"/api/lab/explorations/{answer.get_json()['id']}"
+    deadline = time.monotonic() + 240
+    while (state := browser.http.get(address).get_json())["phase"] not in ENDS:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    lab.server.explorations.close()
+    (crash,) = state["finding"]["holds"]
+    assert (crash["kind"], crash["ms"]) == ("crash", 0)
+    assert "P1 dies here" in crash["caption"]["en"]
+
+
+def test_a_stranger_and_a_world_that_is_gone_are_refused(lab, browser):
+    lab.host.ask = lambda work: work(lab.host.worlds)
+    stranger = lab.server.app.test_client()
+    assert stranger.post("/api/lab/explorations", json={"world": browser.world}).status_code == 400
+    assert browser.http.post("/api/lab/explorations", json={"world": "nothing"}).status_code == 404
+    assert browser.http.get("/api/lab/explorations/nothing").status_code == 404
+
+
+def test_a_scenario_without_orderly_consumers_is_not_searched(lab):
+    browser = lab.browser()
+    browser.open(scenario="hello")
+    answer = begin(lab, browser)
+    assert answer.status_code == 400
+    assert "顺序" in answer.get_json()["error"]["zh"]

@@ -1,0 +1,18 @@
+"""A node that is off says whether it ever ran."""
+
+from __future__ import annotations
+
+from app.lab.views.world_view import WorldView
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.scenario_files import load_scenario
+
+
+def test_a_node_that_was_shut_down_is_told_from_one_that_has_not_started():
+    with LabRun(load_scenario("backlog-and-scale-out"), check=False) as run:
+        nodes = WorldView(run).build()["nodes"]
+        assert (nodes["C5"]["status"], nodes["C5"]["has_run"]) == ("off", False)
+    with LabRun(load_scenario("rebalance-join-leave"), check=False) as run:
+        run.run_to_time(90_000_000)
+        nodes = WorldView(run).build()["nodes"]
+        off = {name for name, node in nodes.items() if node["status"] == "off"}
+        assert off and all(nodes[name]["has_run"] for name in off)

@@ -1,0 +1,68 @@
+"""Work handed to the engine's thread comes back, or says in time why not."""
+
+import asyncio
+import threading
+
+import pytest
+
+from app.foundation.live_source import EngineUnavailable
+from app.live.engine_thread import EngineThread
+
+
+@pytest.fixture
+def engine():
+    thread = EngineThread()
+    yield thread
+    thread.stop()
+
+
+def test_a_function_runs_in_the_engine_s_thread(engine):
+    assert engine.call(lambda: threading.current_thread().name) == "engine"
+
+
+def test_an_exception_comes_back_to_the_caller(engine):
+    with pytest.raises(ZeroDivisionError):
+        engine.call(lambda: 1 // 0)
+    assert engine.call(lambda: 1) == 1
+
+
+def test_a_coroutine_runs_in_the_engine_s_loop(engine):
+    async def name():
+        await asyncio.sleep(0)
+        return threading.current_thread().name
+
+    assert engine.run(name(), timeout_s=60) == "engine"
+
+
+def test_a_busy_engine_is_reported_and_the_late_function_never_runs(engine):
+    release, ran = threading.Event(), []
+    engine._submit(lambda: release.wait(60))
+    with pytest.raises(EngineUnavailable, match="did not answer"):
+        engine.call(lambda: ran.append(1), timeout_s=0.01)
+    release.set()
+    assert engine.call(lambda: "later") == "later"
+    assert ran == []
+
+
+def test_a_coroutine_that_takes_too_long_is_cancelled(engine):
+    cancelled = threading.Event()
+
+    async def endless():
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    with pytest.raises(EngineUnavailable, match="did not finish"):
+        engine.run(endless(), timeout_s=0.01)
+    assert cancelled.wait(60)
+
+
+def test_a_stopped_engine_says_so(engine):
+    engine.stop()
+    assert not engine.is_running
+    with pytest.raises(EngineUnavailable, match="stopped"):
+        engine.call(lambda: 1)
+    with pytest.raises(EngineUnavailable, match="stopped"):
+        engine.run(asyncio.sleep(0), timeout_s=1)

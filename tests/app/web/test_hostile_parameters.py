@@ -1,0 +1,108 @@
+"""Whatever stands in a parameter of the API: it is answered or refused, never a failure, and it starts nothing."""
+
+import itertools
+import sys
+from urllib.parse import quote
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from app.pipeline.host import PipelineSettings
+from app.web_application import WebSettings, create_app
+from engine.pipeline.jobs.description import ParameterKind
+from engine.pipeline.jobs.registry import JOB_NAMES, describe
+from tests.support.live.fixture_server import FixtureSource
+
+TEXTS = st.text(max_size=40) | st.sampled_from(
+    ["-1", "9" * 30, "1e9", "NaN", "Infinity", "9999999999999d", "../../x", "\0", "٣", "1_0", "0x10", str(1 << 63)]
+)  # fmt: skip
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=8,
+)
+READ = [
+    "/api/messages?key={}&topic={}&limit={}",
+    "/api/messages/trail?name={}&topic={}",
+    "/api/messages/at/{}",
+    "/api/topics/{}/queues/{}/entries?start={}&count={}",
+    "/api/live/dead-letters/{}?start={}&count={}",
+    "/api/pipeline/runs/{}",
+    "/api/lab/{}/journal?text={}&from={}&count={}",
+    "/api/lab/{}/records/{}/{}",
+    "/api/lab/{}/lives?contains={}&limit={}",
+    "/api/lab/explorations/{}",
+    "/api/lab/source?file={}",
+    "/lab/{}?world={}",
+    "/tutorials/{}",
+]
+WRITTEN = {
+    "/api/filter/evaluate": ("expression", "properties"),
+    "/api/filter/tags": ("expression", "tag"),
+    "/api/pipeline/runs": ("job", "arguments", "keys"),
+    "/api/live/transactions/commit": ("message",),
+    "/api/live/dead-letters/g/resend": ("messages", "to", "anyway", "start"),
+    "/api/lab/explorations": ("world", "max_stalls", "hold_ms", "from_ms"),
+    "/api/lab/import": ("format", "version", "scenario", "text", "seed", "commands", "event", "time_us"),
+    "/api/lessons/01-first-message/check": ("world", "step", "prediction"),
+}
+NUMBERS = [
+    (job, one)
+    for job in JOB_NAMES
+    for one in describe(job).parameters
+    if one.kind in (ParameterKind.INTEGER, ParameterKind.DURATION)
+]
+many = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """Whoever asks is never too fast: a second passes with every look at the clock."""
+    seconds = itertools.count()
+    pipeline = PipelineSettings(
+        tmp_path_factory.mktemp("pipeline"), "127.0.0.1:1", command=(sys.executable, "-c", "pass"), niceness=0
+    )
+    made = create_app(
+        FixtureSource(0), WebSettings(clock=lambda: next(seconds), lab_has_thread=False, pipeline=pipeline)
+    )
+    yield made
+    made.pipeline.close()
+    made.lab.stop()
+
+
+@pytest.fixture(scope="module")
+def client(server):
+    client = server.app.test_client()
+    client.set_cookie("glassmq_browser", "a" * 22)
+    return client
+
+
+@many
+@given(st.sampled_from(READ), st.lists(TEXTS, min_size=4, max_size=4))
+def test_no_text_in_an_address_makes_the_server_fail(client, address, texts):
+    filled = address.format(*(quote(text, safe="", errors="replace") for text in texts))
+    assert client.get(filled).status_code < 500
+
+
+@many
+@given(st.sampled_from(sorted(WRITTEN)), st.data())
+def test_no_value_in_a_body_makes_the_server_fail_or_starts_anything(server, client, address, data):
+    body = data.draw(st.fixed_dictionaries(dict.fromkeys(WRITTEN[address], JSON)))
+    assert client.post(address, json=body).status_code < 500
+    assert server.pipeline.runs() == []
+    assert server.lab.worlds.sessions == {}
+
+
+@many
+@given(st.sampled_from(NUMBERS), st.integers() | st.floats(allow_nan=False, allow_infinity=False))
+def test_a_number_out_of_range_starts_no_job(server, client, chosen, number):
+    job, parameter = chosen
+    if isinstance(number, int) and parameter.minimum <= number <= parameter.maximum:
+        number = parameter.maximum + 1 + number
+    required = {one.name: "T" for one in describe(job).parameters if one.required and one.default is None}
+    for value in (number, f"{abs(int(number))}d" if abs(number) > parameter.maximum else number):
+        answer = client.post("/api/pipeline/runs", json={"job": job, "arguments": {**required, parameter.name: value}})
+        assert answer.status_code == 400
+        assert set(answer.json["text"]) == {"en", "zh"}
+    assert server.pipeline.runs() == []

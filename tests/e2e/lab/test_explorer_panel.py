@@ -1,0 +1,76 @@
+"""The search on the lab's page: from the missing lock to the schedule that is replayed on the stage."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.accessibility import findings_in_every_theme
+from tests.e2e.lab.lab_page import opened
+from tests.e2e.scenes import empty_scene
+
+pytestmark = pytest.mark.browser
+
+#: A search process is a fresh interpreter on a machine that may be busy.
+SEARCH_MS = 240_000
+
+
+def search(page, *switches, stalls="1"):
+    """Choose what is switched off and search to the end."""
+    page.locator("#tab-explorer").click()
+    for name in switches:
+        page.locator(f".explorer-form input[value={name}]").check()
+    page.locator(".explorer-form select[name=max_stalls]").select_option(stalls)
+    page.locator(".explorer-form button[type=submit]").click()
+    expect(page.locator(".explorer-finding")).to_be_visible(timeout=SEARCH_MS)
+
+
+def test_a_found_schedule_is_replayed_on_the_stage_and_stops_at_the_violation(serve, open_page):
+    page = opened(open_page(f"{serve(empty_scene())}/lab/two-consumers"))
+    search(page, "process-queue-lock")
+    expect(page.locator(".explorer-holds li")).to_have_count(1)
+    expect(page.locator(".explorer-holds li")).to_contain_text("C1/worker-0 stands still for")
+    expect(page.locator(".explorer-progress")).to_contain_text("schedules")
+    page.locator(".explorer-ways .button-primary").click()
+    page.wait_for_function("() => Number(document.querySelector('#event-number').dataset.event) > 0")
+    expect(page.locator("#stop-banner")).to_have_count(0)
+    page.locator("#control-play").click()
+    expect(page.locator("#stop-banner")).to_contain_text("given the queue up", timeout=SEARCH_MS)
+
+
+def test_the_local_lock_alone_is_explained_in_chinese(serve, open_page):
+    page = opened(open_page(f"{serve(empty_scene())}/lab/two-consumers?lang=zh"))
+    search(page, "message-queue-lock", stalls="0")
+    expect(page.locator(".explorer-finding")).to_contain_text("consuming 标志")
+
+
+def test_a_search_can_be_cancelled(serve, open_page):
+    page = opened(open_page(f"{serve(empty_scene())}/lab/two-consumers"))
+    page.locator("#tab-explorer").click()
+    page.locator(".explorer-form button[type=submit]").click()
+    # At once and in the page itself: the server may not have named the search yet, and a click from here may come
+    # when the search is over.
+    page.wait_for_function(
+        """() => {
+             const cancel = document.querySelector('.explorer-bar button');
+             cancel?.click();
+             return cancel !== null;
+           }""",
+        timeout=SEARCH_MS,
+    )
+    expect(page.locator(".explorer-progress")).to_contain_text("The search was ended", timeout=SEARCH_MS)
+
+
+def test_a_scenario_without_orderly_consumers_says_that_there_is_nothing_to_search(serve, open_page):
+    page = opened(open_page(f"{serve(empty_scene())}/lab/hello"))
+    page.locator("#tab-explorer").click()
+    expect(page.locator(".explorer")).to_contain_text("no orderly consumers")
+    expect(page.locator(".explorer-form")).to_have_count(0)
+
+
+def test_the_panel_is_accessible(serve, open_page):
+    page = opened(open_page(f"{serve(empty_scene())}/lab/two-consumers", reduced_motion="reduce"))
+    page.locator("#tab-explorer").click()
+    assert findings_in_every_theme(page, "#panel-explorer") == []
+    search(page, "process-queue-lock")
+    assert findings_in_every_theme(page) == []

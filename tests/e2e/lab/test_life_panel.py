@@ -1,0 +1,64 @@
+"""The lives of messages, delay levels and dead letters on the lab's stage."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.accessibility import findings_in_every_theme
+from tests.e2e.lab.lab_page import opened, run_to_ms
+from tests.e2e.scenes import empty_scene
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_message_is_followed_from_its_producer_to_its_grave_and_resent(serve, open_page):
+    page = opened(open_page(f"{serve(empty_scene())}/lab/retry-to-dead-letter", reduced_motion="reduce"))
+    run_to_ms(page, 12_000)
+    page.locator("#tab-life").click()
+    rows = page.locator("#panel-life [data-life]")
+    expect(rows).to_have_count(6)
+    # What is in trouble stands first.
+    expect(rows.first).to_have_attribute("data-life", "order-3")
+    expect(rows.first.locator(".life-outcome").last).to_have_text(re.compile("dead"))
+    expect(rows.first.locator("[data-mark=dead]")).to_have_count(1)
+    page.locator("#panel-life input[name=troubled]").check()
+    expect(rows).to_have_count(1)
+    page.locator("#panel-life input[name=troubled]").uncheck()
+    page.locator("#panel-life input[name=life-key]").fill("order-5")
+    expect(rows).to_have_count(1)
+    page.locator("#panel-life input[name=life-key]").fill("")
+
+    # With the keyboard: the story, the marks of a lane, and what stands behind a mark.
+    rows.first.locator(".life-key").focus()
+    page.keyboard.press("Enter")
+    expect(rows.first.locator(".life-story")).to_contain_text("P1 begins to send it")
+    expect(page.locator("#node-B1 .block.is-pointed").first).to_be_visible()
+    lane = rows.first.locator(".life-lane").first
+    lane.locator("[data-mark]").last.focus()
+    page.keyboard.press("Home")
+    expect(lane.locator("[data-mark=produced]")).to_be_focused()
+    page.keyboard.press("Enter")
+    chosen = "async () => (await import('/static/lab/view.js')).chosenEvent.peek()"
+    assert page.evaluate(chosen) is not None
+    assert findings_in_every_theme(page) == []
+
+    # Delay levels count down; the dead letter goes back to its group.
+    level = page.locator("#node-B1 .delay-row[data-level='4']")
+    expect(level).to_contain_text(re.compile("2 waiting"))
+    before = level.locator(".delay-due .number").inner_text()
+    run_to_ms(page, 15_000)
+    expect(level.locator(".delay-due .number")).not_to_have_text(before)
+    page.locator("[data-dead-letters=strict]").click()
+    dialog = page.locator("#dead-letters-dialog")
+    expect(dialog.locator("[data-dead-letter='0']")).to_contain_text("asks for it later")
+    assert findings_in_every_theme(page, "#dead-letters-dialog") == []
+    dialog.locator("[data-resend='0']").click()
+    page.keyboard.press("Escape")
+    run_to_ms(page, 16_000)
+    expect(rows.first.locator("[data-mark=resent]")).to_have_count(1)
+    page.locator("[data-dead-letters=strict]").click()
+    expect(dialog.locator("[data-dead-letter='0']")).to_contain_text("resent: %RETRY%strict")
+    expect(dialog.locator("[data-resend='0']")).to_be_disabled()

@@ -1,0 +1,121 @@
+"""Options: every wrong one is named together with what is allowed."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+
+from engine.pipeline.source.cluster.errors import CONDITIONS, RocketMQError, explain
+from engine.pipeline.source.decoding.schema import COLUMN_NAMES
+from engine.pipeline.source.reader.options import READ_OPTION_NAMES, ReadOptions
+
+GOOD = {"nameServer": "127.0.0.1:9876", "topic": "Orders"}
+PAGE = Path(__file__).parents[5] / "docs" / "pipeline.md"
+
+
+def parse(**options):
+    return ReadOptions.parse({**GOOD, **options})
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"topik": "x"}, r"'topik': there is no such option; did you mean 'topic'\?"),
+        ({"path": "Orders"}, r"'path': topics have no path"),
+        ({"nameServer": ""}, r"'nameServer': is missing; write for example '127.0.0.1:9876'"),
+        ({"nameServer": "localhost"}, r"'nameServer': 'localhost' is no address"),
+        ({"topic": " "}, r"'topic': is missing; give exactly one"),
+        ({"subscribe": "a,b"}, r"'subscribe': topic and subscribe are given"),
+        ({"topic": "a,b"}, r"'topic': 'a,b' names several; use subscribe"),
+        ({"topic": "a b"}, r"'topic': .*illegal character"),
+        ({"topic": "", "subscribePattern": "("}, r"'subscribePattern': '\(' is no regular expression"),
+        ({"startingOffsets": "first"}, r"'startingOffsets': .*earliest, latest, or JSON"),
+        ({"startingOffsets": '{"Orders": {"0": 1}}'}, r"'startingOffsets': '0' is no queue; write broker-name:queue"),
+        ({"startingOffsets": '{"Orders": {"b:0": -3}}'}, r"the offset of Orders b:0 is -3"),
+        ({"startingOffsets": '{"Orders": {"b:0": true}}'}, r"the offset of Orders b:0 is True"),
+        ({"startingOffsets": '{"Orders": 3}'}, r"topic 'Orders' needs an object"),
+        ({"nameServer": " ,;"}, r"'nameServer': ',;' names no address"),
+        ({"startingOffsets": "[" * 100_000}, r"'startingOffsets': it is nested too deep; earliest, latest, or JSON"),
+        ({"startingOffsets": "[]"}, r"an object .* is needed"),
+        ({"startingOffsets": '{"Other": {"b:0": 1}}'}, r"Other b:0 is not of the topics that are read: Orders"),
+        ({"startingOffsets": "latest", "startingTimestamp": "5"}, r"startingOffsets and startingTimestamp are given"),
+        ({"endingOffsets": "earliest"}, r"'endingOffsets': earliest would leave nothing"),
+        ({"startingTimestamp": "yesterday"}, r"'startingTimestamp': 'yesterday' is not allowed; a whole number from 0"),
+        ({"maxOffsetsPerTrigger": "0"}, r"'maxOffsetsPerTrigger': '0' is not allowed; a whole number from 1 on is"),
+        ({"minPartitions": "100001"}, r"'minPartitions': .* from 1 to 100000"),
+        ({"failOnDataLoss": "no"}, r"'failOnDataLoss': 'no' is not allowed; true and false are"),
+        ({"columns": "body,tag"}, r"'columns': there is no column 'tag'; allowed: topic, "),
+        ({"tags": "A || "}, r"'tags': 'A \|\|' is not allowed"),
+        ({"consumerGroup": "a b"}, r"'consumerGroup': .*illegal character"),
+        ({"accessKey": "a"}, r"'secretKey': accessKey and secretKey go together"),
+        ({"tlsCa": "x", "useTls": "false"}, r"'tlsCa': is given, but useTls is false"),
+        ({"tlsKey": "x"}, r"'tlsCertificate': tlsCertificate and tlsKey go together"),
+    ],
+)
+def test_a_wrong_option_is_named_with_what_is_allowed(options, said):
+    with pytest.raises(RocketMQError, match=rf"^\[ROCKETMQ_WRONG_OPTION\] option .*{said}"):
+        parse(**options)
+
+
+def test_names_are_taken_in_any_case_and_those_of_spark_itself_are_left_alone():
+    options = ReadOptions.parse({"NAMESERVER": "h:1;g:2", "subscribe": "a, b,a", "checkpointlocation": "/x"})
+    assert options.cluster.name_servers == ("h:1", "g:2")
+    assert options.topics == ("a", "b")
+
+
+def test_columns_come_in_the_order_that_was_asked_for():
+    assert parse(columns="body, topic").columns == ("body", "topic")
+    assert parse().columns == COLUMN_NAMES
+
+
+def test_a_tag_expression_is_a_list_of_tags():
+    assert parse(tags="A||B || A").tags == ("A", "B")
+    assert parse(tags="*").tags == ()
+
+
+def test_options_of_tls_switch_it_on():
+    assert parse().cluster.tls is None
+    tls = parse(tlsCa="/ca.pem", tlsCheckHost="false").cluster.tls
+    assert tls is not None
+    assert (tls.ca, tls.verify, tls.check_host) == (Path("/ca.pem"), True, False)
+
+
+def test_secrets_are_in_no_text_of_the_options():
+    options = parse(accessKey="visible", secretKey="hidden-1", securityToken="hidden-2")
+    assert "hidden" not in repr(options)
+
+
+def test_options_travel_to_the_executors():
+    options = parse(startingOffsets='{"Orders": {"b:0": 5}}', tlsCa="/ca.pem")
+    assert pickle.loads(pickle.dumps(options)) == options
+
+
+# --- errors ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_error_is_one_line_and_a_condition_of_sparks_kind():
+    error = RocketMQError("ROCKETMQ_REFUSED", "two\n lines")
+    assert str(error) == "[ROCKETMQ_REFUSED] two lines"
+    assert error.getCondition() == "ROCKETMQ_REFUSED"
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_the_line_is_found_within_what_spark_makes_of_it():
+    line = "[ROCKETMQ_BROKER_AWAY] topic 'T': broker 'b' does not answer"
+    wrapped = RuntimeError(
+        f"[PYTHON_DATA_SOURCE_ERROR] Failed:\nTraceback\n  x.RocketMQError: {line}\n SQLSTATE: 38000"
+    )
+    assert explain(wrapped) == line
+    outer = ValueError("outer")
+    outer.__cause__ = wrapped
+    assert explain(outer) == line
+    assert explain(ValueError("[OTHER_CONDITION] x")) is None
+
+
+def test_every_option_column_and_condition_is_documented():
+    section = PAGE.read_text("utf-8").split("## Data source")[1].split("\n## ")[0]
+    for name in (*READ_OPTION_NAMES, *COLUMN_NAMES, *CONDITIONS):
+        assert re.search(rf"^\|.*`{name}`", section, re.MULTILINE), f"docs/pipeline.md says nothing of {name}"

@@ -1,0 +1,116 @@
+"""A whole server in this process on free ports: engine thread, page, stream. For tests that go over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import time
+import urllib.error
+import urllib.request
+
+from app.live.live_host import LiveHostSettings
+from app.observation.recent_log import RecentLog
+from app.server import PageSettings, Server
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.client.callbacks.transaction_listener import LocalTransactionState
+from engine.client.producer.default_mq_producer import DefaultMQProducer
+from engine.name_server.name_server_config import NameServerConfig
+from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.message.message import Message
+from engine.runtime.live.live_tls import ServerTls
+from engine.store.files.store_config import MessageStoreConfig
+
+
+class ObedientListener:
+    """Ends local transactions as the argument says, and never knows later on."""
+
+    def execute_local_transaction(self, message, argument):
+        return argument
+
+    def check_local_transaction(self, message):
+        return LocalTransactionState.UNKNOW
+
+
+class LiveServer:
+    """Start it in a ``with``; ``server.host`` is the LiveHost."""
+
+    def __init__(self, data_folder, *, store=None, broker=None, page=True, tls=None):
+        settings = LiveHostSettings(
+            data_folder=data_folder,
+            name_server=NameServerConfig(port=0),
+            broker=broker or BrokerConfig(port=0),
+            store=store or MessageStoreConfig(mapped_file_size_commit_log=1024 * 1024),
+            tls=tls or ServerTls(),
+        )
+        self.recent_log = RecentLog()
+        self.server = Server(settings, PageSettings(port=0) if page else None, self.recent_log)
+
+    def __enter__(self):
+        self._logger = logging.getLogger("glassmq")
+        self._level_before = self._logger.level
+        self._logger.addHandler(self.recent_log)
+        self._logger.setLevel(logging.INFO)
+        self.server.start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.stop()
+        self._logger.removeHandler(self.recent_log)
+        self._logger.setLevel(self._level_before)
+
+    @property
+    def host(self):
+        return self.server.host
+
+    @property
+    def name_servers(self):
+        return (self.server.host.name_server_address,)
+
+    def get(self, path):
+        """``(status, parsed JSON)`` of a request to the page server."""
+        try:
+            with urllib.request.urlopen(f"http://{self.server.page_address}{path}", timeout=60) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, json.load(error)
+
+    def send(self, *messages, group="test_producer"):
+        """Send messages with our client; the results."""
+        return asyncio.run(self._send(messages, group))
+
+    async def _send(self, messages, group):
+        async with DefaultMQProducer(None, group, self.name_servers) as producer:
+            return [await producer.send(message) for message in messages]
+
+    def create_topic(self, topic, queues=4):
+        """Create a topic, as a producer's program may."""
+        asyncio.run(self._create_topic(topic, queues))
+
+    async def _create_topic(self, topic, queues):
+        async with DefaultMQProducer(None, "test_producer", self.name_servers) as producer:
+            await producer.create_topic(topic, queues)
+
+    def lock(self, group, topic, queue_id, client_id):
+        """Lock one queue for a client, as an orderly consumer would."""
+        broker = self.host._broker
+        queue = MessageQueue(topic, broker.config.broker_name, queue_id)
+        thread, _ = self.host._engine()
+        return thread.call(lambda: broker.rebalance_lock_manager.try_lock_batch(group, [queue], client_id))
+
+    def state_when(self, condition):
+        """The first state for which ``condition`` holds; fails after two minutes."""
+        ends_at = time.monotonic() + 120
+        while time.monotonic() < ends_at:
+            state = self.host.state()
+            with contextlib.suppress(KeyError, IndexError, TypeError):
+                if condition(state):
+                    return state
+            time.sleep(0.05)
+        raise AssertionError(f"the state never came: {json.dumps(self.host.state(), default=str)[:2000]}")
+
+
+def message(topic, body="hello", **options):
+    return Message(topic, body.encode() if isinstance(body, str) else body, **options)

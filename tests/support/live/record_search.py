@@ -1,0 +1,50 @@
+"""Searching stored records, for sources that stand in for the engine under the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app.foundation.json_types import JsonObject
+from app.observation.record_view import record_summary
+from engine.broker.transactions.half_message_lookup import Deed, HalfMessageRefused, Refusal
+
+
+class RecordSearch:
+    """The part of ``LiveSource`` that looks for messages in ``records``: commit-log offset -> stored bytes."""
+
+    records: dict[int, bytes]
+    tree: JsonObject
+
+    def _matching(self, accept: Callable[[JsonObject], bool], limit: int):
+        summaries = (record_summary(raw) for _, raw in sorted(self.records.items(), reverse=True))
+        return [one for one, _ in zip(filter(accept, summaries), range(limit), strict=False)]
+
+    def find_by_key(self, topic: str, key: str, limit: int):
+        return self._matching(lambda one: one["topic"] == topic and key in one["keys"], limit)
+
+    def find_by_unique_id(self, unique_id: str, topic: str | None, limit: int):
+        return self._matching(lambda one: one["unique_id"] == unique_id and topic in (None, one["topic"]), limit)
+
+    def act_on_half_message(self, deed: Deed, name: str):
+        raise HalfMessageRefused(Refusal.NO_SUCH, name=name)
+
+    def message_trails(self, name: str, topic: str | None):
+        return []
+
+    def dead_letter_groups(self):
+        return []
+
+    def dead_letters(self, group: str, start: int | None, count: int):
+        """As many as ``tree`` says, none of which was made up."""
+        topic = self.tree["topics"].get(f"%DLQ%{group}")
+        if topic is None:
+            return None
+        first, end = (topic["queues"]["0"][name] for name in ("min", "max"))
+        facts = {"group": group, "count": end - first, "min": first, "max": end, "newest_ms": None}
+        return {"group": facts, "start": end, "messages": []}
+
+    def resend_dead_letters(self, group: str, wish):
+        return None
+
+    def record_at(self, offset: int) -> bytes | None:
+        return self.records.get(offset)
