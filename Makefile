@@ -7,6 +7,7 @@ PYTHON  ?= python3
 WORKERS ?= 3
 SERVE   ?=
 TESTS   ?=
+CHANGED ?=
 BENCH   ?=
 SOAK    ?=
 
@@ -16,6 +17,9 @@ STAMPS := $(VENV)/stamps
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check install
 PINNED := --constraint constraints.txt --prefer-binary --editable
 PYTEST := $(BIN)/python -m pytest
+# A worker each for what computes, and one for what waits.
+SPREAD   = -n $(WORKERS) --no-loadscope-reorder $(if $(CI),--durations=20)
+SELECTED = $(if $(CHANGED),$$($(BIN)/python -m scripts.changed_tests),$(TESTS))
 
 # A hundred processes that tests start need not compile the same files again, nor need pytest: `make clean` removes
 # what is kept in __pycache__.
@@ -49,16 +53,22 @@ install: $(INSTALLED) $(JAVA) $(PAGE_PACKAGES)  ## Make .venv with GlassMQ in it
 ##@ Develop
 
 .PHONY: check
-check: format-check lint types test  ## Everything that must pass: format, lint, types, tests
+check: format-check lint types test  ## Everything that must pass before a commit: format, lint, types, tests
 
 .PHONY: test
-test: install $(DEVELOPMENT)  ## Run the tests (some of them: make test TESTS=tests/engine/store)
-	@$(BIN)/python -m scripts.chromium
-	@$(PYTEST) -n $(WORKERS) --no-loadscope-reorder $(TESTS)
+test: tools-of-tests  ## Run the tests of every change, in minutes (a part: TESTS=tests/lab; what differs from main: CHANGED=1)
+	@$(PYTEST) -m quick $(SPREAD) $(SELECTED)
 
-.PHONY: test-long
-test-long: install $(DEVELOPMENT)  ## Run the tests that take too long for every change: whole Spark processes, killed and started again
-	@$(PYTEST) -n 0 -m long tests/engine/pipeline tests/app  # one by one: Spark gives a Python process 10 s to start
+.PHONY: test-rest
+test-rest: tools-of-tests  ## Run what `make test` leaves out, and its properties and sweeps with more examples
+	@$(PYTEST) -m rest $(SPREAD) $(SELECTED)
+
+.PHONY: test-all
+test-all: test test-rest  ## Run both
+
+.PHONY: tools-of-tests
+tools-of-tests: install $(DEVELOPMENT)
+	@$(BIN)/python -m scripts.chromium
 
 .PHONY: interop
 interop: install $(DEVELOPMENT)  ## Run RocketMQ's Java clients and the real broker against GlassMQ (needs Java, Maven)
@@ -91,7 +101,6 @@ lint: $(DEVELOPMENT) $(PAGE_TOOLS)  ## Look for likely mistakes
 .PHONY: types
 types: $(DEVELOPMENT)  ## Check the types, strictly
 	@$(BIN)/mypy
-
 
 .PHONY: coverage
 coverage: install $(DEVELOPMENT)  ## Measure what the engine's own tests reach of it; fail below the floor in pyproject.toml

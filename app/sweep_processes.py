@@ -18,7 +18,7 @@ _Result = TypeVar("_Result")
 
 
 class ProcessSpread:
-    """A :class:`~engine.lab.run.spread.Spread` over ``processes`` processes; with one, everything is done in this one."""
+    """A :class:`~engine.lab.run.spread.Spread` over ``processes`` processes; with one, all is done in this one."""
 
     def __init__(self, processes: int) -> None:
         self._processes = processes

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import inspect
 import json
 import re
 import statistics
@@ -35,8 +36,8 @@ from engine.client.consumer.message_back_sender import FIRST_RETRY_DELAY_LEVEL
 from engine.client.foundation.client_config import ClientConfig
 from engine.lab.checkers import CHECKERS
 from engine.lab.nodes.money_flow import MoneyFlow
-from engine.lab.run.quiet import be_quiet
 from engine.lab.run.run import LabRun
+from engine.lab.run.spread import be_quiet
 from engine.lab.scenario.command import COMMANDS as LAB_COMMANDS
 from engine.lab.scenario.scenario_files import load_scenario, preset_scenario_names
 from engine.lab.sweep.comparison import Change, run_with
@@ -143,8 +144,7 @@ def request_codes() -> str:
             ("broker", broker.server.processors),
         ):
             for code in processors.codes:
-                processor = processors.find(code)
-                owner = getattr(processor, "__self__", None)
+                owner = getattr(inspect.unwrap(processors.find(code)), "__self__", None)
                 rows.append(f"| {code} | {RequestCode(code).name} | {server}: `{type(owner).__name__}` |")
     return "\n".join(rows) + "\n"
 

@@ -1,32 +1,42 @@
-"""What all tests share: hypothesis' settings, and how tests are spread over processes."""
+"""What all tests share: the tiers, Spark, and how tests are spread over processes."""
 
 from __future__ import annotations
 
 import os
 
-import hypothesis
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+
+from tests.support import tiers
+from tests.support.pipeline.spark import spark, spark_installed  # noqa: F401 (fixtures: pytest looks for them here)
+from tests.support.tiers import seeds  # noqa: F401 (a fixture)
 
 IN_CI = bool(os.environ.get("CI"))
 #: Tests of real clients.
 CLIENTS = "tests/interop/"
 #: Tests that mostly use Spark: its start and its first queries cost more than all that follow.
-SPARK = ("tests/engine/pipeline/", "tests/app/pipeline/")
+SPARK = ("tests/engine/pipeline/", "tests/app/pipeline/", "tests/app/commands/test_spark_work.py")
 #: Files of tests that take minutes each when there are many seeds, and share nothing: every test goes its own way.
 TESTS_APART = ("tests/lab/test_sweep.py", "tests/lab/test_scenario_sweep.py")
 #: What takes longest begins first, so that the end is made of small pieces.
-LONGEST_FIRST = (CLIENTS, "tests/e2e/test_every_lesson.py", *SPARK, "tests/e2e/", "tests/lab/test_sweep.py")
+LONGEST_FIRST = (
+    CLIENTS,
+    "tests/e2e/test_every_lesson.py",
+    *SPARK,
+    "tests/e2e/",
+    "tests/app/commands/test_kill_nine.py",
+    "tests/app/lessons/",
+    "tests/lab/",
+)
 
-# No deadline: a slow moment of the machine is no failing example. In CI the examples are the same every time.
-hypothesis.settings.register_profile("glassmq", deadline=None, derandomize=IN_CI, print_blob=True)
-hypothesis.settings.load_profile("glassmq")
+# In CI the examples are the same every time.
+tiers.register_profiles(derandomize=IN_CI)
 
 
 class FilesApart(LoadScopeScheduling):
     """Spreads test files over pytest's processes. Real clients, which mostly wait, are all in one of them, and so are
-    the tests of ``make test`` that share a Spark session.
+    the tests that share a Spark session.
 
     ``make test`` keeps pytest-xdist from putting the files with most tests first: see :data:`LONGEST_FIRST`.
     """
@@ -34,14 +44,9 @@ class FilesApart(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         if nodeid.startswith(TESTS_APART):
             return nodeid
-        if nodeid.startswith(SPARK) and not self.runs_long_tests:
+        if nodeid.startswith(SPARK) and self.config.option.markexpr != tiers.QUICK:
             return SPARK[0]
         return CLIENTS if nodeid.startswith(CLIENTS) else nodeid.partition("::")[0]
-
-    @property
-    def runs_long_tests(self) -> bool:
-        """``make test-long``: each of them starts Spark itself."""
-        return self.config.option.markexpr == "long"
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -50,6 +55,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FilesAp
     return FilesApart(config, log)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the tests in order, those of a file and of other files in the order in which they were found."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Before tests are collected."""
+    tiers.choose_profile(config.option.markexpr)
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m is looked at
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Gives the tests their markers, and puts them in order: those of a file, and files that are equal in this, in the
+    order in which they were found."""
+    for item in items:
+        tiers.mark(item)
+    config.stash[tiers.COLLECTED] = {item.nodeid: {marker.name for marker in item.iter_markers()} for item in items}
     items.sort(key=lambda item: [not item.nodeid.startswith(start) for start in LONGEST_FIRST])

@@ -46,7 +46,7 @@ def test_the_licence_is_named_and_there():
     assert "Apache License\n                           Version 2.0" in (ROOT / "LICENSE").read_text()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_wheel_runs_in_a_fresh_environment_without_the_source_tree(tmp_path, monkeypatch):
     monkeypatch.delenv("PYTHONPATH", raising=False)
     fresh = tmp_path / "fresh"

@@ -1,21 +1,25 @@
-"""What the small tools share: the name-server option, running a coroutine, errors as one line."""
+"""What commands share: the name-server option, a scenario by name, running a coroutine, errors as one line."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterator
-from datetime import UTC, datetime
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from app.foundation.terminal_text import table_lines
 from app.remote.cluster_access import access_options
 from engine.client.foundation.client_config import parse_name_server_addresses
 from engine.client.foundation.errors import MQBrokerError, MQClientError, NameServerUnreachable
 from engine.protocol.errors import ProtocolError
 from engine.protocol.response_code import ResponseCode
 from engine.runtime.port import RuntimeFault
+
+if TYPE_CHECKING:
+    from engine.lab.scenario.scenario import Scenario
 
 #: What a server does to whoever does not speak its language.
 _HUNG_UP = ("reset by peer", "closed by the other end")
@@ -69,43 +73,23 @@ def _hint(error: Exception) -> str:
     return ""
 
 
-def body_text(body: bytes) -> str:
-    """``body`` as text, or as ``0x`` and hex digits when it is no UTF-8 or holds characters that no text has.
-
-    A terminal would take some of those as commands.
-    """
-    try:
-        text = body.decode()
-    except UnicodeDecodeError:
-        return f"0x{body.hex()}"
-    is_text = all(character.isprintable() or character.isspace() for character in text)
-    return text if is_text else f"0x{body.hex()}"
-
-
-def local_time(timestamp_ms: int, *, with_zone: bool = False) -> str:
-    """Date and time here; the figure where it is no time."""
-    try:
-        local = datetime.fromtimestamp(timestamp_ms // 1000, UTC).astimezone()
-    except (OverflowError, ValueError, OSError):  # a client may have written anything
-        return f"{timestamp_ms} ms"
-    zone = f" {local:%z}" if with_zone else ""
-    return f"{local:%Y-%m-%d %H:%M:%S}.{timestamp_ms % 1000:03d}{zone}"
-
-
 def print_table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
     """Print rows under a head, in columns; numbers to the right."""
     for line in table_lines(head, rows):
         click.echo(line)
 
 
-def table_lines(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> Iterator[str]:
-    """The lines of such a table."""
-    texts = [head, *(tuple(str(cell) for cell in row) for row in rows)]
-    widths = [max(len(row[column]) for row in texts) for column in range(len(head))]
-    is_number = [bool(rows) and all(isinstance(row[column], int) for row in rows) for column in range(len(head))]
-    for row in texts:
-        cells = (
-            cell.rjust(width) if number else cell.ljust(width)
-            for cell, width, number in zip(row, widths, is_number, strict=True)
-        )
-        yield "  ".join(cells).rstrip()
+def load_scenario_argument(name: str) -> Scenario:
+    """The scenario of a file or of a name."""
+    from engine.lab.scenario.errors import LabError
+    from engine.lab.scenario.scenario_files import load_scenario, read_scenario_file
+
+    path = Path(name)
+    try:
+        return read_scenario_file(path) if path.suffix in (".yaml", ".yml") or path.exists() else load_scenario(name)
+    except OSError as error:
+        raise click.ClickException(f"{name} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise click.ClickException(f"{name} is no text in UTF-8") from None
+    except LabError as error:
+        raise click.ClickException(f"{name}: {error}") from None

@@ -66,7 +66,7 @@ class LiveSource(Protocol):
         ...
 
     def message_trails(self, name: str, topic: str | None) -> list[JsonObject]:
-        """What happened to the messages with that unique id, offset message id or key: see ``app.observation.message_trail``."""
+        """What happened to messages with that unique id, offset id or key: see ``app.observation.message_trail``."""
         ...
 
     def dead_letter_groups(self) -> list[JsonObject]:

@@ -47,11 +47,6 @@ class Viewer:
         self._budget = EventBudget(EVENTS_PER_SECOND, EVENT_BURST, now)
         self._bad_events = 0
 
-    @property
-    def unacknowledged(self) -> int:
-        """How many messages wait for this viewer's acknowledgement."""
-        return len(self._unacknowledged)
-
     def takes_patch(self, sequence: int) -> bool:
         """True (and noted as sent) when the patch that leads to state ``sequence`` shall go to this viewer."""
         if self.phase is not Phase.FOLLOWS:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 
-from engine.lab.run.quiet import be_quiet
+from engine.lab.run.spread import be_quiet
 
 #: How much it gives way (as nice(1)).
 NICENESS = 10

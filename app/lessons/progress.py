@@ -1,7 +1,7 @@
 """Which steps of which lesson a browser has done, and what it predicted. SQLite, in the data folder.
 
-No account and no name: a row belongs to the random cookie of :mod:`app.lab.foundation.browser_identity`. When the table is full
-the browser that did something longest ago is forgotten.
+No account and no name: a row belongs to the random cookie of :mod:`app.lab.foundation.browser_identity`. When the table
+is full the browser that did something longest ago is forgotten.
 """
 
 from __future__ import annotations

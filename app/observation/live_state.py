@@ -92,7 +92,7 @@ class LiveState:
             "broker_address": self._broker.address,
             "cluster_name": config.cluster_name,
             "version": version(),
-            "started_ms": self._broker.started_ms,
+            "started_ms": self._broker.where.started_ms,
             "now_ms": now_ms,
             "flush": store.config.flush_disk_type.value,
             "data_folder": self._data_folder,

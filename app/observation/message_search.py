@@ -50,7 +50,7 @@ class MessageSearch:
         """At most ``count`` consume-queue entries from ``start`` on; None when there is no such queue."""
         config = self._broker.topic_config_manager.select_topic_config(topic)
         entries = self._broker.store.consume_queue_entries(topic, queue_id, start, count)
-        if config is None or queue_id >= max(config.read_queue_nums, config.write_queue_nums):
+        if config is None or queue_id >= config.queue_nums:
             return entries or None
         return entries
 

@@ -4,9 +4,9 @@ A broker never hears what a listener said. That a group is past a message means 
 it was consumed, or it was not wanted. What failed is given back, and then there is a copy that says so.
 
 trail    id (unique id, else the first offset message id), topic, keys, tags, born_ms, born_host, body_preview
-steps    in the order of time: kind ("produced", or as in app.observation.message_copies), at_ms, broker, topic, queue_id,
-         queue_offset, offset (in the commit log), retry (how many times it was given back before), group (null: all);
-         delayed: level, until_ms; resent: resends (offset message id of the dead letter)
+steps    in the order of time: kind ("produced", or as in app.observation.message_copies), at_ms, broker, topic,
+         queue_id, queue_offset, offset (in the commit log), retry (how many times it was given back before), group
+         (null: all); delayed: level, until_ms; resent: resends (offset message id of the dead letter)
 omitted_steps   how many of the oldest ones are left out
 groups   by name: state, retry, behind (waiting: messages before it that the group has not confirmed), until_ms
          (delayed: when it is due), expression (what the group subscribes to; null: not known). States: "waiting",

@@ -39,8 +39,6 @@ PREVIEW_CHARACTERS = 120
 VIEW_BODY_MAX_BYTES = 64 * 1024
 #: Bytes of the record that the detailed view sends as hex.
 VIEW_HEX_MAX_BYTES = 64 * 1024
-#: Length of a consume-queue entry.
-QUEUE_ENTRY_BYTES = 20
 
 _QUEUE_ENTRY = struct.Struct(">qiq")
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -145,7 +143,7 @@ class _FieldWalk:
     def add(self, name: str, length: int, value: str) -> None:
         """Note that the next ``length`` bytes are field ``name`` and read ``value``. All values are texts: a
         browser's numbers are exact to 2**53 only."""
-        where = {"start": self.position, "length": length, "value": value}
+        where: JsonObject = {"start": self.position, "length": length, "value": value}
         self.fields.append({**field_text(self.layout, name), **where})
         self.position += length
 

@@ -6,9 +6,11 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from app.foundation.translator import in_all_languages
 from engine.lab.scenario.scenario_files import scenario_names
 from engine.pipeline.jobs.arguments import ArgumentRefused, by_parameter
 from engine.pipeline.jobs.description import JobDescription, ParameterKind
+from engine.texts import joined, plain
 
 #: Parts of a path that a page may write: no "..", no drive, no scheme, nothing hidden.
 _PART = re.compile(r"[\w][\w.@=+ -]{0,99}")
@@ -52,22 +54,9 @@ def _confine(name: str, given: object, root: Path) -> Path:
 
 def _refusal(name: str, taken: tuple[str, ...]) -> ArgumentRefused:
     return ArgumentRefused(
-        name,
-        {
-            "en": "a page names folders below data/pipeline only, such as orders or archive/orders "
-            f"(not {' or '.join(taken)}); the command line may name any",
-            "zh": "网页只能指定 data/pipeline 之下的文件夹，例如 orders 或 archive/orders"
-            f"（{'、'.join(taken)} 除外）；命令行可以指定任意文件夹",
-        },
+        name, in_all_languages("pipeline.wrong_folder", taken=joined("words.or_listed", map(plain, taken)))
     )
 
 
 def _unknown_scenario(name: str) -> ArgumentRefused:
-    return ArgumentRefused(
-        name,
-        {
-            "en": "there is no such scenario; a page names one that glassmq lab list shows, "
-            "the command line may name a file",
-            "zh": "没有这个场景；网页只能指定 glassmq lab list 列出的场景，命令行也可以指定文件",
-        },
-    )
+    return ArgumentRefused(name, in_all_languages("pipeline.wrong_scenario"))

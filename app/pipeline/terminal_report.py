@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
-from app.commands.tool import local_time, table_lines
+from app.foundation.terminal_text import local_time, table_lines
 from engine.pipeline.jobs.description import ColumnKind, JobDescription, JobTable, TableColumn
 from engine.pipeline.jobs.report import AnyCell, JobReport
 

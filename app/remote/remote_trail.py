@@ -50,7 +50,7 @@ async def remote_trail(reader: ClusterReader, message: MessageExt) -> JsonObject
 
 
 async def messages_with_key(reader: ClusterReader, key: str, topic: str | None) -> list[MessageExt]:
-    """The newest copy of each message with that key, at most :data:`~app.observation.message_trail.TRAILS_MAX`, the newest last."""
+    """The newest copy of each message with that key, at most :data:`TRAILS_MAX`, the newest last."""
     topics = [topic] if topic is not None else [*await reader.topics()]
     newest: dict[str, MessageExt] = {}
     for address in (await reader.broker_addresses()).values():

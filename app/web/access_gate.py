@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, quote, urlencode
 
 from app.foundation.event_budget import EventBudget
+from app.foundation.translator import in_all_languages
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -34,12 +35,6 @@ SOCKET_SESSION_BURST = 2 * SOCKET_SESSIONS_MAX
 _SOCKET_PATH = "/socket.io"
 
 _TEXT = [("Content-Type", "text/plain; charset=utf-8"), ("X-Content-Type-Options", "nosniff")]
-
-_TOKEN_WANTED = (
-    "This GlassMQ server asks for a token. Open this address with ?token=... once; "
-    "scripts send the header «Authorization: Bearer ...».\n"
-    "此 GlassMQ 服务需要访问令牌。请用 ?token=... 打开一次本地址；脚本请发送请求头 Authorization: Bearer ...。\n"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +162,9 @@ class AccessGate:
             )
             return []
         headers = [("WWW-Authenticate", "Bearer")]
-        return _answer(start_response, "401 Unauthorized", _TOKEN_WANTED, headers)
+        # Nobody has said yet which language they read.
+        wanted = "".join(f"{text}\n" for text in in_all_languages("error.token_wanted").values())
+        return _answer(start_response, "401 Unauthorized", wanted, headers)
 
 
 def _comes_from_another_site(environ: WSGIEnvironment) -> bool:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-#: Where nobody has said it in both languages.
-_CANNOT_GO_ON = {"en": "The job cannot go on.", "zh": "作业无法继续。"}
-
+from engine.texts import Text
 
 #: What brings the packages that the pipeline needs.
 INSTALL_HINT = "pip install 'glassmq[spark]'"
@@ -15,17 +11,16 @@ INSTALL_HINT = "pip install 'glassmq[spark]'"
 class PipelineError(Exception):
     """The base of them all. As text: one English line, all that there is to say.
 
-    :ivar sentence: what a user is told, in both languages.
+    :param said: a text for the user, or what somebody else said, in English only.
+    :ivar sentence: what a user is told.
     :ivar detail: what else there is to say, in English only: the words of Spark, or of whoever else failed. None:
         the sentence says it all.
     """
 
-    def __init__(self, english: str, chinese: str | None = None) -> None:
-        super().__init__(english)
-        self.sentence: Mapping[str, str] = _CANNOT_GO_ON
-        self.detail: str | None = english
-        if chinese is not None:
-            self.sentence, self.detail = {"en": english, "zh": chinese}, None
+    def __init__(self, said: Text | str) -> None:
+        super().__init__(str(said))
+        self.sentence = said if isinstance(said, Text) else Text("job.failure.any")
+        self.detail = None if isinstance(said, Text) else said
 
 
 class JobFailed(PipelineError):
@@ -36,7 +31,7 @@ class PackageMissing(JobFailed):
     """This Python lacks a package of the extra ``spark``."""
 
     def __init__(self, package: str | None) -> None:
-        super().__init__(f"{package} is missing: {INSTALL_HINT}", f"缺少 {package}：{INSTALL_HINT}")
+        super().__init__(Text("job.error.no_package", package=package, hint=INSTALL_HINT))
 
 
 class UnknownJob(PipelineError):
@@ -44,7 +39,7 @@ class UnknownJob(PipelineError):
 
     def __init__(self, name: str, known: tuple[str, ...]) -> None:
         names = ", ".join(known)
-        super().__init__(f"there is no job {name!r}; there are {names}", f"没有作业 {name!r}；现有作业：{names}")
+        super().__init__(Text("job.error.no_job", name=name, names=names))
 
 
 class WrongArgument(PipelineError):

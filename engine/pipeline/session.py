@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from engine.pipeline.errors import INSTALL_HINT, PipelineError
 from engine.pipeline.java import use_java
 from engine.pipeline.shipping import ship
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -68,8 +69,7 @@ class SparkMissing(PipelineError):
 
     def __init__(self) -> None:
         super().__init__(
-            f"the pipeline needs PySpark, which is not installed here: {INSTALL_HINT}",
-            f"数据管道需要 PySpark，此处未安装：{INSTALL_HINT}",
+            Text("job.error.no_spark", hint=INSTALL_HINT),
         )
 
 

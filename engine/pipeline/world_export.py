@@ -18,6 +18,7 @@ from engine.lab.run.run import LabRun
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.source.decoding.schema import arrow_schema
 from engine.pipeline.source.decoding.stored_batch import StoredBatch, message_starts
+from engine.texts import Text
 
 #: Messages per read.
 _PULL_MAX = 32
@@ -35,9 +36,7 @@ def export_messages(run: LabRun, folder: Path) -> int:
         for name, table in tables.items():
             pq.write_table(table, folder / f"{name}.parquet")
     except OSError as error:
-        raise JobFailed(
-            f"{folder} cannot take the messages: {error.strerror}", f"{folder} 无法存放消息：{error.strerror}"
-        ) from None
+        raise JobFailed(Text("job.error.cannot_take_messages", folder=folder, problem=error.strerror)) from None
     return sum(table.num_rows for table in tables.values())
 
 
@@ -48,9 +47,7 @@ def _table_of(role: BrokerRole) -> Any:
 def _batches_of(role: BrokerRole) -> Iterator[Any]:
     """Record batches, queue by queue, each in the order of its offsets."""
     if role.broker is None:
-        raise JobFailed(
-            f"{role.name} is down: nobody can read what it holds", f"{role.name} 已停机：无法读取其中的内容"
-        )
+        raise JobFailed(Text("job.error.broker_down", broker=role.name))
     store = role.broker.store
     for topic, queue_id, queue in sorted(store.consume_queues(), key=lambda entry: entry[:2]):
         offset = queue.min_offset

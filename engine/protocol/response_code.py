@@ -47,15 +47,17 @@ class ResponseCode(IntEnum):
     FLOW_CONTROL = 215
 
 
-#: Codes after which nobody can say whether the request took effect. The message of a send may be stored.
-_INDEFINITE_CODES = frozenset(
+#: Answers to a send whose message is stored, though a disk or a replica may be late with it.
+STORED_CODES = frozenset(
     {
-        ResponseCode.SYSTEM_ERROR,
+        ResponseCode.SUCCESS,
         ResponseCode.FLUSH_DISK_TIMEOUT,
         ResponseCode.SLAVE_NOT_AVAILABLE,
         ResponseCode.FLUSH_SLAVE_TIMEOUT,
     }
 )
+#: Codes after which nobody can say whether the request took effect. The message of a send may be stored.
+_INDEFINITE_CODES = STORED_CODES - {ResponseCode.SUCCESS} | {ResponseCode.SYSTEM_ERROR}
 
 
 def outcome_is_known(code: int) -> bool:

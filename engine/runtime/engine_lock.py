@@ -12,16 +12,15 @@ import asyncio
 from collections import deque
 from types import TracebackType
 
-from engine.runtime.lab.lab_actor import LabActor, current_actor
-from engine.runtime.step import step
+from engine.runtime.step import Actor, acting, step
 
-_Party = asyncio.Task[object] | LabActor | None
+_Party = asyncio.Task[object] | Actor | None
 
 
 def _current_party() -> _Party:
     """Who acts: in the lab the actor (a task is one, and so is a link that calls a handler), live the task; ``None``: a
     live callback."""
-    actor = current_actor.get()
+    actor = acting.get()
     if actor is not None:
         return actor
     try:
@@ -31,7 +30,7 @@ def _current_party() -> _Party:
 
 
 def _name_of(party: _Party) -> str:
-    actor = current_actor.get()
+    actor = acting.get()
     if actor is not None:
         return actor.name
     return party.get_name() if isinstance(party, asyncio.Task) else "callback"

@@ -36,11 +36,6 @@ class FrameSplitter:
         """True when no part of a frame waits for its rest: the next byte begins a frame."""
         return not self._pending and self.error is None
 
-    @property
-    def pending_bytes(self) -> int:
-        """How much of an unfinished frame is held."""
-        return len(self._pending)
-
     def feed(self, data: bytes) -> list[bytes]:
         """The frames that ``data`` completes, in order, without their length prefixes. Check ``error`` afterwards."""
         if self.error is not None:

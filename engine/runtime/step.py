@@ -1,21 +1,30 @@
 """``await step("what happens next")``: the places where another actor may run first.
 
-RocketMQ's client is multi-threaded: between any two instructions another thread may act. asyncio code is
-atomic between awaits, which would hide every missing lock. Therefore the client marks the accesses to state
-that RocketMQ's threads share. In the lab a step yields to the scheduler, which may run any other actor
-first; live it returns at once.
+RocketMQ's client is multi-threaded: between any two instructions another thread may act. asyncio code is atomic between
+awaits, which would hide every missing lock. Therefore the client marks the accesses to state that RocketMQ's threads
+share. In the lab a step yields to the scheduler, which may run any other actor first; live it returns at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
 from contextvars import ContextVar
-from typing import cast
+from typing import Protocol, cast
 
 StepHook = Callable[[str], Awaitable[None]]
 
 #: Set by the lab in the context of every actor; ``None`` in live mode.
 step_hook: ContextVar[StepHook | None] = ContextVar("step_hook", default=None)
+
+
+class Actor(Protocol):
+    """Who acts in a lab: a task, or a link that calls a handler."""
+
+    name: str
+
+
+#: The actor whose callback runs now; ``None`` live.
+acting: ContextVar[Actor | None] = ContextVar("acting", default=None)
 
 #: Ends at once, every time, so it can be shared: a generator would have to be made for each step.
 _NOTHING = cast("Generator[None, None, None]", iter(()))

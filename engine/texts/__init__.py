@@ -9,7 +9,7 @@ nothing else. The page's own words stand in ``app/translations``.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, reduce
 from importlib.resources import files
 
@@ -59,6 +59,11 @@ class Text(Mapping[str, str]):
         return f"Text({self.key!r}, {self.arguments!r})"
 
 
-def joined(between: str, texts: Sequence[Text | str]) -> Text | str:
+def joined(between: str, texts: Iterable[Mapping[str, str]]) -> Mapping[str, str]:
     """Several texts as one; ``between`` is the key of what stands between ``{first}`` and ``{then}``."""
     return reduce(lambda first, then: Text(between, first=first, then=then), texts)
+
+
+def plain(word: object) -> Mapping[str, str]:
+    """What is said alike in every language: a name, a number."""
+    return dict.fromkeys(LANGUAGES, str(word))

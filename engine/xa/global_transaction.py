@@ -48,7 +48,6 @@ class GlobalTransaction:
     state: GlobalState = GlobalState.ACTIVE
     branches: dict[str, GlobalBranch] = field(default_factory=dict)
     reason: str = ""
-    ended_us: int | None = None
     voted: asyncio.Event = field(default_factory=asyncio.Event)
     told: asyncio.Event = field(default_factory=asyncio.Event)
 

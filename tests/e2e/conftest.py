@@ -23,7 +23,7 @@ expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
+def chromium() -> Iterator[Browser]:
     """A headless Chromium. Without one the test is skipped, or fails where a browser is required (in CI).
 
     One for all tests of this folder, not per session: while Playwright's synchronous interface is open, its event loop
@@ -35,9 +35,9 @@ def browser() -> Iterator[Browser]:
             pytest.fail(reason)
         pytest.skip(reason)
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=find_chromium(), args=list(LAUNCH_ARGUMENTS))
-        yield chromium
-        chromium.close()
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=list(LAUNCH_ARGUMENTS))
+        yield browser
+        browser.close()
 
 
 @contextmanager
@@ -101,9 +101,9 @@ class OpenPage:
 
 
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[OpenPage]:
+def open_page(chromium: Browser) -> Iterator[OpenPage]:
     """Opens a page at an address; at the end of the test no page may have complained in its console."""
-    opener = OpenPage(browser)
+    opener = OpenPage(chromium)
     yield opener
     opener.close()
 

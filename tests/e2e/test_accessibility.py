@@ -10,8 +10,6 @@ from tests.e2e.accessibility import findings_in_every_theme
 from tests.e2e.conftest import live
 from tests.e2e.scenes import empty_scene, small_scene
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_live_page(serve, open_page, language):

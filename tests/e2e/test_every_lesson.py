@@ -19,8 +19,6 @@ from tests.e2e.lesson_page import (
 )
 from tests.e2e.scenes import empty_scene
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.mark.parametrize("name", lesson_names())
 def test_a_learner_goes_through_every_step_and_reads_it_in_the_other_language_too(serve, open_page, name):

@@ -8,8 +8,6 @@ from playwright.sync_api import expect
 from tests.e2e.conftest import live
 from tests.e2e.scenes import small_scene
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture
 def page(serve, open_page):

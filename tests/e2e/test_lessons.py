@@ -28,8 +28,6 @@ from tests.e2e.lesson_page import (
 )
 from tests.e2e.scenes import empty_scene
 
-pytestmark = pytest.mark.browser
-
 PROJECT = Path(__file__).parents[2]
 FIRST = lesson_names()[0]
 

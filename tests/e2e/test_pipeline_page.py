@@ -15,8 +15,6 @@ from tests.e2e.lab.lab_page import event_number, expect_event, opened, run_to_ms
 from tests.e2e.scenes import empty_scene, serve_scene, small_scene
 from tests.support.pipeline import tiny_job
 
-pytestmark = pytest.mark.browser
-
 FAKE = (sys.executable, "-m", "tests.support.pipeline.fake_job")
 
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from app.lab.routes.demonstration import TAKES
 from tests.e2e.scenes import empty_scene, small_scene
-
-pytestmark = pytest.mark.browser
 
 CHAPTERS = [chapter.name for take in TAKES for chapter in take.chapters]
 

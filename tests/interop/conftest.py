@@ -21,7 +21,6 @@ from tests.interop.harness.installs import announcer
 from tests.interop.harness.ports import DEFAULT_NAME_SERVER_PORT, is_free
 from tests.interop.harness.real_rocketmq import start_real_rocketmq
 from tests.interop.harness.skips import pytest_runtest_makereport  # noqa: F401 (pytest looks for its hooks here)
-from tests.support.pipeline.spark import spark  # noqa: F401 (a fixture)
 
 _KINDS: Mapping[str, Callable[..., Cluster]] = {"glassmq": start_glassmq, "real": start_real_rocketmq}
 _numbers = count(1)
@@ -54,29 +53,31 @@ def start_cluster() -> Callable[..., Cluster]:
 
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster(start_cluster: Callable[..., Cluster], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """The broker under test, shared by all tests: GlassMQ, unless ``INTEROP_CLUSTER`` says ``real``."""
-    running = _start_cluster_under_test(tmp_path_factory.mktemp("cluster"))
+    running = start_cluster(tmp_path_factory.mktemp("cluster"))
     yield running
     running.stop()
 
 
 @pytest.fixture(scope="module")
-def fresh_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def fresh_cluster(start_cluster: Callable[..., Cluster], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """The broker under test, with nothing in it but what this module puts there."""
-    running = _start_cluster_under_test(tmp_path_factory.mktemp("fresh"))
+    running = start_cluster(tmp_path_factory.mktemp("fresh"))
     yield running
     running.stop()
 
 
 @pytest.fixture(scope="module")
-def default_port_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def default_port_cluster(
+    start_cluster: Callable[..., Cluster], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cluster]:
     """A fresh cluster whose name server has port 9876 where that is free.
 
     Some of RocketMQ's examples connect to that port whatever one tells them.
     """
     port = DEFAULT_NAME_SERVER_PORT if is_free(DEFAULT_NAME_SERVER_PORT) else None
-    running = _start_cluster_under_test(tmp_path_factory.mktemp("default-port"), port)
+    running = start_cluster(tmp_path_factory.mktemp("default-port"), port)
     yield running
     running.stop()
 

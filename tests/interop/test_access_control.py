@@ -25,8 +25,6 @@ from tests.interop.harness.wire import (
     write_queues,
 )
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow]
-
 ADMIN, SHOP = ("admin-key", "admin-secret"), ("shop-key", "shop-secret")
 RULES = """\
 accounts:

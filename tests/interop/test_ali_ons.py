@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 
-import pytest
-
 from tests.interop.harness.clients import Clients, messages, sent, wait_for_bodies
 from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import committed_offset, max_offsets, stored_message
-
-pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 
 def test_a_thousand_messages_arrive_none_lost_none_twice(clients: Clients, unique: partial[str]) -> None:

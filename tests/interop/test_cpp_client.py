@@ -12,8 +12,6 @@ from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import committed_offset, max_offsets, stored_message
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow]
-
 Unique = partial[str]
 
 
@@ -43,6 +41,7 @@ def test_every_message_sent_arrives_once_with_its_tag(clients: Clients, unique: 
         assert sum(max_offsets(clients.cluster.broker, topic, 4)) == 100
 
 
+@pytest.mark.smoke
 def test_the_selector_decides_the_queue(clients: Clients, unique: Unique) -> None:
     topic = clients.cluster.create_topic(unique("CppSelect"), queues=4)
     clients.cpp("send", unique("pg"), topic, mode="selected", count=40).wait_for_success()

@@ -45,18 +45,15 @@ def _sends_and_receives(process: ManagedProcess) -> None:
     assert re.search(r"^received .*one vase", output, re.MULTILINE), output
 
 
-@pytest.mark.interop
 def test_each_documented_program_has_a_test() -> None:
     assert set(documented_programs()) == _HOW_IT_IS_RUN_HERE
 
 
-@pytest.mark.interop
 def test_the_program_for_the_cpp_client(clients: Clients, tmp_path: Path) -> None:
     program = _program("cpp_parcels.py", clients, tmp_path)
     _sends_and_receives(clients.command("documented C++ program", [str(cpp_client_python()), program]))
 
 
-@pytest.mark.interop
 def test_the_program_for_ali_ons(clients: Clients, tmp_path: Path) -> None:
     modules = node_modules()
     clients.cluster.create_topic("Parcels", 4)
@@ -73,13 +70,11 @@ def test_the_program_for_the_java_client(clients: Clients, tmp_path: Path) -> No
     _sends_and_receives(clients.command("documented Java program", command))
 
 
-@pytest.mark.interop
 def test_the_program_for_the_own_client(clients: Clients, tmp_path: Path) -> None:
     program = _program("glassmq_parcels.py", clients, tmp_path)
     _sends_and_receives(clients.command("documented Python program", [sys.executable, program]))
 
 
-@pytest.mark.interop
 def test_the_program_that_sends_in_every_way(clients: Clients, tmp_path: Path) -> None:
     program = _program("glassmq_send_modes.py", clients, tmp_path)
     output = clients.command("documented ways to send", [sys.executable, program]).wait_for_success(90)
@@ -89,7 +84,6 @@ def test_the_program_that_sends_in_every_way(clients: Clients, tmp_path: Path) -
     assert "acknowledged 5" in output
 
 
-@pytest.mark.interop
 def test_the_program_that_asks_and_the_trace_of_it(clients: Clients, tmp_path: Path) -> None:
     program = _program("glassmq_request.py", clients, tmp_path)
     output = clients.command("documented request", [sys.executable, program]).wait_for_success(90)
@@ -112,7 +106,6 @@ def test_the_program_that_asks_and_the_trace_of_it(clients: Clients, tmp_path: P
     assert re.search(r"listener ended +clerks .* success", trace), trace
 
 
-@pytest.mark.interop
 def test_the_test_that_starts_its_own_broker(clients: Clients, tmp_path: Path) -> None:
     program = _program("test_parcels.py", clients, tmp_path)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")

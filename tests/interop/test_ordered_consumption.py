@@ -49,8 +49,6 @@ def assert_order_is_kept(calls: list[dict[str, Any]]) -> None:
         busy_until[queue] = call["ended_ns"]
 
 
-@pytest.mark.interop
-@pytest.mark.slow
 def test_two_cpp_processes_keep_10_000_messages_in_order_while_one_is_killed_and_restarted(
     clients: Clients, unique: Unique
 ) -> None:
@@ -112,8 +110,6 @@ def seconds_until_taken_over(sender: ManagedProcess, consumer: ManagedProcess, q
     return time.monotonic() - begin
 
 
-@pytest.mark.interop
-@pytest.mark.slow
 def test_the_queues_of_a_killed_orderly_member_wait_for_the_lease(clients: Clients, unique: Unique) -> None:
     first, second, sender = start_two_members(clients, unique, "CppLease")
     (lost,) = newest_queues(second)
@@ -124,8 +120,6 @@ def test_the_queues_of_a_killed_orderly_member_wait_for_the_lease(clients: Clien
     assert_order_is_kept(calls_in_order(first, second))
 
 
-@pytest.mark.interop
-@pytest.mark.slow
 def test_a_frozen_orderly_member_delays_its_queues_and_finds_its_locks_gone_when_it_wakes_up(
     clients: Clients, unique: Unique
 ) -> None:
@@ -148,7 +142,6 @@ def test_a_frozen_orderly_member_delays_its_queues_and_finds_its_locks_gone_when
 
 
 @pytest.mark.interop_java
-@pytest.mark.slow
 @pytest.mark.parametrize("binary", [False, True], ids=["json", "binary"])
 def test_two_java_processes_keep_10_000_messages_in_order_while_one_is_killed_and_restarted(
     clients: Clients, unique: Unique, binary: bool
@@ -172,7 +165,6 @@ def test_two_java_processes_keep_10_000_messages_in_order_while_one_is_killed_an
 
 
 @pytest.mark.interop_java
-@pytest.mark.slow
 def test_the_ordermessage_example_sends_each_order_to_one_queue(
     default_port_cluster: Cluster, clients_of_default_port: Clients
 ) -> None:
@@ -185,7 +177,6 @@ def test_the_ordermessage_example_sends_each_order_to_one_queue(
 
 
 @pytest.mark.interop_java
-@pytest.mark.slow
 def test_two_ordermessage_example_consumers_keep_the_order_while_one_is_killed_and_restarted(
     default_port_cluster: Cluster, clients_of_default_port: Clients
 ) -> None:

@@ -14,8 +14,6 @@ from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import max_offsets
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow]
-
 Unique = partial[str]
 HALF_TOPIC, OP_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC"
 

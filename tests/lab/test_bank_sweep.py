@@ -21,7 +21,7 @@ from engine.lab.sweep.sweep import run_seed
 from engine.protocol.names import TRANSACTION_HALF_TOPIC
 from tests.support.lab.bank_scenarios import bank_scenario, broken
 
-SEEDS = 75
+pytestmark = pytest.mark.seeds(quick=15, full=75)
 #: Without a listener that hangs: its message is never done with.
 KINDS = tuple(kind for kind in FaultKind if kind is not FaultKind.LISTENER)
 
@@ -38,12 +38,11 @@ def short(flush: str = "async", kinds: tuple[FaultKind, ...] = KINDS) -> Scenari
     )
 
 
-@pytest.mark.slow
-def test_random_faults_break_no_invariant_of_the_bank():
+def test_random_faults_break_no_invariant_of_the_bank(seeds):
     scenario = short(kinds=load_scenario("bank-transaction").fault_model.kinds)
     bad = {
         seed: [violation["text"]["en"] for violation in result.violations]
-        for seed in range(SEEDS)
+        for seed in range(seeds)
         if (result := run_seed(scenario, seed)).violations
     }
     assert bad == {}

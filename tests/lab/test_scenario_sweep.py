@@ -13,9 +13,8 @@ from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario import Role
 from engine.lab.scenario.scenario_files import load_scenario, preset_scenario_names
 from engine.lab.sweep.sweep import run_seed
-from tests.support.lab.sweep_seeds import sweep_seeds
 
-SEEDS = sweep_seeds(20)
+pytestmark = pytest.mark.seeds(quick=5, full=20)
 #: One seed of these takes as long as ten of others.
 LARGE = ("backlog-and-scale-out", "big-stage", "moved-aside")
 #: Its money is lost by crashes at the wrong moment: that is what it is there to show, see tests/lab/test_bank_sweep.py.
@@ -43,12 +42,11 @@ def test_those_with_transactions_have_the_two_invariants_of_transactions():
             assert {"half-messages-are-decided", "no-half-message-consumed"} <= names
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_random_faults_violate_nothing(name):
+def test_random_faults_violate_nothing(name, seeds):
     scenario = load_scenario(name)
-    count = SEEDS if _sends_in_transactions(name) else SEEDS // 20 if name in LARGE else SEEDS // 5
+    count = seeds if _sends_in_transactions(name) else max(1, seeds // (20 if name in LARGE else 5))
     results = [run_seed(scenario, seed) for seed in range(1, count + 1)]
     bad = {result.seed: [violation["text"]["en"] for violation in result.violations] for result in results}
     assert {seed: texts for seed, texts in bad.items() if texts} == {}

@@ -1,7 +1,7 @@
 """Random fates of the general scenario, and the command line that runs them.
 
-Fifty here, a thousand in continuous integration (``.ci/run``), as anybody can have them:
-``GLASSMQ_SWEEP_SEEDS=1000 make test TESTS=tests/lab/test_sweep.py``.
+Ten in ``make test``, fifty in ``make test-rest``, a thousand in continuous integration (``.ci/run``), as anybody can
+have them: ``GLASSMQ_SWEEP_SEEDS=1000 make test TESTS=tests/lab/test_sweep.py``.
 """
 
 from __future__ import annotations
@@ -31,29 +31,27 @@ from engine.lab.sweep.seed_chunk import SeedRange, SeedTask, cut_into_chunks, ru
 from engine.lab.sweep.sweep import run_seed
 from engine.lab.sweep.sweep_summary import SweepSummary
 from tests.support.lab.checked_run import TEXT
-from tests.support.lab.sweep_seeds import sweep_seeds
 
-SEEDS = sweep_seeds(50)
+pytestmark = pytest.mark.seeds(quick=10, full=50)
 
 
 def planned(scenario: Scenario, seed: int) -> list[PlannedCommand]:
     return lay_out(scenario, draw_faults(scenario, seed))
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_random_faults_violate_nothing():
+def test_random_faults_violate_nothing(seeds):
     scenario = load_scenario("general")
     task = SeedTask(scenario.name, scenario.text, random_faults=True)
-    portions = list(cut_into_chunks(SeedRange(1, SEEDS), (), 5))
+    portions = list(cut_into_chunks(SeedRange(1, seeds), (), 5))
     spread = ProcessSpread(min(2, os.cpu_count() or 1))
     summary = SweepSummary()
     for _, portion in spread(partial(run_chunk, task), portions):
         summary.merge(portion)
     bad = {result.seed: [violation["text"]["en"] for violation in result.violations] for result in summary.told}
     assert bad == {}
-    assert (summary.seeds, summary.unfinished) == (SEEDS, {})
-    assert summary.commands > 2 * SEEDS
+    assert (summary.seeds, summary.unfinished) == (seeds, {})
+    assert summary.commands > 2 * seeds
 
 
 def test_every_kind_of_fault_is_planned_with_commands_that_exist():

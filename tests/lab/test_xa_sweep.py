@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
 from engine.lab.scenario.scenario_text import parse_scenario
 from engine.lab.sweep.sweep import run_seed
 from tests.support.lab.xa_scenarios import TEXT
 
 #: The long sweep runs with all presets in CI; this one is a quick look.
-SEEDS = 30
+pytestmark = pytest.mark.seeds(quick=10, full=30)
 
 
-def test_random_faults_break_no_promise():
+def test_random_faults_break_no_promise(seeds):
     scenario = parse_scenario(TEXT, "xa-test")
-    results = [run_seed(scenario, seed) for seed in range(SEEDS)]
+    results = [run_seed(scenario, seed) for seed in range(seeds)]
     assert [(result.seed, result.violations) for result in results if result.violations] == []
-    assert sum(result.faults for result in results) > SEEDS
+    assert sum(result.faults for result in results) > seeds

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from app.commands.tool import body_text, local_time, name_server_option, print_table, run_tool
+from app.commands.tool import name_server_option, print_table, run_tool
+from app.foundation.terminal_text import body_text, local_time
 
 if TYPE_CHECKING:
     from app.remote.cluster_reader import ClusterReader, QueueEnds

@@ -132,12 +132,6 @@ class TimeSpent:
 )
 @click.option("--seed", type=click.IntRange(0, 2**53 - 1), help="The world's seed.  [default: the scenario's own]")
 @click.option(
-    "--world",
-    type=click.Choice(["rehearsal", "stage"]),
-    help="Where to search: the consumers on a short wire (fast), or the whole cluster.  "
-    "[default: rehearsal where it knows everything in the scenario]",
-)
-@click.option(
     "--random", "random_schedules", type=int, default=0, help="So many random schedules (PCT, d=3) if nothing is found."
 )
 @click.option("--max-schedules", type=int, default=1_000_000, show_default=True, help="Stop after so many.")
@@ -172,7 +166,6 @@ def command(
     from_ms: int | None,
     to_ms: int | None,
     seed: int | None,
-    world: str | None,
     random_schedules: int,
     max_schedules: int,
     processes: int,
@@ -187,8 +180,7 @@ def command(
 
     A schedule is one run of the world in which some actors stand still at some of their steps, and some processes die
     there. All schedules without a stall are run first, then all with one stall or crash, then all with two. What is
-    found is run again on the whole cluster, made as short as possible, and printed with a link that replays it. Exit
-    code 1 when something was found.
+    found is made as short as possible, and printed with a link that replays it. Exit code 1 when something was found.
 
     FILE|NAME is a scenario file (.yaml), or the name of one that "glassmq lab list" shows.
 
@@ -201,8 +193,7 @@ def command(
       glassmq explore bank-transaction --crash producers --max-stalls 0
       glassmq explore bank-transaction --spark 'local[8]'
     """
-    from app.commands.lab.lab import load_scenario_argument
-    from engine.lab.explorer.exploration import Where
+    from app.commands.tool import load_scenario_argument
     from engine.lab.explorer.plan import ExplorationRequest
 
     scenario = load_scenario_argument(scenario_name)
@@ -219,7 +210,6 @@ def command(
         forced_unlocks=forced_unlock,
         from_ms=from_ms,
         to_ms=to_ms,
-        where=Where(world) if world is not None else None,
         random_schedules=random_schedules,
         max_schedules=max_schedules,
     )
@@ -238,7 +228,7 @@ def _explore(request: ExplorationRequest, processes: int, master: str | None) ->
     """Search to the end."""
     from engine.lab.explorer.exploration import Exploration
     from engine.lab.explorer.plan import make_plan
-    from engine.lab.run.quiet import be_quiet
+    from engine.lab.run.spread import be_quiet
     from engine.lab.scenario.errors import LabError
 
     be_quiet()
@@ -303,7 +293,7 @@ def _tell(exploration: Exploration, request: ExplorationRequest, spent: TimeSpen
     switches = f"without {', '.join(request.without)}" if request.without else "with everything switched on"
     click.echo(
         f"{request.scenario.name}, {switches}: {bounded.schedules:,} schedules "
-        f"({depths} {what}){more}, {plan.world.value}, {spent.rate:,.0f}{spent.unit}; "
+        f"({depths} {what}){more}, stage, {spent.rate:,.0f}{spent.unit}; "
         f"{state.tried_on_stage} on the stage; {spent.seconds:.2f} s in all"
     )
     finding = state.finding
@@ -312,7 +302,7 @@ def _tell(exploration: Exploration, request: ExplorationRequest, spent: TimeSpen
         bound = f"all schedules with up to {plan.bounds.max_stalls} stalls{crashes} were run"
         click.echo(f"nothing found: {bound if state.is_complete else 'the search is not complete'}")
         if state.unconfirmed:
-            click.echo(f"{state.unconfirmed} schedules broke something in the rehearsal, none of them on the stage")
+            click.echo(f"{state.unconfirmed} schedules broke something that no recording repeats")
         why = explain_nothing(plan, request.without)
         if why is not None and state.is_complete:
             click.echo(why["en"])

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from app.commands.lab.lab_compare import compare
 from app.commands.lab.lab_run import run
-
-if TYPE_CHECKING:
-    from engine.lab.scenario.scenario import Scenario
 
 
 @click.group("lab", context_settings={"help_option_names": ["-h", "--help"]})
@@ -77,8 +73,8 @@ def crash_points(scenario_name: str, restart_after_ms: int, json_path: Path | No
     """
     import orjson
 
-    from app.commands.tool import print_table
-    from engine.lab.run.quiet import be_quiet
+    from app.commands.tool import load_scenario_argument, print_table
+    from engine.lab.run.spread import be_quiet
     from engine.lab.sweep.crash_points import NothingToCrash, crash_at, find_points
 
     be_quiet()
@@ -107,23 +103,3 @@ def crash_points(scenario_name: str, restart_after_ms: int, json_path: Path | No
     if json_path is not None:
         table = {"restart_after_ms": restart_after_ms, "points": [outcome.to_dict() for outcome in outcomes]}
         json_path.write_bytes(orjson.dumps(table, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-
-
-def load_scenario_argument(name: str) -> Scenario:
-    """The scenario of a file or of a name."""
-    from engine.lab.run.recording import check_scenario_name
-    from engine.lab.scenario.errors import LabError
-    from engine.lab.scenario.scenario_files import load_scenario
-    from engine.lab.scenario.scenario_text import parse_scenario
-
-    path = Path(name)
-    try:
-        if path.suffix in (".yaml", ".yml") or path.exists():
-            return parse_scenario(path.read_text(encoding="utf-8"), check_scenario_name(path.stem))
-        return load_scenario(name)
-    except OSError as error:
-        raise click.ClickException(f"{name} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise click.ClickException(f"{name} is no text in UTF-8") from None
-    except LabError as error:
-        raise click.ClickException(f"{name}: {error}") from None

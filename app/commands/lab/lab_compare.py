@@ -52,9 +52,9 @@ def compare(
     """
     import orjson
 
-    from app.commands.lab.lab import load_scenario_argument
+    from app.commands.tool import load_scenario_argument
     from app.comparison_plot import comparison_svg
-    from engine.lab.run.quiet import be_quiet
+    from engine.lab.run.spread import be_quiet
     from engine.lab.scenario.errors import LabError
     from engine.lab.sweep.comparison import Change, node_to_watch, parse_values, run_with
 

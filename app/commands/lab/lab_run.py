@@ -88,7 +88,7 @@ def run(
       glassmq lab run general --seeds 100000 --faults random --results runs --spark 'local[8]'
       glassmq lab run 15-auditing-with-spark --export-messages export
     """
-    from app.commands.lab.lab import load_scenario_argument
+    from app.commands.tool import load_scenario_argument
     from engine.lab.sweep.seed_chunk import SeedRange, SeedTask
 
     if master is not None and processes is not None:
@@ -112,7 +112,7 @@ def run(
 
 def _export(scenario: Scenario, seed: int, folder: Path, *, random_faults: bool) -> None:
     """Run one world, and write what is stored in it."""
-    from engine.lab.run.quiet import be_quiet
+    from engine.lab.run.spread import be_quiet
     from engine.lab.scenario.errors import LabError
     from engine.lab.sweep.fault_plan import draw_faults
     from engine.lab.sweep.sweep import run_with_faults

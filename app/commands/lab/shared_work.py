@@ -101,8 +101,8 @@ def _child_output_to(path: Path) -> Iterator[None]:
 
 
 class LateSpark:
-    """A :class:`~engine.lab.run.spread.Spread` that does the work here at first. Spark is started, within ``stack``, when
-    that has taken :data:`SPARK_AFTER_S`, and does the rest.
+    """A :class:`~engine.lab.run.spread.Spread` that does the work here at first. Spark is started, within ``stack``,
+    when that has taken :data:`SPARK_AFTER_S`, and does the rest.
     """
 
     def __init__(self, master: str, stack: contextlib.ExitStack) -> None:

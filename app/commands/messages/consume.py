@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.tool import body_text, name_server_option, run_tool
+from app.commands.tool import name_server_option, run_tool
+from app.foundation.terminal_text import body_text
 from app.remote.cluster_access import cluster_access
 
 if TYPE_CHECKING:

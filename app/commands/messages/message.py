@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.tool import body_text, local_time, name_server_option, run_tool
+from app.commands.tool import name_server_option, run_tool
+from app.foundation.terminal_text import body_text, local_time
 
 if TYPE_CHECKING:
     from app.foundation.json_types import JsonObject

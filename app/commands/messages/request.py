@@ -6,7 +6,8 @@ import sys
 
 import click
 
-from app.commands.tool import body_text, name_server_option, run_tool
+from app.commands.tool import name_server_option, run_tool
+from app.foundation.terminal_text import body_text
 from app.remote.cluster_access import cluster_access
 
 #: The group under which this command asks.

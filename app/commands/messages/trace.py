@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.tool import local_time, name_server_option, print_table, run_tool
+from app.commands.tool import name_server_option, print_table, run_tool
+from app.foundation.terminal_text import local_time
 
 if TYPE_CHECKING:
     from engine.client.trace.trace_context import TraceContext

@@ -197,7 +197,7 @@ def _states(exploration: Exploration, request: ExplorationRequest) -> Iterator[J
     cpu_started, cpu_s = time.process_time(), 0.0
 
     def state() -> JsonObject:
-        """``seconds`` by the clock; ``cpu_seconds``: processor time while it searched, without confirming a finding."""
+        """``seconds`` by the clock; ``cpu_seconds``: processor time while it searched, without shrinking a finding."""
         return {
             **exploration.state.to_dict(),
             **_outline(exploration.plan),
@@ -220,7 +220,6 @@ def _outline(plan: ExplorationPlan) -> JsonObject:
     """What is searched, how much and when."""
     bounds, setting = plan.bounds, plan.setting
     return {
-        "world": plan.world.value,
         "checkers": list(setting.wanted),
         "is_order": setting.wanted == ORDER_CHECKERS,
         "max_stalls": bounds.max_stalls,

@@ -124,7 +124,7 @@ class BrokerView:
         for name, config in self.broker.topic_config_manager.topic_config_table.items():
             kind = self._kinds.kind(name)
             if kind != "system":
-                count = max(config.read_queue_nums, config.write_queue_nums)
+                count = config.queue_nums
                 queues = {str(queue_id): self._empty_queue(name, queue_id, committed) for queue_id in range(count)}
                 topics[name] = {"kind": kind, "queues": queues}
         for name, queue_id, queue in store.consume_queues():

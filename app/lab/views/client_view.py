@@ -10,20 +10,20 @@ consumer   group, topic, client_id, process_queues by "topic@queue id": topic, b
            of an orderly consumer also: locked_us (when the broker's lock was last granted or renewed), lock_lease_ms,
            local_lock (owner, waiters, on), consuming, slice_us (since when a worker has been at it, or null),
            slice_ms (how long it may), try_unlock_times;
-           orderly, switched_off (names of engine.lab.scenario.switches); local_locks by the same names: those of queues that
-           it does not own any more but that a worker still holds;
+           orderly, switched_off (names of engine.lab.scenario.switches); local_locks by the same names: those of queues
+           that it does not own any more but that a worker still holds;
            listener_calls (topic, broker, queue_id, offsets, keys, since_us), permits (threads, busy),
            listener (result, duration_ms, batch_ack: see engine.lab.nodes.batch_answer);
-           handed_over: null, or of a listener that only hands its messages over (engine.lab.nodes.hand_over): count, keys
-           (the first ones, the one under way first), gone (keys of what was in the list when a process ended);
+           handed_over: null, or of a listener that only hands its messages over (engine.lab.nodes.hand_over): count,
+           keys (the first ones, the one under way first), gone (keys of what was in the list when a process ended);
            moved_aside: null, or topic, above, count (engine.lab.nodes.second_producer)
            given_up: null, or the broadcast messages that this member dropped: count, keys (of the last ones)
            filter: null for one that wants everything, or expression, type (TAG or SQL92), let_through and kept_back
            (what the brokers' filters did for its group), dropped (by this member, which compares the tags themselves)
            replies: null, or of a consumer that answers requests: replied, failed
 
-Both also have trace, a producer also sending: see app.lab.views.sending_view. Both have bank: see app.lab.views.bank_view. A
-producer has cash_machine: see app.lab.views.xa_nodes_view.
+Both also have trace, a producer also sending: see app.lab.views.sending_view. Both have bank: see
+app.lab.views.bank_view. A producer has cash_machine: see app.lab.views.xa_nodes_view.
 """
 
 from __future__ import annotations

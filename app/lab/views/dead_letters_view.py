@@ -3,8 +3,8 @@
 count      how many there are
 messages   the newest ones, oldest first: key, id (by which it is resent), unique_id, topic (its first one), offset (in
            the commit log), queue_id, queue_offset, retry (how many times it was given back), dead_us, why (how the last
-           call of a listener with it ended, as in app.lab.views.life_view; null: nobody saw it), resent: null, or topic,
-           queue_id, queue_offset, at_us of the message that it was resent as
+           call of a listener with it ended, as in app.lab.views.life_view; null: nobody saw it), resent: null, or
+           topic, queue_id, queue_offset, at_us of the message that it was resent as
 
 A dead letter lies in a log that nobody rewrites: it stays here when it is resent.
 """

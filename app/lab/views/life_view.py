@@ -6,13 +6,13 @@ life    total (messages that the clients know of), in_trouble, omitted (not in `
                  produced      event, node; of one that travels in a batch also batch: size, first and last (keys)
                  refused | unknown     event, node, detail: the producer knows that it is not stored, or does not know
                  stored | half | given-up | due | dead | resent | delayed    a copy in a broker's log, see
-                               app.lab.views.stored_copies: broker, offset, topic, queue_id, queue_offset, retry (how many
-                               times it was redelivered before), group (null: all); delayed: level, until_us;
+                               app.lab.views.stored_copies: broker, offset, topic, queue_id, queue_offset, retry (how
+                               many times it was redelivered before), group (null: all); delayed: level, until_us;
                                resent: to ("topic" | "group"); lost: true when a power cut has taken it
                  delivered     event, node, group, attempt (from 1, counted per group), retry, topic, broker, queue_id,
                                queue_offset, until_us and end_event (null while the listener has it), result: null,
-                               what the listener said (see engine.lab.scenario.listener_spec), "interrupted" (its process ended)
-                               or "timed-out" (its consumer has given it back, and it still runs)
+                               what the listener said (see engine.lab.scenario.listener_spec), "interrupted" (its
+                               process ended) or "timed-out" (its consumer has given it back, and it still runs)
                  omitted_marks   how many of the oldest ones are left out
         groups   by name: state, attempts, until_us (delayed: when it is due, else null). States: "waiting",
                  "delivering", "consumed", "failed" (and not given back yet), "delayed", "dead", "filtered" (its

@@ -15,7 +15,8 @@ from engine.texts import catalogue
 
 
 def record_at(run: LabRun, node: str, offset: int) -> JsonObject:
-    """The record that begins at ``offset`` of the commit log of ``node``; see :func:`app.observation.record_view.record_view`.
+    """The record that begins at ``offset`` of the commit log of ``node``; see
+    :func:`app.observation.record_view.record_view`.
 
     Raises :class:`LabRefused`.
     """

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class StoredCopy(NamedTuple):
     """One record of a broker's commit log.
 
-    ``kind``: see :func:`app.observation.message_copies.kind_of_copy`. A delayed one waits until ``due_us``, to be given to
-    ``group`` again (None: to everybody for the first time). ``resends``: the offset message id of the dead letter that
-    it, or the message that it is a retry of, was resent for, else empty.
+    ``kind``: see :func:`app.observation.message_copies.kind_of_copy`. A delayed one waits until ``due_us``, to be given
+    to ``group`` again (None: to everybody for the first time). ``resends``: the offset message id of the dead letter
+    that it, or the message that it is a retry of, was resent for, else empty.
     """
 
     kind: str

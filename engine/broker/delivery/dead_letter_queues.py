@@ -26,7 +26,7 @@ class DeadLetterQueues:
     def __init__(self, store: MessageStore, group: str, config: TopicConfig | None) -> None:
         self._store = store
         self._topic = topic = dlq_topic(group)
-        queue_nums = 0 if config is None else max(config.read_queue_nums, config.write_queue_nums)
+        queue_nums = 0 if config is None else config.queue_nums
         #: Queue id -> its offsets.
         self._offsets = {
             queue_id: range(max(0, store.min_offset(topic, queue_id)), store.max_offset(topic, queue_id))

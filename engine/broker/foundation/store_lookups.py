@@ -1,10 +1,23 @@
-"""Questions to the store that only the broker's processors ask (in RocketMQ: part of ``DefaultMessageStore``)."""
+"""Questions to the store that only the broker asks (in RocketMQ: part of ``DefaultMessageStore``)."""
 
 from __future__ import annotations
+
+import asyncio
 
 from engine.protocol.message.record_layout import store_timestamp_of
 from engine.store.files.consume_queue_entry import FILLER_SIZE
 from engine.store.message_store import MessageStore
+
+#: Turns of the event loop that are waited for the dispatcher; where the disk takes nothing it never gets done.
+_TURNS_MAX = 100
+
+
+async def dispatcher_done(store: MessageStore) -> None:
+    """Returns when what was put before can be found in its queue and by the index."""
+    for _ in range(_TURNS_MAX):
+        if not store.dispatcher.pending_count:
+            return
+        await asyncio.sleep(0)
 
 
 def message_store_time(store: MessageStore, topic: str, queue_id: int, offset: int) -> int:

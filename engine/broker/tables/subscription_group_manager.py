@@ -1,8 +1,8 @@
 """The consumer groups a broker has ever seen (RocketMQ: ``SubscriptionGroupManager``).
 
 A group's configuration says whether it may consume and how often a message is retried. An unknown group gets the
-defaults the first time it pulls, unless that is switched off. :mod:`engine.broker.tables.config_table` says when a change is
-in ``subscriptionGroup.json``.
+defaults the first time it pulls, unless that is switched off. :mod:`engine.broker.tables.config_table` says when a
+change is in ``subscriptionGroup.json``.
 """
 
 from __future__ import annotations

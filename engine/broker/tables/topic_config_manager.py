@@ -32,6 +32,8 @@ from engine.protocol.names import (
     validate_topic,
 )
 from engine.protocol.permission import PERM_INHERIT, PERM_READ_WRITE, is_inherited
+from engine.protocol.response_code import ResponseCode
+from engine.remoting.errors import RequestRefused
 from engine.runtime.port import Clock
 from engine.store.files.config_file import ConfigFile
 
@@ -98,6 +100,13 @@ class TopicConfigManager:
     def select_topic_config(self, topic: str) -> TopicConfig | None:
         """What is known of ``topic``."""
         return self.topic_config_table.get(topic)
+
+    def known_topic(self, topic: str) -> TopicConfig:
+        """What is known of ``topic``. Raises :class:`RequestRefused` when that is nothing."""
+        config = self.topic_config_table.get(topic)
+        if config is None:
+            raise RequestRefused(f"topic {topic!r} does not exist on this broker", ResponseCode.TOPIC_NOT_EXIST)
+        return config
 
     def is_order_topic(self, topic: str) -> bool:
         """True for a topic that was created for strict order."""

@@ -88,7 +88,7 @@ class ClientRemotingProcessor:
             for queue, process_queue in list(table.items()):
                 if queue.topic == topic and queue in offsets:
                     await step("marks the process queue dropped")
-                    process_queue.dropped = True
+                    process_queue.drop()
                     process_queue.clear()
             await asyncio.sleep(RESET_OFFSET_WAIT_MS / 1000)
             for queue in list(table):

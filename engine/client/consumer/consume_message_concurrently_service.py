@@ -212,7 +212,6 @@ class ConsumeMessageConcurrentlyService:
         """Every member gets every broadcast message, so one member's failure brings it to nobody again."""
         for message in messages:
             _log.warning("group %s: broadcast message %s failed and is dropped", self._group, message.message_id)
-            self._stats.of_topic(queue.topic).dropped_messages += 1
             self._hooks.dropped(queue, message)
 
     async def _give_back(self, process_queue: ProcessQueue, message: MessageExt, delay_level: int) -> bool:

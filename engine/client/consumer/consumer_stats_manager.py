@@ -14,7 +14,6 @@ class TopicConsumeStats:
 
     :ivar unwanted_messages: those that came although their tag is another one with the same hash code.
     :ivar failed_messages: those whose listener asked for them again.
-    :ivar dropped_messages: the broadcast ones of them.
     """
 
     pulls: int = 0
@@ -25,7 +24,6 @@ class TopicConsumeStats:
     consume_ms: int = 0
     consumed_messages: int = 0
     failed_messages: int = 0
-    dropped_messages: int = 0
 
 
 class ConsumerStatsManager:

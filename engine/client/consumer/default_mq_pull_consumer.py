@@ -43,7 +43,8 @@ class DefaultMQPullConsumer(ServiceContext):
 
     :param runtime: the node it runs on; None makes a live one of its own, closed at shutdown.
     :param group: the consumer group whose progress is read and stored.
-    :param settings: fields of :class:`PullConsumerConfig` and :class:`~engine.client.foundation.client_config.ClientConfig`.
+    :param settings: fields of :class:`PullConsumerConfig` and
+        :class:`~engine.client.foundation.client_config.ClientConfig`.
     """
 
     def __init__(

@@ -70,7 +70,8 @@ class DefaultMQPushConsumer(ServiceContext):
     :param runtime: the node it runs on; None makes a live one of its own, closed at shutdown.
     :param group: the consumer group.
     :param name_server_addresses: ``"host:port;host:port"`` or a sequence of ``"host:port"``.
-    :param settings: fields of :class:`PushConsumerConfig` and :class:`~engine.client.foundation.client_config.ClientConfig`.
+    :param settings: fields of :class:`PushConsumerConfig` and
+        :class:`~engine.client.foundation.client_config.ClientConfig`.
 
     Raises :class:`IllegalClientArgument` for anything that is not allowed.
     """
@@ -158,8 +159,8 @@ class DefaultMQPushConsumer(ServiceContext):
         """Have ``listener(messages, context)`` called for one message of a queue after the other, in order.
 
         Several queues are consumed at a time, each by one call. The listener returns a
-        :class:`~engine.client.callbacks.consume_orderly.ConsumeOrderlyStatus`. A message that cannot be consumed blocks its
-        queue until it can, or until ``max_reconsume_times`` are over.
+        :class:`~engine.client.callbacks.consume_orderly.ConsumeOrderlyStatus`. A message that cannot be consumed blocks
+        its queue until it can, or until ``max_reconsume_times`` are over.
         """
         self._register(listener, is_orderly=True)
 

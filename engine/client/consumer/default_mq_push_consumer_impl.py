@@ -281,7 +281,7 @@ class DefaultMQPushConsumerImpl:
             self._config.offset_moved_delay_ms,
         )
         await step("marks the process queue dropped")
-        request.process_queue.dropped = True
+        request.process_queue.drop()
         # Listeners that still run get the time to end, so that none notes an old offset over the new one.
         await asyncio.sleep(self._config.offset_moved_delay_ms / 1000)
         self.offset_store.update_offset(request.message_queue, request.next_offset, increase_only=False)

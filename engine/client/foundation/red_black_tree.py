@@ -103,17 +103,6 @@ class RedBlackTree(Generic[V]):
         """The value of the smallest key, or None."""
         return self._value_of(self._minimum(self.root))
 
-    def floor(self, key: int) -> tuple[int, V] | None:
-        """The entry with the greatest key that is not greater than ``key``."""
-        best = self.nil
-        node = self.root
-        while node is not self.nil:
-            if node.key <= key:
-                best, node = node, node.right
-            else:
-                node = node.left
-        return None if best is self.nil else (best.key, best.value)
-
     def ceiling(self, key: int) -> tuple[int, V] | None:
         """The entry with the smallest key that is not smaller than ``key``."""
         best = self.nil

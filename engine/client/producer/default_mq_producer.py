@@ -66,7 +66,8 @@ class DefaultMQProducer(ServiceContext):
     :param runtime: the node it runs on; None makes a live one of its own, closed at shutdown.
     :param group: the producer group, a name for brokers and people.
     :param name_server_addresses: ``"host:port;host:port"`` or a sequence of ``"host:port"``.
-    :param settings: fields of :class:`ProducerConfig` and :class:`~engine.client.foundation.client_config.ClientConfig`.
+    :param settings: fields of :class:`ProducerConfig` and
+        :class:`~engine.client.foundation.client_config.ClientConfig`.
 
     Raises :class:`IllegalClientArgument` for anything that is not allowed.
     """
@@ -127,8 +128,8 @@ class DefaultMQProducer(ServiceContext):
     async def shutdown(self) -> None:
         """Let asynchronous sends end (at most ``send_msg_timeout_ms``), leave the group, close connections.
 
-        The callback of a send that has not ended then gets :class:`~engine.client.foundation.errors.ClientNotRunning`, and so do
-        requests that wait for their replies.
+        The callback of a send that has not ended then gets :class:`~engine.client.foundation.errors.ClientNotRunning`,
+        and so do requests that wait for their replies.
         """
         if self._life.state is ServiceState.SHUTDOWN_ALREADY:
             return
@@ -181,8 +182,8 @@ class DefaultMQProducer(ServiceContext):
         them there is one try, because another queue would be the wrong one.
 
         The message gets a unique id (property ``UNIQ_KEY``) unless it has one. Raises
-        :class:`~engine.client.foundation.errors.MQClientError`, whose ``outcome_is_known`` says whether the message may be stored
-        all the same.
+        :class:`~engine.client.foundation.errors.MQClientError`, whose ``outcome_is_known`` says whether the message may
+        be stored all the same.
         """
         outgoing = self._prepare(message)
         timeout_ms = self.config.send_msg_timeout_ms if timeout_ms is None else timeout_ms
@@ -206,8 +207,8 @@ class DefaultMQProducer(ServiceContext):
 
         Await what is returned to be slowed down while ``async_sends_in_flight_max`` sends are under way; it does not
         wait for the result. A send that finds no place until ``timeout_ms`` is over ends with
-        :class:`~engine.client.foundation.errors.RequestFailed`. Raises :class:`~engine.client.foundation.errors.TooManyPendingSends` when far
-        more were begun.
+        :class:`~engine.client.foundation.errors.RequestFailed`. Raises
+        :class:`~engine.client.foundation.errors.TooManyPendingSends` when far more were begun.
         """
         outgoing = self._prepare(message)
         timeout_ms = self.config.send_msg_timeout_ms if timeout_ms is None else timeout_ms

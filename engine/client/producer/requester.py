@@ -91,7 +91,8 @@ class Requester:
     async def request(self, correlation_id: str, topic: str, send: SendRequest, timeout_ms: int) -> MessageExt:
         """Send, and wait for the reply.
 
-        Raises :class:`~engine.client.foundation.errors.RequestTimedOut` when none comes within ``timeout_ms``, sending included;
+        Raises :class:`~engine.client.foundation.errors.RequestTimedOut` when none comes within ``timeout_ms``, sending
+        included;
         :class:`~engine.client.foundation.errors.TooManyPendingRequests`; and what the send raises.
         """
         pending = self._table.put(correlation_id, topic, timeout_ms)

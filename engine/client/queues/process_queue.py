@@ -14,8 +14,9 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
 from engine.client.foundation.red_black_tree import RedBlackTree
+from engine.client.queues.queue_hold import HOLD_TRANSITIONS, Hold, HoldEvent
 from engine.protocol.message.message import MessageExt
-from engine.protocol.message.message_properties import PROPERTY_CONSUME_START_TIME, PROPERTY_MAX_OFFSET
+from engine.protocol.message.message_properties import PROPERTY_CONSUME_START_TIME
 from engine.runtime.engine_lock import EngineLock
 
 #: rocketmq.client.rebalance.lockMaxLiveTime: how long the client trusts a broker lock that was not renewed.
@@ -37,16 +38,14 @@ class ProcessQueue:
         "consume_lock",
         "consuming",
         "consuming_msg_orderly_tree_map",
-        "dropped",
         "flow_control",
         "flow_control_times",
         "given_back",
+        "hold",
         "last_consume_timestamp",
         "last_lock_timestamp",
         "last_pull_timestamp",
         "lock_max_live_time_ms",
-        "locked",
-        "msg_acc_cnt",
         "msg_count",
         "msg_size",
         "msg_tree_map",
@@ -74,8 +73,6 @@ class ProcessQueue:
         self.msg_count = 0
         #: How many bytes their bodies have.
         self.msg_size = 0
-        #: How many messages lie behind the last pulled one on the broker, as far as we know.
-        self.msg_acc_cnt = 0
         #: The greatest offset ever put.
         self.queue_offset_max = 0
         #: Why it was not pulled when it was looked at last ("count", "size", "span"); None: it was.
@@ -85,12 +82,10 @@ class ProcessQueue:
         #: Queue offsets of messages in a concurrent listener's hands that are being given back to the broker, or were
         #: -> whether that succeeded.
         self.given_back: dict[int, asyncio.Future[bool]] = {}
-        #: The queue was given up: nothing may be consumed, committed or pulled through this object any more.
-        self.dropped = False
+        #: Whose the queue and its lock are; changed by :meth:`hold_lock`, :meth:`lose_lock` and :meth:`drop`.
+        self.hold = Hold.UNLOCKED
         #: A chain of orderly consume requests is under way; ``put_messages`` need not start another.
         self.consuming = False
-        #: An orderly consumer holds the broker's lock, as of ``last_lock_timestamp``.
-        self.locked = False
         now = now_ms()
         self.last_lock_timestamp = now
         self.last_pull_timestamp = now
@@ -108,17 +103,10 @@ class ProcessQueue:
                 self.msg_count += 1
                 self.msg_size += len(message.body)
                 self.queue_offset_max = message.queue_offset
-        if messages:
-            self._note_backlog(messages[-1])
         if len(self.msg_tree_map) and not self.consuming:
             self.consuming = True
             return True
         return False
-
-    def _note_backlog(self, last: MessageExt) -> None:
-        max_offset = last.properties.get(PROPERTY_MAX_OFFSET)
-        if max_offset is not None and int(max_offset) > last.queue_offset:
-            self.msg_acc_cnt = int(max_offset) - last.queue_offset
 
     @property
     def max_span(self) -> int:
@@ -136,10 +124,28 @@ class ProcessQueue:
         """True when the broker lock was not renewed in time, so that another client may have it by now."""
         return self._now_ms() - self.last_lock_timestamp > self.lock_max_live_time_ms
 
+    @property
+    def dropped(self) -> bool:
+        """True once the queue was given up: nothing may be consumed, committed or pulled through this any more."""
+        return self.hold.is_dropped
+
+    @property
+    def locked(self) -> bool:
+        """True while an orderly consumer holds the broker's lock, as of ``last_lock_timestamp``."""
+        return self.hold.is_locked
+
     def hold_lock(self) -> None:
         """The broker has just granted or renewed the lock."""
-        self.locked = True
+        self.hold = HOLD_TRANSITIONS[self.hold, HoldEvent.GRANTED]
         self.last_lock_timestamp = self._now_ms()
+
+    def lose_lock(self) -> None:
+        """The broker has refused to renew the lock, or has it back."""
+        self.hold = HOLD_TRANSITIONS[self.hold, HoldEvent.LOST]
+
+    def drop(self) -> None:
+        """Give the queue up."""
+        self.hold = HOLD_TRANSITIONS[self.hold, HoldEvent.GIVEN_UP]
 
     # --- what a concurrent consumer does ---------------------------------------------------------------------------
 

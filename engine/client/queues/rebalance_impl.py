@@ -115,7 +115,7 @@ class RebalanceImpl(ABC):
 
     async def _give_up(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:
         await step("marks the process queue dropped")
-        process_queue.dropped = True
+        process_queue.drop()
         if not await self.remove_unnecessary_message_queue(queue, process_queue):
             return False
         await step("removes the process queue")
@@ -159,7 +159,7 @@ class RebalanceImpl(ABC):
     def drop_all(self) -> None:
         """The consumer ends: nothing more may happen to any queue (``destroy``)."""
         for process_queue in self.process_queue_table.values():
-            process_queue.dropped = True
+            process_queue.drop()
         self.process_queue_table.clear()
 
     # --- broker locks ----------------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ class RebalanceImpl(ABC):
             if queue in locked:
                 process_queue.hold_lock()
             elif process_queue.locked:
-                process_queue.locked = False
+                process_queue.lose_lock()
                 _log.warning("group %s: the lock of %s is lost", self.group, queue)
         return locked
 
@@ -208,7 +208,7 @@ class RebalanceImpl(ABC):
             await self._unlock_batch(broker_name, queues, self.lock_timeout_ms)
             for queue in queues:
                 if queue in self.process_queue_table:
-                    self.process_queue_table[queue].locked = False
+                    self.process_queue_table[queue].lose_lock()
 
     async def _unlock_batch(self, broker_name: str, queues: Sequence[MessageQueue], timeout_ms: int | None) -> None:
         body = LockBatchRequestBody(self.group, self.instance.client_id, tuple(queues))

@@ -127,7 +127,7 @@ class RebalancePushImpl(RebalanceImpl):
         process_queue = self.process_queue_table.pop(queue, None)
         if process_queue is None:
             return
-        process_queue.dropped = True
+        process_queue.drop()
         await self._offset_store.persist(queue)
         self._offset_store.remove_offset(queue)
         await self.unlock(queue)

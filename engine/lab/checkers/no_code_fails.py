@@ -8,14 +8,10 @@ Fault model: any.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.lab.checkers.watch.checker import Checker
 from engine.lab.checkers.watch.violation import Anomaly
+from engine.runtime.lab.lab_failures import LabFailure
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from engine.runtime.lab.lab_failures import LabFailure
 
 
 class NoCodeFails(Checker):
@@ -30,6 +26,5 @@ class NoCodeFails(Checker):
         reason = f"{failure.message}: {failure.exception!r}"
         self.report(
             {"node": actor.partition("/")[0], "actor": actor, "event": number},
-            (),
             Text("checker.no-code-fails.failed", number=number, actor=actor, reason=reason),
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.lab.explorer.stall import FOR_EVER_MS, Stall, StallKind
 from engine.lab.explorer.step_texts import STEPS
-from engine.texts import LANGUAGES, Text, joined
+from engine.texts import Text, joined, plain
 
 if TYPE_CHECKING:
     from engine.lab.run.run import LabRun
@@ -44,7 +44,7 @@ _GAINS = ("adds the process queue",)
 
 def step_name(label: str) -> Texts:
     """A step's label by language."""
-    return Text(f"label.{label}") if label in STEPS else dict.fromkeys(LANGUAGES, label)
+    return Text(f"label.{label}") if label in STEPS else plain(label)
 
 
 def caption_of(stall: Stall) -> Texts:
@@ -85,7 +85,7 @@ def meanwhile(run: LabRun, stall: Stall, begin_us: int) -> Texts:
         if text not in told and len(told) < MEANWHILE_MAX:
             told.append(text)
     if not told:
-        return dict.fromkeys(LANGUAGES, "")
+        return plain("")
     happened = joined("words.comma", told)
     if stall.kind is StallKind.CRASH:
         return Text("caption.afterwards", happened=happened)

@@ -1,4 +1,4 @@
-"""A whole exploration: search, try on the stage what was found, make it small, tell it.
+"""A whole exploration: search, make small what was found, tell it.
 
     exploration = Exploration(plan)
     for _ in exploration.steps():
@@ -10,32 +10,24 @@ It runs in whatever process and at whatever pace its caller likes: each step is 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from engine.lab.checkers.watch.violation import Violation
 from engine.lab.explorer.captions import caption_of, meanwhile, step_name
-from engine.lab.explorer.gated_run import Outcome
+from engine.lab.explorer.gated_run import ScheduleOutcome
 from engine.lab.explorer.pct import PctSearch
-from engine.lab.explorer.rehearsal import Rehearsal, can_rehearse
 from engine.lab.explorer.search import SearchBounds, SearchState, StallSearch
 from engine.lab.explorer.shrink import ddmin, shorten
 from engine.lab.explorer.spread_search import spread_branches
 from engine.lab.explorer.stage import StageSetting, execute_on_stage, replay, violation_of
-from engine.lab.explorer.stall import Stall, Stalls, StepPoint
+from engine.lab.explorer.stall import Stall, Stalls
 from engine.lab.run.run import LabRun
 from engine.lab.run.spread import Spread
 from engine.lab.scenario.errors import LabError
 
-#: Neighbouring places that are tried on the stage for what the rehearsal found.
-LIFTS_MAX = 60
-#: How far the same step may be off: on the stage one more or one less may have come before.
-LIFT_REACH = 3
-#: Schedules of the search on the stage that follows when the stage does not do what the rehearsal did.
-STAGE_SCHEDULES_MAX = 3_000
 #: What else is broken in the end, at most.
 LATER_MAX = 3
 #: Virtual time between the place to which a finding's link leads and its first hold.
@@ -46,43 +38,24 @@ class Phase(StrEnum):
     """What an exploration does at the moment."""
 
     SEARCHING = "searching"
-    CONFIRMING = "confirming"
     SHRINKING = "shrinking"
     DONE = "done"
-
-
-class Where(StrEnum):
-    """Which world schedules are run in."""
-
-    #: The consumers on a short wire, see :mod:`engine.lab.explorer.rehearsal`.
-    REHEARSAL = "rehearsal"
-    #: The whole cluster.
-    STAGE = "stage"
 
 
 @dataclass(frozen=True, slots=True)
 class ExplorationPlan:
     """What to search.
 
-    :ivar where: None: the rehearsal if it knows everything in the scenario, else the stage.
     :ivar random_schedules: how many schedules of :class:`PctSearch` follow when the bounded search found nothing.
     """
 
     setting: StageSetting
     bounds: SearchBounds
-    where: Where | None = None
     random_schedules: int = 0
-
-    @property
-    def world(self) -> Where:
-        """Where the search takes place."""
-        if self.where is not None:
-            return self.where
-        return Where.REHEARSAL if can_rehearse(self.setting) else Where.STAGE
 
 
 class Hold(NamedTuple):
-    """One stall of a finding: after event ``event`` of the stage's run, and what to say about it."""
+    """One stall of a counterexample: after event ``event`` of the stage's run, and what to say about it."""
 
     stall: Stall
     event: int
@@ -107,8 +80,8 @@ class Hold(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """A schedule that breaks an invariant on the stage, as small as it gets.
+class Counterexample:
+    """A schedule that breaks an invariant, as small as it gets, and the links that replay it.
 
     :ivar link: leads to the run just before its first hold; played on, it does the holds and stops at the violation.
     :ivar end_link: leads to the violation.
@@ -137,8 +110,8 @@ class ExplorationState:
     """How far it has come.
 
     :ivar search: the search of the moment.
-    :ivar tried_on_stage: schedules run on the stage to confirm and to shrink.
-    :ivar unconfirmed: what the rehearsal found and the stage does not do.
+    :ivar tried_on_stage: what was found, and the smaller schedules tried in its place.
+    :ivar unconfirmed: schedules that broke something which their recordings do not repeat.
     :ivar bounded: the search of all schedules within the bounds, as ``search`` or behind it.
     """
 
@@ -147,7 +120,7 @@ class ExplorationState:
     is_random: bool = False
     tried_on_stage: int = 0
     unconfirmed: int = 0
-    finding: Finding | None = None
+    finding: Counterexample | None = None
     bounded: SearchState = field(default_factory=SearchState)
 
     @property
@@ -183,23 +156,13 @@ class Exploration:
 
     def __init__(self, plan: ExplorationPlan, spread: Spread | None = None) -> None:
         self.plan = plan
-        in_rehearsal = plan.world is Where.REHEARSAL
-        self._execute = Rehearsal(plan.setting).execute if in_rehearsal else self._staged
-        elsewhere = spread_branches(spread, plan.setting, in_rehearsal=in_rehearsal) if spread is not None else None
+        elsewhere = spread_branches(spread, plan.setting) if spread is not None else None
         self._bounded = StallSearch(self._execute, plan.bounds, elsewhere)
         self.state = ExplorationState(self._bounded.state, bounded=self._bounded.state)
 
     def steps(self) -> Iterator[None]:
-        """Go on; yields after every schedule. Ends with the first finding, or when all is searched."""
+        """Go on; yields after every schedule. Ends with the first counterexample, or when all is searched."""
         yield from self._search(self._bounded)
-        if self.state.finding is None and self.state.unconfirmed:
-            # What the rehearsal found may need other stalls on the stage: there the search is slower, but has the last
-            # word.
-            self._execute = self._staged
-            bounds = replace(self.plan.bounds, max_schedules=min(STAGE_SCHEDULES_MAX, self.plan.bounds.max_schedules))
-            again = StallSearch(self._execute, bounds)
-            self.state.search = again.state
-            yield from self._search(again)
         if self.state.finding is None and self.plan.random_schedules:
             hold_ms = max(self.plan.bounds.hold_ms, default=1_000)
             seed = self.plan.setting.seed
@@ -208,53 +171,43 @@ class Exploration:
             yield from self._search(search)
         self.state.phase = Phase.DONE
 
+    def _execute(self, stalls: Stalls) -> ScheduleOutcome:
+        return execute_on_stage(self.plan.setting, stalls)
+
+    def _is_broken(self, stalls: Stalls) -> bool:
+        self.state.tried_on_stage += 1
+        return self._execute(stalls).violation is not None
+
     def _search(self, search: StallSearch | PctSearch) -> Iterator[None]:
         for found in search.run():
             yield
             if found is None:
                 continue
-            yield from self._confirm(found.stalls)
+            self.state.phase = Phase.SHRINKING
+            self.state.tried_on_stage += 1
+            yield from self._tell(found)
             if self.state.finding is not None:
                 return
+            self.state.unconfirmed += 1
             self.state.phase = Phase.SEARCHING
 
-    def _staged(self, stalls: Stalls) -> Outcome:
-        return execute_on_stage(self.plan.setting, stalls)
-
-    def _on_stage(self, stalls: Stalls) -> bool:
-        self.state.tried_on_stage += 1
-        return execute_on_stage(self.plan.setting, stalls).violation is not None
-
-    # --- on the stage ------------------------------------------------------------------------------------------------
-
-    def _confirm(self, stalls: Stalls) -> Iterator[None]:
-        self.state.phase = Phase.CONFIRMING
-        for lifted in itertools.islice(neighbours(stalls), LIFTS_MAX):
-            is_violated = self._on_stage(lifted)
-            yield
-            if not is_violated:
-                continue
-            self.state.phase = Phase.SHRINKING
-            yield from self._tell(lifted)
-            if self.state.finding is not None:
-                return
-        self.state.unconfirmed += 1
+    # --- what was found ----------------------------------------------------------------------------------------------
 
     def _tell(self, stalls: Stalls) -> Iterator[None]:
-        fewer = ddmin(stalls, self._on_stage)
+        fewer = ddmin(stalls, self._is_broken)
         yield
-        small = shorten(fewer, self._on_stage)
+        small = shorten(fewer, self._is_broken)
         yield
-        # The checkers of the lab have the last word; they may want a longer stall than the search's own watch.
         for candidate in dict.fromkeys((small, fewer, stalls)):
-            self.state.finding = self._finding(candidate)
+            self.state.finding = self._counterexample(candidate)
             yield
             if self.state.finding is not None:
                 return
 
-    def _finding(self, stalls: Stalls) -> Finding | None:
+    def _counterexample(self, stalls: Stalls) -> Counterexample | None:
+        """What ``stalls`` break, by their recording; None: that breaks nothing."""
         setting = self.plan.setting
-        outcome = execute_on_stage(setting, stalls)
+        outcome = self._execute(stalls)
         try:
             with replay(setting, outcome.commands) as run:
                 violation = violation_of(run, setting.wanted)
@@ -271,7 +224,7 @@ class Exploration:
                     for begun in outcome.begun
                 )
                 link, end_link = self._link_before(run, outcome), run.link()
-                return Finding(holds, violation, link, end_link, self._broken_later(run, violation))
+                return Counterexample(holds, violation, link, end_link, self._broken_later(run, violation))
         except LabError:
             return None
 
@@ -285,28 +238,10 @@ class Exploration:
         counted = [one for one in run.violations if one.checker in setting.wanted and one != first]
         return tuple(counted[:LATER_MAX])
 
-    def _link_before(self, run: LabRun, outcome: Outcome) -> str:
+    def _link_before(self, run: LabRun, outcome: ScheduleOutcome) -> str:
         """To a moment before the first hold, or to the beginning of the window."""
         first_us = min((begun.time_us for begun in outcome.begun), default=self.plan.setting.begin_us)
         with LabRun(run.scenario, run.seed, run.commands, check=False) as start:
             if first_us > LEAD_US:
                 start.run_to_time(first_us - LEAD_US)
             return start.link(later=run.commands[len(start.commands) :])
-
-
-def neighbours(stalls: Stalls) -> Iterator[Stalls]:
-    """The same stalls, then the same steps a little earlier or later, the nearest first."""
-    shifts = sorted(
-        itertools.product(range(-LIFT_REACH, LIFT_REACH + 1), repeat=len(stalls)),
-        key=lambda shift: (sum(abs(part) for part in shift), shift),
-    )
-    for shift in shifts:
-        moved = tuple(_moved(stall, by) for stall, by in zip(stalls, shift, strict=True))
-        points = [stall.point for stall in moved]
-        if all(point.occurrence >= 1 for point in points) and len(dict.fromkeys(points)) == len(points):
-            yield moved
-
-
-def _moved(stall: Stall, by: int) -> Stall:
-    point = stall.point
-    return stall._replace(point=StepPoint(point.actor, point.label, point.occurrence + by))

@@ -44,7 +44,7 @@ class PlannedCommand(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ScheduleOutcome:
     """What one schedule led to.
 
     :ivar steps: actor and label of the step points that were passed, in order.
@@ -127,7 +127,7 @@ class GatedRun:
         self._next: Stall | None = None
         self._violation: Violation | None = None
 
-    def run(self, begin_us: int, end_us: int, last_us: int = 0) -> Outcome:
+    def run(self, begin_us: int, end_us: int, last_us: int = 0) -> ScheduleOutcome:
         """Run everything that is due by ``end_us`` (by ``last_us``, where that is later), or up to the first violation.
 
         Stalls begin only between ``begin_us`` and ``end_us``.
@@ -144,7 +144,7 @@ class GatedRun:
             self._loop.schedule.gate = None
         if last_us > end_us and self._violation is None:
             self._run_to(last_us)
-        return Outcome(
+        return ScheduleOutcome(
             tuple(self._steps),
             self._later,
             tuple(self._begun),

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from engine.lab.explorer.search import FOUND_MAX, Execute, Found, SearchState
+from engine.lab.explorer.search import Execute, SearchState
 from engine.lab.explorer.stall import Stall, Stalls, StepPoint
 
 #: An actor of low priority lets the others go first by this much at its first step.
@@ -34,7 +34,7 @@ class PctSearch:
         self._hold_ms = hold_ms
         self.state = SearchState(depth=depth - 1, planned=schedules, by_depth=[0])
 
-    def run(self) -> Iterator[Found | None]:
+    def run(self) -> Iterator[Stalls | None]:
         """See :meth:`~engine.lab.explorer.search.StallSearch.run`."""
         state = self.state
         points: tuple[StepPoint, ...] = ()
@@ -47,13 +47,7 @@ class PctSearch:
             state.by_depth[-1] += 1
             state.events += outcome.events
             points = points or outcome.points
-            if outcome.violation is None:
-                yield None
-                continue
-            found = Found(tuple(begun.stall for begun in outcome.begun), outcome)
-            if len(state.found) < FOUND_MAX:
-                state.found.append(found)
-            yield found
+            yield tuple(begun.stall for begun in outcome.begun) if outcome.violation is not None else None
         state.is_complete = True
 
     def _draw(self, points: tuple[StepPoint, ...]) -> Stalls:

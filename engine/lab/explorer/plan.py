@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.lab.checkers import CHECKERS
-from engine.lab.explorer.exploration import ExplorationPlan, Where
+from engine.lab.explorer.exploration import ExplorationPlan
 from engine.lab.explorer.gated_run import PlannedCommand
 from engine.lab.explorer.search import SearchBounds
 from engine.lab.explorer.stage import ORDER_CHECKERS, SERVERS, TRANSFER_CHECKERS, StageSetting
@@ -77,7 +77,6 @@ class ExplorationRequest:
     from_ms: int | None = None
     to_ms: int | None = None
     settings: tuple[tuple[str, str, SettingValue], ...] = ()
-    where: Where | None = None
     random_schedules: int = 0
     max_schedules: int = 1_000_000
 
@@ -120,7 +119,7 @@ def make_plan(request: ExplorationRequest) -> ExplorationPlan:
         settings=tuple(_setting(*one) for one in request.settings),
         source=scenario,
     )
-    return ExplorationPlan(setting, bounds, request.where, request.random_schedules)
+    return ExplorationPlan(setting, bounds, request.random_schedules)
 
 
 def _check_names(request: ExplorationRequest) -> None:

@@ -16,15 +16,14 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from engine.lab.explorer.gated_run import Outcome
+from engine.lab.explorer.gated_run import ScheduleOutcome
 from engine.lab.explorer.stall import Stall, StallKind, Stalls, StepPoint
 
 #: Runs one schedule from the beginning.
-Execute = Callable[[Stalls], Outcome]
+Execute = Callable[[Stalls], ScheduleOutcome]
 
-#: Schedules whose further points are remembered for the next depth, and found ones that are remembered.
+#: Schedules whose further points are remembered for the next depth.
 FRONTIER_MAX = 200_000
-FOUND_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +54,6 @@ class SearchBounds:
         return self.max_stalls + self.max_crashes
 
 
-class Found(NamedTuple):
-    """A schedule that led to a violation."""
-
-    stalls: Stalls
-    outcome: Outcome
-
-
 @dataclass(slots=True)
 class SearchState:
     """How far a search has come.
@@ -71,7 +63,6 @@ class SearchState:
     :ivar depth: how many stalls the schedules of the moment have.
     :ivar done, planned: schedules of this depth: how many were run, how many there are.
     :ivar by_depth: how many were run, per number of stalls.
-    :ivar found: those that violated something.
     :ivar is_complete: every schedule within the bounds was run.
     """
 
@@ -81,7 +72,6 @@ class SearchState:
     done: int = 0
     planned: int = 1
     by_depth: list[int] = field(default_factory=list)
-    found: list[Found] = field(default_factory=list)
     is_complete: bool = False
 
 
@@ -94,7 +84,7 @@ class Branch(NamedTuple):
 
 #: Runs all schedules with one stall more than ``branches`` have, in the order of :func:`schedules_after`; yields what
 #: came of each. ``keeps_steps``: whether the steps of the outcomes are wanted.
-RunBranches = Callable[[Sequence[Branch], SearchBounds, bool], Iterator[Outcome]]
+RunBranches = Callable[[Sequence[Branch], SearchBounds, bool], Iterator[ScheduleOutcome]]
 
 #: Duration in milliseconds, and what lasts so long.
 _Kind = tuple[int, StallKind]
@@ -114,8 +104,8 @@ class StallSearch:
         self._points: dict[StepPoint, StepPoint] = {}
         self.state = SearchState()
 
-    def run(self) -> Iterator[Found | None]:
-        """Run schedules one by one; yields after each, what it violated or None. Stop asking to end the search."""
+    def run(self) -> Iterator[Stalls | None]:
+        """Run schedules one by one; yields after each: it, if it violated something. Stop asking to end the search."""
         state, bounds = self.state, self._bounds
         frontier: list[Branch] = []
         for depth in range(bounds.max_depth + 1):
@@ -134,10 +124,7 @@ class StallSearch:
                     stalls, outcome = pair
                     self._count(outcome)
                     if outcome.violation is not None:
-                        found = Found(stalls, outcome)
-                        if len(state.found) < FOUND_MAX:
-                            state.found.append(found)
-                        yield found
+                        yield stalls
                         continue
                     if goes_deeper:
                         if len(next_frontier) >= FRONTIER_MAX:
@@ -149,7 +136,7 @@ class StallSearch:
 
     def _outcomes(
         self, depth: int, frontier: Sequence[Branch], keeps_steps: bool
-    ) -> Generator[tuple[Stalls, Outcome], None, None]:
+    ) -> Generator[tuple[Stalls, ScheduleOutcome], None, None]:
         if depth == 0:
             yield (), self._execute(())
             return
@@ -165,16 +152,18 @@ class StallSearch:
             if isinstance(outcomes, Generator):
                 outcomes.close()
 
-    def _run_here(self, branches: Sequence[Branch], bounds: SearchBounds, keeps_steps: bool) -> Iterator[Outcome]:
+    def _run_here(
+        self, branches: Sequence[Branch], bounds: SearchBounds, keeps_steps: bool
+    ) -> Iterator[ScheduleOutcome]:
         for branch in branches:
             for stalls in schedules_after(branch, bounds):
                 yield self._execute(stalls)
 
-    def _branch(self, stalls: Stalls, outcome: Outcome) -> Branch:
+    def _branch(self, stalls: Stalls, outcome: ScheduleOutcome) -> Branch:
         points = further_points(stalls, outcome)
         return Branch(stalls, tuple(self._points.setdefault(one, one) for one in points))
 
-    def _count(self, outcome: Outcome) -> None:
+    def _count(self, outcome: ScheduleOutcome) -> None:
         state = self.state
         state.schedules += 1
         state.done += 1
@@ -214,7 +203,7 @@ def _kinds_after(branch: Branch, bounds: SearchBounds) -> tuple[list[_Kind], lis
     )
 
 
-def further_points(stalls: Stalls, outcome: Outcome) -> tuple[StepPoint, ...]:
+def further_points(stalls: Stalls, outcome: ScheduleOutcome) -> tuple[StepPoint, ...]:
     """Where one more stall may be put. Not where one is already: that would only be a longer one."""
     taken = {stall.point: None for stall in stalls}
     return tuple(point for point in outcome.points[outcome.later :] if point not in taken)

@@ -12,16 +12,13 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from engine.lab.explorer.gated_run import Outcome
-from engine.lab.explorer.rehearsal import Rehearsal
+from engine.lab.explorer.gated_run import ScheduleOutcome
 from engine.lab.explorer.search import Branch, RunBranches, SearchBounds, schedules_after
 from engine.lab.explorer.stage import StageSetting, execute_on_stage
-from engine.lab.run.quiet import be_quiet
-from engine.lab.run.spread import Spread, in_order
+from engine.lab.run.spread import Spread, be_quiet, in_order
 
-#: Points whose schedules make a piece of work, at least: a rehearsal takes a millisecond, the stage some fifty.
-_POINTS_IN_REHEARSAL = 200
-_POINTS_ON_STAGE = 10
+#: Points whose schedules make a piece of work, at least: a schedule takes some ten milliseconds, or fifty.
+_POINTS_OF_PIECE = 10
 #: So many pieces at most, of which each costs whoever hands them out a little.
 _PIECES_MAX = 4_000
 
@@ -30,18 +27,16 @@ class ScheduleTask(NamedTuple):
     """What is the same for all pieces."""
 
     setting: StageSetting
-    in_rehearsal: bool
     bounds: SearchBounds
     keeps_steps: bool
 
 
-def spread_branches(spread: Spread, setting: StageSetting, *, in_rehearsal: bool) -> RunBranches:
+def spread_branches(spread: Spread, setting: StageSetting) -> RunBranches:
     """What :class:`~engine.lab.explorer.search.StallSearch` runs its schedules with."""
 
-    def run(branches: Sequence[Branch], bounds: SearchBounds, keeps_steps: bool) -> Iterator[Outcome]:
-        least = _POINTS_IN_REHEARSAL if in_rehearsal else _POINTS_ON_STAGE
-        pieces = cut_into_pieces(branches, least)
-        task = ScheduleTask(setting, in_rehearsal, bounds, keeps_steps)
+    def run(branches: Sequence[Branch], bounds: SearchBounds, keeps_steps: bool) -> Iterator[ScheduleOutcome]:
+        pieces = cut_into_pieces(branches, _POINTS_OF_PIECE)
+        task = ScheduleTask(setting, bounds, keeps_steps)
         with closing(spread(partial(run_piece, task), pieces)) as coming:
             for outcomes in in_order(coming):
                 yield from outcomes
@@ -68,15 +63,13 @@ def cut_into_pieces(branches: Sequence[Branch], least: int) -> list[tuple[Branch
     return pieces
 
 
-def run_piece(task: ScheduleTask, piece: Sequence[Branch]) -> list[Outcome]:
+def run_piece(task: ScheduleTask, piece: Sequence[Branch]) -> list[ScheduleOutcome]:
     """What came of each schedule of a piece."""
     be_quiet()
-    setting = task.setting
-    execute = Rehearsal(setting).execute if task.in_rehearsal else partial(execute_on_stage, setting)
-    outcomes: list[Outcome] = []
+    outcomes: list[ScheduleOutcome] = []
     for branch in piece:
         for stalls in schedules_after(branch, task.bounds):
-            outcome = execute(stalls)
+            outcome = execute_on_stage(task.setting, stalls)
             if outcome.violation is None and not task.keeps_steps:
                 outcome = replace(outcome, steps=(), begun=(), commands=())  # nobody asks; it would only travel
             outcomes.append(outcome)

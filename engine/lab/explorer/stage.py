@@ -1,21 +1,19 @@
-"""Runs schedules on the stage: the whole cluster of a scenario, from its first event on.
+"""Runs schedules on the stage: the whole cluster of a scenario, from its first event on, under the checkers of the lab.
 
-This is what a person sees, so whatever is found counts only when it happens here, under the checkers of the lab, as a
-recording of ordinary commands.
+This is what a person sees: whatever is found here is repeated by a recording of ordinary commands.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from functools import partial
 
 from engine.lab.checkers import CheckerSet, Violation
-from engine.lab.explorer.gated_run import GatedRun, Outcome, PlannedCommand, Watch
-from engine.lab.explorer.order_watch import OrderWatch
+from engine.lab.explorer.gated_run import GatedRun, PlannedCommand, ScheduleOutcome
 from engine.lab.explorer.stall import Stalls
 from engine.lab.run.recording import TimedCommand
 from engine.lab.run.run import LabRun
-from engine.lab.scenario.listener_spec import BatchAck
 from engine.lab.scenario.scenario import Command, Role, Scenario
 from engine.lab.world.faults import apply_command, follow_script
 from engine.lab.world.world import ScenarioWorld
@@ -30,6 +28,8 @@ TRANSFER_CHECKERS = (
     "half-messages-are-decided",
     "xa-branches-agree",
 )
+#: Ends of a listener call that finish a message.
+_DONE = ("success", "commit")
 #: Nodes without steps.
 SERVERS = (Role.NAME_SERVER, Role.BROKER)
 
@@ -71,36 +71,30 @@ class StageSetting:
         return self.end_us if self.look_until_us is None else self.look_until_us
 
     @property
-    def messages(self) -> int:
-        """How many messages the scenario sends."""
-        return sum(traffic.count for spec in self.scenario.of_role(Role.PRODUCER) for traffic in spec.traffic)
+    def consumptions(self) -> int:
+        """How many messages the groups consume together, where each of them wants all."""
+        groups = {spec.group: None for spec in self.scenario.of_role(Role.CONSUMER)}
+        traffics = [traffic for spec in self.scenario.of_role(Role.PRODUCER) for traffic in spec.traffic]
+        return len(groups) * sum(traffic.count for traffic in traffics)
 
 
-def execute_on_stage(setting: StageSetting, stalls: Stalls) -> Outcome:
+def execute_on_stage(setting: StageSetting, stalls: Stalls) -> ScheduleOutcome:
     """Run one schedule."""
     with ScenarioWorld(setting.scenario, setting.seed) as world:
+        # Nobody reads it here; a finding is replayed with one.
+        world.lab.stop_journal()
         follow_script(world)
-
-        def apply(command: Command) -> None:
-            apply_command(world, command)
-
-        watch = _watch(setting, world)
-        run = GatedRun(
-            world.lab.loop,
-            setting.nodes,
-            stalls,
-            apply=apply,
-            watch=watch,
-            plan=setting.commands,
-        )
+        watch = CheckerWatch(setting, world)
+        apply = partial(apply_command, world)
+        run = GatedRun(world.lab.loop, setting.nodes, stalls, apply=apply, watch=watch, plan=setting.commands)
         outcome = run.run(setting.begin_us, setting.end_us, setting.last_us)
-        if outcome.violation is None and isinstance(watch, CheckerWatch) and world.is_over:
+        if outcome.violation is None and world.is_over:
             return dataclasses.replace(outcome, violation=watch.at_end())
         return outcome
 
 
-#: Commands under which an end of a listener call says all that the light watch must know of it.
-_WATCHED_LIGHTLY = (
+#: Commands after which nothing is consumed again that was consumed already.
+_HARMLESS = (
     "hold",
     "release",
     "pause-node",
@@ -112,57 +106,56 @@ _WATCHED_LIGHTLY = (
 )
 
 
-def is_watched_lightly(setting: StageSetting) -> bool:
-    """Whether :class:`OrderWatch` is enough: all consume in order, each queue has one owner, nobody dies with a message
-    in hand, no message is left out or put aside."""
+def ends_when_consumed(setting: StageSetting) -> bool:
+    """Whether nothing can break any more once all messages are consumed: one member at a time gets each, and nobody
+    dies."""
     scenario = setting.scenario
     kinds = [planned.command.kind for planned in setting.commands] + [line.command.kind for line in scenario.script]
     return (
         setting.wanted == ORDER_CHECKERS
         and not setting.crash_nodes
-        and all(kind in _WATCHED_LIGHTLY for kind in kinds)
+        and all(kind in _HARMLESS for kind in kinds)
         and all(
-            spec.orderly
-            and spec.model == "clustering"
-            and spec.expression == "*"
-            and spec.stop_ms is None
-            and spec.settings.get("max_reconsume_times", -1) == -1
-            and spec.listener.batch_ack is not BatchAck.DROP_FAILED
+            spec.orderly and spec.model == "clustering" and spec.stop_ms is None
             for spec in scenario.of_role(Role.CONSUMER)
         )
     )
 
 
-def _watch(setting: StageSetting, world: ScenarioWorld) -> Watch:
-    """The light watch where it will do, else the checkers."""
-    if is_watched_lightly(setting):
-        return OrderWatch(world, setting.messages)
-    return CheckerWatch(setting, world)
-
-
 class CheckerWatch:
-    """Implements :class:`Watch` with the checkers of the lab. They want the whole window: something may be missing."""
+    """Implements :class:`~engine.lab.explorer.gated_run.Watch` with the checkers of the lab."""
 
     def __init__(self, setting: StageSetting, world: ScenarioWorld) -> None:
         world.scenario = dataclasses.replace(setting.scenario, invariants=setting.wanted)
         self._checkers = CheckerSet(world)
+        self._after_event = self._checkers.after_event
         self._loop = world.lab.loop
+        self._history = world.history
+        self._ended = 0
+        self._consumed: dict[tuple[str, str, str, int, int], None] = {}
+        #: How many that will be; None: the run is watched to its end.
+        self._wanted = setting.consumptions if ends_when_consumed(setting) else None
         self._found: Violation | None = None
 
     def has_news(self) -> object:
-        """Whether the last event broke something."""
-        found = self._checkers.after_event(self._loop.event_number)
+        """Whether the last event broke something, or a listener call has ended."""
+        found = self._after_event(self._loop.event_number)
         if found:
             self._found = found[0]
-        return self._found
+        return self._found or len(self._history.consumes_ended) != self._ended
 
     def look(self) -> Violation | None:
-        """It, if so."""
+        """What was broken."""
+        for entry in self._history.consumes_ended[self._ended :]:
+            if entry.result in _DONE:
+                place = (entry.group, entry.broker, entry.topic, entry.queue_id, entry.queue_offset)
+                self._consumed[place] = None
+        self._ended = len(self._history.consumes_ended)
         return self._found
 
     def is_done(self) -> bool:
-        """Never."""
-        return False
+        """Whether each group has consumed every message, and no listener has one in hand."""
+        return len(self._consumed) == self._wanted and len(self._history.consumes_began) == self._ended
 
     def at_end(self) -> Violation | None:
         """What is missing when the story is over."""

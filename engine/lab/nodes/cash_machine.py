@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 
 from engine.lab.nodes.history import BalanceLookup
 from engine.lab.nodes.node_role import LabNodeRole
-from engine.lab.scenario.xa_spec import CashMachineSpec
+from engine.lab.scenario.scenario import CashMachineSpec
 
 #: Who the locks say it is.
 CUSTOMER = "cash machine"

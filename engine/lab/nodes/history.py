@@ -104,19 +104,10 @@ class ConsumeEnded(NamedTuple):
     result: str
 
 
-class MessageDropped(NamedTuple):
+class MessageDropped(ConsumeBegan):
     """A broadcasting consumer gives a message up that its listener failed to consume: it will not get it again."""
 
-    event: int
-    time_us: int
-    node: str
-    group: str
-    topic: str
-    broker: str
-    queue_id: int
-    queue_offset: int
-    key: str
-    reconsume_times: int
+    __slots__ = ()
 
 
 class LocalTransactionEnded(NamedTuple):

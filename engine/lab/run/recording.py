@@ -10,7 +10,6 @@ import base64
 import binascii
 import hashlib
 import json
-import re
 import sys
 import zlib
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,7 @@ from typing import Any, NamedTuple
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.errors import CommandRefused, RecordingRefused, UnknownScenario
 from engine.lab.scenario.scenario import Command, Scenario
-from engine.lab.scenario.scenario_files import load_scenario, scenario_text
+from engine.lab.scenario.scenario_files import NAME_MAX_LENGTH, check_scenario_name, load_scenario, scenario_text
 from engine.lab.scenario.scenario_text import DURATION_MAX_MS, SEED_MAX, parse_scenario
 from engine.lab.scenario.scenario_yaml import TEXT_MAX_CHARACTERS
 from engine.texts import Text
@@ -36,10 +35,6 @@ COMMANDS_MAX = 500
 #: Bounds of a link: as long as browsers and chat programs take it, and what it may unpack to.
 LINK_MAX_CHARACTERS = 60_000
 LINK_UNPACKED_MAX_BYTES = 500_000
-
-NAME_MAX_LENGTH = 60
-#: Letters of any language: a file's name becomes a scenario's.
-_SCENARIO_NAME = re.compile(rf"[^\W_][\w-]{{0,{NAME_MAX_LENGTH - 1}}}")
 
 
 class TimedCommand(NamedTuple):
@@ -230,13 +225,6 @@ def _text(fields: Mapping[str, Any], name: str, max_length: int) -> str:
     if not isinstance(value, str) or len(value) > max_length:
         raise RecordingRefused("refusal.no_text", name=name, limit=max_length, value=value)
     return value
-
-
-def check_scenario_name(name: str) -> str:
-    """``name``, which becomes a part of addresses and of files' names. Raises :class:`RecordingRefused`."""
-    if not _SCENARIO_NAME.fullmatch(name):
-        raise RecordingRefused("refusal.bad_name", name=name, limit=NAME_MAX_LENGTH)
-    return name
 
 
 def _integer(value: object, name: str | Text, high: int) -> int:

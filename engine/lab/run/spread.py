@@ -2,11 +2,13 @@
 
     for index, result in spread(function, items): ...
 
-Whoever has much to compute (seeds, schedules) takes a :data:`Spread` and knows nothing of processes.
+Whoever has much to compute (seeds, schedules) takes a :data:`Spread` and knows nothing of processes. Worlds that are
+computed so are watched by nobody, and :func:`be_quiet`.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Protocol, TypeVar
 
@@ -45,3 +47,11 @@ def in_order(results: Iterator[tuple[int, _Result]]) -> Iterator[_Result]:
         while wanted in waiting:
             yield waiting.pop(wanted)
             wanted += 1
+
+
+def be_quiet() -> None:
+    """What the engine warns of in a lab was done to it on purpose; the checkers say what went wrong."""
+    for name in ("glassmq", "asyncio"):
+        logger = logging.getLogger(name)
+        logger.addHandler(logging.NullHandler())
+        logger.propagate = False

@@ -1,7 +1,7 @@
 """What a scenario says: a cluster, its traffic, what to stop at and what must hold.
 
-Times are virtual milliseconds from the beginning of the world. :func:`engine.lab.scenario.scenario_text.parse_scenario` makes
-these objects from a text; docs of the single fields stand here, what values are allowed stands there.
+Times are virtual milliseconds from the beginning of the world. :func:`engine.lab.scenario.scenario_text.parse_scenario`
+makes these objects from a text; docs of the single fields stand here, what values are allowed stands there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from engine.bank.paying_bank import Way
 from engine.lab.scenario.condition import Condition
 from engine.lab.scenario.listener_spec import ListenerSpec
 from engine.lab.scenario.traffic_spec import TrafficSpec
-from engine.lab.scenario.xa_spec import CashMachineSpec, TransfersSpec
 from engine.protocol.enums import ExpressionType
 
 #: A stop condition of a scenario.
@@ -136,6 +135,39 @@ class BankSpec:
     check_duration_ms: int = 5
     answers: tuple[BankAnswer, ...] = (BankAnswer.OUTCOME,)
     idempotent: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TransfersSpec:
+    """Transfers that a transaction manager makes, one after the other: so much from one bank to another, all alike.
+
+    :ivar source, target: names of resource managers: their accounts are debited and credited.
+    :ivar key: names each transfer; ``{n}`` is its number, from 0.
+    """
+
+    source: str
+    target: str
+    amount: int
+    count: int
+    every_ms: int
+    start_ms: int
+    key: str
+
+    def key_of(self, number: int) -> str:
+        """The name of transfer ``number``."""
+        return self.key.replace("{n}", str(number))
+
+
+@dataclass(frozen=True, slots=True)
+class CashMachineSpec:
+    """Somebody who looks up the balance of a bank's account, under the lock that a withdrawal needs, again and again.
+
+    :ivar count: how often.
+    """
+
+    every_ms: int
+    start_ms: int
+    count: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,36 @@
-"""The banks in the text of a scenario: the field ``bank`` of a producer or a consumer."""
+"""The banks in the text of a scenario, and who moves money between them in a two-phase commit."""
 
 from __future__ import annotations
 
 from engine.bank.paying_bank import Way
 from engine.bank.transfer import AMOUNT_MAX
-from engine.lab.scenario.scenario import BankAnswer, BankSpec, NodeSpec, Role, Scenario, TransactionSpec
+from engine.lab.scenario.scenario import (
+    BankAnswer,
+    BankSpec,
+    CashMachineSpec,
+    NodeSpec,
+    Role,
+    Scenario,
+    TransactionSpec,
+    TransfersSpec,
+)
+from engine.lab.scenario.scenario_names import TIME_MAX_MS
 from engine.lab.scenario.scenario_yaml import Section
 
 _NAME_MAX = 40
-_TIME_MAX_MS = 24 * 3_600_000
+_TRANSFER_NAME_MAX = 60
+_COUNT_MAX = 10_000
+#: As long as the local transaction of a paying bank takes, unless said otherwise.
+DEFAULT_WORK_MS = 20
+
+#: The roles of :mod:`engine.xa`.
+XA_ROLES = (Role.TRANSACTION_COORDINATOR, Role.TRANSACTION_MANAGER, Role.RESOURCE_MANAGER)
 
 
-def parse_paying_bank(section: Section | None) -> BankSpec | None:
+def parse_paying_bank(section: Section) -> BankSpec:
     """The bank of a producer. Raises :class:`~engine.lab.scenario.errors.ScenarioError`, as all here."""
-    if section is None:
-        return None
     usual = BankSpec("", "", 0)
-    way = Way(section.choice("way", list(Way), Way.TRANSACTION))
+    way = section.word("way", Way.TRANSACTION)
     spec = BankSpec(
         name=_name(section, "name"),
         account=_name(section, "account"),
@@ -24,39 +38,25 @@ def parse_paying_bank(section: Section | None) -> BankSpec | None:
         amount=section.integer("amount", 1, AMOUNT_MAX),
         to=_name(section, "to", "B"),
         way=way,
-        duration_ms=section.integer("duration_ms", 0, _TIME_MAX_MS, usual.duration_ms),
-        check_duration_ms=section.integer("check_duration_ms", 0, _TIME_MAX_MS, usual.check_duration_ms),
-        answers=_answers(section),
+        duration_ms=section.integer("duration_ms", 0, TIME_MAX_MS, usual.duration_ms),
+        check_duration_ms=section.integer("check_duration_ms", 0, TIME_MAX_MS, usual.check_duration_ms),
+        answers=section.words_of("answers", list(BankAnswer), BankAnswer.OUTCOME),
     )
     if way is not Way.TRANSACTION:
         for field in ("check_duration_ms", "answers"):
             if section.has(field):
                 raise section.fail(field, f"is not allowed with way {way}: nobody asks the bank")
-    section.finish()
     return spec
 
 
-def _answers(section: Section) -> tuple[BankAnswer, ...]:
-    text = section.text("answers", BankAnswer.OUTCOME, max_length=200)
-    words = [word.strip() for word in text.split(",")]
-    for word in words:
-        if word not in list(BankAnswer):
-            raise section.fail("answers", f"{word!r} is not allowed; allowed: {', '.join(BankAnswer)}")
-    return tuple(BankAnswer(word) for word in words)
-
-
-def parse_receiving_bank(section: Section | None) -> BankSpec | None:
+def parse_receiving_bank(section: Section) -> BankSpec:
     """The bank of a consumer."""
-    if section is None:
-        return None
-    spec = BankSpec(
+    return BankSpec(
         name=_name(section, "name"),
         account=_name(section, "account"),
         opening=section.integer("opening", 0, AMOUNT_MAX, 0),
-        idempotent=section.choice("idempotent", ["true", "false"], "true") == "true",
+        idempotent=section.switch("idempotent", default=True),
     )
-    section.finish()
-    return spec
 
 
 def _name(section: Section, field: str, default: str | None = None) -> str:
@@ -101,3 +101,61 @@ def _check_group(nodes: Section, scenario: Scenario, bank: NodeSpec) -> None:
                 f"group {other.group!r} is that of {bank.name}, whose bank has its database on its own disk: "
                 "another member of the group would not know what is in it",
             )
+
+
+def parse_transfers(section: Section, node: str) -> TransfersSpec:
+    """What a transaction manager does."""
+    key = section.text("key", f"{node}-{{n}}", max_length=_TRANSFER_NAME_MAX)
+    if "{n}" not in key or " " in key or not key.isprintable():
+        raise section.fail(
+            "key", f"{key!r} is not allowed; it must contain {{n}} and no space: a key names one transfer"
+        )
+    return TransfersSpec(
+        source=section.text("from", max_length=_TRANSFER_NAME_MAX),
+        target=section.text("to", max_length=_TRANSFER_NAME_MAX),
+        amount=section.integer("amount", 1, AMOUNT_MAX),
+        count=section.integer("count", 0, _COUNT_MAX, 1),
+        every_ms=section.integer("every_ms", 0, TIME_MAX_MS, 1_000),
+        start_ms=section.integer("start_ms", 0, TIME_MAX_MS, 500),
+        key=key,
+    )
+
+
+def parse_resource_bank(section: Section) -> BankSpec:
+    """The bank of a resource manager; ``duration_ms`` is how long the work of a branch takes."""
+    return BankSpec(
+        name=section.text("name", max_length=_NAME_MAX),
+        account=section.text("account", max_length=_NAME_MAX),
+        opening=section.integer("opening", 0, AMOUNT_MAX, 0),
+        duration_ms=section.integer("duration_ms", 0, TIME_MAX_MS, DEFAULT_WORK_MS),
+    )
+
+
+def parse_cash_machine(section: Section) -> CashMachineSpec:
+    """Who looks up the balance."""
+    return CashMachineSpec(
+        every_ms=section.integer("every_ms", 1, TIME_MAX_MS, 500),
+        start_ms=section.integer("start_ms", 0, TIME_MAX_MS, 500),
+        count=section.integer("count", 1, _COUNT_MAX, 20),
+    )
+
+
+def check_xa(nodes: Section, scenario: Scenario) -> None:
+    """What only the whole tells: one coordinator for all; transfers go from one resource manager to another."""
+    coordinators = scenario.of_role(Role.TRANSACTION_COORDINATOR)
+    banks = [node.name for node in scenario.of_role(Role.RESOURCE_MANAGER)]
+    for node in scenario.nodes:
+        if node.role in XA_ROLES and len(coordinators) != 1:
+            raise nodes.fail(
+                node.name,
+                f"needs exactly one node with role {Role.TRANSACTION_COORDINATOR}; there are {len(coordinators)}",
+            )
+        transfers = node.transfers
+        if transfers is None:
+            continue
+        for field, name in (("from", transfers.source), ("to", transfers.target)):
+            if name not in banks:
+                allowed = ", ".join(banks) or "there is none"
+                raise nodes.fail(node.name, f"transfers.{field} {name!r} is no resource manager; allowed: {allowed}")
+        if transfers.source == transfers.target:
+            raise nodes.fail(node.name, f"transfers go from {transfers.source} to itself")

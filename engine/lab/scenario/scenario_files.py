@@ -10,9 +10,13 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-from engine.lab.scenario.errors import UnknownScenario
+from engine.lab.scenario.errors import RecordingRefused, UnknownScenario
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.scenario.scenario_text import parse_scenario
+
+NAME_MAX_LENGTH = 60
+#: Letters of any language: a file's name becomes a scenario's.
+_SCENARIO_NAME = re.compile(rf"[^\W_][\w-]{{0,{NAME_MAX_LENGTH - 1}}}")
 
 _PROJECT = Path(__file__).resolve().parent.parent.parent.parent
 _PRESET = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -69,6 +73,18 @@ def scenario_text(name: str) -> str:
 def load_scenario(name: str) -> Scenario:
     """One, parsed. Raises :class:`UnknownScenario`, :class:`~engine.lab.scenario.errors.ScenarioError`."""
     return _parsed(scenario_text(name), name)
+
+
+def check_scenario_name(name: str) -> str:
+    """``name``, which becomes a part of addresses and of files' names. Raises :class:`RecordingRefused`."""
+    if not _SCENARIO_NAME.fullmatch(name):
+        raise RecordingRefused("refusal.bad_name", name=name, limit=NAME_MAX_LENGTH)
+    return name
+
+
+def read_scenario_file(path: Path) -> Scenario:
+    """The scenario of a user's file. Raises ``OSError``, ``UnicodeDecodeError``, ``LabError``."""
+    return parse_scenario(path.read_text(encoding="utf-8"), check_scenario_name(path.stem))
 
 
 @lru_cache(maxsize=128)

@@ -12,10 +12,8 @@ from engine.lab.scenario.scenario_yaml import Section
 _ORDERLY_RESULTS = (ListenerResult.SUSPEND, ListenerResult.COMMIT, ListenerResult.ROLLBACK)
 
 
-def parse_listener(section: Section | None, *, orderly: bool) -> ListenerSpec:
-    """How a listener behaves; without a section it takes 10 ms and succeeds."""
-    if section is None:
-        return ListenerSpec()
+def parse_listener(section: Section, *, orderly: bool) -> ListenerSpec:
+    """How a listener behaves."""
     results = [result.value for result in ListenerResult if orderly or result not in _ORDERLY_RESULTS]
     listener = ListenerSpec(
         duration_ms=section.integer("duration_ms", 0, TIME_MAX_MS, 10),
@@ -23,7 +21,7 @@ def parse_listener(section: Section | None, *, orderly: bool) -> ListenerSpec:
         fails_first=section.optional_integer("fails_first", 0, 1_000),
         only_keys=section.words("only_keys", max_count=100),
         each_ms=section.integer("each_ms", 0, TIME_MAX_MS, 0),
-        batch_ack=BatchAck(section.choice("batch_ack", [way.value for way in BatchAck], BatchAck.WHOLE.value)),
+        batch_ack=section.word("batch_ack", BatchAck.WHOLE),
     )
     if orderly and listener.batch_ack is BatchAck.PER_MESSAGE:
         raise section.fail("batch_ack", "per-message is not allowed with orderly: its context has no ackIndex")
@@ -41,21 +39,17 @@ def parse_listener(section: Section | None, *, orderly: bool) -> ListenerSpec:
         )
         if listener.ack_index is not None and listener.batch_ack is not BatchAck.WHOLE:
             raise section.fail("ack_index", f"is not allowed beside batch_ack: {listener.batch_ack}, which sets it")
-    listener = dataclasses.replace(
+    return dataclasses.replace(
         listener,
-        hand_over=section.choice("hand_over", ["true", "false"], "false") == "true",
+        hand_over=section.switch("hand_over", default=False),
         hand_over_ms=section.integer("hand_over_ms", 0, TIME_MAX_MS, listener.hand_over_ms),
         hand_over_max=section.integer("hand_over_max", 1, HAND_OVER_MAX, HAND_OVER_MAX),
-        move_aside=_move_aside(section.section("move_aside")),
+        move_aside=section.part("move_aside", _move_aside),
         reply=section.text("reply", "", max_length=4_000),
     )
-    section.finish()
-    return listener
 
 
-def _move_aside(section: Section | None) -> MoveAsideSpec | None:
-    if section is None:
-        return None
+def _move_aside(section: Section) -> MoveAsideSpec:
     spec = MoveAsideSpec(
         topic=parse_topic(section),
         only_tags=section.words("only_tags", max_count=20),
@@ -63,5 +57,4 @@ def _move_aside(section: Section | None) -> MoveAsideSpec | None:
     )
     if not spec.only_tags:
         raise section.fail("only_tags", "is missing: which messages may be moved aside?")
-    section.finish()
     return spec

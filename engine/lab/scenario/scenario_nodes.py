@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from engine.filter.compiler import compile_expression
 from engine.filter.errors import FilterSyntaxError
 from engine.lab.scenario.errors import SettingRefused
+from engine.lab.scenario.listener_spec import ListenerSpec
 from engine.lab.scenario.scenario import DiskSpec, NodeSpec, Role, SettingValue, TransactionSpec, TransactionWord
-from engine.lab.scenario.scenario_banks import parse_paying_bank, parse_receiving_bank, transaction_of
+from engine.lab.scenario.scenario_banks import (
+    parse_cash_machine,
+    parse_paying_bank,
+    parse_receiving_bank,
+    parse_resource_bank,
+    parse_transfers,
+    transaction_of,
+)
 from engine.lab.scenario.scenario_listener import parse_listener
 from engine.lab.scenario.scenario_names import NOT_YET, TIME_MAX_MS, parse_group, parse_topic
 from engine.lab.scenario.scenario_traffic import parse_traffic
 from engine.lab.scenario.scenario_yaml import Section
 from engine.lab.scenario.settings import check_settings, find_setting
 from engine.lab.scenario.traffic_spec import SendMode
-from engine.lab.scenario.xa_scenario import parse_cash_machine, parse_resource_bank, parse_transfers
 from engine.protocol.body.subscription_data import build_subscription_data
 from engine.protocol.enums import ExpressionType
 from engine.protocol.errors import ProtocolError
@@ -25,43 +33,39 @@ THREADS_MAX = 64
 
 def parse_node(name: str, section: Section) -> NodeSpec:
     """The node ``name``. Raises :class:`~engine.lab.scenario.errors.ScenarioError`."""
-    role = Role(section.choice("role", [role.value for role in Role]))
-    if role is Role.PRODUCER:
-        node = _producer(name, section)
-    elif role is Role.CONSUMER:
-        node = _consumer(name, section)
-    elif role is Role.BROKER:
-        node = _broker(name, section)
-    elif role is Role.TRANSACTION_COORDINATOR:
-        node = NodeSpec(name, role, disk=_disk(section), settings=_settings(section, role))
-    elif role is Role.TRANSACTION_MANAGER:
-        transfers = parse_transfers(section.section("transfers"), name)
-        node = NodeSpec(name, role, transfers=transfers, settings=_settings(section, role))
-    elif role is Role.RESOURCE_MANAGER:
-        bank, machine = parse_resource_bank(section), parse_cash_machine(section.section("cash_machine"))
-        node = NodeSpec(name, role, bank=bank, cash_machine=machine, settings=_settings(section, role))
-    else:
-        node = NodeSpec(name, role, settings=_settings(section, role))
+    role = Role(section.choice("role", list(Role)))
+    fields = _FIELDS[role](name, section) if role in _FIELDS else {}
+    node = NodeSpec(name, role, settings=_settings(section, role), **fields)
     section.finish(NOT_YET)
     return node
 
 
-def _broker(name: str, section: Section) -> NodeSpec:
-    flush = section.choice("flush", ["async", "sync"], "async")
-    return NodeSpec(name, Role.BROKER, flush=flush, disk=_disk(section), settings=_settings(section, Role.BROKER))
+def _broker(name: str, section: Section) -> dict[str, Any]:
+    return {"flush": section.choice("flush", ["async", "sync"], "async"), **_coordinator(name, section)}
 
 
-def _disk(section: Section) -> DiskSpec:
-    fields, disk = section.section("disk"), DiskSpec()
-    if fields is not None:
-        disk = DiskSpec(fields.integer("fsync_ms", 0, 60_000, disk.fsync_ms))
-        fields.finish()
-    return disk
+def _coordinator(name: str, section: Section) -> dict[str, Any]:
+    disk = DiskSpec()
+    return {
+        "disk": section.part("disk", lambda fields: DiskSpec(fields.integer("fsync_ms", 0, 60_000, disk.fsync_ms)))
+        or disk
+    }
 
 
-def _producer(name: str, section: Section) -> NodeSpec:
-    transaction = _transaction(section.section("transaction"))
-    bank = parse_paying_bank(section.section("bank"))
+def _manager(name: str, section: Section) -> dict[str, Any]:
+    return {"transfers": section.part("transfers", lambda fields: parse_transfers(fields, name))}
+
+
+def _resource_manager(name: str, section: Section) -> dict[str, Any]:
+    bank = section.part("bank", parse_resource_bank)
+    if bank is None:
+        raise section.fail("bank", "is missing: a resource manager has a bank")
+    return {"bank": bank, "cash_machine": section.part("cash_machine", parse_cash_machine)}
+
+
+def _producer(name: str, section: Section) -> dict[str, Any]:
+    transaction = section.part("transaction", _transaction)
+    bank = section.part("bank", parse_paying_bank)
     if bank is not None:
         if transaction is not None:
             raise section.fail("transaction", "is not allowed beside bank: the bank's database says how it ended")
@@ -81,54 +85,34 @@ def _producer(name: str, section: Section) -> NodeSpec:
     for part in parts if bank is not None else ():
         if part.has("body"):
             raise part.fail("body", "is not allowed: the bank writes it")
-    return NodeSpec(
-        name,
-        Role.PRODUCER,
-        group=parse_group(section),
-        traffic=traffic,
-        transaction=transaction,
-        bank=bank,
-        cash_machine=parse_cash_machine(section.section("cash_machine")) if bank is not None else None,
-        start_ms=section.integer("start_ms", 0, TIME_MAX_MS, 0),
-        stop_ms=section.optional_integer("stop_ms", 0, TIME_MAX_MS),
-        settings=_settings(section, Role.PRODUCER),
-    )
+    return {
+        "group": parse_group(section),
+        "traffic": traffic,
+        "transaction": transaction,
+        "bank": bank,
+        "cash_machine": section.part("cash_machine", parse_cash_machine) if bank is not None else None,
+        "start_ms": section.integer("start_ms", 0, TIME_MAX_MS, 0),
+        "stop_ms": section.optional_integer("stop_ms", 0, TIME_MAX_MS),
+    }
 
 
-#: What only a check can answer.
-_CHECK_WORDS = (TransactionWord.LOOKED_UP,)
-
-
-def _transaction(section: Section | None) -> TransactionSpec | None:
-    if section is None:
-        return None
-    usual = TransactionSpec()
-    spec = TransactionSpec(
-        executes=_transaction_words(section, "executes", [w for w in TransactionWord if w not in _CHECK_WORDS])
-        or usual.executes,
+def _transaction(section: Section) -> TransactionSpec:
+    usual, words = TransactionSpec(), list(TransactionWord)
+    # Only a check can be answered by looking up.
+    executes = section.words_of("executes", [word for word in words if word is not TransactionWord.LOOKED_UP])
+    return TransactionSpec(
+        executes=executes or usual.executes,
         duration_ms=section.integer("duration_ms", 0, TIME_MAX_MS, usual.duration_ms),
-        checks=_transaction_words(section, "checks", list(TransactionWord)) or usual.checks,
+        checks=section.words_of("checks", words) or usual.checks,
         check_duration_ms=section.integer("check_duration_ms", 0, TIME_MAX_MS, usual.check_duration_ms),
     )
-    section.finish()
-    return spec
 
 
-def _transaction_words(section: Section, field: str, allowed: Sequence[TransactionWord]) -> tuple[TransactionWord, ...]:
-    """One word, or several separated by commas; empty where nothing stands."""
-    text = section.text(field, "", max_length=200)
-    words = [word.strip() for word in text.split(",")] if text else []
-    for word in words:
-        if word not in allowed:
-            raise section.fail(field, f"{word!r} is not allowed; allowed: {', '.join(allowed)}")
-    return tuple(TransactionWord(word) for word in words)
-
-
-def _consumer(name: str, section: Section) -> NodeSpec:
+def _consumer(name: str, section: Section) -> dict[str, Any]:
     topic = parse_topic(section)
     expression, expression_type = _expression(section, topic)
-    orderly = section.choice("orderly", ["true", "false"], "false") == "true"
-    bank = parse_receiving_bank(section.section("bank"))
+    orderly = section.switch("orderly", default=False)
+    bank = section.part("bank", parse_receiving_bank)
     consume_from = section.choice("from", ["first", "last", "timestamp"], "first")
     from_ms = section.optional_integer("from_ms", 0, TIME_MAX_MS)
     if from_ms is not None and consume_from != "timestamp":
@@ -136,24 +120,21 @@ def _consumer(name: str, section: Section) -> NodeSpec:
     model = section.choice("model", ["clustering", "broadcasting"], "clustering")
     if bank is not None and model != "clustering":
         raise section.fail("model", "must be clustering: a bank has one database, and its progress is the group's")
-    return NodeSpec(
-        name,
-        Role.CONSUMER,
-        group=parse_group(section),
-        topic=topic,
-        expression=expression,
-        expression_type=expression_type,
-        bank=bank,
-        model=model,
-        orderly=orderly,
-        consume_from=consume_from,
-        from_ms=from_ms,
-        threads=section.integer("threads", 1, THREADS_MAX, 2),
-        start_ms=section.integer("start_ms", 0, TIME_MAX_MS, 0),
-        stop_ms=section.optional_integer("stop_ms", 0, TIME_MAX_MS),
-        listener=parse_listener(section.section("listener"), orderly=orderly),
-        settings=_settings(section, Role.CONSUMER),
-    )
+    return {
+        "group": parse_group(section),
+        "topic": topic,
+        "expression": expression,
+        "expression_type": expression_type,
+        "bank": bank,
+        "model": model,
+        "orderly": orderly,
+        "consume_from": consume_from,
+        "from_ms": from_ms,
+        "threads": section.integer("threads", 1, THREADS_MAX, 2),
+        "start_ms": section.integer("start_ms", 0, TIME_MAX_MS, 0),
+        "stop_ms": section.optional_integer("stop_ms", 0, TIME_MAX_MS),
+        "listener": section.part("listener", lambda fields: parse_listener(fields, orderly=orderly)) or ListenerSpec(),
+    }
 
 
 def _expression(section: Section, topic: str) -> tuple[str, ExpressionType]:
@@ -192,3 +173,14 @@ def _settings(section: Section, role: Role) -> dict[str, SettingValue]:
     except SettingRefused as error:
         raise section.fail("settings", str(error)) from error
     return values
+
+
+#: Role -> its own fields of a :class:`NodeSpec`; a name server has none.
+_FIELDS: Mapping[Role, Callable[[str, Section], dict[str, Any]]] = {
+    Role.BROKER: _broker,
+    Role.PRODUCER: _producer,
+    Role.CONSUMER: _consumer,
+    Role.TRANSACTION_COORDINATOR: _coordinator,
+    Role.TRANSACTION_MANAGER: _manager,
+    Role.RESOURCE_MANAGER: _resource_manager,
+}

@@ -1,4 +1,5 @@
-"""From the text of a scenario to a :class:`~engine.lab.scenario.scenario.Scenario`, with an error for whatever is not allowed.
+"""From the text of a scenario to a :class:`~engine.lab.scenario.scenario.Scenario`, with an error for whatever is not
+allowed.
 
 The text is YAML; ``tutorials/scenarios/basics/general.yaml`` shows most of it.
 """
@@ -6,7 +7,8 @@ The text is YAML; ``tutorials/scenarios/basics/general.yaml`` shows most of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from engine.lab.scenario.command import COMMANDS, Target, parse_command
 from engine.lab.scenario.condition import Condition, ConditionKind
@@ -22,12 +24,11 @@ from engine.lab.scenario.scenario import (
     ScriptLine,
     TopicSpec,
 )
-from engine.lab.scenario.scenario_banks import check_banks
+from engine.lab.scenario.scenario_banks import check_banks, check_xa
 from engine.lab.scenario.scenario_names import NODE_NAME, NODES_MAX
 from engine.lab.scenario.scenario_nodes import parse_node
 from engine.lab.scenario.scenario_yaml import Section, read_yaml
 from engine.lab.scenario.switches import SWITCHES
-from engine.lab.scenario.xa_scenario import check_xa
 from engine.protocol.errors import ProtocolError
 from engine.protocol.names import validate_group, validate_topic
 
@@ -40,6 +41,8 @@ DEFAULT_DURATION_MS = 60_000
 INVARIANTS_MAX = 50
 SCRIPT_MAX = 100
 ORDER_MAX = 10_000
+
+_Spec = TypeVar("_Spec")
 
 #: What can only mean a node of the scenario.
 _NODE_TARGETS = (Target.NODE, Target.BROKER, Target.CONSUMER, Target.DISK)
@@ -54,8 +57,7 @@ _NOT_YET = ("transactions", "replication", "controllers", "idempotence", "kafka"
 def parse_scenario(text: str, name: str) -> Scenario:
     """The scenario in ``text``. Raises :class:`ScenarioError` with line, field and what is allowed."""
     root = read_yaml(text)
-    network = root.section("network")
-    latency_ms, jitter_ms, bytes_per_s = _network(network)
+    latency_ms, jitter_ms, bytes_per_s = root.part("network", _network) or (2.0, 0.0, None)
     nodes = _nodes(root)
     scenario = Scenario(
         name=name,
@@ -67,12 +69,13 @@ def parse_scenario(text: str, name: str) -> Scenario:
         jitter_ms=jitter_ms,
         bytes_per_s=bytes_per_s,
         nodes=nodes,
-        topics=_topics(root),
-        groups=_groups(root),
+        topics=_named(root, "topics", validate_topic, _topic),
+        groups=_named(root, "groups", validate_group, _group),
         script=_script(root, nodes),
         breakpoints=_breakpoints(root, nodes),
-        invariants=_invariants(root),
-        fault_model=_fault_model(root),
+        # Whether there are such checkers is seen by whoever runs it: checkers know scenarios, not vice versa.
+        invariants=root.words("invariants", max_count=INVARIANTS_MAX),
+        fault_model=root.part("faults", _fault_model) or FaultModel(),
         switched_off=_switched_off(root),
         text=text,
         order=root.integer("order", 0, ORDER_MAX, 1_000),
@@ -100,15 +103,11 @@ def _unfolded(text: str) -> str:
     return _FOLD_IN_CHINESE.sub("", text.strip())
 
 
-def _network(section: Section | None) -> tuple[float, float, int | None]:
-    if section is None:
-        return 2.0, 0.0, None
+def _network(section: Section) -> tuple[float, float, int | None]:
     # A link without latency would bring everything at once: nobody could act in between.
     latency_ms = section.number("latency_ms", 0.01, 60_000, 2.0)
     jitter_ms = section.number("jitter_ms", 0, 60_000, 0.0)
-    bytes_per_s = section.optional_integer("bytes_per_s", 1_000, 10_000_000_000)
-    section.finish()
-    return latency_ms, jitter_ms, bytes_per_s
+    return latency_ms, jitter_ms, section.optional_integer("bytes_per_s", 1_000, 10_000_000_000)
 
 
 def _nodes(root: Section) -> tuple[NodeSpec, ...]:
@@ -129,45 +128,37 @@ def _nodes(root: Section) -> tuple[NodeSpec, ...]:
     return tuple(nodes)
 
 
-def _topics(root: Section) -> tuple[TopicSpec, ...]:
-    section = root.section("topics")
-    topics: list[TopicSpec] = []
+def _topic(name: str, fields: Section | None) -> TopicSpec:
+    return TopicSpec(name) if fields is None else TopicSpec(name, fields.integer("queues", 1, QUEUES_MAX, 4))
+
+
+def _group(name: str, fields: Section | None) -> GroupSpec:
+    if fields is None:
+        return GroupSpec(name)
+    return GroupSpec(
+        name, fields.integer("retry_max_times", 0, 1_000, 16), fields.integer("retry_queues", 1, QUEUES_MAX, 1)
+    )
+
+
+def _named(
+    root: Section, what: str, validate: Callable[[str], None], parse: Callable[[str, Section | None], _Spec]
+) -> tuple[_Spec, ...]:
+    """Topics or groups: names, with or without fields."""
+    section = root.section(what)
+    specs: list[_Spec] = []
     for name in section.names() if section is not None else ():
         assert section is not None
         try:
-            validate_topic(name)
+            validate(name)
         except ProtocolError as error:
             raise section.fail(name, str(error)) from error
         fields = section.section(name)
-        queues = 4
+        specs.append(parse(name, fields))
         if fields is not None:
-            queues = fields.integer("queues", 1, QUEUES_MAX, 4)
             fields.finish()
-        topics.append(TopicSpec(name, queues))
-    if len(topics) > TOPICS_MAX:
-        raise root.fail("topics", f"has {len(topics)} topics; allowed: {TOPICS_MAX}")
-    return tuple(topics)
-
-
-def _groups(root: Section) -> tuple[GroupSpec, ...]:
-    section = root.section("groups")
-    groups: list[GroupSpec] = []
-    for name in section.names() if section is not None else ():
-        assert section is not None
-        try:
-            validate_group(name)
-        except ProtocolError as error:
-            raise section.fail(name, str(error)) from error
-        fields = section.section(name)
-        retry_max_times, retry_queues = 16, 1
-        if fields is not None:
-            retry_max_times = fields.integer("retry_max_times", 0, 1_000, 16)
-            retry_queues = fields.integer("retry_queues", 1, QUEUES_MAX, 1)
-            fields.finish()
-        groups.append(GroupSpec(name, retry_max_times, retry_queues))
-    if len(groups) > TOPICS_MAX:
-        raise root.fail("groups", f"has {len(groups)} groups; allowed: {TOPICS_MAX}")
-    return tuple(groups)
+    if len(specs) > TOPICS_MAX:
+        raise root.fail(what, f"has {len(specs)} {what}; allowed: {TOPICS_MAX}")
+    return tuple(specs)
 
 
 def _script(root: Section, nodes: tuple[NodeSpec, ...]) -> tuple[ScriptLine, ...]:
@@ -195,7 +186,7 @@ def _breakpoints(root: Section, nodes: tuple[NodeSpec, ...]) -> tuple[Condition,
     known = [node.name for node in nodes]
     breakpoints: list[Condition] = []
     for section in root.sections("breakpoints", max_count=20):
-        kind = ConditionKind(section.choice("on", [kind.value for kind in ConditionKind]))
+        kind = ConditionKind(section.choice("on", list(ConditionKind)))
         node = section.choice("node", known, "")
         contains = section.text("contains", "", max_length=100)
         time_ms = section.number("time_ms", 0, DURATION_MAX_MS, 0)
@@ -206,11 +197,6 @@ def _breakpoints(root: Section, nodes: tuple[NodeSpec, ...]) -> tuple[Condition,
     return tuple(breakpoints)
 
 
-def _invariants(root: Section) -> tuple[str, ...]:
-    # Whether there is such a checker is seen by whoever runs the scenario: checkers know scenarios, not vice versa.
-    return root.words("invariants", max_count=INVARIANTS_MAX)
-
-
 def _switched_off(root: Section) -> tuple[str, ...]:
     words = root.words("switched_off", max_count=len(SWITCHES))
     for word in words:
@@ -219,19 +205,13 @@ def _switched_off(root: Section) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
-def _fault_model(root: Section) -> FaultModel:
-    section = root.section("faults")
-    if section is None:
-        return FaultModel()
-    kinds: list[FaultKind] = []
-    allowed = [kind.value for kind in FaultKind]
-    for word in section.words("kinds"):
+def _fault_model(section: Section) -> FaultModel:
+    allowed = list(FaultKind)
+    words = section.words("kinds")
+    for word in words:
         if word not in allowed:
             raise section.fail("kinds", f"{word!r} is not allowed; allowed: {', '.join(allowed)}")
-        kinds.append(FaultKind(word))
-    max_faults = section.integer("max", 0, 100, 5)
-    section.finish()
-    return FaultModel(tuple(dict.fromkeys(kinds)), max_faults)
+    return FaultModel(tuple(FaultKind(word) for word in dict.fromkeys(words)), section.integer("max", 0, 100, 5))
 
 
 def _check_whole(root: Section, scenario: Scenario) -> None:

@@ -43,9 +43,9 @@ def parse_traffic(section: Section) -> TrafficSpec:
         properties=_properties(section.section("properties")),
         batch=section.integer("batch", 1, BATCH_MAX, 1),
         body_bytes=section.integer("body_bytes", 0, BODY_BYTES_MAX, 0),
-        mode=SendMode(section.choice("mode", [mode.value for mode in SendMode], SendMode.SYNC.value)),
-        back_pressure=section.choice("back_pressure", ["true", "false"], "true") == "true",
-        numbered=section.choice("numbered", ["true", "false"], "false") == "true",
+        mode=section.word("mode", SendMode.SYNC),
+        back_pressure=section.switch("back_pressure", default=True),
+        numbered=section.switch("numbered", default=False),
     )
     clash = clash_of(traffic)
     if clash is not None:

@@ -7,7 +7,8 @@ YAML 1.1 guesses: ``on`` stays a word, ``010`` is no octal number.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
 from typing import TypeVar
 
 import yaml
@@ -25,6 +26,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INTEGER = re.compile(r"[+-]?\d{1,15}")
 _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,9})?")
 _Value = TypeVar("_Value")
+_Word = TypeVar("_Word", bound=StrEnum)
 
 
 def line_of(node: Node) -> int:
@@ -144,6 +146,23 @@ class Section:
             raise self.fail(field, f"{value!r} is not allowed; allowed: {', '.join(allowed)}")
         return value
 
+    def word(self, field: str, default: _Word) -> _Word:
+        """One of the words of the enumeration that ``default`` is of."""
+        return type(default)(self.choice(field, list(type(default)), default))
+
+    def words_of(self, field: str, allowed: Sequence[_Word], default: str = "") -> tuple[_Word, ...]:
+        """Words in one text, separated by commas; empty where nothing stands, unless there is a ``default``."""
+        text = self.text(field, default, max_length=200)
+        words = [word.strip() for word in text.split(",")] if text or default else []
+        for word in words:
+            if word not in allowed:
+                raise self.fail(field, f"{word!r} is not allowed; allowed: {', '.join(allowed)}")
+        return tuple(next(one for one in allowed if one == word) for word in words)
+
+    def switch(self, field: str, *, default: bool) -> bool:
+        """``true`` or ``false``."""
+        return self.choice(field, ["true", "false"], str(default).lower()) == "true"
+
     def integer(self, field: str, low: int, high: int, default: int | None = None) -> int:
         """A whole number from ``low`` to ``high``."""
         node = self._node(field)
@@ -174,6 +193,18 @@ class Section:
         """The mapping below ``field``; None where nothing stands."""
         node = self._node(field)
         return None if node is None else Section(node, self.name_of(field))
+
+    def part(self, field: str, parse: Callable[[Section], _Value]) -> _Value | None:
+        """What ``parse`` makes of the mapping below ``field``; None where nothing stands.
+
+        Whatever it did not ask for is not allowed.
+        """
+        section = self.section(field)
+        if section is None:
+            return None
+        value = parse(section)
+        section.finish()
+        return value
 
     def sections(self, field: str, *, max_count: int = 100) -> list[Section]:
         """A list of mappings, or a single one; empty where nothing stands."""

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from engine.lab.explorer.shrink import ddmin
-from engine.lab.run.quiet import be_quiet
+from engine.lab.run.spread import be_quiet
 from engine.lab.scenario.errors import LabError
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.scenario.scenario_text import parse_scenario

@@ -3,8 +3,8 @@
     result = run_seed(load_scenario("general"), seed=17)
     result.violations, result.link
 
-What happens to a seed is a function of scenario and seed: its faults are those of :mod:`engine.lab.sweep.fault_plan`. The
-idea is FoundationDB's and TigerBeetle's simulator; RocketMQ has none.
+What happens to a seed is a function of scenario and seed: its faults are those of :mod:`engine.lab.sweep.fault_plan`.
+The idea is FoundationDB's and TigerBeetle's simulator; RocketMQ has none.
 
 Processes and machines are not this module's business: seeds are independent, so whoever calls it may spread them as it
 likes; :mod:`engine.lab.sweep.seed_chunk` is what it spreads.

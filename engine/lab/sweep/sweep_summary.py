@@ -11,9 +11,10 @@ nor in what portions: the same seeds give the same summary. It travels and is ke
 from __future__ import annotations
 
 import hashlib
+import operator
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple, Self
 
 from engine.lab.scenario.scenario import FaultKind
 from engine.lab.sweep.sweep import SeedResult
@@ -26,11 +27,10 @@ KEPT_SEEDS = 1_000
 _FINGERPRINT = 1 << 128
 
 
-@dataclass(slots=True)
-class KindCount:
+class KindCount(NamedTuple):
     """How often one kind of fault was in a run, and how often an invariant was violated then.
 
-    :ivar alone: runs with no other kind of fault.
+    ``alone``: runs with no other kind of fault.
     """
 
     runs: int = 0
@@ -38,12 +38,9 @@ class KindCount:
     alone: int = 0
     alone_bad: int = 0
 
-    def merge(self, other: KindCount) -> None:
-        """Count ``other``'s runs too."""
-        self.runs += other.runs
-        self.bad += other.bad
-        self.alone += other.alone
-        self.alone_bad += other.alone_bad
+    def with_runs_of(self, other: KindCount) -> KindCount:
+        """Both counted."""
+        return KindCount(*map(operator.add, self, other))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +62,6 @@ class Counterexample:
         """What is shorter is easier to understand: fewest faults, then fewest events until it shows; then by seed."""
         return len(self.faults), self.violation["event"], self.seed
 
-    def to_dict(self) -> dict[str, Any]:
-        """As a JSON object."""
-        return {
-            "seed": self.seed,
-            "faults": [kind.value for kind in self.faults],
-            "violation": dict(self.violation),
-            "link": self.link,
-        }
-
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
         """Back from JSON."""
@@ -81,17 +69,15 @@ class Counterexample:
         return cls(fields["seed"], faults, fields["violation"], fields["link"])
 
 
-@dataclass(slots=True)
-class Finding:
-    """One invariant: how many runs violated it, and the shortest of them."""
+class Broken(NamedTuple):
+    """One invariant that does not hold: how many runs violated it, and the shortest of them."""
 
     runs: int
     shortest: Counterexample
 
-    def merge(self, other: Finding) -> None:
-        """Count ``other``'s runs too."""
-        self.runs += other.runs
-        self.shortest = min(self.shortest, other.shortest, key=lambda example: example.length)
+    def with_runs_of(self, other: Broken) -> Broken:
+        """Both counted."""
+        return Broken(self.runs + other.runs, min(self.shortest, other.shortest, key=lambda example: example.length))
 
 
 @dataclass(slots=True)
@@ -119,39 +105,40 @@ class SweepSummary:
     unfinished: dict[int, str] = field(default_factory=dict)
     unfinished_count: int = 0
     kinds: dict[FaultKind, KindCount] = field(default_factory=dict)
-    findings: dict[str, Finding] = field(default_factory=dict)
+    findings: dict[str, Broken] = field(default_factory=dict)
     fingerprint: int = 0
 
-    def add(self, result: SeedResult) -> None:
-        """One more run."""
-        is_bad = bool(result.violations)
-        self.seeds += 1
-        self.events += result.events
-        self.commands += result.faults
-        self.fingerprint = (self.fingerprint + _fingerprint(result)) % _FINGERPRINT
-        kinds = dict.fromkeys(result.fault_kinds)
-        for kind in kinds:
-            is_alone = len(kinds) == 1
-            count = KindCount(1, int(is_bad), int(is_alone), int(is_alone and is_bad))
-            self.kinds.setdefault(kind, KindCount()).merge(count)
-        if not is_bad:
-            return
-        self.bad += 1
-        self.bad_seeds = sorted([*self.bad_seeds, result.seed])[:KEPT_SEEDS]
-        self._keep_told([result])
+    @classmethod
+    def of(cls, result: SeedResult) -> Self:
+        """Of one run."""
+        is_bad, kinds = bool(result.violations), dict.fromkeys(result.fault_kinds)
+        is_alone = len(kinds) == 1
         # A checker may tell several things of one run; it is one run all the same.
         firsts: dict[str, Mapping[str, Any]] = {}
         for violation in result.violations:
             firsts.setdefault(violation["checker"], violation)
-        for name, violation in firsts.items():
-            example = Counterexample(result.seed, result.fault_kinds, violation, result.link)
-            self._merge_finding(name, Finding(1, example))
+        return cls(
+            seeds=1,
+            events=result.events,
+            commands=result.faults,
+            bad=int(is_bad),
+            bad_seeds=[result.seed] if is_bad else [],
+            told=[result] if is_bad else [],
+            kinds=dict.fromkeys(kinds, KindCount(1, int(is_bad), int(is_alone), int(is_alone and is_bad))),
+            findings={
+                name: Broken(1, Counterexample(result.seed, result.fault_kinds, violation, result.link))
+                for name, violation in firsts.items()
+            },
+            fingerprint=_fingerprint(result),
+        )
+
+    def add(self, result: SeedResult) -> None:
+        """One more run."""
+        self.merge(SweepSummary.of(result))
 
     def add_unfinished(self, seed: int, why: str) -> None:
         """A seed that could not be run to its end."""
-        self.seeds += 1
-        self.unfinished_count += 1
-        self._keep_unfinished({seed: why})
+        self.merge(SweepSummary(seeds=1, unfinished={seed: why}, unfinished_count=1))
 
     def merge(self, other: SweepSummary) -> None:
         """Take in the runs of ``other``; it and this one have no seed in common."""
@@ -160,26 +147,14 @@ class SweepSummary:
         self.commands += other.commands
         self.bad += other.bad
         self.bad_seeds = sorted(self.bad_seeds + other.bad_seeds)[:KEPT_SEEDS]
-        self._keep_told(other.told)
+        self.told = sorted(self.told + other.told, key=lambda result: result.seed)[:KEPT_IN_FULL]
         self.unfinished_count += other.unfinished_count
-        self._keep_unfinished(other.unfinished)
+        self.unfinished = dict(sorted({**self.unfinished, **other.unfinished}.items())[:KEPT_IN_FULL])
         for kind, count in other.kinds.items():
-            self.kinds.setdefault(kind, KindCount()).merge(count)
-        for name, finding in other.findings.items():
-            self._merge_finding(name, finding)
+            self.kinds[kind] = self.kinds.get(kind, KindCount()).with_runs_of(count)
+        for name, broken in other.findings.items():
+            self.findings[name] = broken.with_runs_of(self.findings[name]) if name in self.findings else broken
         self.fingerprint = (self.fingerprint + other.fingerprint) % _FINGERPRINT
-
-    def _merge_finding(self, name: str, finding: Finding) -> None:
-        if name in self.findings:
-            self.findings[name].merge(finding)
-        else:
-            self.findings[name] = Finding(finding.runs, finding.shortest)
-
-    def _keep_told(self, results: list[SeedResult]) -> None:
-        self.told = sorted(self.told + results, key=lambda result: result.seed)[:KEPT_IN_FULL]
-
-    def _keep_unfinished(self, more: Mapping[int, str]) -> None:
-        self.unfinished = dict(sorted({**self.unfinished, **more}.items())[:KEPT_IN_FULL])
 
     # --- JSON ------------------------------------------------------------------------------------------------------
 
@@ -191,15 +166,12 @@ class SweepSummary:
             "commands": self.commands,
             "bad": self.bad,
             "bad_seeds": self.bad_seeds,
-            "told": [_result_to_dict(result) for result in self.told],
+            "told": [asdict(result) for result in self.told],
             "unfinished": [[seed, why] for seed, why in self.unfinished.items()],
             "unfinished_count": self.unfinished_count,
-            "kinds": {
-                kind.value: [count.runs, count.bad, count.alone, count.alone_bad]
-                for kind, count in sorted(self.kinds.items())
-            },
+            "kinds": {kind.value: list(count) for kind, count in sorted(self.kinds.items())},
             "findings": {
-                name: {"runs": finding.runs, "shortest": finding.shortest.to_dict()}
+                name: {"runs": finding.runs, "shortest": asdict(finding.shortest)}
                 for name, finding in sorted(self.findings.items())
             },
             "fingerprint": f"{self.fingerprint:032x}",
@@ -219,7 +191,7 @@ class SweepSummary:
             fields["unfinished_count"],
             {FaultKind(kind): KindCount(*counts) for kind, counts in fields["kinds"].items()},
             {
-                name: Finding(finding["runs"], Counterexample.from_dict(finding["shortest"]))
+                name: Broken(finding["runs"], Counterexample.from_dict(finding["shortest"]))
                 for name, finding in fields["findings"].items()
             },
             int(fields["fingerprint"], 16),
@@ -231,25 +203,6 @@ def _fingerprint(result: SeedResult) -> int:
     return int.from_bytes(digest[:16], "big")
 
 
-def _result_to_dict(result: SeedResult) -> dict[str, Any]:
-    return {
-        "seed": result.seed,
-        "events": result.events,
-        "faults": result.faults,
-        "journal_hash": result.journal_hash,
-        "violations": [dict(violation) for violation in result.violations],
-        "link": result.link,
-        "fault_kinds": [kind.value for kind in result.fault_kinds],
-    }
-
-
 def _result_from_dict(fields: Mapping[str, Any]) -> SeedResult:
-    return SeedResult(
-        fields["seed"],
-        fields["events"],
-        fields["faults"],
-        fields["journal_hash"],
-        tuple(fields["violations"]),
-        fields["link"],
-        tuple(FaultKind(kind) for kind in fields["fault_kinds"]),
-    )
+    kinds = tuple(FaultKind(kind) for kind in fields["fault_kinds"])
+    return SeedResult(**{**fields, "violations": tuple(fields["violations"]), "fault_kinds": kinds})

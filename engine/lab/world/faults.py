@@ -15,20 +15,20 @@ from engine.lab.nodes.broker_role import BrokerRole
 from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.nodes.history import CommandApplied
 from engine.lab.nodes.node_role import LabNodeRole
+from engine.lab.scenario.command import COMMANDS, Target
 from engine.lab.scenario.errors import CommandRefused, SettingRefused
 from engine.lab.scenario.listener_spec import ListenerResult
 from engine.lab.scenario.scenario import Command, Role, ScriptLine
 from engine.lab.scenario.scenario_names import NODE_NAME, NODES_MAX
 from engine.lab.scenario.settings import check_settings, find_setting
 from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER, SWITCHES, apply_to_broker, apply_to_consumer
-from engine.lab.world.dead_letter_deeds import resend_dead_letter
-from engine.lab.world.half_message_deeds import act_on_half_message
+from engine.lab.world.administrator_deeds import act_on_half_message, resend_dead_letter
 from engine.lab.world.link_faults import NextFrameFault
 from engine.lab.world.world import ScenarioWorld
 from engine.protocol.errors import ProtocolError
 from engine.protocol.names import validate_topic
 from engine.runtime.lab.lab_actor import LabActor
-from engine.runtime.lab.lab_link_fault import Partition, PoorLink
+from engine.runtime.lab.lab_link_fault import Partition
 from engine.runtime.lab.lab_storage import LabStorage
 from engine.texts import Text, joined
 
@@ -53,6 +53,8 @@ FAULTS_MAX = 100
 
 def apply_command(world: ScenarioWorld, command: Command) -> None:
     """Do it, and note it in history and journal. Raises :class:`CommandRefused`: then nothing has happened."""
+    if COMMANDS[command.kind].target in _OF_TARGET:
+        _OF_TARGET[COMMANDS[command.kind].target](world, command)
     _ACTIONS[command.kind](world, command)
     world.history.commands.append(CommandApplied(world.event_number, world.now_us, command))
     fields = sorted(command.to_dict().items())
@@ -148,11 +150,6 @@ def _crash_power(world: ScenarioWorld, command: Command) -> None:
     role.crashed()
 
 
-def _torn_write(world: ScenarioWorld, command: Command) -> None:
-    _broker(world, command)
-    _crash_power(world, command)
-
-
 def _restart(world: ScenarioWorld, command: Command) -> None:
     role = find_node(world, command.target)
     _need(role, ("crashed", "off"), Text("deed.be_started"))
@@ -175,20 +172,10 @@ def _clock_skew(world: ScenarioWorld, command: Command) -> None:
     find_node(world, command.target).runtime.clock.skew_ms = _integer(command, "ms")
 
 
-def _kill_consumer(world: ScenarioWorld, command: Command) -> None:
-    _consumer(world, command.target, command.kind)
-    _crash(world, command)
-
-
 def _stop_consumer(world: ScenarioWorld, command: Command) -> None:
     role = _consumer(world, command.target, command.kind)
     _need(role, ("running",), Text("deed.be_stopped"))
     role.stop()
-
-
-def _start_consumer(world: ScenarioWorld, command: Command) -> None:
-    _consumer(world, command.target, command.kind)
-    _restart(world, command)
 
 
 def _add_consumer(world: ScenarioWorld, command: Command) -> None:
@@ -308,61 +295,33 @@ def _heal(world: ScenarioWorld, command: Command) -> None:
     world.link_faults.heal()
 
 
-def _change_link(world: ScenarioWorld, command: Command, change: Callable[[PoorLink], None]) -> None:
+#: Kind -> what it sets of a link; a delay is said in ms and kept in us.
+_OF_LINK = {
+    "link-delay": "delay_us",
+    "link-loss": "loss_ratio",
+    "link-duplicate": "duplicate_ratio",
+    "link-reorder": "reorder_ratio",
+}
+
+
+def _change_link(world: ScenarioWorld, command: Command) -> None:
+    is_delay = command.kind == "link-delay"
+    value = _integer(command, "ms") * 1_000 if is_delay else float(cast("float", command.value["ratio"]))
     for source, target in _directions(world, command.target):
-        change(world.link_faults.poor_link(source, target))
+        setattr(world.link_faults.poor_link(source, target), _OF_LINK[command.kind], value)
 
 
-def _link_delay(world: ScenarioWorld, command: Command) -> None:
-    delay_us = _integer(command, "ms") * 1_000
-
-    def change(link: PoorLink) -> None:
-        link.delay_us = delay_us
-
-    _change_link(world, command, change)
-
-
-def _link_loss(world: ScenarioWorld, command: Command) -> None:
-    def change(link: PoorLink) -> None:
-        link.loss_ratio = float(cast("float", command.value["ratio"]))
-
-    _change_link(world, command, change)
-
-
-def _link_duplicate(world: ScenarioWorld, command: Command) -> None:
-    def change(link: PoorLink) -> None:
-        link.duplicate_ratio = float(cast("float", command.value["ratio"]))
-
-    _change_link(world, command, change)
-
-
-def _link_reorder(world: ScenarioWorld, command: Command) -> None:
-    def change(link: PoorLink) -> None:
-        link.reorder_ratio = float(cast("float", command.value["ratio"]))
-
-    _change_link(world, command, change)
-
-
-def _next_frame(world: ScenarioWorld, command: Command, delays_us: tuple[int, ...]) -> None:
+def _next_frame(world: ScenarioWorld, command: Command) -> None:
     waiting = world.link_faults.next_frames
     directions = _directions(world, command.target) if command.target else [("", "")]
     if len(directions) > 1:
         raise CommandRefused("refusal.one_frame_only", kind=command.kind)
     if len(waiting) >= FAULTS_MAX:
         raise TooManyFaults("refusal.too_many_frame_faults", limit=FAULTS_MAX)
-    waiting.append(NextFrameFault(str(command.value["frame"]), *directions[0], delays_us))
-
-
-def _drop_next(world: ScenarioWorld, command: Command) -> None:
-    _next_frame(world, command, ())
-
-
-def _delay_next(world: ScenarioWorld, command: Command) -> None:
-    _next_frame(world, command, (_integer(command, "ms") * 1_000,))
-
-
-def _duplicate_next(world: ScenarioWorld, command: Command) -> None:
-    _next_frame(world, command, (0, 0))
+    delays_us: dict[str, tuple[int, ...]] = {"drop-next": (), "duplicate-next": (0, 0)}
+    if command.kind == "delay-next":
+        delays_us["delay-next"] = (_integer(command, "ms") * 1_000,)
+    waiting.append(NextFrameFault(str(command.value["frame"]), *directions[0], delays_us[command.kind]))
 
 
 # --- disks and actors ----------------------------------------------------------------------------------------------
@@ -403,25 +362,31 @@ def _integer(command: Command, field: str) -> int:
     return value
 
 
+#: What a target must be before anything else is asked. What it is, an action asks again, to have it by its type.
+_OF_TARGET: Mapping[Target, Callable[[ScenarioWorld, Command], object]] = {
+    Target.BROKER: _broker,
+    Target.CONSUMER: lambda world, command: _consumer(world, command.target, command.kind),
+}
+
 _ACTIONS: Mapping[str, Callable[[ScenarioWorld, Command], Any]] = {
     "add-consumer": _add_consumer,
     "clock-skew": _clock_skew,
     "commit-half": _half_message,
     "crash": _crash,
     "crash-power": _crash_power,
-    "delay-next": _delay_next,
+    "delay-next": _next_frame,
     "disk-free": _disk_free,
     "disk-full": _disk_full,
-    "drop-next": _drop_next,
-    "duplicate-next": _duplicate_next,
+    "drop-next": _next_frame,
+    "duplicate-next": _next_frame,
     "forced-unlock": _forced_unlock,
     "heal": _heal,
     "hold": _hold,
-    "kill-consumer": _kill_consumer,
-    "link-delay": _link_delay,
-    "link-duplicate": _link_duplicate,
-    "link-loss": _link_loss,
-    "link-reorder": _link_reorder,
+    "kill-consumer": _crash,
+    "link-delay": _change_link,
+    "link-duplicate": _change_link,
+    "link-loss": _change_link,
+    "link-reorder": _change_link,
     "listener": _listener,
     "lock-switch": _lock_switch,
     "partition": _partition,
@@ -435,7 +400,7 @@ _ACTIONS: Mapping[str, Callable[[ScenarioWorld, Command], Any]] = {
     "rollback-half": _half_message,
     "setting": _setting,
     "slow-fsync": _slow_fsync,
-    "start-consumer": _start_consumer,
+    "start-consumer": _restart,
     "stop-consumer": _stop_consumer,
-    "torn-write": _torn_write,
+    "torn-write": _crash_power,
 }

@@ -11,9 +11,8 @@ from types import CodeType
 from typing import Any
 
 from engine.lab.world.world import ScenarioWorld
-from engine.runtime.lab.lab_actor import LabActor
+from engine.runtime.lab.lab_actor import LabActor, LabTask
 from engine.runtime.lab.lab_event import LabEvent
-from engine.runtime.lab.lab_task import LabTask
 
 _PROJECT = PurePath(__file__).parent.parent.parent.parent
 #: Where waiting happens; a reader wants to know what for.

@@ -1,8 +1,8 @@
 """A world: the cluster of a scenario in virtual time.
 
 What happens in it is a function of the scenario, the seed and what is done to it from outside, by the scenario's script
-and by people (:mod:`engine.lab.world.faults`). Starting the nodes is part of the story: events 1, 2, 3 ... are name servers
-and brokers coming up.
+and by people (:mod:`engine.lab.world.faults`). Starting the nodes is part of the story: events 1, 2, 3 ... are name
+servers and brokers coming up.
 """
 
 from __future__ import annotations

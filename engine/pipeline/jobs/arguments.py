@@ -13,6 +13,7 @@ from engine.pipeline.errors import WrongArgument
 from engine.pipeline.jobs.description import JobDescription, JobParameter, ParameterKind, Texts
 from engine.protocol.errors import ProtocolError
 from engine.protocol.names import validate_group, validate_topic
+from engine.texts import Text
 
 #: Characters of one argument; a list of a few hundred topics fits.
 TEXT_MAX = 8_192
@@ -39,11 +40,11 @@ class ArgumentRefused(WrongArgument):
     """An argument cannot be used.
 
     :ivar parameter: its name, in snake_case.
-    :ivar text: what is wrong with it and what is allowed, in both languages.
+    :ivar text: what is wrong with it and what is allowed.
     """
 
     def __init__(self, parameter: str, text: Texts) -> None:
-        super().__init__(f"{parameter}: {text['en']}", f"{parameter}：{text['zh']}")
+        super().__init__(Text("job.argument.named", parameter=parameter, text=text))
         self.parameter = parameter
         self.text = text
 
@@ -60,10 +61,7 @@ def read_arguments(description: JobDescription, given: Mapping[str, object]) -> 
             allowed = ", ".join(parameters) or "none"
             raise ArgumentRefused(
                 name[:100],
-                {
-                    "en": f"{description.name} has no such parameter; it has {allowed}",
-                    "zh": f"{description.name} 没有这个参数；可用的参数：{allowed}",
-                },
+                Text("job.argument.no_parameter", job=description.name, allowed=allowed),
             )
     return {name: _read_one(parameter, named.get(name)) for name, parameter in parameters.items()}
 
@@ -76,7 +74,7 @@ def by_parameter(given: Mapping[str, object]) -> dict[str, object]:
         if own in named:
             raise ArgumentRefused(
                 own[:100],
-                {"en": "it is given twice, with dashes and underscores", "zh": "重复给出（连字符与下划线各一次）"},
+                Text("job.argument.twice"),
             )
         named[own] = value
     return named
@@ -85,7 +83,7 @@ def by_parameter(given: Mapping[str, object]) -> dict[str, object]:
 def _read_one(parameter: JobParameter, value: object) -> Argument:
     if value is None or (isinstance(value, str) and not value.strip()):
         if parameter.required and parameter.default is None:
-            raise ArgumentRefused(parameter.name, {"en": "it must be given", "zh": "必须填写"})
+            raise ArgumentRefused(parameter.name, Text("job.argument.missing"))
         return parameter.default
     return _READERS[parameter.kind](parameter, value)
 
@@ -95,15 +93,12 @@ def _text(parameter: JobParameter, value: object) -> str:
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         value = ",".join(value)
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise ArgumentRefused(parameter.name, {"en": "it is no text", "zh": "不是文本"})
+        raise ArgumentRefused(parameter.name, Text("job.argument.no_text"))
     text = str(value).strip()
     if len(text) > TEXT_MAX or not text.isprintable():
         raise ArgumentRefused(
             parameter.name,
-            {
-                "en": f"allowed are up to {TEXT_MAX} characters on one line",
-                "zh": f"只允许单行文本，最多 {TEXT_MAX} 个字符",
-            },
+            Text("job.argument.too_long", limit=TEXT_MAX),
         )
     return text
 
@@ -121,7 +116,7 @@ def _parts(parameter: JobParameter, value: object) -> list[str]:
     if not all(names):
         raise ArgumentRefused(
             parameter.name,
-            {"en": "a name is empty; allowed are names joined by commas", "zh": "有空的名称；多个名称以逗号分隔"},
+            Text("job.argument.empty_name"),
         )
     return names
 
@@ -138,10 +133,7 @@ def _groups(parameter: JobParameter, value: object) -> str:
         if not group or (at and not topic):
             raise ArgumentRefused(
                 parameter.name,
-                {
-                    "en": f"{_shown(part)} lacks a name; allowed are group and group@topic, joined by commas",
-                    "zh": f"{_shown(part)} 缺少名称；可写 group 或 group@topic，用逗号分隔",
-                },
+                Text("job.argument.no_name", value=_shown(part)),
             )
         _name(parameter, group, validate_group)
         if at:
@@ -154,9 +146,7 @@ def _name(parameter: JobParameter, name: str, validate: Callable[[str], None]) -
         validate(name)
     except ProtocolError as error:
         shown = name if len(name) <= 60 else name[:60] + "..."
-        raise ArgumentRefused(
-            parameter.name, {"en": str(error), "zh": f"名称 {shown!r} 不合法：只允许字母、数字和 % | - _，且不能过长"}
-        ) from None
+        raise ArgumentRefused(parameter.name, Text("job.argument.bad_name", problem=str(error), name=shown)) from None
     return name
 
 
@@ -166,10 +156,7 @@ def _integer(parameter: JobParameter, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ArgumentRefused(
             parameter.name,
-            {
-                "en": f"{_shown(value)} is no whole number; {_range_text(parameter)['en']}",
-                "zh": f"{_shown(value)} 不是整数；{_range_text(parameter)['zh']}",
-            },
+            Text("job.argument.no_number", value=_shown(value), allowed=_range_text(parameter)),
         )
     return _in_range(parameter, value)
 
@@ -180,10 +167,7 @@ def _duration(parameter: JobParameter, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ArgumentRefused(
             parameter.name,
-            {
-                "en": f"{_shown(value)} is no length of time; allowed are 500ms, 10s, 5min, 2h, 1d, or milliseconds",
-                "zh": f"{_shown(value)} 不是时长；可写 500ms、10s、5min、2h、1d，或毫秒数",
-            },
+            Text("job.argument.no_duration", value=_shown(value)),
         )
     return _in_range(parameter, value)
 
@@ -194,21 +178,21 @@ def _in_range(parameter: JobParameter, value: int) -> int:
         allowed = _range_text(parameter)
         raise ArgumentRefused(
             parameter.name,
-            {"en": f"{value} is out of range; {allowed['en']}", "zh": f"{value} 超出范围；{allowed['zh']}"},
+            Text("job.argument.out_of_range", value=value, allowed=allowed),
         )
     return value
 
 
-def _range_text(parameter: JobParameter) -> Texts:
-    unit_en, unit_zh = (" ms", " 毫秒") if parameter.kind is ParameterKind.DURATION else ("", "")
+def _range_text(parameter: JobParameter) -> Text:
+    unit = Text("job.argument.unit_ms") if parameter.kind is ParameterKind.DURATION else ""
     low, high = parameter.minimum, parameter.maximum
     if low is not None and high is not None:
-        return {"en": f"allowed are {low} to {high}{unit_en}", "zh": f"允许 {low} 到 {high}{unit_zh}"}
+        return Text("job.argument.range", low=low, high=high, unit=unit)
     if low is not None:
-        return {"en": f"allowed are {low}{unit_en} and more", "zh": f"允许 {low}{unit_zh} 及以上"}
+        return Text("job.argument.at_least", low=low, unit=unit)
     if high is not None:
-        return {"en": f"allowed are at most {high}{unit_en}", "zh": f"最多 {high}{unit_zh}"}
-    return {"en": "allowed are whole numbers", "zh": "允许任意整数"}
+        return Text("job.argument.at_most", high=high, unit=unit)
+    return Text("job.argument.any_number")
 
 
 def _choice(parameter: JobParameter, value: object) -> str:
@@ -216,7 +200,7 @@ def _choice(parameter: JobParameter, value: object) -> str:
         choices = ", ".join(parameter.choices)
         raise ArgumentRefused(
             parameter.name,
-            {"en": f"{_shown(value)} is none of {choices}", "zh": f"{_shown(value)} 不在可选值之中：{choices}"},
+            Text("job.argument.no_choice", value=_shown(value), choices=choices),
         )
     return value.strip()
 
@@ -226,10 +210,7 @@ def _switch(parameter: JobParameter, value: object) -> bool:
     if word not in _SWITCH_WORDS:
         raise ArgumentRefused(
             parameter.name,
-            {
-                "en": f"{_shown(value)} is no switch; allowed are true and false",
-                "zh": f"{_shown(value)} 不是开关值；允许 true 和 false",
-            },
+            Text("job.argument.no_switch", value=_shown(value)),
         )
     return _SWITCH_WORDS[word]
 

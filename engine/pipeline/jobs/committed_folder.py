@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.shared_files import SharedFiles
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -160,8 +161,7 @@ class CommittedFolder:
         for staged, name in commit.moves.items():
             if not self.files.exists(name) and not self.files.move(staged, name) and not self.files.exists(name):
                 raise JobFailed(
-                    f"{self.files.root} is damaged: {staged} of commit {commit.version} is missing",
-                    f"{self.files.root} 已损坏：缺少提交 {commit.version} 的 {staged}",
+                    Text("job.error.damaged_folder", folder=self.files.root, staged=staged, version=commit.version),
                 )
             self._reached("moved a file")
         self.files.delete(commit.staging)

@@ -1,6 +1,7 @@
 """What a job tells about itself before it runs: parameters, tables, plots. Needs no Spark, so pages and help are quick.
 
-Every text that a user sees is a :data:`Texts`: ``{"en": ..., "zh": ...}``.
+Texts that a user sees stand in the catalogue (:mod:`engine.texts`) under the name of what they are about, unless it has
+a ``text`` of its own.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+from engine.texts import Text
 
 Texts = Mapping[str, str]
 
@@ -46,12 +49,17 @@ class JobParameter:
 
     name: str
     kind: ParameterKind
-    help: Texts
     default: str | int | bool | None = None
     required: bool = False
     minimum: int | None = None
     maximum: int | None = None
     choices: tuple[str, ...] = ()
+    text: Texts | None = None
+
+    @property
+    def help(self) -> Texts:
+        """A sentence or two."""
+        return self.text or Text(f"job.parameter.{self.name}")
 
 
 class ColumnKind(StrEnum):
@@ -77,13 +85,18 @@ class TableColumn:
 
     name: str
     kind: ColumnKind
-    title: Texts
     cell_texts: Mapping[str, Texts] = field(default_factory=dict)
+    text: Texts | None = None
+
+    @property
+    def title(self) -> Texts:
+        """Its heading."""
+        return self.text or Text(f"job.column.{self.name}")
 
 
-def cell_texts(chinese: Mapping[str, str]) -> Mapping[str, Texts]:
-    """For :class:`TableColumn`: of cells that are English words to their Chinese."""
-    return {cell: {"en": cell, "zh": translated} for cell, translated in chinese.items()}
+def cell_texts(*cells: str, room: str = "job.cell.") -> Mapping[str, Texts]:
+    """For :class:`TableColumn`: cell -> its text, which stands in the catalogue under ``room`` and the cell."""
+    return {cell: Text(f"{room}{cell}") for cell in cells}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +107,14 @@ class JobTable:
     """
 
     name: str
-    title: Texts
     columns: tuple[TableColumn, ...]
     bad_column: str | None = None
+    text: Texts | None = None
+
+    @property
+    def title(self) -> Texts:
+        """What it shows."""
+        return self.text or Text(f"job.table.{self.name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +125,15 @@ class JobPlot:
     """
 
     name: str
-    title: Texts
     unit: str
     x_title: Texts | None = None  # None: x is an instant in milliseconds
     series_texts: Mapping[str, Texts] = field(default_factory=dict)
+    text: Texts | None = None
+
+    @property
+    def title(self) -> Texts:
+        """What it shows."""
+        return self.text or Text(f"job.plot.{self.name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,57 +157,25 @@ class JobDescription:
 
 # --- parameters that several jobs have -------------------------------------------------------------------------------
 
-TOPICS = JobParameter(
-    "topics",
-    ParameterKind.TOPICS,
-    {"en": "Which topics, joined by commas.", "zh": "哪些主题，用逗号分隔。"},
-    required=True,
-)
+TOPICS = JobParameter("topics", ParameterKind.TOPICS, required=True)
 STARTING_OFFSETS = JobParameter(
-    "starting_offsets",
-    ParameterKind.TEXT,
-    {
-        "en": 'Where to begin: earliest, latest, or JSON such as {"Topic": {"broker-a:0": 5}}.',
-        "zh": '从哪里开始：earliest、latest，或 JSON，如 {"Topic": {"broker-a:0": 5}}。',
-    },
-    default="earliest",
+    "starting_offsets", ParameterKind.TEXT, default="earliest", text=Text("job.parameter.starting_offsets_or_json")
 )
 #: For jobs that cannot begin in the middle of a queue.
 STARTING_END = JobParameter(
     "starting_offsets",
     ParameterKind.CHOICE,
-    {
-        "en": "Where to begin: with the oldest messages, or (only with follow) with those stored from now on.",
-        "zh": "从哪里开始：最早的消息，或（仅限 follow）从现在起存储的消息。",
-    },
     default="earliest",
-    choices=("earliest", "latest"),
+    choices=(
+        "earliest",
+        "latest",
+    ),
 )
 #: For jobs whose stream does the same as their one look at what is there.
-FOLLOW = JobParameter(
-    "follow",
-    ParameterKind.SWITCH,
-    {"en": "Go on with what comes, until stopped.", "zh": "继续处理新到的消息，直到停止。"},
-    default=False,
-)
-CHECKPOINT_FOLDER = JobParameter(
-    "checkpoint_folder",
-    ParameterKind.FOLDER,
-    {
-        "en": "With follow: where the job keeps what it knows, so that a restart goes on from there. On a cluster all "
-        "machines must see it. Not said: nothing is kept.",
-        "zh": "与 follow 合用：作业的状态保存在哪里，重启后从那里继续；在集群上必须所有机器都能访问。不填：不保存。",
-    },
-)
+FOLLOW = JobParameter("follow", ParameterKind.SWITCH, default=False)
+CHECKPOINT_FOLDER = JobParameter("checkpoint_folder", ParameterKind.FOLDER)
 
 
 def trigger_ms(default: int) -> JobParameter:
     """How often a job looks."""
-    return JobParameter(
-        "trigger_ms",
-        ParameterKind.DURATION,
-        {"en": "With follow: how often to look.", "zh": "与 follow 合用：每隔多久处理一次。"},
-        default=default,
-        minimum=100,
-        maximum=HOUR_MS,
-    )
+    return JobParameter("trigger_ms", ParameterKind.DURATION, default=default, minimum=100, maximum=HOUR_MS)

@@ -1,11 +1,11 @@
-"""What went wrong in Spark, as one line, and as a sentence in both languages that says what kind of failure it is."""
+"""What went wrong in Spark, as one line, and as a sentence that says what kind of failure it is."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from engine.pipeline.errors import JobFailed
+from engine.texts import Text, joined
 
 #: The last line of a traceback that came along as text: "package.module.SomeError: why". Spark sends the tracebacks of
 #: its Python workers so.
@@ -18,24 +18,22 @@ _LENGTH_MAX = 600
 _JAVA_DID_NOT_START = "Java ended before Spark had started; the log says why"
 _JAVA_IS_GONE = "Spark's Java process is gone; the log says why (too little memory, perhaps)"
 
-#: Kind of failure -> what the page says in front of the English line. Those of the source are its conditions.
-_SENTENCES: Mapping[str, tuple[str, str]] = {
-    "ROCKETMQ_WRONG_OPTION": ("An option is unknown, missing, or not allowed so", "选项未知、缺失或取值不被允许"),
-    "ROCKETMQ_UNKNOWN_TOPIC": ("The cluster has no such topic", "集群中没有这个主题"),
-    "ROCKETMQ_NAME_SERVER_AWAY": ("No name server answers", "没有 NameServer 应答"),
-    "ROCKETMQ_BROKER_AWAY": ("A broker does not answer, or has no master", "Broker 没有应答，或没有主节点"),
-    "ROCKETMQ_OFFSETS_GONE": ("Messages that should be read are not there any more", "要读取的消息已不存在"),
-    "ROCKETMQ_REFUSED": ("The broker refuses a request", "Broker 拒绝了请求"),
-    "ROCKETMQ_BROKEN_MESSAGE": ("A message, or an answer of a node, cannot be decoded", "消息或节点的应答无法解码"),
-    "ROCKETMQ_WRONG_ROW": ("A row cannot be a message", "有一行数据无法成为消息"),
-    "ROCKETMQ_SEND_FAILED": ("Messages could not be stored", "消息未能存储"),
-    _JAVA_DID_NOT_START: ("Spark did not start", "Spark 未能启动"),
-    _JAVA_IS_GONE: ("Spark died while it worked", "Spark 在运行中意外终止"),
-}
-_OF_SPARK = ("Spark could not do its work", "Spark 执行失败")
+_JAVA = {_JAVA_DID_NOT_START: "java_did_not_start", _JAVA_IS_GONE: "java_is_gone"}
+#: The source's conditions. What the page says in front of the English line is ``job.failure.CONDITION``.
+_CONDITIONS = (
+    "ROCKETMQ_WRONG_OPTION",
+    "ROCKETMQ_UNKNOWN_TOPIC",
+    "ROCKETMQ_NAME_SERVER_AWAY",
+    "ROCKETMQ_BROKER_AWAY",
+    "ROCKETMQ_OFFSETS_GONE",
+    "ROCKETMQ_REFUSED",
+    "ROCKETMQ_BROKEN_MESSAGE",
+    "ROCKETMQ_WRONG_ROW",
+    "ROCKETMQ_SEND_FAILED",
+)
 
-#: What a line of the source may name as ``topic 'Orders'``, and the Chinese for it.
-_NAMED = {"option": "选项", "topic": "主题", "group": "消费组", "broker": "Broker", "queue": "队列", "column": "列"}
+#: What a line of the source may name as ``topic 'Orders'``.
+_NAMED = ("option", "topic", "group", "broker", "queue", "column")
 _NAMED_IN_LINE = re.compile(rf"\b({'|'.join(_NAMED)}) '([^']{{1,200}})'")
 _KIND = re.compile(r"\[([A-Z][A-Z0-9_.]*)\]")
 
@@ -49,18 +47,17 @@ def failed(error: BaseException) -> JobFailed:
     return failure
 
 
-def sentence(line: str) -> Mapping[str, str]:
+def sentence(line: str) -> Text:
     """The kind of failure that a line of :func:`explain` is about, with what the line names."""
     found = _KIND.match(line)
-    kind = found[1] if found is not None else line
-    english, chinese = _SENTENCES.get(kind, _OF_SPARK)
-    named = dict(_NAMED_IN_LINE.findall(line)) if kind in _SENTENCES else {}
-    in_english = ", ".join(f"{what} {name}" for what, name in named.items())
-    in_chinese = "，".join(f"{_NAMED[what]} {name}" for what, name in named.items())
-    return {
-        "en": f"{english}{f' ({in_english})' if named else ''}.",
-        "zh": f"{chinese}{f'（{in_chinese}）' if named else ''}。",
-    }
+    kind = found[1] if found is not None else _JAVA.get(line)
+    if kind not in (*_CONDITIONS, *_JAVA.values()):
+        return Text("job.failure.sentence", what=Text("job.failure.spark"))
+    what, named = Text(f"job.failure.{kind}"), dict(_NAMED_IN_LINE.findall(line))
+    if not named:
+        return Text("job.failure.sentence", what=what)
+    names = [Text(f"job.failure.named.{kind}", name=name) for kind, name in named.items()]
+    return Text("job.failure.sentence_named", what=what, named=joined("words.comma", names))
 
 
 def explain(error: BaseException) -> str:

@@ -1,8 +1,8 @@
 """A job while it runs: what it is given and what it must do.
 
 A job is a class without state of its own; everything is in the :class:`JobRun`. It keeps its logic in functions from
-DataFrames (with the columns of :mod:`engine.pipeline.source.decoding.schema`) to DataFrames, so that tests and other sources
-(Parquet) can use them, and does reading, reporting and writing in :meth:`Job.run`.
+DataFrames (with the columns of :mod:`engine.pipeline.source.decoding.schema`) to DataFrames, so that tests and other
+sources (Parquet) can use them, and does reading, reporting and writing in :meth:`Job.run`.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class JsonLinesReport(JobReport):
 
     def write(self, event: str, **fields: Any) -> None:
         """One line. Also for what is no job's business: started, ended, failed."""
-        line = json.dumps({"event": event, **fields}, ensure_ascii=False, separators=(",", ":"))
+        line = json.dumps({"event": event, **fields}, ensure_ascii=False, separators=(",", ":"), default=dict)
         with self._lock:
             self._stream.write(line + "\n")
             self._stream.flush()

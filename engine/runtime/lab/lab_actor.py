@@ -1,4 +1,4 @@
-"""Who acts in the lab: actors, and the node incarnations that they belong to.
+"""Who acts in the lab: actors, tasks among them, and the node incarnations that they belong to.
 
 An actor is whatever runs callbacks one after the other: a task, one direction of a link, a disk. The
 scheduler may permute the actors among each other, as an operating system permutes threads, but never the
@@ -9,33 +9,33 @@ RocketMQ has no such class; its actors are Java threads, which nobody can single
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, cast
+import asyncio
+from collections.abc import Coroutine, Generator
+from contextvars import Context, ContextVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
 
-if TYPE_CHECKING:
-    from engine.runtime.lab.lab_task import LabTask
+from engine.runtime.step import acting
 
+_T = TypeVar("_T")
 
 #: The tasks of a node are rid of finished ones when there are twice as many as the last time, but not below this.
 _TASKS_WORTH_CLEANING = 64
 
 
+@dataclass(slots=True, eq=False)
 class LabNode:
     """One incarnation of a node: it lives from a start to the next crash. A restart makes a new object."""
 
-    __slots__ = ("_tasks_to_clean_at", "alive", "incarnation", "name", "paused", "task_counts", "tasks")
-
-    def __init__(self, name: str, incarnation: int = 0) -> None:
-        self.name = name
-        self.incarnation = incarnation
-        self.alive = True
-        self.paused = False
-        #: Every unfinished task and some finished ones, in the order of creation. A dict, because a set has no order.
-        self.tasks: dict[LabTask[object], None] = {}
-        self._tasks_to_clean_at = _TASKS_WORTH_CLEANING
-        #: How many unnamed tasks each coroutine function has started here; numbers their names.
-        self.task_counts: dict[str, int] = {}
+    name: str
+    incarnation: int = 0
+    alive: bool = True
+    paused: bool = False
+    #: Every unfinished task and some finished ones, in the order of creation. A dict, because a set has no order.
+    tasks: dict[LabTask[object], None] = field(default_factory=dict)
+    #: How many unnamed tasks each coroutine function has started here; numbers their names.
+    task_counts: dict[str, int] = field(default_factory=dict)
+    _tasks_to_clean_at: int = _TASKS_WORTH_CLEANING
 
     def add_task(self, task: LabTask[object]) -> None:
         """A task of this incarnation begins."""
@@ -49,21 +49,19 @@ class LabNode:
         return f"<LabNode {self.name}#{self.incarnation}>"
 
 
+@dataclass(slots=True, eq=False)
 class LabActor:
     """A sequence of callbacks on one node."""
 
-    __slots__ = ("held_until_us", "name", "next_label", "node", "number", "steps")
-
-    def __init__(self, number: int, name: str, node: LabNode) -> None:
-        self.number = number
-        self.name = name
-        self.node = node
-        #: Virtual time until which none of its events may run; 0 = not held.
-        self.held_until_us = 0
-        #: What its next event will do, as announced by ``step``; the loop moves it to that event.
-        self.next_label = ""
-        #: How many of its events have run. With the name it addresses a place in a schedule.
-        self.steps = 0
+    number: int
+    name: str
+    node: LabNode
+    #: Virtual time until which none of its events may run; 0 = not held.
+    held_until_us: int = 0
+    #: What its next event will do, as announced by ``step``; the loop moves it to that event.
+    next_label: str = ""
+    #: How many of its events have run. With the name it addresses a place in a schedule.
+    steps: int = 0
 
     @property
     def blocked(self) -> bool:
@@ -75,7 +73,39 @@ class LabActor:
 
 
 #: The actor whose callback runs now; ``None`` outside a lab.
-current_actor: ContextVar[LabActor | None] = ContextVar("current_actor", default=None)
+current_actor = cast("ContextVar[LabActor | None]", acting)
+
+
+class LabTask(asyncio.Task[_T]):
+    """A task that is an actor of the lab, and hashes by a counter, so that its order in a set is the same in every run.
+
+    ``asyncio.TaskGroup`` and ``asyncio.wait`` keep tasks in a set and iterate over it. The usual hash is the memory
+    address, which differs from run to run, and so would the order of events. (Bare futures in ``asyncio.wait`` have
+    that fault still; a hash of their own would slow down every sleep and every lock by a fifth.)
+    """
+
+    __slots__ = ("_number", "actor")
+
+    def __init__(
+        self,
+        number: int,
+        coroutine: Coroutine[Any, Any, _T],
+        loop: asyncio.AbstractEventLoop,
+        name: str,
+        context: Context,
+        actor: LabActor,
+    ) -> None:
+        self._number = number
+        self.actor = actor
+        asyncio.Task.__init__(self, coroutine, loop=loop, name=name, context=context)
+
+    def __hash__(self) -> int:
+        return self._number
+
+    def set_name(self, name: object) -> None:
+        """Also renames the actor: Python 3.11's ``create_task`` names a task only after the loop has made it."""
+        super().set_name(name)
+        self.actor.name = f"{self.actor.node.name}/{name}"
 
 
 #: Yields once, as a bare ``yield`` does to the task.

@@ -17,9 +17,7 @@ class LabClock:
         self.skew_ms = 0
 
     def now_ms(self) -> int:
-        """See the port."""
         return WORLD_BEGIN_MS + self._schedule.now_us // 1_000 + self.skew_ms
 
     def monotonic_us(self) -> int:
-        """See the port."""
         return self._schedule.now_us

@@ -4,19 +4,39 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 from engine.runtime.connection_limits import IDLE_TIMEOUT_MS, UNSENT_LIMIT_BYTES, UNSENT_UNCOUNTED_BYTES
 from engine.runtime.frame_splitter import FrameSplitter
 from engine.runtime.lab.lab_actor import LabNode
 from engine.runtime.lab.lab_link_fault import ParcelKind
+from engine.runtime.lab.lab_loop import LabLoop
 from engine.runtime.port import FrameHandler
 from engine.runtime.unsent_budget import UnsentBudget
 
-if TYPE_CHECKING:
-    from engine.runtime.lab.lab_network import LabNetwork
-
 _T = TypeVar("_T")
+
+
+class Links(Protocol):
+    """What a connection needs of the network."""
+
+    loop: LabLoop
+
+    def carry(
+        self,
+        sender: LabConnection,
+        kind: ParcelKind,
+        data: bytes,
+        label: str,
+        arrive: Callable[..., object],
+        *arguments: object,
+    ) -> int:
+        """Bring one parcel to the other end of ``sender``'s connection; how many copies are under way."""
+        ...
+
+    def forget(self, connection: LabConnection) -> None:
+        """``connection`` is gone."""
+        ...
 
 
 class LabConnection:
@@ -33,7 +53,7 @@ class LabConnection:
 
     def __init__(
         self,
-        network: LabNetwork,
+        network: Links,
         node: LabNode,
         make_handler: Callable[[], FrameHandler],
         local_address: str,
@@ -63,7 +83,6 @@ class LabConnection:
 
     @property
     def is_closing(self) -> bool:
-        """See the port."""
         return self._is_closing
 
     @property
@@ -73,7 +92,6 @@ class LabConnection:
 
     @property
     def has_room(self) -> bool:
-        """See the port."""
         return (
             self._budget is None
             or self._unsent_bytes <= UNSENT_UNCOUNTED_BYTES
@@ -81,7 +99,6 @@ class LabConnection:
         )
 
     def send_frame(self, frame: bytes) -> None:
-        """See the port."""
         if self._is_closing:
             return
         if self._unsent_bytes + len(frame) > UNSENT_LIMIT_BYTES:
@@ -93,7 +110,6 @@ class LabConnection:
         self._count_unsent()
 
     def close(self) -> None:
-        """See the port."""
         self._close("closed by this end")
 
     def abort(self, reason: str) -> None:

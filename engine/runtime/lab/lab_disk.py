@@ -27,16 +27,13 @@ class LabDiskFile:
 
     @property
     def path(self) -> str:
-        """See the port."""
         return self._path
 
     @property
     def size_bytes(self) -> int:
-        """See the port."""
         return self._size_bytes
 
     def write_at(self, position: int, data: bytes | bytearray | memoryview) -> None:
-        """See the port."""
         view = memoryview(data).cast("B") if isinstance(data, memoryview) else memoryview(data)
         self._check(position, len(view))
         new_pages = self._content.new_pages(position, len(view))
@@ -46,16 +43,13 @@ class LabDiskFile:
         self._content.modified_ms = self._disk.clock.now_ms()
 
     def read_at(self, position: int, length: int) -> bytes:
-        """See the port."""
         self._check(position, length)
         return self._content.read(position, length)
 
     def view_at(self, position: int, length: int) -> memoryview:
-        """See the port."""
         return memoryview(self.read_at(position, length))
 
     def written_end(self) -> int:
-        """See the port."""
         return min(self._size_bytes, self._content.written_end())
 
     async def flush(self, start: int, end: int) -> None:
@@ -75,7 +69,6 @@ class LabDiskFile:
         self._content.end_flush(self._content.begin_flush(0, self._size_bytes))
 
     def close(self) -> None:
-        """See the port."""
         self._is_closed = True
 
     def _check(self, position: int, length: int) -> None:
@@ -97,7 +90,6 @@ class LabFolderLock:
         return self._disk.node.alive
 
     def release(self) -> None:
-        """See the port."""
         if self._disk.storage.lock is self:
             self._disk.storage.lock = None
 
@@ -111,7 +103,6 @@ class LabDisk:
         self.clock = clock
 
     def open_file(self, path: str, size_bytes: int) -> LabDiskFile:
-        """See the port."""
         assert size_bytes > 0, f"{path} cannot be mapped with {size_bytes} bytes"
         content = self.storage.files.get(checked_path(path))
         if content is None:
@@ -121,11 +112,9 @@ class LabDisk:
         return LabDiskFile(path, content, size_bytes, self)
 
     def exists(self, path: str) -> bool:
-        """See the port."""
         return checked_path(path) in self.storage.files or path in self.storage.folders
 
     def file_size_bytes(self, path: str) -> int:
-        """See the port."""
         return self._content(path).size_bytes
 
     def list_folder(self, path: str) -> list[str]:
@@ -139,7 +128,6 @@ class LabDisk:
         return sorted(names)
 
     def remove(self, path: str) -> None:
-        """See the port."""
         self.storage.discard(checked_path(path))
         below = f"{path}/"
         for file in [file for file in self.storage.files if file.startswith(below)]:
@@ -148,17 +136,14 @@ class LabDisk:
             del self.storage.folders[folder]
 
     def rename(self, old_path: str, new_path: str) -> None:
-        """See the port."""
         self._content(old_path)
         self.storage.rename(old_path, checked_path(new_path))
 
     def read_whole(self, path: str) -> bytes:
-        """See the port."""
         content = self._content(path)
         return content.read(0, content.size_bytes)
 
     def write_whole(self, path: str, data: bytes) -> None:
-        """See the port."""
         checked_path(path)
         content = LabFileContent(len(data), self.clock.now_ms())
         content.write(0, memoryview(data))
@@ -171,15 +156,12 @@ class LabDisk:
         return work()
 
     def modified_ms(self, path: str) -> int:
-        """See the port."""
         return self._content(path).modified_ms
 
     def used_ratio(self) -> float:
-        """See the port."""
         return min(1.0, self.storage.used_bytes / self.storage.capacity_bytes)
 
     def lock_folder(self) -> LabFolderLock:
-        """See the port."""
         if self.storage.lock is not None and self.storage.lock.is_held:
             raise FolderLocked(f"the data folder of {self.node.name} is in use already")
         self.storage.lock = lock = LabFolderLock(self)

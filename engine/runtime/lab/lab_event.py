@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import Context
+from dataclasses import dataclass
 
 from engine.runtime.lab.lab_actor import LabActor
 
@@ -12,31 +13,20 @@ def _nothing() -> None:
     """Stands in for the callback of a cancelled event, so that what the callback held is freed early."""
 
 
+@dataclass(slots=True, eq=False)
 class LabEvent:
     """A callback that will run, or has run. asyncio itself needs only ``cancel``, ``cancelled`` and ``when``."""
 
-    __slots__ = ("actor", "arguments", "callback", "cause", "context", "due_us", "is_cancelled", "label")
-
-    def __init__(
-        self,
-        due_us: int,
-        callback: Callable[..., object],
-        arguments: tuple[object, ...],
-        context: Context,
-        actor: LabActor,
-        cause: int,
-        label: str,
-    ) -> None:
-        self.due_us = due_us
-        self.callback = callback
-        self.arguments = arguments
-        self.context = context
-        self.actor = actor
-        #: Number of the event during which this one was scheduled; 0 = from outside the world.
-        self.cause = cause
-        #: What it will do, for people: the text of a ``step``, or what a link says.
-        self.label = label
-        self.is_cancelled = False
+    due_us: int
+    callback: Callable[..., object]
+    arguments: tuple[object, ...]
+    context: Context
+    actor: LabActor
+    #: Number of the event during which this one was scheduled; 0 = from outside the world.
+    cause: int
+    #: What it will do, for people: the text of a ``step``, or what a link says.
+    label: str
+    is_cancelled: bool = False
 
     def cancel(self) -> None:
         """Never run it. Nothing happens when it ran already."""

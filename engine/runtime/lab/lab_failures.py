@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from engine.runtime.lab.lab_loop import LabLoop
-
-    ExceptionHandler = Callable[[Any, dict[str, Any]], object]
+from typing import Any
 
 _log = logging.getLogger("glassmq.lab")
 
@@ -29,7 +23,7 @@ class LabFailure:
 
 
 class LabFailures:
-    """Collects them; ``handler``, when set, gets them instead."""
+    """Collects them."""
 
     def __init__(self) -> None:
         #: In order of events.
@@ -37,17 +31,14 @@ class LabFailures:
         #: What the garbage collector found (exceptions nobody looked at). When it runs is chance, so these
         #: reports reach neither the journal nor ``failures``.
         self.garbage_reports: list[str] = []
-        self.handler: ExceptionHandler | None = None
 
-    def report(self, loop: LabLoop, context: dict[str, Any]) -> None:
-        """Take what asyncio passes to an event loop's ``call_exception_handler``."""
+    def report(self, context: dict[str, Any], event_number: int, actor: str | None) -> None:
+        """Take what asyncio passes to an event loop's ``call_exception_handler``; ``actor``: None outside of events."""
         message = str(context.get("message", ""))
         exception = context.get("exception")
-        if self.handler is not None:
-            self.handler(loop, context)
-        elif loop.current is None or "never retrieved" in message or "was destroyed" in message:
+        if actor is None or "never retrieved" in message or "was destroyed" in message:
             _log.error("%s: %r", message, exception)
             self.garbage_reports.append(f"{message}: {exception!r}")
             del self.garbage_reports[:-_REPORTS_KEPT]
         else:
-            self.failures.append(LabFailure(loop.event_number, loop.current.actor.name, message, exception))
+            self.failures.append(LabFailure(event_number, actor, message, exception))

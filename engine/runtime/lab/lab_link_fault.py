@@ -38,8 +38,7 @@ class OutOfOrder(tuple[int, ...]):
 class LinkFault(Protocol):
     """Decides over parcels. The first fault of the network with an opinion wins.
 
-    A dropped frame is simply gone: unlike TCP the lab does not send it again, so that a lesson can lose
-    exactly one.
+    A dropped frame is simply gone: unlike TCP the lab does not send it again, so that a lesson can lose exactly one.
     """
 
     def extra_delays_us(self, parcel: Parcel) -> tuple[int, ...] | None:
@@ -88,11 +87,6 @@ class PoorLink:
         #: How much later a shuffled frame arrives.
         self.reorder_delay_us = 20_000
         self._chance = chance
-
-    @property
-    def is_good(self) -> bool:
-        """Whether nothing is wrong with it."""
-        return not (self.delay_us or self.loss_ratio or self.duplicate_ratio or self.reorder_ratio)
 
     def extra_delays_us(self, parcel: Parcel) -> tuple[int, ...] | None:
         """See :class:`LinkFault`."""

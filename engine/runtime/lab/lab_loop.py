@@ -20,26 +20,17 @@ import logging
 from asyncio import events
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
+from typing import Any, NoReturn, Self, cast
 
-from engine.runtime.lab.lab_actor import LabActor, LabNode, current_actor, lab_step
+from engine.runtime.lab.lab_actor import LabActor, LabNode, LabTask, current_actor, lab_step
 from engine.runtime.lab.lab_event import LabEvent
 from engine.runtime.lab.lab_failures import LabFailures
 from engine.runtime.lab.lab_schedule import LabSchedule
-from engine.runtime.lab.lab_task import LabTask
-from engine.runtime.step import StepHook, step_hook
+from engine.runtime.step import step_hook
 
-if TYPE_CHECKING:
-    from engine.runtime.lab.lab_failures import ExceptionHandler
-
-_FOREVER_US = 1 << 62
+_ExceptionHandler = Callable[[Any, dict[str, Any]], object]
 _EMPTY_CONTEXT = contextvars.Context()
 _log = logging.getLogger("glassmq.lab")
-
-
-def _never() -> bool:
-    """What ends a run that nothing ends early."""
-    return False
 
 
 class LabDeadlock(Exception):
@@ -49,8 +40,8 @@ class LabDeadlock(Exception):
 class LabLoop(asyncio.AbstractEventLoop):
     """See the module. What can run when is the business of ``schedule``."""
 
-    def __init__(self, schedule: LabSchedule | None = None) -> None:
-        self.schedule = schedule or LabSchedule()
+    def __init__(self) -> None:
+        self.schedule = LabSchedule()
         #: Number of the last event that ran; the first is 1.
         self.event_number = 0
         #: The event that runs now.
@@ -59,6 +50,7 @@ class LabLoop(asyncio.AbstractEventLoop):
         self.on_event: Callable[[LabEvent], None] | None = None
         #: Exceptions that no engine code caught.
         self.failures = LabFailures()
+        self._exception_handler: _ExceptionHandler | None = None
         self.nodes: dict[str, LabNode] = {}
         #: Unfinished tasks of crashed nodes: kept, so that none of their ``finally`` blocks runs.
         self.graveyard: list[LabTask[object]] = []
@@ -66,9 +58,6 @@ class LabLoop(asyncio.AbstractEventLoop):
         self._actor_count = 0
         self._closed = False
         self._stopping = False
-        #: What :meth:`run_events` was asked for.
-        self.last_event_number = self.until_us = 0
-        self.stop_asked: Callable[[], object] = _never
         # Empty at first: nothing of the thread that steps this world may leak into it.
         self._base_context = contextvars.Context()
         self._base_context.run(step_hook.set, lab_step)
@@ -78,14 +67,10 @@ class LabLoop(asyncio.AbstractEventLoop):
         #: Whose event runs now, or ran last.
         self.last_actor = self.root
 
-    def use_step_hook(self, hook: StepHook) -> None:
-        """Have ``hook`` called at every step, in place of ``lab_step``. Counts for tasks made from now on."""
-        self._base_context.run(step_hook.set, hook)
-
     @classmethod
-    def new(cls, schedule: LabSchedule | None = None) -> Self:
+    def new(cls) -> Self:
         """A loop. (A type checker takes the class for abstract: it has no sockets, pipes and signals.)"""
-        return cls(schedule)
+        return cls()
 
     # ------------------------------------------------------------------------------ nodes and actors
 
@@ -304,9 +289,7 @@ class LabLoop(asyncio.AbstractEventLoop):
         schedule.stopped_by_gate = False
         next_event = schedule.next_event
         first = self.event_number
-        self.last_event_number = last = first + limit
-        self.until_us = _FOREVER_US if until_us is None else until_us
-        self.stop_asked = stop or _never
+        last = first + limit
         events._set_running_loop(self)
         try:
             while self.event_number < last:
@@ -367,20 +350,24 @@ class LabLoop(asyncio.AbstractEventLoop):
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         """Keep what nobody caught, see :class:`LabFailures`."""
-        if not self._closed:
-            self.failures.report(self, context)
+        if self._closed:
+            return
+        if self._exception_handler is not None:
+            self._exception_handler(self, context)
+        else:
+            self.failures.report(context, self.event_number, self.current.actor.name if self.current else None)
 
     def default_exception_handler(self, context: dict[str, Any]) -> None:
         """As ``call_exception_handler``."""
         self.call_exception_handler(context)
 
-    def get_exception_handler(self) -> ExceptionHandler | None:
+    def get_exception_handler(self) -> _ExceptionHandler | None:
         """What ``set_exception_handler`` set."""
-        return self.failures.handler
+        return self._exception_handler
 
-    def set_exception_handler(self, handler: ExceptionHandler | None) -> None:
+    def set_exception_handler(self, handler: _ExceptionHandler | None) -> None:
         """Let ``handler(loop, context)`` have what nobody caught, instead of ``failures``."""
-        self.failures.handler = handler
+        self._exception_handler = handler
 
     def get_debug(self) -> bool:
         """Always False: asyncio's debug mode measures real time."""
@@ -405,7 +392,7 @@ class LabLoop(asyncio.AbstractEventLoop):
             return
         assert self.current is None, "a world cannot be closed from inside"
         self._closed = True
-        self.on_event = self.failures.handler = None
+        self.on_event = self._exception_handler = None
         self.schedule.clear()
         victims = [*self.graveyard]
         for node in self.nodes.values():

@@ -64,21 +64,17 @@ class LabListener:
 
     @property
     def address(self) -> str:
-        """See the port."""
         return f"{self._host.ip}:{self._port}"
 
     @property
     def unsent_bytes(self) -> int:
-        """See the port."""
         return self.budget.total_bytes
 
     @property
     def cut_connections(self) -> int:
-        """See the port."""
         return self.budget.cut_connections
 
     async def close(self) -> None:
-        """See the port."""
         if self._host.listeners.get(self._port) is self:
             del self._host.listeners[self._port]
         for connection in list(self.accepted):
@@ -345,7 +341,6 @@ class LabNodeNetwork:
         return self._network.listen(self._node, port, handler_factory, unsent_limit_bytes)
 
     async def connect(self, address: str, handler: FrameHandler, timeout_ms: int) -> Connection:
-        """See the port."""
         outcome: asyncio.Future[Connection] = self._network.loop.create_future()
         self._network.begin_connect(self._node, address, handler, outcome)
         try:

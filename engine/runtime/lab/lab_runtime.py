@@ -15,10 +15,9 @@ import inspect
 import random
 from collections.abc import Callable, Coroutine
 from functools import lru_cache
-from types import TracebackType
 from typing import Any, TypeVar
 
-from engine.runtime.lab.lab_actor import LabActor, LabNode
+from engine.runtime.lab.lab_actor import LabActor, LabNode, LabTask
 from engine.runtime.lab.lab_clock import LabClock
 from engine.runtime.lab.lab_disk import LabDisk
 from engine.runtime.lab.lab_event import LabEvent
@@ -27,7 +26,6 @@ from engine.runtime.lab.lab_link_fault import Parcel
 from engine.runtime.lab.lab_loop import LabLoop
 from engine.runtime.lab.lab_network import DEFAULT_LATENCY_US, LabNetwork, LabNodeNetwork
 from engine.runtime.lab.lab_storage import LabStorage
-from engine.runtime.lab.lab_task import LabTask
 from engine.runtime.port import NodeIdentity
 
 _T = TypeVar("_T")
@@ -125,9 +123,8 @@ class LabMachines:
     def crash(self, name: str, keep_page_cache: bool = True, *, silent: bool = False, torn: bool = False) -> None:
         """End a node at once: no ``finally`` runs.
 
-        ``keep_page_cache``: the process was killed, so what it wrote survives; else the power went, and
-        only what was flushed survives (with ``torn``: and chance parts of what was not). ``silent``: peers
-        are not told.
+        ``keep_page_cache``: the process was killed, so what it wrote survives; else the power went, and only what was
+        flushed survives (with ``torn``: and chance parts of what was not). ``silent``: peers are not told.
         """
         runtime = self._runtimes[name]
         assert runtime.node.alive, f"node {name} has crashed already"
@@ -210,6 +207,11 @@ class LabMachines:
                     f"failed tasks: {failed or 'none'}; last events: {self.journal.entries[-5:]}"
                 )
 
+    def stop_journal(self) -> None:
+        """Write no more of it, for worlds that run by the thousand."""
+        self.loop.on_event = None
+        self.network.parcel_watchers.remove(self._hash_parcel)
+
     def close(self) -> None:
         """Free the world: its unfinished coroutines are closed."""
         self.loop.close()
@@ -221,9 +223,7 @@ class LabMachines:
     def __enter__(self) -> LabMachines:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def _failed(self) -> bool:

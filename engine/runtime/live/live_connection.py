@@ -1,10 +1,9 @@
-"""One end of a TCP connection. The hot path of the whole broker: every request and every reply goes through
-here.
+"""One end of a TCP connection. The hot path of the whole broker: every request and every reply goes through here.
 
-How a read is handled: the bytes are cut into frames, each frame is handed to the handler, and whatever the
-handler sends meanwhile is collected and written in one piece at the end. No task is created, and nothing is
-awaited. Frames beyond one turn's share wait for the next turn (``frame_turns``), those of a peer that does not read
-until it has read (``unsent_budget``); meanwhile nothing more is read from it.
+How a read is handled: the bytes are cut into frames, each frame is handed to the handler, and whatever the handler
+sends meanwhile is collected and written in one piece at the end. No task is created, and nothing is awaited. Frames
+beyond one turn's share wait for the next turn (``frame_turns``), those of a peer that does not read until it has read
+(``unsent_budget``); meanwhile nothing more is read from it.
 """
 
 from __future__ import annotations
@@ -76,23 +75,19 @@ class LiveConnection(asyncio.Protocol):
 
     @property
     def is_closing(self) -> bool:
-        """See the port."""
         return self._is_closing
 
     @property
     def unsent_bytes(self) -> int:
-        """See the port."""
         if self._transport is None:
             return 0
         return self._collected_bytes + self._transport.get_write_buffer_size()
 
     @property
     def has_room(self) -> bool:
-        """See the port."""
         return not self._is_counted or self.unsent_bytes <= self._connections.budget.share_bytes
 
     def send_frame(self, frame: bytes) -> None:
-        """See the port."""
         if self._is_closing:
             return
         if self._is_handling:
@@ -104,7 +99,6 @@ class LiveConnection(asyncio.Protocol):
             self._write(frame)
 
     def close(self) -> None:
-        """See the port."""
         self.close_because("closed by this end")
 
     def close_because(self, reason: str) -> None:

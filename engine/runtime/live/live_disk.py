@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import fcntl
 import os
 import shutil
 import stat
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 from engine.runtime.disk_path import checked_path
-from engine.runtime.live.live_disk_file import LiveDiskFile, sync_folder
-from engine.runtime.port import DiskFault, DiskFull, FolderLocked
+from engine.runtime.live.live_disk_file import LiveDiskFile, disk_faults, sync_folder
+from engine.runtime.port import DiskFault, FolderLocked
 
 _T = TypeVar("_T")
 
@@ -52,68 +52,52 @@ class LiveDisk:
                 raise DiskFault(f"data folder {self._folder} is not writable")
 
     def open_file(self, path: str, size_bytes: int) -> LiveDiskFile:
-        """See the port."""
         full_path = self._full(path)
         if not full_path.exists():
             _make_folder(full_path.parent)
         return LiveDiskFile(path, full_path, size_bytes, self._flusher)
 
     def exists(self, path: str) -> bool:
-        """See the port."""
         return self._full(path).exists()
 
     def file_size_bytes(self, path: str) -> int:
-        """See the port."""
         return self._status(path).st_size
 
     def list_folder(self, path: str) -> list[str]:
         """See the port; the empty path is the data folder itself."""
         folder = self._full(path) if path else self._root()
-        try:
-            return sorted(os.listdir(folder))
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        except OSError as failure:
-            raise DiskFault(f"cannot list {folder}: {failure.strerror}") from failure
+        with disk_faults(f"list {folder}"):
+            try:
+                return sorted(os.listdir(folder))
+            except (FileNotFoundError, NotADirectoryError):
+                return []
 
     def remove(self, path: str) -> None:
-        """See the port."""
         full_path = self._full(path)
-        try:
+        with disk_faults(f"remove {full_path}"), suppress(NotADirectoryError):
             if full_path.is_dir() and not full_path.is_symlink():
                 shutil.rmtree(full_path)
             else:
                 full_path.unlink(missing_ok=True)
-        except NotADirectoryError:
-            return
-        except OSError as failure:
-            raise DiskFault(f"cannot remove {full_path}: {failure.strerror}") from failure
 
     def rename(self, old_path: str, new_path: str) -> None:
-        """See the port."""
         old, new = self._full(old_path), self._full(new_path)
-        try:
+        with disk_faults(f"rename {old} to {new}"):
             new.parent.mkdir(parents=True, exist_ok=True)
             os.replace(old, new)
             sync_folder(new.parent)
             if old.parent != new.parent:
                 sync_folder(old.parent)
-        except OSError as failure:
-            raise DiskFault(f"cannot rename {old} to {new}: {failure.strerror}") from failure
 
     def read_whole(self, path: str) -> bytes:
-        """See the port."""
         full_path = self._full(path)
-        try:
+        with disk_faults(f"read {full_path}"):
             return full_path.read_bytes()
-        except OSError as failure:
-            raise DiskFault(f"cannot read {full_path}: {failure.strerror}") from failure
 
     def write_whole(self, path: str, data: bytes) -> None:
-        """See the port."""
         full_path = self._full(path)
         temporary = full_path.with_name(full_path.name + ".tmp")
-        try:
+        with disk_faults(f"write {full_path}"):
             full_path.parent.mkdir(parents=True, exist_ok=True)
             with open(temporary, "wb") as file:
                 if full_path.exists():  # who may read it stays as it was: it may hold secrets
@@ -123,12 +107,8 @@ class LiveDisk:
                 os.fsync(file.fileno())
             os.replace(temporary, full_path)
             sync_folder(full_path.parent)
-        except OSError as failure:
-            kind = DiskFull if failure.errno in (errno.ENOSPC, errno.EDQUOT) else DiskFault
-            raise kind(f"cannot write {full_path}: {failure.strerror}") from failure
 
     async def off_loop(self, work: Callable[[], _T]) -> _T:
-        """See the port."""
         running = asyncio.get_running_loop().run_in_executor(self._writer, work)
         try:
             return await asyncio.shield(running)
@@ -137,7 +117,6 @@ class LiveDisk:
             raise
 
     def modified_ms(self, path: str) -> int:
-        """See the port."""
         return self._status(path).st_mtime_ns // 1_000_000
 
     def used_ratio(self) -> float:
@@ -150,10 +129,8 @@ class LiveDisk:
     def lock_folder(self) -> LiveFolderLock:
         """See the port. The file holds the owner's process id; the kernel frees the lock when the owner dies."""
         path = self._root() / "lock"
-        try:
+        with disk_faults(f"open {path}"):
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as failure:
-            raise DiskFault(f"cannot open {path}: {failure.strerror}") from failure
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as failure:
@@ -179,14 +156,10 @@ class LiveDisk:
 
     def _status(self, path: str) -> os.stat_result:
         full_path = self._full(path)
-        try:
+        with disk_faults(f"look at {full_path}"):
             return full_path.stat()
-        except OSError as failure:
-            raise DiskFault(f"cannot look at {full_path}: {failure.strerror}") from failure
 
 
 def _make_folder(folder: Path) -> None:
-    try:
+    with disk_faults(f"make folder {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as failure:
-        raise DiskFault(f"cannot make folder {folder}: {failure.strerror}") from failure

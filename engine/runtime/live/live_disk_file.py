@@ -1,14 +1,13 @@
 """A file of fixed size, mapped into memory (RocketMQ: ``MappedFile``).
 
-A write to a mapped file has no return code: where the disk is full, the kernel kills the process with
-SIGBUS. Room is therefore reserved on the disk before the first write into it; that does report a full disk.
-As much is reserved ahead as the file has behind it, a mebibyte at most: a file with one entry costs a page,
-a log one call per mebibyte. What was not reserved stays a hole, so that a large file costs what is in it.
-Reads of what was not reserved go through the file's descriptor: through the mapping, a bad sector would kill
-too.
+A write to a mapped file has no return code: where the disk is full, the kernel kills the process with SIGBUS. Room is
+therefore reserved on the disk before the first write into it; that does report a full disk. As much is reserved ahead
+as the file has behind it, a mebibyte at most: a file with one entry costs a page, a log one call per mebibyte. What was
+not reserved stays a hole, so that a large file costs what is in it. Reads of what was not reserved go through the
+file's descriptor: through the mapping, a bad sector would kill too.
 
-``fdatasync`` also writes what was changed through a mapping. It runs in a thread and without the
-interpreter's lock; ``mmap.flush`` would hold that lock and stop the whole node while the disk works.
+``fdatasync`` also writes what was changed through a mapping. It runs in a thread and without the interpreter's lock;
+``mmap.flush`` would hold that lock and stop the whole node while the disk works.
 """
 
 from __future__ import annotations
@@ -17,11 +16,15 @@ import asyncio
 import errno
 import mmap
 import os
+from collections.abc import Iterator
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from pathlib import Path
 
 from engine.runtime.port import DiskFault, DiskFull
 
+#: What the system says where there is no room for more; the last one, for a file of that size.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 #: Room is reserved in pages ...
 _PAGE_SHIFT = 12
 #: ... and at most so many of them ahead of a write.
@@ -46,33 +49,28 @@ class LiveDiskFile:
         self._is_name_durable = True
         self._running_flush: asyncio.Future[None] | None = None
         self._failure: str | None = None
-        try:
+        with disk_faults(f"open {full_path}"):
             self._descriptor = os.open(full_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as failure:
-            raise DiskFault(f"cannot open {full_path}: {failure.strerror}") from failure
-        try:
-            if os.fstat(self._descriptor).st_size < size_bytes:
-                os.ftruncate(self._descriptor, size_bytes)
-                # The new size, and the new file's name, must survive a power cut too.
-                self._is_name_durable = False
-            self._map = mmap.mmap(self._descriptor, size_bytes)
-        except OSError as failure:
-            os.close(self._descriptor)
-            kind = DiskFull if failure.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else DiskFault
-            raise kind(f"cannot map {full_path} with {size_bytes} bytes: {failure.strerror}") from failure
+        with disk_faults(f"map {full_path} with {size_bytes} bytes"):
+            try:
+                if os.fstat(self._descriptor).st_size < size_bytes:
+                    os.ftruncate(self._descriptor, size_bytes)
+                    # The new size, and the new file's name, must survive a power cut too.
+                    self._is_name_durable = False
+                self._map = mmap.mmap(self._descriptor, size_bytes)
+            except OSError:
+                os.close(self._descriptor)
+                raise
 
     @property
     def path(self) -> str:
-        """See the port."""
         return self._path
 
     @property
     def size_bytes(self) -> int:
-        """See the port."""
         return self._size_bytes
 
     def write_at(self, position: int, data: bytes | bytearray | memoryview) -> None:
-        """See the port."""
         end = position + len(data)
         assert position >= 0 and end <= self._size_bytes, (
             f"bytes {position}..{end} are outside of {self._path} ({self._size_bytes} bytes)"
@@ -85,13 +83,11 @@ class LiveDiskFile:
             self._write_count += 1
 
     def read_at(self, position: int, length: int) -> bytes:
-        """See the port."""
         if self._is_mapped(position, length):
             return self._map[position : position + length]
         return self._read_through_descriptor(position, length)
 
     def view_at(self, position: int, length: int) -> memoryview:
-        """See the port."""
         if self._is_mapped(position, length):
             with memoryview(self._map) as whole:
                 return whole[position : position + length]
@@ -110,12 +106,9 @@ class LiveDiskFile:
 
     def _read_through_descriptor(self, position: int, length: int) -> bytes:
         """Read what this process has not written. Through the mapping, a sector that cannot be read, or a hole in a
-        full tmpfs, would kill the process with SIGBUS; here it is a :class:`DiskFault`.
-        """
-        try:
+        full tmpfs, would kill the process with SIGBUS; here it is a :class:`DiskFault`."""
+        with disk_faults(f"read {self._full_path}"):
             data = os.pread(self._descriptor, length, position)
-        except OSError as failure:
-            raise DiskFault(f"cannot read {self._full_path}: {failure.strerror}") from failure
         if len(data) < length:
             raise DiskFault(f"cannot read {self._full_path}: it ends at {position + len(data)}, not {self._size_bytes}")
         return data
@@ -152,17 +145,13 @@ class LiveDiskFile:
         self._raise_failure()
 
     def flush_now(self) -> None:
-        """See the port."""
         self._raise_failure()
         if self._durable_count < self._write_count:
-            try:
+            with disk_faults(f"flush {self._full_path}"):
                 self._sync()
-            except OSError as failure:
-                raise DiskFault(f"cannot flush {self._full_path}: {failure.strerror}") from failure
             self._durable_count = self._write_count
 
     def close(self) -> None:
-        """See the port."""
         if not self._map.closed:
             self._map.close()
             if self._running_flush is None:
@@ -187,12 +176,19 @@ class LiveDiskFile:
         """Reserve the pages ``first`` to ``last``, and some ahead. Raises :class:`DiskFull`."""
         stop = min(last + 1 + min(first, _AHEAD_MAX_PAGES), len(self._reserved))
         start = first << _PAGE_SHIFT
-        try:
+        with disk_faults(f"write {self._full_path}"):
             os.posix_fallocate(self._descriptor, start, min(stop << _PAGE_SHIFT, self._size_bytes) - start)
-        except OSError as failure:
-            kind = DiskFull if failure.errno in (errno.ENOSPC, errno.EDQUOT) else DiskFault
-            raise kind(f"cannot write {self._full_path}: {failure.strerror}") from failure
         self._reserved[first:stop] = b"\1" * (stop - first)
+
+
+@contextmanager
+def disk_faults(deed: str) -> Iterator[None]:
+    """What the system reports while ``deed`` is done, as the port has it."""
+    try:
+        yield
+    except OSError as failure:
+        kind = DiskFull if failure.errno in _FULL else DiskFault
+        raise kind(f"cannot {deed}: {failure.strerror}") from failure
 
 
 def sync_folder(folder: Path) -> None:

@@ -8,7 +8,6 @@ import logging
 import resource
 import socket
 import ssl
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from engine.runtime.connection_limits import CONNECTIONS_LIMIT, IDLE_TIMEOUT_MS, UNSENT_ALL_LIMIT_BYTES
@@ -26,58 +25,31 @@ _RESERVED_DESCRIPTORS = 128
 _BACKLOG = 1_024
 
 
-class LiveListener(ABC):
-    """A listening address and the connections that were accepted there."""
+class LiveListener:
+    """A listening address and the connections that were accepted there.
 
-    def __init__(self, socket_address: object, connections: OpenConnections) -> None:
+    :param source: where they come from.
+    """
+
+    def __init__(
+        self, source: asyncio.Server | TlsAcceptor, socket_address: object, connections: OpenConnections
+    ) -> None:
+        self.address = format_address(socket_address)
+        self._source = source
         self._connections = connections
-        self._address = format_address(socket_address)
-
-    @property
-    def address(self) -> str:
-        """See the port."""
-        return self._address
 
     @property
     def unsent_bytes(self) -> int:
-        """See the port."""
         return self._connections.budget.total_bytes
 
     @property
     def cut_connections(self) -> int:
-        """See the port."""
         return self._connections.budget.cut_connections
 
-    @abstractmethod
     async def close(self) -> None:
-        """See the port."""
-
-
-class LivePlainListener(LiveListener):
-    """A listening socket."""
-
-    def __init__(self, server: asyncio.Server, connections: OpenConnections) -> None:
-        super().__init__(server.sockets[0].getsockname(), connections)
-        self._server = server
-
-    async def close(self) -> None:
-        """See the port."""
-        self._server.close()
+        self._source.close()
         await self._connections.close()
-        await self._server.wait_closed()
-
-
-class LiveTlsListener(LiveListener):
-    """A listening address at which connections may or must be encrypted."""
-
-    def __init__(self, acceptor: TlsAcceptor, connections: OpenConnections) -> None:
-        super().__init__(acceptor.socket_address, connections)
-        self._acceptor = acceptor
-
-    async def close(self) -> None:
-        """See the port."""
-        await self._acceptor.close()
-        await self._connections.close()
+        await self._source.wait_closed()
 
 
 class LiveNetwork:
@@ -121,10 +93,10 @@ class LiveNetwork:
                 server = await asyncio.get_running_loop().create_server(
                     make_connection, host, port, reuse_address=True, backlog=_BACKLOG
                 )
-                listener: LiveListener = LivePlainListener(server, connections)
+                listener = LiveListener(server, server.sockets[0].getsockname(), connections)
             else:
                 acceptor = await self._accept_tls(self._server_context, host, port, make_connection, connections)
-                listener = LiveTlsListener(acceptor, connections)
+                listener = LiveListener(acceptor, acceptor.socket_address, connections)
         except (OSError, OverflowError) as failure:
             if isinstance(failure, OSError) and failure.errno == errno.EADDRINUSE:
                 raise AddressInUse(f"{host}:{port} is in use already") from failure
@@ -151,7 +123,6 @@ class LiveNetwork:
         return TlsAcceptor(listening, context, mode, make_connection, limit, connections.__len__, timeout_ms)
 
     async def connect(self, address: str, handler: FrameHandler, timeout_ms: int) -> Connection:
-        """See the port."""
         host, _, port_text = address.rpartition(":")
         if not host or not port_text.isdigit() or not 0 < int(port_text) < 65_536:
             raise ConnectFailed(f"cannot connect to {address!r}: an address is host:port, port 1 to 65535")

@@ -1,22 +1,40 @@
-"""The real world behind the port: sockets, mapped files, the machine's clock, threads for blocking
-listeners.
-"""
+"""The real world behind the port: sockets, mapped files, the machine's clock, threads for blocking listeners."""
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
+import functools
+import inspect
 import os
 import random
 import socket
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from engine.runtime.live.live_clock import LiveClock
 from engine.runtime.live.live_disk import LiveDisk
-from engine.runtime.live.live_listener_calls import LiveListenerCalls
 from engine.runtime.live.live_network import LiveNetwork
 from engine.runtime.live.live_tls import ClientTls, ServerTls
 from engine.runtime.port import NodeIdentity
+
+#: How many plain listeners of one node run at once. RocketMQ's ``consumeThreadMax`` is 20 for each
+#: consumer; a node has a few consumers. More wait.
+LISTENER_THREADS_MAX = 64
+
+
+class LiveClock:
+    """The machine's clock."""
+
+    __slots__ = ()
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def monotonic_us(self) -> int:
+        return time.monotonic_ns() // 1_000
 
 
 class LiveRuntime:
@@ -41,7 +59,8 @@ class LiveRuntime:
         self.disk = LiveDisk(node_name, data_folder)
         self._seed = seed
         self._randoms: dict[str, random.Random] = {}
-        self._listener_calls = LiveListenerCalls(node_name)
+        #: For listeners that may block; made at first use.
+        self._listener_threads: ThreadPoolExecutor | None = None
         self.identity = NodeIdentity(
             host_ip=_own_ip(),
             process_id=os.getpid(),
@@ -56,13 +75,22 @@ class LiveRuntime:
         return self._randoms[purpose]
 
     async def call_listener(self, listener: Callable[..., Any], *arguments: Any) -> Any:
-        """See the port."""
-        return await self._listener_calls.call(listener, *arguments)
+        if _is_coroutine_listener(listener):
+            return await listener(*arguments)
+        if self._listener_threads is None:
+            self._listener_threads = ThreadPoolExecutor(LISTENER_THREADS_MAX, f"{self.node_name}-listener")
+        context = contextvars.copy_context()
+        call = functools.partial(context.run, listener, *arguments)
+        result = await asyncio.get_running_loop().run_in_executor(self._listener_threads, call)
+        # A lambda around a coroutine function is a plain function that returns a coroutine.
+        return await result if inspect.isawaitable(result) else result
 
     async def close(self) -> None:
         """Close every connection, listener and thread of the node. The engine on it must be shut down before."""
         await self.network.close()
-        self._listener_calls.close()
+        if self._listener_threads is not None:
+            # A listener that still runs is left to end.
+            self._listener_threads.shutdown(wait=False, cancel_futures=True)
         self.disk.close()
 
 
@@ -75,3 +103,10 @@ def _own_ip() -> str:
             return str(probe.getsockname()[0])
         except OSError:
             return "127.0.0.1"
+
+
+def _is_coroutine_listener(listener: Callable[..., Any]) -> bool:
+    """Whether calling ``listener`` makes a coroutine: an ``async def``, a partial of one, or an async ``__call__``."""
+    return inspect.iscoroutinefunction(listener) or inspect.iscoroutinefunction(
+        getattr(listener, "__call__", None)  # noqa: B004  # not a test for being callable
+    )

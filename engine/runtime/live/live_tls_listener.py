@@ -64,16 +64,17 @@ class TlsAcceptor:
         """Where it listens."""
         return self._listening.getsockname()
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Take no more, and let go of those that are on their way. May be called again."""
-        if self._listening.fileno() < 0:
-            return
-        self._loop.remove_reader(self._listening)
-        self._listening.close()
-        waiting = list(self._waiting)
-        for task in waiting:
-            task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
+        if self._listening.fileno() >= 0:
+            self._loop.remove_reader(self._listening)
+            self._listening.close()
+            for task in self._waiting:
+                task.cancel()
+
+    async def wait_closed(self) -> None:
+        """Those that were on their way are gone."""
+        await asyncio.gather(*self._waiting, return_exceptions=True)
 
     def _accept(self) -> None:
         for _ in range(_ACCEPTED_AT_ONCE):
@@ -83,9 +84,7 @@ class TlsAcceptor:
                 return
             except ConnectionAbortedError:  # the client is gone again
                 continue
-            except (
-                OSError
-            ) as failure:  # no descriptors are left, or no memory: asking again at once would find none either
+            except OSError as failure:  # no descriptors are left, or no memory: asking at once would find none either
                 _log.error("no connection can be accepted for %d ms: %s", _PAUSE_MS, failure)
                 self._loop.remove_reader(self._listening)
                 self._loop.call_later(_PAUSE_MS / 1_000, self._accept_again)

@@ -4,8 +4,8 @@
 
 RocketMQ recovers from these times, 3 s earlier to be safe. But a clock can be set back, and then a checkpoint "from
 the future" makes RocketMQ skip messages. This store recovers from positions instead
-(:mod:`engine.store.files.recovery_point`). It keeps the file so that RocketMQ's broker and tools understand the data folder,
-and mentions at the start when it contradicts the log.
+(:mod:`engine.store.files.recovery_point`). It keeps the file so that RocketMQ's broker and tools understand the data
+folder, and mentions at the start when it contradicts the log.
 """
 
 from __future__ import annotations

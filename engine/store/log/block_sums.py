@@ -2,9 +2,9 @@
 
 To check a message takes about 1.5 us, which is as much as all the rest of reading a small one. A CRC over a block takes
 4 us for 16 KiB, sees every changed bit, and spares that check where it was done before: what this process appended, or
-has walked through (:mod:`engine.store.log.commit_log_walk`), has a sum; a read compares it with the bytes as they are now,
-wherever they come from. Where a block has no sum, or another one, each message is checked by itself. The sums are in
-memory only and tell nothing of a time before them.
+has walked through (:mod:`engine.store.log.commit_log_walk`), has a sum; a read compares it with the bytes as they are
+now, wherever they come from. Where a block has no sum, or another one, each message is checked by itself. The sums are
+in memory only and tell nothing of a time before them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Reading the commit log's bytes without making message objects (RocketMQ: ``CommitLog.checkMessageAndReturnSize``).
 
-What recovery finds in the log must be more than vouched for (:mod:`engine.store.log.record_check`): it is not known which
-message lies there, so its topic has to be a legal name and its logical offset a possible one (every earlier message of
-the queue lies before it and takes 91 bytes at least).
+What recovery finds in the log must be more than vouched for (:mod:`engine.store.log.record_check`): it is not known
+which message lies there, so its topic has to be a legal name and its logical offset a possible one (every earlier
+message of the queue lies before it and takes 91 bytes at least).
 """
 
 from __future__ import annotations

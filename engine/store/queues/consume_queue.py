@@ -1,9 +1,9 @@
 """The logical queue of one topic and queue id: where its messages lie in the commit log (RocketMQ: ``ConsumeQueue``).
 
-Entry ``n`` of 20 bytes (see :mod:`engine.store.files.consume_queue_entry`) belongs to logical offset ``n`` and lies at byte
-``20 n``, always. RocketMQ appends an entry even when its offset does not follow the last one, and only logs it; all
-later offsets of the queue are then wrong. Here offsets that are left out (their messages were damaged in the log, or
-deleted before the queue was built again) get filler entries, so every offset stays what the producer was told.
+Entry ``n`` of 20 bytes (see :mod:`engine.store.files.consume_queue_entry`) belongs to logical offset ``n`` and lies at
+byte ``20 n``, always. RocketMQ appends an entry even when its offset does not follow the last one, and only logs it;
+all later offsets of the queue are then wrong. Here offsets that are left out (their messages were damaged in the log,
+or deleted before the queue was built again) get filler entries, so every offset stays what the producer was told.
 """
 
 from __future__ import annotations

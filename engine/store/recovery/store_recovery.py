@@ -25,7 +25,8 @@ damage in the middle of the log                   RocketMQ cuts the log there. H
                                                   and its logical offsets get filler entries.
 a topic deleted and made again before the crash   Its old messages come back and hide the new ones, which have the same
                                                   offsets. Here the new ones count, where more than one of them says
-                                                  that the queue began anew (:mod:`~engine.store.recovery.recovered_places`).
+                                                  that the queue began anew
+                                                  (:mod:`~engine.store.recovery.recovered_places`).
 a queue all of whose messages have expired        A rebuild would start it at offset 0 again and consumers would skip
                                                   its next messages; its old max offset is kept.
 commit-log file of another size                   RocketMQ refuses to start. Here every file has its own size.

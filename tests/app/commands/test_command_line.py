@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from app.command_line import COMMANDS, main
-from app.commands.tool import body_text
+from app.foundation.terminal_text import body_text
 from tests.support.live.glass_process import GlassProcess
 
 ROOT = Path(__file__).parents[3]

@@ -18,6 +18,9 @@ from engine.protocol.message.message_id import decode_offset_message_id
 from tests.support.live.glass_process import GlassProcess
 from tests.support.pipeline.stored_log import commit_everything, read_all_bodies, stored_offsets
 
+#: So many kills under synchronous flush, and two fifths of them under asynchronous.
+pytestmark = pytest.mark.seeds(quick=3, full=10)
+
 TOPIC = "kill_nine"
 SENDERS = 8
 
@@ -60,10 +63,9 @@ async def recovered_bodies(server):
     return await read_all_bodies((server.name_server,), TOPIC)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("flush", ["sync", "async"])
-def test_no_acknowledged_message_is_lost_when_the_process_is_killed(tmp_path, flush):
-    rounds = 10 if flush == "sync" else 4
+def test_no_acknowledged_message_is_lost_when_the_process_is_killed(tmp_path, flush, seeds):
+    rounds = seeds if flush == "sync" else seeds * 2 // 5
     moments = random.Random(9)
     acknowledged, unanswered, sent_twice = {}, [], 0
     for round_number in range(rounds):

@@ -23,10 +23,8 @@ from app.commands.lab import shared_work
 from app.commands.lab.shared_work import LateSpark
 from app.pipeline.child_process import kill_session, session_members
 from engine.lab.scenario.scenario_files import load_scenario
-from tests.support.pipeline.spark import missing_for_spark
 
 ROOT = Path(__file__).parents[3]
-needs_spark = pytest.mark.skipif(missing_for_spark() is not None, reason=str(missing_for_spark()))
 
 
 @pytest.fixture
@@ -140,9 +138,7 @@ def until(condition):
     raise AssertionError("it never came")
 
 
-@pytest.mark.long
-@needs_spark
-def test_seeds_on_spark_end_with_the_figures_of_one_process_and_a_stopped_run_goes_on(tmp_path):
+def test_seeds_on_spark_end_with_the_figures_of_one_process_and_a_stopped_run_goes_on(spark_installed, tmp_path):
     scenario = tmp_path / "tiny.yaml"
     scenario.write_text(load_scenario("hello").text)
     run = ("lab", "run", str(scenario), "--seed", "1", "--faults", "random", "--seeds", "2000", "--chunk", "20")
@@ -171,9 +167,7 @@ def test_seeds_on_spark_end_with_the_figures_of_one_process_and_a_stopped_run_go
     assert (command.process.returncode, output.splitlines()[-1]) == (alone.exit_code, alone.stdout.splitlines()[-1])
 
 
-@pytest.mark.long
-@needs_spark
-def test_a_search_on_spark_finds_what_one_process_finds():
+def test_a_search_on_spark_finds_what_one_process_finds(spark_installed):
     arguments = ("explore", "bank-naive", "--json")
     prelude = "from app.commands import shared_work\nshared_work.SPARK_AFTER_S = 0"
     with Command(*arguments, "--spark", "local[1]", prelude=prelude) as command:

@@ -19,13 +19,12 @@ from engine.broker.foundation.broker_config import BrokerConfig
 from engine.protocol.message.message import Message
 from tests.support.live.glass_process import GlassProcess
 from tests.support.live.live_server import LiveServer
-from tests.support.pipeline.spark import QUICK_JVM, missing_for_spark
+from tests.support.pipeline.spark import QUICK_JVM
 
 ROOT = Path(__file__).parents[3]
 
 pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(missing_for_spark() is not None, reason=str(missing_for_spark())),
+    pytest.mark.usefixtures("spark_installed"),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="sessions are looked through by way of /proc"),
 ]
 #: Spark starts in seconds; on a machine on which many things run at once, and giving way to all of them, in minutes.

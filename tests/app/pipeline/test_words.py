@@ -73,7 +73,8 @@ def test_a_page_gets_the_words_and_the_cells_stay_the_same_in_all_languages():
 
 
 LINKS = dataclasses.replace(
-    DESCRIPTION, tables=(JobTable("links", both("Links"), (TableColumn("link", ColumnKind.LINK, both("Link")),)),)
+    DESCRIPTION,
+    tables=(JobTable("links", (TableColumn("link", ColumnKind.LINK, text=both("Link")),), text=both("Links")),),
 )
 
 

@@ -13,6 +13,7 @@ from app.web_application import WebSettings, create_app
 from engine.pipeline.jobs.description import ParameterKind
 from engine.pipeline.jobs.registry import JOB_NAMES, describe
 from tests.support.live.fixture_server import FixtureSource
+from tests.support.tiers import examples
 
 TEXTS = st.text(max_size=40) | st.sampled_from(
     ["-1", "9" * 30, "1e9", "NaN", "Infinity", "9999999999999d", "../../x", "\0", "٣", "1_0", "0x10", str(1 << 63)]
@@ -53,7 +54,11 @@ NUMBERS = [
     for one in describe(job).parameters
     if one.kind in (ParameterKind.INTEGER, ParameterKind.DURATION)
 ]
-many = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+many = settings(
+    max_examples=examples(quick=30, full=150),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 
 
 @pytest.fixture(scope="module")

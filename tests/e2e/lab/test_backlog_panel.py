@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.accessibility import findings_in_every_theme
 from tests.e2e.lab.lab_page import opened, run_to_ms
 from tests.e2e.scenes import empty_scene
-
-pytestmark = pytest.mark.browser
 
 
 def test_a_backlog_is_drawn_queue_by_queue_and_a_full_queue_says_why_it_is_not_pulled(serve, open_page):

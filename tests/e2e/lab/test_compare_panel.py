@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.accessibility import findings_in_every_theme
 from tests.e2e.lab.lab_page import opened
 from tests.e2e.scenes import empty_scene
-
-pytestmark = pytest.mark.browser
 
 TABLE = (
     Path(__file__).parents[3] / "static" / "lab" / "comparisons" / "batch-trade-offs.C1.consumeMessageBatchMaxSize.json"

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.accessibility import findings_in_every_theme
 from tests.e2e.lab.lab_page import opened
 from tests.e2e.scenes import empty_scene
-
-pytestmark = pytest.mark.browser
 
 #: A search process is a fresh interpreter on a machine that may be busy.
 SEARCH_MS = 240_000

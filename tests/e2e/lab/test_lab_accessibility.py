@@ -9,8 +9,6 @@ from tests.e2e.accessibility import findings_in_every_theme
 from tests.e2e.lab.lab_page import open_faults, opened, run_to_ms, run_until
 from tests.e2e.scenes import empty_scene
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_stage(serve, open_page, language):

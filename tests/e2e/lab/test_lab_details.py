@@ -15,8 +15,6 @@ from tests.e2e.conftest import OpenPage, running
 from tests.e2e.lab.lab_page import event_number, expect_event, opened, run_to_ms, run_until, scrub_to
 from tests.e2e.scenes import empty_scene
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture
 def address(serve) -> str:
@@ -93,10 +91,10 @@ def test_a_replayed_page_has_the_bytes_and_the_whole_journal(page, open_page, tm
 
 
 @pytest.fixture(scope="module")
-def long_run(browser) -> Iterator[Page]:
+def long_run(chromium) -> Iterator[Page]:
     """A world that has run so fast and far that the stream left a gap."""
     with running(empty_scene()) as address:
-        opener = OpenPage(browser)
+        opener = OpenPage(chromium)
         page = opened(opener(f"{address}/lab/big-stage"))
         run_to_ms(page, 6000)
         assert event_number(page) > 4_000
@@ -224,10 +222,10 @@ class ExportedRun(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def exported(browser, tmp_path_factory) -> ExportedRun:
+def exported(chromium, tmp_path_factory) -> ExportedRun:
     """A run that was broken on the way."""
     with running(empty_scene()) as address:
-        opener = OpenPage(browser)
+        opener = OpenPage(chromium)
         page = opened(opener(f"{address}/lab/hello"))
         run_to_ms(page, 1200)
         page.evaluate("""() => import('/static/lab/session.js').then((lab) => lab.command('pause-node', 'C1'))""")

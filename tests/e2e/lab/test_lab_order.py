@@ -11,8 +11,6 @@ from tests.e2e.accessibility import findings_in_every_theme
 from tests.e2e.lab.lab_page import opened, run_to_ms
 from tests.e2e.scenes import empty_scene
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture
 def page(serve, open_page) -> Page:

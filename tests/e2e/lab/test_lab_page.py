@@ -10,8 +10,6 @@ from playwright.sync_api import expect
 from tests.e2e.lab.lab_page import event_number, expect_event, open_faults, opened, run_to_ms, run_until, scrub_to
 from tests.e2e.scenes import empty_scene
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture
 def address(serve) -> str:

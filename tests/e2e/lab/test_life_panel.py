@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.accessibility import findings_in_every_theme
 from tests.e2e.lab.lab_page import opened, run_to_ms
 from tests.e2e.scenes import empty_scene
-
-pytestmark = pytest.mark.browser
 
 
 def test_a_message_is_followed_from_its_producer_to_its_grave_and_resent(serve, open_page):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
 from playwright.sync_api import expect
 
 from engine.broker.foundation.broker_config import BrokerConfig
@@ -14,8 +13,6 @@ from tests.app.live.test_live_dead_letters import bury, groups
 from tests.e2e.accessibility import findings_in_every_theme
 from tests.e2e.conftest import live
 from tests.support.live.live_server import LiveServer, message
-
-pytestmark = pytest.mark.browser
 
 
 def in_another_thread(work):

@@ -8,8 +8,6 @@ from playwright.sync_api import expect
 from tests.e2e.accessibility import findings_in_every_theme
 from tests.e2e.scenes import empty_scene
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_an_expression_shows_what_every_part_of_it_is(serve, open_page, language):

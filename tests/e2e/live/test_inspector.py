@@ -10,16 +10,14 @@ from playwright.sync_api import Page, expect
 from tests.e2e.conftest import OpenPage, live, running
 from tests.e2e.scenes import small_scene
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture(scope="module")
-def inspector(browser) -> Iterator[Page]:
+def inspector(chromium) -> Iterator[Page]:
     """One for all tests: they only look and point."""
     scene = small_scene(lively=False)
     scene.send("orders", "three bears", 1, keys="goldilocks", tags="Tale")
     with running(scene) as address:
-        opener = OpenPage(browser)
+        opener = OpenPage(chromium)
         page = live(opener(f"{address}/live"))
         page.locator(".strip .block").last.click()
         expect(page.locator(".field-row")).to_have_count(20)

@@ -12,8 +12,6 @@ from tests.e2e.accessibility import THEMES, choose_theme
 from tests.e2e.conftest import live, sequence, wait_for_update
 from tests.e2e.scenes import empty_scene, heavy_scene, small_scene
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.mark.parametrize(("language", "title"), [("en", "Commit log"), ("zh", "提交日志")])
 @pytest.mark.parametrize("scene", [empty_scene, small_scene], ids=["empty", "small"])
@@ -77,6 +75,7 @@ def test_a_group_that_keeps_up_raises_no_alarm(serve, open_page):
     expect(chips[1]).to_have_class("lag-chip has-lag")
 
 
+@pytest.mark.smoke
 def test_a_message_shows_in_log_lane_and_table_as_soon_as_it_is_stored(serve, open_page):
     scene = small_scene(lively=False)
     page = live(open_page(f"{serve(scene)}/live"))

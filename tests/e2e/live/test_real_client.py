@@ -14,8 +14,6 @@ from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.glassmq_cluster import start_glassmq
 from tests.interop.harness.installs import ClientUnavailable, cpp_client_python
 
-pytestmark = [pytest.mark.browser, pytest.mark.interop, pytest.mark.slow]
-
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:

@@ -21,8 +21,6 @@ from tests.e2e.scenes import empty_scene, small_scene
 from tests.interop.harness.installs import REPOSITORY
 from tests.interop.harness.ports import free_port
 
-pytestmark = pytest.mark.browser
-
 keys = st.sampled_from(["a", "b", "0", "orders", "%RETRY%g", "__proto__", "constructor", "toString", ""])
 scalars = st.none() | st.booleans() | st.integers(-(2**40), 2**40) | st.text(max_size=4)
 trees = st.recursive(
@@ -42,9 +40,9 @@ APPLY = """async ([tree, operations]) => {
 
 
 @pytest.fixture(scope="module")
-def module_page(browser):
+def module_page(chromium):
     with running(empty_scene()) as address:
-        page = browser.new_page()
+        page = chromium.new_page()
         page.goto(f"{address}/")
         yield page
         page.close()

@@ -6,7 +6,6 @@ import asyncio
 import re
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
 from playwright.sync_api import expect
 
 from engine.broker.foundation.broker_config import BrokerConfig
@@ -17,8 +16,6 @@ from tests.e2e.conftest import live
 from tests.e2e.lab.lab_page import opened, run_to_ms
 from tests.e2e.scenes import START_MS, empty_scene, small_scene
 from tests.support.live.live_server import LiveServer
-
-pytestmark = pytest.mark.browser
 
 
 def half_message(queue_offset: int, key: str, **fields: object) -> dict[str, object]:

@@ -26,7 +26,8 @@ from tests.support.lab.damaged_folder import (
     start_broker,
     untouched,
 )
-from tests.support.lab.sweep_seeds import sweep_seeds
+
+pytestmark = pytest.mark.seeds(quick=15, full=40)
 
 #: A start reads the log, the queues and the index a few times over, a start on undamaged files 1.3 MB; the search for
 #: entries reads parts of the log again.
@@ -64,7 +65,7 @@ def judge(folder: DataFolder, broker: Broker, whole: list[Place], found: dict[Pl
 
 
 @pytest.mark.parametrize("is_clean", [True, False], ids=["clean exit", "killed"])
-def test_no_damage_hides_what_it_did_not_touch(is_clean, caplog, monkeypatch):
+def test_no_damage_hides_what_it_did_not_touch(is_clean, seeds, caplog, monkeypatch):
     folder = data_folder(is_clean)
     read_at, read_bytes = LabDiskFile.read_at, [0]
 
@@ -76,7 +77,7 @@ def test_no_damage_hides_what_it_did_not_touch(is_clean, caplog, monkeypatch):
     with broker_on(folder.files) as (_, broker):
         usual = {record.getMessage() for record in caplog.records}
         assert served(broker) == {place: stored.body for place, stored in folder.messages.items()}
-    for seed in range(sweep_seeds(40)):
+    for seed in range(seeds):
         damage = damaged(folder, random.Random(f"{is_clean}:{seed}"))
         caplog.clear()
         read_bytes[0] = 0

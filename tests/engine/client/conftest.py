@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.client import (
-    DefaultMQProducer,
-)
+from engine.client import DefaultMQProducer
 from tests.support.lab.lab_cluster import LabCluster
 
 

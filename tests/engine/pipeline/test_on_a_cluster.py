@@ -12,12 +12,9 @@ import sysconfig
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client import DefaultMQProducer, LocalTransactionState, Message, TransactionMQProducer
 from tests.support.live.live_server import LiveServer, ObedientListener
-from tests.support.pipeline.spark import missing_for_spark, skip_without_spark
 
 PROJECT = Path(__file__).resolve().parents[3]
 #: What `pip install pyspark pyarrow numpy pandas` brings, as far as Spark's Python workers import it.
@@ -51,10 +48,7 @@ def run_program(name, folder, *arguments):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.long
-def test_executors_read_and_write_with_the_code_that_was_shipped_to_them(tmp_path):
-    if missing := missing_for_spark():
-        skip_without_spark(missing)
+def test_executors_read_and_write_with_the_code_that_was_shipped_to_them(spark_installed, tmp_path):
     with LiveServer(tmp_path / "data", page=False) as server:
         server.create_topic("Shipped")
         report = run_program("cluster_program.py", tmp_path, server.name_servers[0], "Shipped")
@@ -95,11 +89,8 @@ def make_ledgers(folder):
             database.executemany(f"INSERT INTO {posted} VALUES (?, 'A', 10, 1)", [(key,) for key in keys])
 
 
-@pytest.mark.long
-def test_jobs_find_the_same_on_executors_that_are_other_processes(tmp_path):
+def test_jobs_find_the_same_on_executors_that_are_other_processes(spark_installed, tmp_path):
     """The audit and the reconciliation, once and as streams that keep their state where all can see it."""
-    if missing := missing_for_spark():
-        skip_without_spark(missing)
     make_ledgers(tmp_path)
     audit = {"topics": "Orders", "groups": "readers", "grace_ms": 0}
     reconciliation = {"topics": "Payments", "bank_folder": str(tmp_path)}

@@ -165,9 +165,7 @@ def test_an_exception_in_a_handler_ends_its_connection_and_no_other(run, caplog,
             super().frame_received(frame)
 
     async def scenario(server, client):
-        failures = getattr(asyncio.get_running_loop(), "failures", None)
-        if failures is not None:
-            failures.handler = lambda loop, context: None
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
         listener, accepted, handler = await open_pair(server, client, Fragile)
         other = CollectingHandler()
         await client.network.connect(listener.address, other, 5_000)

@@ -19,7 +19,7 @@ from tests.interop.harness.real_rocketmq import start_real_rocketmq
 from tests.interop.harness.wire import RequestRefused, request, signed
 from tests.support.live.certificates import make_certificates
 
-pytestmark = [pytest.mark.interop_java, pytest.mark.slow]
+pytestmark = pytest.mark.interop_java
 
 ADMIN, SHOP = ("admin-key", "admin-secret"), ("shop-key", "shop-secret")
 RULES = """\

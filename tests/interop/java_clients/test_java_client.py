@@ -12,7 +12,7 @@ from tests.interop.harness.clients import Clients, messages, sent, wait_for_bodi
 from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import committed_offset, max_offsets
 
-pytestmark = [pytest.mark.interop_java, pytest.mark.slow]
+pytestmark = pytest.mark.interop_java
 
 Unique = partial[str]
 _DEADLINE_S = 90.0

@@ -19,7 +19,7 @@ from tests.interop.harness.rocketmq_jars import HOME_VARIABLE, best_example_jars
 from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import committed_offset, max_offsets, send_message, write_queues
 
-pytestmark = [pytest.mark.interop_java, pytest.mark.slow]
+pytestmark = pytest.mark.interop_java
 
 TOPIC = "TopicTest"
 _DEADLINE_S = 90.0

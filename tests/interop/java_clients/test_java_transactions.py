@@ -18,7 +18,7 @@ from tests.interop.harness.real_rocketmq import start_real_rocketmq
 from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import commit_transaction, max_offsets, send_message
 
-pytestmark = [pytest.mark.interop_java, pytest.mark.slow]
+pytestmark = pytest.mark.interop_java
 
 _DEADLINE_S = 90.0
 HALF_TOPIC, OP_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC"

@@ -21,7 +21,7 @@ from tests.interop.harness.rocketmq_jars import server_jars
 from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import committed_offset, max_offsets
 
-pytestmark = [pytest.mark.interop_java, pytest.mark.slow]
+pytestmark = pytest.mark.interop_java
 
 TOPIC = "AdminTopic"
 SINGLE = "AdminSingle"

@@ -14,7 +14,7 @@ from tests.interop.harness.glassmq_cluster import start_glassmq
 from tests.interop.harness.real_rocketmq import start_real_rocketmq
 from tests.support.pipeline.backlog import Backlog, consume
 
-pytestmark = [pytest.mark.interop_java, pytest.mark.slow]
+pytestmark = pytest.mark.interop_java
 
 _BROKERS: Mapping[str, Callable[..., Cluster]] = {"glassmq": start_glassmq, "real": start_real_rocketmq}
 

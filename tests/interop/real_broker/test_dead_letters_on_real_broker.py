@@ -16,7 +16,7 @@ from engine.protocol.enums import ConsumeFromWhere
 from engine.protocol.message.message import Message
 from tests.interop.harness.cluster import Cluster
 
-pytestmark = [pytest.mark.interop_java, pytest.mark.slow]
+pytestmark = pytest.mark.interop_java
 
 
 async def _bury(name_server: str, topic: str, group: str, *keys: str, is_dead: Callable[[], bool]) -> None:

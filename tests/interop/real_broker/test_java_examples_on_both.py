@@ -24,7 +24,7 @@ from tests.interop.harness.rocketmq_jars import HOME_VARIABLE, best_example_jars
 from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import max_offsets, write_queues
 
-pytestmark = [pytest.mark.interop_java, pytest.mark.slow]
+pytestmark = pytest.mark.interop_java
 
 _DEADLINE_S = 90.0
 _BROKERS: Mapping[str, Callable[..., Cluster]] = {"glassmq": start_glassmq, "real": start_real_rocketmq}

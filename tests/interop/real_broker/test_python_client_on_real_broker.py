@@ -26,7 +26,7 @@ from tests.interop.harness.clients import Clients, sent, wait_for_bodies
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.wire import max_offsets
 
-pytestmark = [pytest.mark.interop_java, pytest.mark.slow]
+pytestmark = pytest.mark.interop_java
 
 Unique = partial[str]
 MESSAGES = 1000

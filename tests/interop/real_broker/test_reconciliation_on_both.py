@@ -18,7 +18,7 @@ from tests.interop.harness.waiting import wait_until
 from tests.support.live.live_server import ObedientListener
 from tests.support.memory_report import MemoryReport
 
-pytestmark = [pytest.mark.interop_java, pytest.mark.slow]
+pytestmark = pytest.mark.interop_java
 
 COMMIT, ROLLBACK, UNKNOWN = (
     LocalTransactionState.COMMIT_MESSAGE,

@@ -16,7 +16,7 @@ from tests.interop.harness.real_rocketmq import start_real_rocketmq
 from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import UPDATE_AND_CREATE_TOPIC, request, signed, write_queues
 
-pytestmark = [pytest.mark.interop_java, pytest.mark.slow]
+pytestmark = pytest.mark.interop_java
 
 MESSAGES, QUEUES, KEYS = 3_000, 4, 10
 STARTS: dict[str, Callable[..., Cluster]] = {"glassmq": start_glassmq, "real": start_real_rocketmq}

@@ -45,7 +45,7 @@ def main() -> None:
         run_job(name, arguments, {"nameServer": name_server}, MASTER, report, stop, session=spark)
         told.append({"tables": report.tables, "notes": [note["en"] for note in report.notes]})
     spark.stop()
-    print(json.dumps(told))
+    print(json.dumps(told, default=dict))
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def misbehave(way):
     match way:
         case "fail":
             line = "[ROCKETMQ_UNKNOWN_TOPIC] the cluster has no topic 'orders'"
-            tell("failed", error=line, text=sentence(line), detail=line)
+            tell("failed", error=line, text=dict(sentence(line)), detail=line)
             sys.exit(1)
         case "silent":
             os.kill(os.getpid(), signal.SIGKILL)

@@ -58,10 +58,15 @@ def spark_session() -> SparkSession:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """The one session of this process: ``local[2]``, with the data source ``rocketmq``."""
+def spark_installed() -> None:
+    """For tests that start Spark themselves, in processes of their own."""
     if missing := missing_for_spark():
         skip_without_spark(missing)
+
+
+@pytest.fixture(scope="session")
+def spark(spark_installed: None) -> Iterator[SparkSession]:
+    """The one session of this process: ``local[2]``, with the data source ``rocketmq``."""
     session = spark_session()
     yield session
     session.stop()

@@ -18,9 +18,9 @@ from engine.pipeline.jobs.description import (
     JobTable,
     ParameterKind,
     TableColumn,
-    cell_texts,
 )
 from engine.pipeline.jobs.job import JobRun
+from engine.texts import Text
 
 
 def both(text):
@@ -30,33 +30,37 @@ def both(text):
 #: The first three are for the true job, all but "crash" for its stand-in without Spark, ``fake_job.py``.
 WAYS = ("batch", "fail", "crash", "silent", "garbage", "long-line", "flood", "deaf", "finish", "break")
 
+WORDS = {"lost in transit": {"en": "lost in transit", "zh": "途中丢失"}}
+
 DESCRIPTION = JobDescription(
     name="tiny",
     title=both("Tiny"),
     about=both("Counts numbers."),
     parameters=(
-        JobParameter("topic", ParameterKind.TOPIC, both("A topic."), default="orders"),
-        JobParameter("group", ParameterKind.GROUP, both("A group.")),
-        JobParameter("numbers", ParameterKind.INTEGER, both("How many."), default=1_000, minimum=1, maximum=10**12),
-        JobParameter("pause_ms", ParameterKind.DURATION, both("How long."), default=100, minimum=10),
-        JobParameter("way", ParameterKind.CHOICE, both("How."), default="batch", choices=WAYS),
-        JobParameter("output", ParameterKind.FOLDER, both("Where to.")),
-        JobParameter("follow", ParameterKind.SWITCH, both("Go on."), default=False),
+        JobParameter("topic", ParameterKind.TOPIC, text=both("A topic."), default="orders"),
+        JobParameter("group", ParameterKind.GROUP, text=both("A group.")),
+        JobParameter(
+            "numbers", ParameterKind.INTEGER, text=both("How many."), default=1_000, minimum=1, maximum=10**12
+        ),
+        JobParameter("pause_ms", ParameterKind.DURATION, text=both("How long."), default=100, minimum=10),
+        JobParameter("way", ParameterKind.CHOICE, text=both("How."), default="batch", choices=WAYS),
+        JobParameter("output", ParameterKind.FOLDER, text=both("Where to.")),
+        JobParameter("follow", ParameterKind.SWITCH, text=both("Go on."), default=False),
     ),
     tables=(
         JobTable(
             "counts",
-            both("Counts"),
             (
-                TableColumn("kind", ColumnKind.TEXT, both("Kind"), cell_texts({"lost in transit": "途中丢失"})),
-                TableColumn("n", ColumnKind.INTEGER, both("Number")),
-                TableColumn("share", ColumnKind.SHARE, both("Share")),
-                TableColumn("lost", ColumnKind.INTEGER, both("Lost")),
+                TableColumn("kind", ColumnKind.TEXT, WORDS, text=both("Kind")),
+                TableColumn("n", ColumnKind.INTEGER, text=both("Number")),
+                TableColumn("share", ColumnKind.SHARE, text=both("Share")),
+                TableColumn("lost", ColumnKind.INTEGER, text=both("Lost")),
             ),
             bad_column="lost",
+            text=both("Counts"),
         ),
     ),
-    plots=(JobPlot("speed", both("Speed"), "rows/s", series_texts=cell_texts({"all": "全部"})),),
+    plots=(JobPlot("speed", "rows/s", series_texts={"all": {"en": "all", "zh": "全部"}}, text=both("Speed")),),
     runs_until_stopped=None,
 )
 
@@ -85,7 +89,7 @@ class TinyJob:
 
         def count(batch, number):
             if run.arguments["way"] == "fail":
-                raise JobFailed("the batch was told to fail", "批次被要求失败")
+                raise JobFailed(Text("job.error.broker_down", broker="tiny"))
             run.report.table("counts", [["rows", batch.count(), 1.0, 0]])
 
         query = (

@@ -13,18 +13,14 @@ consumer gave back (retry, dead letter) and of delayed messages are stored witho
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.lab.checkers.watch.broker_watch import BrokerWatch
 from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.nodes.history import SendReturned
 from engine.protocol.message.message_id import decode_offset_message_id
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
-    from engine.lab.nodes.history import SendReturned
 
 _SEND_OK = "SEND_OK"
 
@@ -95,6 +91,5 @@ class AcknowledgedMessagesAreStored(Checker):
     def _report(self, broker: str, offset: int, key: str, what: Text) -> None:
         self.report(
             {"node": broker, "commit_log_offset": offset, "message": key},
-            (key,),
             Text("checker.acknowledged-messages-are-stored.found", key=key, offset=offset, broker=broker, what=what),
         )

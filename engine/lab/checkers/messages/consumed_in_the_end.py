@@ -13,21 +13,16 @@ are still to come, however long that takes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from engine.lab.checkers.watch.broker_watch import BrokerWatch
-from engine.lab.checkers.watch.checker import Checker
-from engine.lab.checkers.watch.cluster_watch import CALM_US
+from engine.lab.checkers.watch.checker import Checker, has_clustering_group
+from engine.lab.checkers.watch.cluster_watch import CALM_US, ClusterWatch
 from engine.lab.checkers.watch.group_watch import GroupWatch
 from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
-from engine.lab.scenario.scenario import Role, Scenario
+from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded
 from engine.protocol.names import SCHEDULE_TOPIC
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
-    from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded
 
 #: Who is stuck is looked for so often.
 _LOOK_EVERY_US = 5_000_000
@@ -41,6 +36,7 @@ class ConsumedInTheEnd(Checker):
 
     name = "consumed-in-the-end"
     anomaly = Anomaly.SKIPPED
+    applies = staticmethod(has_clustering_group)
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
@@ -50,11 +46,6 @@ class ConsumedInTheEnd(Checker):
         #: When a message of the queue became visible, or a listener had to do with one, the last time.
         self._last_deed_us: dict[_Queue, int] = {}
         self._next_look_us = 0
-
-    @classmethod
-    def applies(cls, scenario: Scenario) -> bool:
-        """There is a clustering group."""
-        return any(spec.model == "clustering" for spec in scenario.of_role(Role.CONSUMER))
 
     def offset_committed(
         self, broker: BrokerWatch, group: str, topic: str, queue_id: int, before: int, offset: int
@@ -148,7 +139,6 @@ class ConsumedInTheEnd(Checker):
     def _report_skipped(self, group: GroupWatch, message: LoggedMessage) -> None:
         self.report(
             {"group": group.name, **message.element},
-            (message.first_key,),
             Text("checker.consumed-in-the-end.skipped", group=group.name, message=message),
         )
 
@@ -157,7 +147,6 @@ class ConsumedInTheEnd(Checker):
         first = waiting[0]
         self.report(
             {"group": group.name, "node": first.broker, "topic": first.topic, "queue": first.queue_id},
-            keys,
             Text(
                 "checker.consumed-in-the-end.stuck",
                 count=len(keys),
@@ -166,4 +155,5 @@ class ConsumedInTheEnd(Checker):
                 first=first,
             ),
             Anomaly.STUCK,
+            messages=keys,
         )

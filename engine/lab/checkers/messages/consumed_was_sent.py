@@ -10,15 +10,11 @@ well be consumed: indefinite is not failed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.nodes.history import ConsumeBegan, SendReturned
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
-    from engine.lab.nodes.history import ConsumeBegan, SendReturned
 
 
 class ConsumedWasSent(Checker):

@@ -12,18 +12,13 @@ hand (``resend-dead-letter``) stores a new message, and wants it to be delivered
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.checker import Checker, has_clustering_group
+from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
-from engine.lab.scenario.scenario import Role, Scenario
+from engine.lab.nodes.history import ConsumeBegan
 from engine.protocol.names import group_of_retry_or_dlq_topic
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
-    from engine.lab.nodes.history import ConsumeBegan
 
 
 class DeadLettersNotRedelivered(Checker):
@@ -31,6 +26,7 @@ class DeadLettersNotRedelivered(Checker):
 
     name = "dead-letters-not-redelivered"
     anomaly = Anomaly.DUPLICATE
+    applies = staticmethod(has_clustering_group)
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
@@ -40,11 +36,6 @@ class DeadLettersNotRedelivered(Checker):
         self._copies: dict[tuple[str, str, int, str], None] = {}
         #: (group, unique key) of messages with several ways.
         self._several_ways: dict[tuple[str, str], None] = {}
-
-    @classmethod
-    def applies(cls, scenario: Scenario) -> bool:
-        """There is a clustering group."""
-        return any(spec.model == "clustering" for spec in scenario.of_role(Role.CONSUMER))
 
     def message_stored(self, message: LoggedMessage) -> None:
         """Remember which messages have several copies for one retry."""
@@ -74,6 +65,5 @@ class DeadLettersNotRedelivered(Checker):
     def _report(self, entry: ConsumeBegan, what: Text) -> None:
         self.report(
             {"group": entry.group, "message": entry.key, "node": entry.node, "topic": entry.topic},
-            (entry.key,),
             Text("checker.dead-letters-not-redelivered.found", entry=entry, what=what),
         )

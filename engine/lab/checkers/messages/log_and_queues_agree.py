@@ -13,16 +13,13 @@ whose messages a crash has taken may be fillers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from engine.lab.checkers.watch.broker_watch import BrokerWatch
 from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 
 
 class LogAndQueuesAgree(Checker):
@@ -49,7 +46,6 @@ class LogAndQueuesAgree(Checker):
         if message.queue_offset != expected and self.watch.brokers[message.broker].is_up:
             self.report(
                 message.element,
-                (message.first_key,),
                 Text("checker.log-and-queues-agree.order", message=message, before=expected - 1),
                 Anomaly.OUT_OF_ORDER,
             )
@@ -58,7 +54,6 @@ class LogAndQueuesAgree(Checker):
         """Neither a message nor the end of a file lies there."""
         self.report(
             {"node": broker.name, "commit_log_offset": commit_log_offset},
-            (),
             Text("checker.log-and-queues-agree.hole", broker=broker.name, commit_log_offset=commit_log_offset),
             Anomaly.LOST_WRITE,
         )
@@ -112,18 +107,14 @@ class LogAndQueuesAgree(Checker):
         found = Text("checker.log-and-queues-agree.no_entry")
         if entries:
             found = Text("checker.log-and-queues-agree.entry_of", offset=entries[0][0], size_bytes=entries[0][1])
-        self.report(
-            message.element,
-            (message.first_key,),
-            Text("checker.log-and-queues-agree.entry", message=message, found=found),
-        )
+        self.report(message.element, Text("checker.log-and-queues-agree.entry", message=message, found=found))
 
     def _check_end(self, broker: BrokerWatch, last: LoggedMessage) -> None:
         max_offset = broker.broker.store.max_offset(last.topic, last.queue_id)
         if max_offset != last.queue_offset + 1:
             self.report(
                 {"node": broker.name, "topic": last.topic, "queue": last.queue_id},
-                (last.first_key,),
                 Text("checker.log-and-queues-agree.end", last=last, broker=broker.name, max_offset=max_offset),
                 Anomaly.GHOST_READ if max_offset > last.queue_offset else None,
+                messages=(last.first_key,),
             )

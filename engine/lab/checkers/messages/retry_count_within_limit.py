@@ -11,11 +11,10 @@ and RocketMQ bounds that by nothing.
 from __future__ import annotations
 
 from engine.client.queues.consumer_config import PushConsumerConfig
-from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.checker import Checker, has_clustering_group
 from engine.lab.checkers.watch.group_watch import GroupWatch
 from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
-from engine.lab.scenario.scenario import Role, Scenario
 from engine.protocol.names import group_of_retry_or_dlq_topic, is_retry_topic
 from engine.texts import Text
 
@@ -25,11 +24,7 @@ class RetryCountWithinLimit(Checker):
 
     name = "retry-count-within-limit"
     anomaly = Anomaly.DUPLICATE
-
-    @classmethod
-    def applies(cls, scenario: Scenario) -> bool:
-        """There is a clustering group."""
-        return any(spec.model == "clustering" for spec in scenario.of_role(Role.CONSUMER))
+    applies = staticmethod(has_clustering_group)
 
     def message_stored(self, message: LoggedMessage) -> None:
         """A copy for a retry may be one too many."""
@@ -42,7 +37,6 @@ class RetryCountWithinLimit(Checker):
         if message.reconsume_times > limit:
             self.report(
                 message.element,
-                (message.first_key,),
                 Text("checker.retry-count-within-limit.too_many", message=message, group=group.name, limit=limit),
             )
 

@@ -12,10 +12,9 @@ The claim is made only of groups whose members do differ; about the others see `
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.lab.checkers.watch.broker_watch import BrokerWatch
 from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.group_watch import GroupWatch
 from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
@@ -23,9 +22,6 @@ from engine.lab.scenario.scenario import NodeSpec, Role, Scenario
 from engine.protocol.body.subscription_data import build_subscription_data
 from engine.protocol.enums import ExpressionType
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 
 
 class SubscriptionsAgree(Checker):
@@ -39,8 +35,8 @@ class SubscriptionsAgree(Checker):
         #: (broker, group, topic, queue id) of which one message was told of; the others come when the run is over.
         self._told: dict[tuple[str, str, str, int], None] = {}
 
-    @classmethod
-    def applies(cls, scenario: Scenario) -> bool:
+    @staticmethod
+    def applies(scenario: Scenario) -> bool:
         """Members of some clustering group subscribe to different things, by tags."""
         wishes: dict[str, dict[tuple[str, str], None]] = {}
         for spec in scenario.of_role(Role.CONSUMER):
@@ -79,7 +75,6 @@ class SubscriptionsAgree(Checker):
             return False
         self.report(
             {"group": group.name, **message.element},
-            (message.first_key,),
             Text(
                 "checker.subscriptions-agree.found",
                 member=member.name,

@@ -10,9 +10,8 @@ start a broker cuts the offsets that it had stored itself; RocketMQ does not.
 from __future__ import annotations
 
 from engine.lab.checkers.watch.broker_watch import BrokerWatch
-from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.checker import Checker, has_clustering_group
 from engine.lab.checkers.watch.violation import Anomaly
-from engine.lab.scenario.scenario import Role, Scenario
 from engine.texts import Text
 
 
@@ -21,11 +20,7 @@ class CommittedOffsetsWithinQueue(Checker):
 
     name = "committed-offsets-within-queue"
     anomaly = Anomaly.SKIPPED
-
-    @classmethod
-    def applies(cls, scenario: Scenario) -> bool:
-        """There is a clustering group."""
-        return any(spec.model == "clustering" for spec in scenario.of_role(Role.CONSUMER))
+    applies = staticmethod(has_clustering_group)
 
     def offset_committed(
         self, broker: BrokerWatch, group: str, topic: str, queue_id: int, before: int, offset: int
@@ -50,7 +45,6 @@ class CommittedOffsetsWithinQueue(Checker):
     def _report(self, broker: BrokerWatch, group: str, topic: str, queue_id: int, offset: int, max_offset: int) -> None:
         self.report(
             {"node": broker.name, "group": group, "topic": topic, "queue": queue_id, "offset": offset},
-            (),
             Text(
                 "checker.committed-offsets-within-queue.found",
                 group=group,

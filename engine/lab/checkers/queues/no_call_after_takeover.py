@@ -11,19 +11,15 @@ goes from owner to owner, never back to one that has not taken it over anew.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from engine.lab.checkers.watch.checker import Checker, consumption_element
+from engine.lab.checkers.watch.checker import Checker, consumption_element, has_orderly_group
+from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.consumer_role import ConsumerRole
-from engine.lab.scenario.scenario import Role, Scenario
+from engine.lab.nodes.history import ConsumeBegan
+from engine.lab.scenario.scenario import Role
+from engine.lab.world.world import ScenarioWorld
 from engine.protocol.body.message_queue import MessageQueue
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
-    from engine.lab.nodes.history import ConsumeBegan
-    from engine.lab.world.world import ScenarioWorld
 
 
 def holds_queue(world: ScenarioWorld, node: str, queue: MessageQueue) -> bool:
@@ -40,6 +36,7 @@ class NoCallAfterTakeover(Checker):
 
     name = "no-call-after-takeover"
     anomaly = Anomaly.DUPLICATE
+    applies = staticmethod(has_orderly_group)
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
@@ -47,11 +44,6 @@ class NoCallAfterTakeover(Checker):
         self._orderly = {spec.group: None for spec in orderly if spec.model == "clustering"}
         #: (group, queue) -> who began with it last, and how far it came.
         self._last: dict[tuple[str, MessageQueue], tuple[str, int]] = {}
-
-    @classmethod
-    def applies(cls, scenario: Scenario) -> bool:
-        """There is an orderly clustering group."""
-        return any(spec.orderly and spec.model == "clustering" for spec in scenario.of_role(Role.CONSUMER))
 
     def consume_began(self, entry: ConsumeBegan) -> None:
         """Is it the last owner, or one that has the queue now?"""
@@ -67,7 +59,6 @@ class NoCallAfterTakeover(Checker):
     def _report(self, entry: ConsumeBegan, owner: str, furthest: int) -> None:
         self.report(
             consumption_element(entry),
-            (entry.key,),
             Text("checker.no-call-after-takeover.late", entry=entry, owner=owner, furthest=furthest),
             Anomaly.DUPLICATE if entry.queue_offset <= furthest else Anomaly.OUT_OF_ORDER,
         )

@@ -18,16 +18,11 @@ missing in the end, ``consumed-in-the-end`` says.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.lab.checkers.watch.broker_watch import BrokerWatch
-from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.checker import Checker, has_clustering_group
+from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
-from engine.lab.scenario.scenario import Role, Scenario
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 
 
 class OffsetsNeverPassUnconsumed(Checker):
@@ -35,17 +30,13 @@ class OffsetsNeverPassUnconsumed(Checker):
 
     name = "offsets-never-pass-unconsumed"
     anomaly = Anomaly.SKIPPED
+    applies = staticmethod(has_clustering_group)
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
         self._dropping = {group.name: None for group in self.world.scenario.groups if group.retry_queues == 0}
         #: (broker, group, topic, queue id) that a violation tells of.
         self._told: dict[tuple[str, str, str, int], None] = {}
-
-    @classmethod
-    def applies(cls, scenario: Scenario) -> bool:
-        """There is a clustering group."""
-        return any(spec.model == "clustering" for spec in scenario.of_role(Role.CONSUMER))
 
     def offset_committed(
         self, broker: BrokerWatch, group: str, topic: str, queue_id: int, before: int, offset: int
@@ -66,7 +57,6 @@ class OffsetsNeverPassUnconsumed(Checker):
             self._told[place] = None
             self.report(
                 {"node": broker.name, "group": group, **message.element},
-                (message.first_key,),
                 Text(
                     "checker.offsets-never-pass-unconsumed.passed",
                     group=group,

@@ -16,17 +16,13 @@ of the kind.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.lab.checkers.watch.checker import Checker, consumption_element
+from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.consumer_role import ConsumerRole, ListenerCall
+from engine.lab.nodes.history import ConsumeBegan
 from engine.lab.scenario.scenario import Role, Scenario
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
-    from engine.lab.nodes.history import ConsumeBegan
 
 
 class OneConsumptionPerQueue(Checker):
@@ -40,8 +36,8 @@ class OneConsumptionPerQueue(Checker):
         #: Calls that another one has overtaken already: (node, since us, topic, broker, queue id).
         self._overtaken: dict[tuple[str, int, str, str, int], None] = {}
 
-    @classmethod
-    def applies(cls, scenario: Scenario) -> bool:
+    @staticmethod
+    def applies(scenario: Scenario) -> bool:
         """There are orderly consumers."""
         return any(spec.orderly for spec in scenario.of_role(Role.CONSUMER))
 
@@ -73,7 +69,7 @@ class OneConsumptionPerQueue(Checker):
         others = ", ".join(call.keys)
         self.report(
             consumption_element(entry),
-            tuple(dict.fromkeys((entry.key, *call.keys))),
             Text("checker.one-consumption-per-queue.another", entry=entry, other=other, others=others),
             Anomaly.DUPLICATE if is_same else Anomaly.OUT_OF_ORDER,
+            messages=tuple(dict.fromkeys((entry.key, *call.keys))),
         )

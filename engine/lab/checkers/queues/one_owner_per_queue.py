@@ -12,16 +12,11 @@ consumers promise beyond that they are held by ``one-consumption-per-queue``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.checker import Checker, has_clustering_group
+from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.consumer_role import ConsumerRole
-from engine.lab.scenario.scenario import Role, Scenario
-from engine.texts import Text, joined
-
-if TYPE_CHECKING:
-    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
+from engine.texts import Text, joined, plain
 
 #: Beyond a heartbeat and a rebalance: what the calls themselves may take.
 _SLACK_MS = 10_000
@@ -35,16 +30,12 @@ class OneOwnerPerQueue(Checker):
 
     name = "one-owner-per-queue"
     anomaly = Anomaly.TWO_OWNERS
+    applies = staticmethod(has_clustering_group)
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
         #: Queue with two owners -> since when, in us.
         self._shared_since_us: dict[_Queue, int] = {}
-
-    @classmethod
-    def applies(cls, scenario: Scenario) -> bool:
-        """There are clustering consumers; more may join."""
-        return any(spec.model == "clustering" for spec in scenario.of_role(Role.CONSUMER))
 
     def second_passed(self) -> None:
         """Compare who owns what. Once a second is enough: the claim is about longer times."""
@@ -72,10 +63,9 @@ class OneOwnerPerQueue(Checker):
         group, broker, topic, queue_id = queue
         self.report(
             {"node": broker, "group": group, "topic": topic, "queue": queue_id},
-            (),
             Text(
                 "checker.one-owner-per-queue.two",
-                owners=joined("words.and", owners),
+                owners=joined("words.and", map(plain, owners)),
                 group=group,
                 queue_id=queue_id,
                 topic=topic,

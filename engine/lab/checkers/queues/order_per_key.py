@@ -13,18 +13,16 @@ Claimed of the first delivery of each message; redeliveries follow their queue.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from engine.lab.checkers.watch.checker import Checker, consumption_element
+from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded, SendReturned
 from engine.lab.scenario.scenario import Role, Scenario
 from engine.protocol.names import group_of_retry_or_dlq_topic, is_dlq_topic
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
-    from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded, SendReturned
 
 
 class _Step(NamedTuple):
@@ -55,8 +53,8 @@ class OrderPerKey(Checker):
         #: The same of those that were begun -> in which event.
         self._begun: dict[tuple[str, str], int] = {}
 
-    @classmethod
-    def applies(cls, scenario: Scenario) -> bool:
+    @staticmethod
+    def applies(scenario: Scenario) -> bool:
         """There are orders, and orderly consumers."""
         has_orders = any(traffic.orders for spec in scenario.of_role(Role.PRODUCER) for traffic in spec.traffic)
         return has_orders and any(spec.orderly for spec in scenario.of_role(Role.CONSUMER))
@@ -100,8 +98,8 @@ class OrderPerKey(Checker):
     def _report(self, entry: ConsumeBegan, order: str, before: str) -> None:
         self.report(
             consumption_element(entry),
-            (before, entry.key),
             Text("checker.order-per-key.not_done", entry=entry, order=order, before=before),
+            messages=(before, entry.key),
         )
 
 

@@ -11,19 +11,15 @@ After a power cut took the tail of a queue its offsets are given to other messag
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from engine.lab.checkers.watch.checker import Checker, consumption_element
+from engine.lab.checkers.watch.checker import Checker, consumption_element, has_orderly_group
+from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.group_watch import GroupWatch
 from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
-from engine.lab.scenario.scenario import Role, Scenario
+from engine.lab.nodes.history import ConsumeBegan
+from engine.lab.scenario.scenario import Role
 from engine.protocol.names import is_retry_topic
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
-    from engine.lab.nodes.history import ConsumeBegan
 
 
 class OrderPerQueue(Checker):
@@ -31,6 +27,7 @@ class OrderPerQueue(Checker):
 
     name = "order-per-queue"
     anomaly = Anomaly.OUT_OF_ORDER
+    applies = staticmethod(has_orderly_group)
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
@@ -39,11 +36,6 @@ class OrderPerQueue(Checker):
         self._first_offsets: dict[tuple[str, str, str, int], int] = {}
         #: What a listener got before this.
         self._last_begun: ConsumeBegan | None = None
-
-    @classmethod
-    def applies(cls, scenario: Scenario) -> bool:
-        """There is an orderly clustering group."""
-        return any(spec.orderly and spec.model == "clustering" for spec in scenario.of_role(Role.CONSUMER))
 
     def consume_began(self, entry: ConsumeBegan) -> None:
         """Is the group done with the message before?"""
@@ -60,8 +52,8 @@ class OrderPerQueue(Checker):
             return
         self.report(
             consumption_element(entry),
-            (before.first_key, entry.key),
             Text("checker.order-per-queue.not_done", entry=entry, before=before),
+            messages=(before.first_key, entry.key),
         )
 
     def _message_before(self, group: GroupWatch, entry: ConsumeBegan, first: int) -> LoggedMessage | None:

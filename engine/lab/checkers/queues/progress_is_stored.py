@@ -10,17 +10,12 @@ client reports what it has in memory every 5 s, again and again; so what is wron
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.lab.checkers.watch.broker_watch import BrokerWatch
-from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.checker import Checker, has_clustering_group
 from engine.lab.checkers.watch.group_watch import GroupWatch
+from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
-from engine.lab.scenario.scenario import Role, Scenario
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from engine.lab.checkers.watch.logged_message import LoggedMessage
 
 
 class ProgressIsStored(Checker):
@@ -28,11 +23,7 @@ class ProgressIsStored(Checker):
 
     name = "progress-is-stored"
     anomaly = Anomaly.DUPLICATE
-
-    @classmethod
-    def applies(cls, scenario: Scenario) -> bool:
-        """There is a clustering group."""
-        return any(spec.model == "clustering" for spec in scenario.of_role(Role.CONSUMER))
+    applies = staticmethod(has_clustering_group)
 
     def run_ended(self) -> None:
         """See the module."""
@@ -64,6 +55,6 @@ class ProgressIsStored(Checker):
     def _report(self, group: GroupWatch, last: LoggedMessage, stored: int, end: int) -> None:
         self.report(
             {"node": last.broker, "group": group.name, "topic": last.topic, "queue": last.queue_id},
-            (last.first_key,),
             Text("checker.progress-is-stored.not_stored", group=group.name, last=last, end=end, stored=stored),
+            messages=(last.first_key,),
         )

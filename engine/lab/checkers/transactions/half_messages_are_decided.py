@@ -15,23 +15,18 @@ RocketMQ promises no more: which way a message is decided, and how often a commi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.broker.transactions.half_message import HALF_QUEUE_ID, decided_offset
 from engine.lab.checkers.watch.broker_watch import BrokerWatch
-from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.checker import Checker, has_transactions
+from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
-from engine.lab.scenario.scenario import Role, Scenario
 from engine.protocol.names import (
     TRANSACTION_CHECK_MAX_TIME_TOPIC,
     TRANSACTION_HALF_TOPIC,
     TRANSACTION_OP_HALF_TOPIC,
 )
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 
 #: Rounds beside those that ask: the one that found the message too young, and the one that gives it up.
 _ROUNDS_MORE = 2
@@ -44,17 +39,13 @@ class HalfMessagesAreDecided(Checker):
 
     name = "half-messages-are-decided"
     anomaly = Anomaly.SKIPPED
+    applies = staticmethod(has_transactions)
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
         #: (broker, unique key) of those that are done with, whichever way.
         self._done: dict[tuple[str, str], None] = {}
         self._lost: dict[tuple[str, str], None] = {}
-
-    @classmethod
-    def applies(cls, scenario: Scenario) -> bool:
-        """There is a producer that sends in transactions."""
-        return any(spec.transaction is not None for spec in scenario.of_role(Role.PRODUCER))
 
     def message_stored(self, message: LoggedMessage) -> None:
         """Op messages and messages that are given up end the story of a half message."""
@@ -108,16 +99,7 @@ class HalfMessagesAreDecided(Checker):
         return watch.now_us - begun_us >= needed_ms * 1_000
 
     def _report_skipped(self, half: LoggedMessage, half_offset: int) -> None:
-        self.report(
-            half.element,
-            (half.first_key,),
-            Text("checker.half-messages-are-decided.skipped", half=half, half_offset=half_offset),
-        )
+        self.report(half.element, Text("checker.half-messages-are-decided.skipped", half=half, half_offset=half_offset))
 
     def _report_stuck(self, half: LoggedMessage) -> None:
-        self.report(
-            half.element,
-            (half.first_key,),
-            Text("checker.half-messages-are-decided.stuck", half=half),
-            Anomaly.STUCK,
-        )
+        self.report(half.element, Text("checker.half-messages-are-decided.stuck", half=half), Anomaly.STUCK)

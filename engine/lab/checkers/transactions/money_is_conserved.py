@@ -15,20 +15,16 @@ down at the end may hold the message.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.lab.checkers.watch.broker_watch import BrokerWatch
 from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.nodes.history import BankEntry
 from engine.lab.nodes.money_flow import MoneyFlow, TransferFlow
 from engine.lab.scenario.scenario import Role, Scenario
 from engine.protocol.names import TRANSACTION_HALF_TOPIC
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
-    from engine.lab.nodes.history import BankEntry
 
 
 class MoneyIsConserved(Checker):
@@ -45,8 +41,8 @@ class MoneyIsConserved(Checker):
         specs = self.world.scenario.of_role(Role.CONSUMER)
         self._groups = [watch.groups[spec.group] for spec in specs if spec.bank is not None]
 
-    @classmethod
-    def applies(cls, scenario: Scenario) -> bool:
+    @staticmethod
+    def applies(scenario: Scenario) -> bool:
         """There is a bank."""
         return scenario.has_banks
 
@@ -104,7 +100,6 @@ class MoneyIsConserved(Checker):
     def _report_too_much(self, transfer: TransferFlow) -> None:
         self.report(
             {"message": transfer.key},
-            (transfer.key,),
             Text(
                 "checker.money-is-conserved.too_much",
                 key=transfer.key,
@@ -118,7 +113,6 @@ class MoneyIsConserved(Checker):
     def _report_too_little(self, transfer: TransferFlow) -> None:
         self.report(
             {"message": transfer.key},
-            (transfer.key,),
             Text(
                 "checker.money-is-conserved.too_little",
                 key=transfer.key,

@@ -12,17 +12,13 @@ do; and a producer that says "rollback" first and "commit" when it is asked gets
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.checker import Checker, has_transactions
+from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.nodes.history import ConsumeBegan
 from engine.lab.nodes.producer_role import ProducerRole
-from engine.lab.scenario.scenario import Role, Scenario, TransactionWord
+from engine.lab.scenario.scenario import TransactionWord
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
-    from engine.lab.nodes.history import ConsumeBegan
 
 
 class NoHalfMessageConsumed(Checker):
@@ -30,6 +26,7 @@ class NoHalfMessageConsumed(Checker):
 
     name = "no-half-message-consumed"
     anomaly = Anomaly.GHOST_READ
+    applies = staticmethod(has_transactions)
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
@@ -37,11 +34,6 @@ class NoHalfMessageConsumed(Checker):
         self._said: dict[str, str] = {}
         self._sends_read = 0
         self._answers_read = 0
-
-    @classmethod
-    def applies(cls, scenario: Scenario) -> bool:
-        """There is a producer that sends in transactions."""
-        return any(spec.transaction is not None for spec in scenario.of_role(Role.PRODUCER))
 
     def consume_began(self, entry: ConsumeBegan) -> None:
         """A listener gets a message."""

@@ -12,17 +12,13 @@ any more.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.nodes.history import BankEntry
 from engine.lab.nodes.money_flow import MoneyFlow
+from engine.lab.scenario.scenario import Scenario
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
-    from engine.lab.nodes.history import BankEntry
-    from engine.lab.scenario.scenario import Scenario
 
 
 class NoMoneyFromNowhere(Checker):
@@ -35,8 +31,8 @@ class NoMoneyFromNowhere(Checker):
         super().__init__(watch)
         self._flow = MoneyFlow()
 
-    @classmethod
-    def applies(cls, scenario: Scenario) -> bool:
+    @staticmethod
+    def applies(scenario: Scenario) -> bool:
         """There is a bank."""
         return scenario.has_banks
 
@@ -51,8 +47,5 @@ class NoMoneyFromNowhere(Checker):
             credited, debited = transfer.credited, transfer.debited
             text = Text("checker.no-money-from-nowhere.again", entry=entry, credited=credited, debited=debited)
         self.report(
-            {"node": entry.node, "message": entry.key},
-            (entry.key,),
-            text,
-            Anomaly.DUPLICATE if is_again else Anomaly.GHOST_READ,
+            {"node": entry.node, "message": entry.key}, text, Anomaly.DUPLICATE if is_again else Anomaly.GHOST_READ
         )

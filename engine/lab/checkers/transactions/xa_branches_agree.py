@@ -12,20 +12,15 @@ resource managers run: while one of them is down, being in doubt is what two-pha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.lab.checkers.watch.checker import Checker
-from engine.lab.checkers.watch.cluster_watch import CALM_US
+from engine.lab.checkers.watch.cluster_watch import CALM_US, ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.nodes.history import BranchChanged
 from engine.lab.nodes.xa_roles import CoordinatorRole, ResourceManagerRole
 from engine.lab.scenario.scenario import Role, Scenario
 from engine.texts import Text
 from engine.xa.states import BranchState
 from engine.xa.transaction_manager import Outcome
-
-if TYPE_CHECKING:
-    from engine.lab.checkers.watch.cluster_watch import ClusterWatch
-    from engine.lab.nodes.history import BranchChanged
 
 
 class XaBranchesAgree(Checker):
@@ -39,8 +34,8 @@ class XaBranchesAgree(Checker):
         #: xid -> node -> how its branch ended.
         self._ends: dict[str, dict[str, BranchChanged]] = {}
 
-    @classmethod
-    def applies(cls, scenario: Scenario) -> bool:
+    @staticmethod
+    def applies(scenario: Scenario) -> bool:
         """There are resource managers."""
         return bool(scenario.of_role(Role.RESOURCE_MANAGER))
 
@@ -83,31 +78,23 @@ class XaBranchesAgree(Checker):
         ]
 
     def _report_never_ended(self, xid: str, key: str) -> None:
-        self.report(
-            {"message": key},
-            (key,),
-            Text("checker.xa-branches-agree.never_ended", xid=xid, key=key),
-            Anomaly.STUCK,
-        )
+        self.report({"message": key}, Text("checker.xa-branches-agree.never_ended", xid=xid, key=key), Anomaly.STUCK)
 
     def _report_apart(self, entry: BranchChanged, other: BranchChanged) -> None:
         self.report(
             {"message": entry.key, "node": entry.node},
-            (entry.key,),
             Text("checker.xa-branches-agree.apart", entry=entry, other=other),
         )
 
     def _report_untrue(self, branch: BranchChanged, manager: str, outcome: str) -> None:
         self.report(
             {"message": branch.key, "node": branch.node},
-            (branch.key,),
             Text("checker.xa-branches-agree.untrue", manager=manager, branch=branch, outcome=outcome),
         )
 
     def _report_stuck(self, node: str, xid: str, key: str) -> None:
         self.report(
             {"message": key, "node": node},
-            (key,),
             Text("checker.xa-branches-agree.stuck", xid=xid, key=key, node=node),
             Anomaly.STUCK,
         )

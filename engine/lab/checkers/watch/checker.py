@@ -13,7 +13,7 @@ from typing import ClassVar
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch, WatchListener
 from engine.lab.checkers.watch.violation import Anomaly, Violation
 from engine.lab.nodes.history import ConsumeBegan
-from engine.lab.scenario.scenario import Scenario
+from engine.lab.scenario.scenario import Role, Scenario
 from engine.texts import Text
 
 #: A checker reports no more violations in one run: the first ones tell the story.
@@ -41,8 +41,8 @@ class Checker(WatchListener):
         self._reported: dict[tuple[str | int, ...], None] = {}
         watch.add(self)
 
-    @classmethod
-    def applies(cls, scenario: Scenario) -> bool:
+    @staticmethod
+    def applies(scenario: Scenario) -> bool:
         """Whether the claim means anything in ``scenario``."""
         return True
 
@@ -54,27 +54,24 @@ class Checker(WatchListener):
     def report(
         self,
         element: Mapping[str, str | int],
-        messages: tuple[str, ...],
         text: Text,
         anomaly: Anomaly | None = None,
+        *,
+        messages: tuple[str, ...] | None = None,
     ) -> None:
-        """Something does not hold. Only the first report about an element counts."""
+        """Something does not hold. Only the first report about an element counts.
+
+        :param messages: keys of those it is about; None: the element's, if it names one.
+        """
         identity = tuple(element.values())
         if identity in self._reported or len(self._reported) >= MAX_VIOLATIONS:
             return
         self._reported[identity] = None
+        if messages is None:
+            messages = (str(element["message"]),) if "message" in element else ()
         watch = self.watch
-        self.watch.found.append(
-            Violation(
-                self.name,
-                anomaly or self.anomaly,
-                watch.event_number,
-                watch.now_us,
-                dict(element),
-                messages,
-                text,
-            )
-        )
+        where = (watch.event_number, watch.now_us, dict(element))
+        watch.found.append(Violation(self.name, anomaly or self.anomaly, *where, messages, text))
 
     def report_read(self, entry: ConsumeBegan, what: Text) -> None:
         """A listener got a message; ``what`` is wrong with it."""
@@ -86,9 +83,23 @@ class Checker(WatchListener):
                 "offset": entry.queue_offset,
                 "message": entry.key,
             },
-            (entry.key,),
             Text("checker.read", entry=entry, what=what),
         )
+
+
+def has_clustering_group(scenario: Scenario) -> bool:
+    """Whether consumers share the messages of a topic."""
+    return any(spec.model == "clustering" for spec in scenario.of_role(Role.CONSUMER))
+
+
+def has_orderly_group(scenario: Scenario) -> bool:
+    """Whether such consumers handle each queue in order."""
+    return any(spec.orderly and spec.model == "clustering" for spec in scenario.of_role(Role.CONSUMER))
+
+
+def has_transactions(scenario: Scenario) -> bool:
+    """Whether a producer sends in transactions."""
+    return any(spec.transaction is not None for spec in scenario.of_role(Role.PRODUCER))
 
 
 def consumption_element(entry: ConsumeBegan) -> dict[str, str | int]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.filter.compiler import compile_expression
 from engine.filter.expression import Expression
 from engine.lab.checkers.watch.logged_message import LoggedMessage
+from engine.lab.scenario.scenario import NodeSpec
 from engine.protocol.body.subscription_data import SubscriptionData, build_subscription_data
 from engine.protocol.enums import ExpressionType
 from engine.protocol.message.message_properties import decode_properties
 from engine.protocol.names import dlq_topic, retry_topic
-
-if TYPE_CHECKING:
-    from engine.lab.scenario.scenario import NodeSpec
 
 #: (broker, topic, queue id, queue offset)
 Position = tuple[str, str, int, int]

@@ -24,6 +24,7 @@ from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.archive.deduplication import with_keys, with_kinds
 from engine.pipeline.jobs.archive.state import ArchiveState, place_in_archive, topic_and_day
 from engine.pipeline.jobs.committed_folder import Commit, CommitTaken, CommittedFolder, Stage
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -85,8 +86,7 @@ class Archiver:
                 break
         else:
             raise JobFailed(
-                f"{TRIES_MAX} times another job archived into the same folder meanwhile; run only one",
-                f"期间另一个作业 {TRIES_MAX} 次写入同一归档目录；请只运行一个",
+                Text("job.error.other_archiver", times=TRIES_MAX),
             )
         self._archived(state)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
 
 from engine.pipeline.errors import WrongArgument
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -24,8 +25,7 @@ def check_key_rule(rule: str) -> None:
     names_property = rule.startswith(BY_PROPERTY) and rule != BY_PROPERTY
     if rule not in ("keys", "unique_id") and not names_property:
         raise WrongArgument(
-            f"key is {rule!r}; it may be keys, unique_id or property:NAME",
-            f"key 为 {rule!r}；只能是 keys、unique_id 或 property:名称",
+            Text("job.error.no_key", rule=rule),
         )
 
 

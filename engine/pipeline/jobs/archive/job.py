@@ -12,6 +12,7 @@ from engine.pipeline.jobs.archive.state import ArchiveState
 from engine.pipeline.jobs.committed_folder import CommittedFolder
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.shared_files import SharedFiles
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from engine.pipeline.jobs.report import JobReport
@@ -52,7 +53,7 @@ class ArchiveJob:
             writer = writer.trigger(availableNow=True)
         run.watch(writer.start())
         if not progress.batches:
-            run.report.note({"en": "there was nothing new to archive", "zh": "没有需要归档的新消息"})
+            run.report.note(Text("job.note.nothing_new"))
 
 
 class _Progress:

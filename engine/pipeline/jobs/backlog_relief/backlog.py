@@ -9,6 +9,7 @@ from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.backlog_relief.relief_state import MovedRange
 from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
+from engine.texts import Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,7 @@ def look(cluster: Cluster, group: str, topics: tuple[str, ...]) -> Backlog:
     if not progress:
         names = ", ".join(topics)
         raise JobFailed(
-            f"group {group!r} has no progress in {names}: it has never consumed there",
-            f"消费组 {group!r} 在 {names} 中没有消费位点：从未在那里消费过",
+            Text("job.error.no_progress", group=group, names=names),
         )
     return Backlog(progress, cluster.min_offsets(progress), cluster.max_offsets(progress))
 

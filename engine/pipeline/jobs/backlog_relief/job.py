@@ -23,6 +23,7 @@ from engine.pipeline.source.cluster.cluster import Cluster, open_cluster
 from engine.pipeline.source.cluster.queue_offsets import QueueKey, to_json_object
 from engine.pipeline.source.reader.options import is_pushable_tag
 from engine.protocol.names import retry_topic
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -91,14 +92,11 @@ class Relief:
         becomes = is_long(lag, is_active, above=above, below=below, follows=self._arguments["follow"])
         note = self._run.report.note
         if becomes and not is_active:
-            en = f"the group is {lag} messages behind: messages of low priority are moved aside from now on"
-            note({"en": en, "zh": f"消费组积压 {lag} 条：开始转存低优先级消息"})
+            note(Text("job.note.relief_begins", lag=lag))
         elif is_active and not becomes:
-            en = f"the group is {lag} messages behind: nothing is moved aside any more"
-            note({"en": en, "zh": f"消费组积压 {lag} 条：停止转存"})
+            note(Text("job.note.relief_ends", lag=lag))
         elif not becomes and not self._arguments["follow"]:
-            en = f"nothing was moved: the group is {lag} messages behind, and relieve_above is {above}"
-            note({"en": en, "zh": f"没有转存：消费组积压 {lag} 条，relieve_above 为 {above}"})
+            note(Text("job.note.nothing_moved", lag=lag, above=above))
         return becomes
 
     def _move(self, backlog: Backlog) -> ReliefState:
@@ -110,13 +108,7 @@ class Relief:
             # A sender commits into the same folder; the next round looks again.
             return self._folder.latest()[1]
         if overtaken:
-            self._run.report.note(
-                {
-                    "en": f"the group came to some of these messages while they were stored: up to {overtaken} will be "
-                    "worked on twice; a larger left_to_group avoids it",
-                    "zh": f"转存期间消费组已消费到这些消息：最多 {overtaken} 条会被处理两次；增大 left_to_group 可避免",
-                }
-            )
+            self._run.report.note(Text("job.note.overtaken", overtaken=overtaken))
         return state
 
     def _plan(self, looked: Backlog, state: ReliefState) -> dict[QueueKey, tuple[int, int]]:
@@ -158,7 +150,7 @@ class Relief:
     def _may_send(self, backlog: Backlog, state: ReliefState) -> bool:
         if not state.batches and state.sending is None:
             if not self._arguments["follow"]:
-                self._run.report.note({"en": "there is nothing to send", "zh": "没有需要重发的消息"})
+                self._run.report.note(Text("job.note.nothing_to_send"))
             return False
         limit = self._arguments["until_below"]
         # What was begun is ended: sent to the topic where it was, it is a part of that backlog.
@@ -166,10 +158,7 @@ class Relief:
             return True
         if not self._arguments["follow"]:
             raise JobFailed(
-                f"group {self._folder.group!r} is {backlog.lag} messages behind; send when it is fewer than "
-                f"until_below ({limit}) behind, or with --follow, which waits for that",
-                f"消费组 {self._folder.group!r} 积压 {backlog.lag} 条；请在低于 until_below（{limit}）时重发，"
-                "或用 follow 等到那时",
+                Text("job.error.too_far_behind", group=self._folder.group, lag=backlog.lag, limit=limit),
             )
         return False
 
@@ -252,8 +241,7 @@ class Relief:
         rows = refused_rows(self._folder.not_sent(), ROWS_MAX)
         self._run.report.table("not_sent", rows, left_out=count - len(rows))
         folder = f"{self._arguments['folder']}/{NOT_SENT}"
-        en = f"{count} messages are longer than the brokers take and are not sent; they are kept in {folder}"
-        self._run.report.note({"en": en, "zh": f"{count} 条消息超过 Broker 接收的上限，不重发；保存在 {folder}"})
+        self._run.report.note(Text("job.note.not_sent", count=count, folder=folder))
 
 
 def _rule(text: str) -> LowPriority:

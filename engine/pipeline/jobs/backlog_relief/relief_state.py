@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.source.cluster.queue_offsets import QueueKey, parse_label
+from engine.texts import Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +89,14 @@ class ReliefState:
         """The reverse of :meth:`to_json`. Raises :class:`JobFailed` if the folder serves another group or rule."""
         if (state["group"], state["rule"]) != (group, rule):
             raise JobFailed(
-                f"{folder} holds what was moved aside for group {state['group']!r} by the rule {state['rule']!r}; "
-                f"this is group {group!r} and {rule!r}; take another folder, or those",
-                f"{folder} 中是消费组 {state['group']!r} 按规则 {state['rule']!r} 转存的消息；"
-                f"而这次是消费组 {group!r} 和 {rule!r}；请换一个目录，或改用原来的组和规则",
+                Text(
+                    "job.error.other_relief",
+                    folder=folder,
+                    its_group=state["group"],
+                    its_rule=state["rule"],
+                    group=group,
+                    rule=rule,
+                ),
             )
         return cls(
             identity=state["identity"],

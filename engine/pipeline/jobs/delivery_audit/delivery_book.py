@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from engine.client.numbering_ledger import NumberingLedger
+from engine.client.producer.numbering_ledger import NumberingLedger
 from engine.pipeline.jobs.delivery_audit.producer_book import OTHERS, ProducerBook
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED, QueueSegment
 from engine.pipeline.jobs.delivery_audit.summaries import TopicTimes

@@ -30,6 +30,7 @@ from engine.pipeline.jobs.delivery_audit.summaries import COLUMNS, TopicTimes, l
 from engine.pipeline.jobs.delivery_audit.trace_events import EVENT_SCHEMA, stored_events, trace_events
 from engine.pipeline.jobs.report import JobReport
 from engine.pipeline.jobs.shared_files import SharedFiles
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -91,10 +92,7 @@ class Follower:
             return
         if batch != self.batch + 1:
             raise JobFailed(
-                f"checkpoint_folder: the audit in {self.files.root} knows the batches up to {self.batch}, its query "
-                f"brings batch {batch}; one of the two was deleted or replaced: use another folder to begin anew",
-                f"checkpoint_folder：{self.files.root} 中的审计到第 {self.batch} 批为止，其查询却给出第 {batch} 批；"
-                "其中之一已被删除或替换：要重新开始，请换一个目录",
+                Text("job.error.other_batches", folder=self.files.root, known=self.batch, batch=batch),
             )
         self._idle.cancel()
         rules, topic = self._rules, F.col("topic")
@@ -193,10 +191,7 @@ class Follower:
         state = json.loads(self.files.read(f"{_FOLDER}/{states[-1]}"))
         if state["rules"] != json.loads(json.dumps(asdict(self._rules))):
             raise JobFailed(
-                f"the folder {self.files.root} belongs to an audit with other arguments ({state['rules']}); "
-                "give another checkpoint_folder, or the same arguments",
-                f"目录 {self.files.root} 属于参数不同的另一次审计（{state['rules']}）；"
-                "请换一个 checkpoint_folder，或使用相同的参数",
+                Text("job.error.other_arguments", folder=self.files.root, rules=state["rules"]),
             )
         self.batch = state["batch"]
         self.book = DeliveryBook.decode(state["book"], self._rules.topics)

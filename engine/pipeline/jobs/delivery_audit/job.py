@@ -21,6 +21,7 @@ from engine.pipeline.jobs.delivery_audit.trace_events import stored_events, trac
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.source.cluster.cluster import open_cluster
 from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX, RETRY_GROUP_TOPIC_PREFIX, SYSTEM_TOPICS
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -39,28 +40,24 @@ class DeliveryAudit:
         arguments = run.arguments
         if arguments["groups"] and not arguments["judge_groups"]:
             raise JobFailed(
-                "groups names groups that must have consumed everything, and with judge_groups off none is judged: "
-                "leave one of the two out",
-                "groups 指定了必须消费全部消息的组，而 judge_groups 已关闭，不判定任何组：两者只能选其一",
+                Text("job.error.groups_not_judged"),
             )
         if arguments["input_folder"]:
             if arguments["follow"]:
                 raise JobFailed(
-                    "follow goes with a broker, not with input_folder: a folder is audited as it is",
-                    "follow 只能用于 Broker，不能与 input_folder 合用：目录按现状审计",
+                    Text("job.error.follow_needs_broker"),
                 )
             messages = run.spark.read.parquet(arguments["input_folder"])
             audit_folder(run, messages)
             return
         if not arguments["topics"]:
-            raise JobFailed("say what to audit: topics, or input_folder", "请指定审计什么：topics 或 input_folder")
+            raise JobFailed(Text("job.error.nothing_to_audit"))
         if arguments["follow"]:
             _follow(run)
             return
         if arguments["starting_offsets"] != "earliest":
             raise JobFailed(
-                "starting_offsets=latest goes with follow=true: else there is nothing to audit",
-                "starting_offsets=latest 须与 follow=true 合用：否则没有可审计的内容",
+                Text("job.error.latest_needs_follow"),
             )
         _audit_broker(run)
 
@@ -70,8 +67,7 @@ def _judged_groups(run: JobRun, topics: tuple[str, ...]) -> JudgedGroups:
     if unknown := ", ".join(topic for topic in groups.topics() if topic not in topics):
         audited = ", ".join(topics)
         raise JobFailed(
-            f"groups: {unknown} is not among the topics that are audited: {audited}",
-            f"groups：{unknown} 不在被审计的主题之中：{audited}",
+            Text("job.error.group_topic", unknown=unknown, audited=audited),
         )
     return groups
 
@@ -99,8 +95,7 @@ def audit_folder(run: JobRun, everything: DataFrame) -> None:
     if missing:
         columns = ", ".join(missing)
         raise JobFailed(
-            f"the files of input_folder have no column {columns}; they need those of a message",
-            f"input_folder 中的文件没有列 {columns}；需要消息的各列",
+            Text("job.error.no_column", columns=columns),
         )
     topic = F.col("topic")
     trace_topic, ledger_topic = arguments["trace_topic"], arguments["ledger_topic"]
@@ -137,13 +132,7 @@ def audit(
     book.settle(judge_until_ms)
     consumption = None
     if trace is None:
-        run.report.note(
-            {
-                "en": f"There is no topic {arguments['trace_topic']}: no client has reported, so consumption and "
-                "acknowledgements are not audited.",
-                "zh": f"没有主题 {arguments['trace_topic']}：没有客户端上报轨迹，因此不审计消费与发送确认。",
-            }
-        )
+        run.report.note(Text("job.note.no_traces", topic=arguments["trace_topic"]))
     elif not run.stop.is_set():
         consumption = ConsumptionBook(groups)
         events = stored_events(messages).union(trace_events(trace, topics, groups))
@@ -159,7 +148,7 @@ def audit(
     teller.plot(book.times)
     teller.conclude(book, consumption)
     if not book.queues:
-        run.report.note({"en": "There are no messages to audit.", "zh": "没有可审计的消息。"})
+        run.report.note(Text("job.note.no_messages_to_audit"))
 
 
 def _acknowledged_since_ms(book: DeliveryBook) -> int:
@@ -184,13 +173,7 @@ def _follow(run: JobRun) -> None:
     with open_cluster(run.cluster) as cluster:
         known = cluster.known([arguments["trace_topic"], arguments["ledger_topic"]])
     if arguments["trace_topic"] not in known:
-        run.report.note(
-            {
-                "en": f"There is no topic {arguments['trace_topic']} yet, so consumption is not audited; start the "
-                "audit again when clients have reported.",
-                "zh": f"尚无主题 {arguments['trace_topic']}，因此不审计消费；等客户端上报之后请重新启动审计。",
-            }
-        )
+        run.report.note(Text("job.note.no_traces_yet", topic=arguments["trace_topic"]))
     rules = FollowRules(
         topics=topics,
         groups=groups.named,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from engine.client.numbering_ledger import NumberingLedger
+from engine.client.producer.numbering_ledger import NumberingLedger
 from engine.pipeline.jobs.delivery_audit.number_ranges import NumberRange, count_of, without
 from engine.pipeline.jobs.delivery_audit.number_set import NumberSet
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED, QueueSegment

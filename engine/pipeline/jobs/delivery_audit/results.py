@@ -15,6 +15,7 @@ from engine.pipeline.jobs.delivery_audit.summaries import TopicTimes
 from engine.pipeline.jobs.description import Texts
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 from engine.pipeline.jobs.report import ROWS_MAX, AnyCell, Cell, JobReport
+from engine.texts import Text, joined, plain
 
 #: What is found, the worst first.
 KINDS = (
@@ -81,7 +82,7 @@ def _findings(book: DeliveryBook, consumption: ConsumptionBook | None) -> Iterat
     if consumption is None:
         return
     for one in consumption.samples:
-        where = {"en": f"message id {one.unique_id}", "zh": f"消息 ID {one.unique_id}"}
+        where = Text("job.where.message_id", unique_id=one.unique_id)
         yield Finding("acknowledged, not stored", one.topic, one.producer_group, "", None, None, 1, where)
     for group, topic in consumption.expected():
         for queue, (first, last) in consumption.missing(group, topic):
@@ -92,8 +93,8 @@ def _findings(book: DeliveryBook, consumption: ConsumptionBook | None) -> Iterat
                     yield Finding(kind, topic, group, queue, first, last, last - first + 1, _from_offset(first))
 
 
-def _from_offset(first: int) -> Texts:
-    return {"en": f"offset {first} on", "zh": f"从位点 {first} 起"}
+def _from_offset(first: int) -> Text:
+    return Text("job.where.from_offset", first=first)
 
 
 def _of_producer(book: ProducerBook) -> Iterator[Finding]:
@@ -124,23 +125,21 @@ def located(findings: Iterable[Finding], places: Places) -> Iterator[Finding]:
 
 
 def _between(before: Sequence[str], after: Sequence[str]) -> Texts | None:
-    english = [f"after {place}" for place in before[:1]] + [f"before {place}" for place in after[:1]]
-    chinese = [f"在 {_in_chinese(place)} 之后" for place in before[:1]]
-    chinese += [f"在 {_in_chinese(place)} 之前" for place in after[:1]]
-    return {"en": "; ".join(english), "zh": "；".join(chinese)} if english else None
+    told = [Text("job.where.after", place=_place(place)) for place in before[:1]]
+    told += [Text("job.where.before", place=_place(place)) for place in after[:1]]
+    return joined("words.semicolon", told) if told else None
 
 
 def _listed(places: Sequence[str]) -> Texts:
-    more = len(places) - PLACES_MAX
-    english, chinese = list(places[:PLACES_MAX]), [_in_chinese(place) for place in places[:PLACES_MAX]]
-    if more > 0:
-        english.append(f"{more:,} more")
-        chinese.append(f"另有 {more:,} 处")
-    return {"en": "; ".join(english), "zh": "；".join(chinese)}
+    told = [_place(place) for place in places[:PLACES_MAX]]
+    if len(places) > PLACES_MAX:
+        told.append(Text("job.where.more", count=len(places) - PLACES_MAX))
+    return joined("words.semicolon", told) if told else plain("")
 
 
-def _in_chinese(place: str) -> str:
-    return place.replace(" offset ", " 位点 ")
+def _place(place: str) -> Text:
+    queue, _, offset = place.rpartition(" offset ")
+    return Text("job.where.place", queue=queue, offset=offset)
 
 
 def wanted_places(findings: Iterable[Finding]) -> dict[tuple[str, str], list[int]]:
@@ -194,107 +193,44 @@ class AuditTeller:
         self._conclude_producers([verdict for verdict in verdicts if verdict.is_numbered])
         unnumbered = sum(verdict.stored for verdict in verdicts if verdict.producer == UNNUMBERED)
         if unnumbered:
-            self._report.note(
-                {
-                    "en": f"{unnumbered:,} messages carry no number: of these a loss or a copy cannot be seen.",
-                    "zh": f"有 {unnumbered:,} 条消息没有编号：无法判断它们是否丢失或重复。",
-                }
-            )
+            self._report.note(Text("job.note.unnumbered", unnumbered=unnumbered))
         for verdict in verdicts:
             if verdict.producer == OTHERS:
                 self._report.note(
-                    {
-                        "en": f"{verdict.topic} has more than {PRODUCERS_MAX:,} producers. Of the others, with "
-                        f"{verdict.stored:,} messages, no loss, copy or order is judged.",
-                        "zh": f"{verdict.topic} 的生产者超过 {PRODUCERS_MAX:,} 个。其余生产者的 {verdict.stored:,} "
-                        "条消息只计数，不判定丢失、重复与乱序。",
-                    }
+                    Text("job.note.too_many_producers", topic=verdict.topic, limit=PRODUCERS_MAX, stored=verdict.stored)
                 )
         if book.unreadable_ledgers:
-            self._report.note(
-                {
-                    "en": f"{book.unreadable_ledgers:,} messages of the ledger topic are no ledgers, or longer than "
-                    "one may be, and were left out.",
-                    "zh": f"账本主题中有 {book.unreadable_ledgers:,} 条消息不是账本或超过账本的长度上限，已略过。",
-                }
-            )
+            self._report.note(Text("job.note.unreadable_ledgers", count=book.unreadable_ledgers))
         if consumption is not None and consumption.not_stored:
             count = sum(consumption.not_stored.values())
-            self._report.note(
-                {
-                    "en": f"{count:,} messages were acknowledged by a broker, as producers noted, and are not stored.",
-                    "zh": f"据生产者记录，有 {count:,} 条消息已被 broker 确认，却不在存储中。",
-                }
-            )
+            self._report.note(Text("job.note.not_stored", count=count))
         if consumption is not None and consumption.unreadable:
             count = consumption.unreadable
-            self._report.note(
-                {
-                    "en": f"{count:,} records of the trace topic could not be read and were left out.",
-                    "zh": f"轨迹主题中有 {count:,} 条记录无法解析，已略过。",
-                }
-            )
+            self._report.note(Text("job.note.unreadable_traces", count=count))
 
         if consumption is not None and consumption.groups.named is None:
-            self._report.note(
-                {
-                    "en": "No consumer group is judged: judge_groups is off.",
-                    "zh": "不判定任何消费组：judge_groups 已关闭。",
-                }
-            )
+            self._report.note(Text("job.note.no_group_judged"))
         silent = [] if consumption is None else consumption.silent_groups()
         if silent:
             names = ", ".join(silent)
-            self._report.note(
-                {
-                    "en": f"{names} reported nothing at all: is message tracing on at its consumers? Without it, what "
-                    "they consumed counts as missing.",
-                    "zh": f"消费组 {names} 没有任何上报：它的消费者开启消息轨迹了吗？"
-                    "未开启时，已消费的消息也会算作缺失。",
-                }
-            )
+            self._report.note(Text("job.note.silent_groups", names=names))
 
     def _conclude_producers(self, verdicts: list[Verdict]) -> None:
         if not verdicts:
             return
         findings = sum(verdict.lost + verdict.duplicated + verdict.out_of_order for verdict in verdicts)
         if not findings and not any(verdict.is_sparse for verdict in verdicts):
-            self._report.note(
-                {
-                    "en": "No numbered message is lost, duplicated or out of order, as far as could be judged.",
-                    "zh": "在可判定的范围内，带编号的消息没有丢失、重复或乱序。",
-                }
-            )
+            self._report.note(Text("job.note.nothing_lost"))
         sparse = [verdict for verdict in verdicts if verdict.is_sparse]
         if sparse:
             count = sum(verdict.stored for verdict in sparse)
-            self._report.note(
-                {
-                    "en": f"The numbers of {len(sparse)} producers lie too far apart to be judged "
-                    f"({count:,} messages): nothing is said of their losses, copies and order. A numbering leaves no "
-                    "such gaps.",
-                    "zh": f"{len(sparse)} 个生产者的编号过于稀疏，无法判定（{count:,} 条消息）：不对其丢失、重复与乱序"
-                    "下结论。正常的编号不会留下这样的空缺。",
-                }
-            )
+            self._report.note(Text("job.note.too_sparse", producers=len(sparse), count=count))
         not_judged = sum(verdict.not_judged for verdict in verdicts if not verdict.is_sparse)
         if not_judged:
-            self._report.note(
-                {
-                    "en": f"{not_judged:,} numbers are missing, but too recently to be judged: run it again later.",
-                    "zh": f"有 {not_judged:,} 个编号暂缺，但时间太近尚不能判定：请稍后再运行。",
-                }
-            )
+            self._report.note(Text("job.note.not_judged", not_judged=not_judged))
         unended = sum(not verdict.has_ended for verdict in verdicts)
         if unended:
-            self._report.note(
-                {
-                    "en": f"{unended} of {len(verdicts)} producers have told no end (still at work, or crashed): "
-                    "if their very last messages are missing, their numbers do not show it.",
-                    "zh": f"{len(verdicts)} 个生产者中有 {unended} 个没有报告终止（仍在运行或已崩溃）："
-                    "如果丢失的恰是其最后几条消息，仅凭编号看不出来。",
-                }
-            )
+            self._report.note(Text("job.note.unended", unended=unended, producers=len(verdicts)))
 
 
 def _producer_row(verdict: Verdict) -> list[Cell]:

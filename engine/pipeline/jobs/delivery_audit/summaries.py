@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.client.numbering_ledger import LEDGER_BYTES_MAX, PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY
+from engine.client.producer.numbering_ledger import LEDGER_BYTES_MAX, PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY
 from engine.pipeline.jobs.arrow_columns import int64, milliseconds, property_values
 from engine.pipeline.jobs.delivery_audit.number_set import Numbers
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED, QueueSegment

@@ -13,6 +13,7 @@ from engine.lab.sweep.sweep_summary import Counterexample, SweepSummary
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.simulation_fleet.engine_digest import engine_digest
 from engine.pipeline.jobs.simulation_fleet.results_folder import ResultsFolder
+from engine.texts import Text
 
 #: A portion is at most so large: a table that moves, and little to lose when it is stopped.
 CHUNK_MAX = 50
@@ -73,8 +74,7 @@ def run_fleet(
             if digest != engine_digest():
                 here = engine_digest()
                 raise JobFailed(
-                    f"a worker has another version of the engine ({digest}, here {here})",
-                    f"有工作进程使用了另一版本的引擎（{digest}，此处为 {here}）",
+                    Text("job.error.other_engine", digest=digest, here=here),
                 )
             if results is not None:
                 results.append(portions[index], summary)

@@ -6,11 +6,10 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from engine.lab.run.recording import check_scenario_name, python_version
+from engine.lab.run.recording import python_version
 from engine.lab.scenario.errors import LabError
 from engine.lab.scenario.scenario import Scenario
-from engine.lab.scenario.scenario_files import load_scenario
-from engine.lab.scenario.scenario_text import parse_scenario
+from engine.lab.scenario.scenario_files import load_scenario, read_scenario_file
 from engine.lab.sweep.seed_chunk import SeedRange, SeedTask
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.job import JobRun
@@ -19,6 +18,7 @@ from engine.pipeline.jobs.simulation_fleet.fleet import FleetState, chunk_size, 
 from engine.pipeline.jobs.simulation_fleet.results_folder import ResultsFolder
 from engine.pipeline.jobs.simulation_fleet.spark_spread import SparkSpread
 from engine.pipeline.jobs.simulation_fleet.tables import finding_rows, kind_rows
+from engine.texts import Text
 
 #: How often the tables are told while seeds run.
 _TELL_EVERY_S = 1.0
@@ -74,35 +74,20 @@ class _Teller:
     def conclude(self, state: FleetState) -> None:
         summary = state.summary
         for seed, why in summary.unfinished.items():
-            self._report.note(
-                {"en": f"Seed {seed} was not run to its end: {why}", "zh": f"种子 {seed} 没有运行到底：{why}"}
-            )
+            self._report.note(Text("job.note.unfinished_seed", seed=seed, why=why))
         if state.before:
-            self._report.note(
-                {
-                    "en": f"{state.before:,} of {state.wanted:,} seeds were in the results folder already.",
-                    "zh": f"{state.wanted:,} 个种子中，有 {state.before:,} 个已在结果文件夹里。",
-                }
-            )
+            self._report.note(Text("job.note.seeds_before", before=state.before, wanted=state.wanted))
         if state.is_complete and not summary.findings:
-            self._report.note(
-                {
-                    "en": f"Every invariant held in all {summary.seeds - summary.unfinished_count:,} runs.",
-                    "zh": f"全部 {summary.seeds - summary.unfinished_count:,} 次运行中，所有不变式都成立。",
-                }
-            )
+            self._report.note(Text("job.note.every_invariant_held", runs=summary.seeds - summary.unfinished_count))
 
 
 def _scenario(name: str) -> Scenario:
     try:
-        if name.endswith((".yaml", ".yml")):
-            path = Path(name)
-            return parse_scenario(path.read_text(encoding="utf-8"), check_scenario_name(path.stem))
-        return load_scenario(name)
+        return read_scenario_file(Path(name)) if name.endswith((".yaml", ".yml")) else load_scenario(name)
     except (OSError, UnicodeDecodeError) as error:
-        raise JobFailed(f"scenario: {name} cannot be read: {error}", f"scenario：无法读取 {name}：{error}") from None
+        raise JobFailed(Text("job.error.no_scenario", name=name, error=str(error))) from None
     except LabError as error:
-        raise JobFailed(f"scenario: {error.text['en']}", f"scenario：{error.text['zh']}") from None
+        raise JobFailed(Text("job.argument.named", parameter="scenario", text=error.text)) from None
 
 
 JOB = SimulationFleet()

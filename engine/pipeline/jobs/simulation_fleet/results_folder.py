@@ -20,19 +20,13 @@ from engine.lab.sweep.seed_chunk import SeedRange, SeedTask
 from engine.lab.sweep.sweep_summary import SweepSummary
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.simulation_fleet.engine_digest import engine_digest
+from engine.texts import Text
 
 FILE_NAME = "fleet.jsonl"
 _FORMAT = "glassmq-simulation-fleet"
 _VERSION = 1
-#: What each field of the first line is called when it differs.
-_FIELD_NAMES = {
-    "scenario": ("another scenario", "另一个场景"),
-    "text": ("another text of the scenario", "内容不同的场景"),
-    "faults": ("other faults", "另一种故障设置"),
-    "engine": ("another version of the engine", "另一版本的引擎"),
-    "python": ("another version of Python", "另一版本的 Python"),
-    "version": ("another version of this file", "另一版本的结果文件"),
-}
+#: Fields of the first line that must agree; ``job.results.FIELD`` says what differs.
+_FIELD_NAMES = ("scenario", "text", "faults", "engine", "python", "version")
 
 
 class ResultsFolder:
@@ -51,9 +45,7 @@ class ResultsFolder:
             folder.mkdir(parents=True, exist_ok=True)
             self._file: IO[bytes] = self._path.open("a+b")
         except OSError as error:
-            raise JobFailed(
-                f"{folder} cannot hold results: {error.strerror}", f"{folder} 无法保存结果：{error.strerror}"
-            ) from None
+            raise JobFailed(Text("job.error.cannot_hold_results", folder=folder, problem=error.strerror)) from None
         try:
             self._lock()
             self._read(header)
@@ -86,8 +78,7 @@ class ResultsFolder:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise JobFailed(
-                f"{self._path} is being written by another run; wait for it, or use a folder of its own",
-                f"另一次运行正在写入 {self._path}；请等它结束，或使用单独的文件夹",
+                Text("job.error.results_in_use", path=self._path),
             ) from None
 
     def _read(self, header: Mapping[str, Any]) -> None:
@@ -103,8 +94,7 @@ class ResultsFolder:
                 self._read_line(number, json.loads(line), header)
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 raise JobFailed(
-                    f"{self._path}, line {number} is no result of a sweep: {error!r}",
-                    f"{self._path} 第 {number} 行不是运行结果：{error!r}",
+                    Text("job.error.no_result", path=self._path, number=number, error=error),
                 ) from None
             whole_bytes += len(line)
         self._file.truncate(whole_bytes)
@@ -113,8 +103,7 @@ class ResultsFolder:
         for before, after in itertools.pairwise(self.done):
             if after.first < before.end:
                 raise JobFailed(
-                    f"{self._path} has seed {after.first} twice; use another folder",
-                    f"{self._path} 中种子 {after.first} 出现两次；请换一个文件夹",
+                    Text("job.error.seed_twice", path=self._path, seed=after.first),
                 )
         if whole_bytes == 0:
             self._write(header)
@@ -129,19 +118,18 @@ class ResultsFolder:
     def _compare(self, fields: Mapping[str, Any], header: Mapping[str, Any]) -> None:
         if fields.get("format") != _FORMAT:
             raise self._is_foreign()
-        for name, (english, chinese) in _FIELD_NAMES.items():
+        for name in _FIELD_NAMES:
             if fields.get(name) != header[name]:
                 was, now = (f"{value}" for value in (fields.get(name), header[name]))
                 raise JobFailed(
-                    f"{self._path} has results of {english} ({was}, now {now}), which cannot be counted together; "
-                    "use another folder",
-                    f"{self._path} 中是{chinese}的结果（{was}，现为 {now}），不能合并统计；请换一个文件夹",
+                    Text(
+                        "job.error.other_results", path=self._path, what=Text(f"job.results.{name}"), was=was, now=now
+                    ),
                 )
 
     def _is_foreign(self) -> JobFailed:
         return JobFailed(
-            f"{self._path} is no file of this program; use another folder",
-            f"{self._path} 不是本程序的文件；请换一个文件夹",
+            Text("job.error.foreign_results", path=self._path),
         )
 
     def _write(self, fields: Mapping[str, Any]) -> None:
@@ -151,8 +139,7 @@ class ResultsFolder:
             os.fsync(self._file.fileno())
         except OSError as error:
             raise JobFailed(
-                f"{self._path} cannot be written: {error.strerror}; what it has is kept",
-                f"{self._path} 无法写入：{error.strerror}；已有内容会保留",
+                Text("job.error.results_unwritable", path=self._path, problem=error.strerror),
             ) from None
 
     def _take(self, seeds: SeedRange, summary: SweepSummary) -> None:

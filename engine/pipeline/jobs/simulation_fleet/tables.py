@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from engine.lab.sweep.sweep_summary import Counterexample, SweepSummary
 from engine.lab.sweep.wilson import wilson_interval
-from engine.pipeline.jobs.description import Texts
 from engine.pipeline.jobs.report import AnyCell, Cell
 from engine.pipeline.jobs.simulation_fleet.description import FAULTS
+from engine.texts import joined
 
 
 def kind_rows(summary: SweepSummary) -> list[tuple[Cell, ...]]:
@@ -44,20 +44,10 @@ def finding_rows(
                 example.violation["anomaly"],
                 finding.runs,
                 example.seed,
-                _fault_words(example.faults),
+                joined("words.list", [FAULTS[fault] for fault in example.faults]) if example.faults else None,
                 example.violation["event"],
                 example.violation["text"],
                 f"{address}#{example.link}",
             )
         )
     return rows
-
-
-def _fault_words(faults: Sequence[str]) -> Texts | None:
-    """None: it needs none."""
-    if not faults:
-        return None
-    return {
-        "en": ", ".join(FAULTS[fault]["en"] for fault in faults),
-        "zh": "、".join(FAULTS[fault]["zh"] for fault in faults),
-    }

@@ -12,6 +12,7 @@ from engine.pipeline.jobs.report import Cell, JobReport
 from engine.pipeline.source.cluster.cluster import Cluster, open_cluster
 from engine.pipeline.source.cluster.errors import RocketMQError
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
+from engine.texts import Text
 
 log = logging.getLogger("glassmq.pipeline")
 
@@ -41,7 +42,7 @@ class LagLook(NamedTuple):
 
 
 def look_at_lag(cluster: Cluster, groups: Sequence[str], topics: Sequence[str]) -> LagLook:
-    """Of every group in every queue of the topics. Raises :class:`~engine.pipeline.source.cluster.errors.RocketMQError`."""
+    """Of every group in every queue of the topics. Raises :class:`RocketMQError`."""
     queues = cluster.queues(topics)
     # Progress before ends: messages that come in between make the lag larger, never negative.
     progress: dict[str, dict[QueueKey, int]] = {}
@@ -92,9 +93,8 @@ class LagTeller:
     def _note_new(self, problems: dict[str, str]) -> None:
         for group, problem in problems.items():
             if self._problems.get(group) != problem:
-                lag = f"The lag of {group}" if group else "The lag"
-                chinese_lag = f"消费组 {group} 的积压" if group else "消费积压"
-                self._report.note({"en": f"{lag} is not known: {problem}", "zh": f"无法得知{chinese_lag}：{problem}"})
+                lag = Text("job.note.lag_of", group=group) if group else Text("job.note.lag")
+                self._report.note(Text("job.note.lag_unknown", lag=lag, problem=problem))
         self._problems = problems
 
 

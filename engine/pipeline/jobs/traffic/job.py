@@ -19,6 +19,7 @@ from engine.pipeline.jobs.traffic.picture import WINDOWS_MAX, TrafficPicture, Wi
 from engine.pipeline.jobs.traffic.windows import COLUMNS_NEEDED, window_figures
 from engine.pipeline.source.cluster.cluster import Cluster, open_cluster
 from engine.pipeline.source.cluster.queue_offsets import to_json_object
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -82,16 +83,9 @@ def _look_back(run: JobRun) -> None:
 
 def _tell_outcome(run: JobRun, newest: Sequence[WindowFigures], *, are_all: bool) -> None:
     if not newest:
-        run.report.note({"en": "There are no messages.", "zh": "没有消息。"})
+        run.report.note(Text("job.note.no_messages"))
     elif not are_all:
-        run.report.note(
-            {
-                "en": f"There are more than {WINDOWS_MAX:,} windows, counted for each topic; the newest are shown. "
-                "A longer window_ms or fewer topics shows all.",
-                "zh": f"窗口（每个主题分别计）超过 {WINDOWS_MAX:,} 个，只显示最新的；"
-                "要看全部，请增大 window_ms 或减少主题。",
-            }
-        )
+        run.report.note(Text("job.note.too_many_windows", limit=WINDOWS_MAX))
 
 
 # --- for as long as it takes -----------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from pyspark.sql.streaming.listener import (
 from engine.pipeline.jobs.report import JobReport
 from engine.pipeline.jobs.shared_files import SharedFiles
 from engine.pipeline.jobs.traffic.picture import WINDOWS_MAX, WindowFigures
+from engine.texts import Text
 
 #: Name of the observation, and of its only figure.
 OBSERVATION, OBSERVED = "traffic", "messages"
@@ -115,15 +116,7 @@ class LateCount(StreamingQueryListener):
             return
         self._has_said_so = True
         most = f"{WINDOWS_MAX:,}"
-        self._report.note(
-            {
-                "en": f"More than {most} windows, counted for each topic, were open at a time. What came for older "
-                "ones is not in the figures and counts as left out. A shorter watermark_ms, a longer window_ms or "
-                "fewer topics avoids it.",
-                "zh": f"同时未关闭的窗口（每个主题分别计）超过 {most} 个；更早窗口的消息不计入统计，算作未计入。"
-                "减小 watermark_ms、增大 window_ms 或减少主题可避免。",
-            }
-        )
+        self._report.note(Text("job.note.too_many_open_windows", most=most))
 
     def _known_before(self, batch_id: int) -> _Known:
         numbers = [number for number in self._numbers() if number < batch_id]

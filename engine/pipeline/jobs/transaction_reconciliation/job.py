@@ -38,6 +38,7 @@ from engine.protocol.names import (
     TRANSACTION_HALF_TOPIC,
     TRANSACTION_OP_HALF_TOPIC,
 )
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -53,8 +54,7 @@ class TransactionReconciliation:
         """See :class:`~engine.pipeline.jobs.job.Job`."""
         if not run.arguments["follow"] and run.arguments["starting_offsets"] == "latest":
             raise JobFailed(
-                "starting_offsets: latest leaves nothing to read; it is for runs with follow",
-                "starting_offsets：latest 没有可读的内容；它只用于 follow",
+                Text("job.error.starts_at_the_end"),
             )
         _refuse_topics_of_the_brokers(run.names("topics"))
         if run.arguments["follow"]:
@@ -70,10 +70,7 @@ def _refuse_topics_of_the_brokers(topics: Sequence[str]) -> None:
     wrong = ", ".join(topic for topic in topics if topic in NOT_ALLOWED_SEND_TOPICS)
     if wrong:
         raise JobFailed(
-            f"topics: {wrong}: nobody can send there, so no transaction is for it; give the topics that half messages "
-            "name, or none: then all of these are read",
-            f"topics：{wrong}：任何人都不能向其发送，因此没有事务发往该主题；请填写半消息中出现的主题，"
-            "或不填：那样会读取所有这些主题",
+            Text("job.error.topics_of_brokers", wrong=wrong),
         )
 
 
@@ -117,14 +114,7 @@ def _op_queue(cluster: Cluster) -> OpQueue:
 
 def _tell_of(run: JobRun, op_queue: OpQueue) -> None:
     if not op_queue.is_readable:
-        run.report.note(
-            {
-                "en": "This broker does not let its op queue be read (RocketMQ 4 never does). What was rolled back is "
-                "known only as far as the broker's own check-back has come; the rest is 'rolled back or open'.",
-                "zh": "该 Broker 不允许读取 Op 队列（RocketMQ 4 一律如此）。只有 Broker 自己的回查走过的部分能确定"
-                "已回滚，其余显示为“已回滚或未决”。",
-            }
-        )
+        run.report.note(Text("job.note.op_queue_unreadable"))
 
 
 # --- once ------------------------------------------------------------------------------------------------------------
@@ -183,13 +173,7 @@ def _named_topics(run: JobRun, facts: DataFrame) -> tuple[str, ...]:
     if len(topics) > _TOPICS_MAX:
         topics.pop()
         run.report.note(
-            {
-                "en": f"Half messages name more than {_TOPICS_MAX:,} topics: the first {_TOPICS_MAX:,} by name are "
-                f"read. Of transactions for others nothing is said but '{Status.NOT_READ}'; give the topics that you "
-                "want to see.",
-                "zh": f"半消息中出现了超过 {_TOPICS_MAX:,} 个主题：只读取按名称排序的前 {_TOPICS_MAX:,} 个，"
-                "发往其他主题的事务只显示为“未读取其主题”；请填写您要看的主题。",
-            }
+            Text("job.note.too_many_topics", limit=_TOPICS_MAX, not_read=Text(f"job.cell.{Status.NOT_READ}"))
         )
     return tuple(topics)
 
@@ -202,12 +186,7 @@ def _topics_of_piece(facts: Any) -> Any:
 def _tell_unknown(run: JobRun, topics: Sequence[str]) -> None:
     if topics:
         names = ", ".join(topics)
-        run.report.note(
-            {
-                "en": f"These topics are not there (any more); of their committed messages nothing is known: {names}",
-                "zh": f"这些主题不存在（或已删除），其已提交的消息无从得知：{names}",
-            }
-        )
+        run.report.note(Text("job.note.topics_gone", names=names))
 
 
 def _ledgers(run: JobRun) -> AbstractContextManager[Ledgers | None]:
@@ -263,16 +242,10 @@ class _Following:
         _tell_unknown(self._run, [topic for topic in wanted if topic not in topics])
         if not topics:
             raise JobFailed(
-                "topics: no half message names a topic yet; give the topics to follow",
-                "topics：还没有半消息指明主题；请填写要跟踪的主题",
+                Text("job.error.no_topics"),
             )
         self._run.report.note(
-            {
-                "en": f"Follows the transactions for {', '.join(topics)}. Of those for other topics, also of topics "
-                f"first used from now on, nothing is said but '{Status.NOT_READ}'.",
-                "zh": f"跟踪发往 {', '.join(topics)} 的事务。发往其他主题（包括此后才开始使用的主题）的事务只显示为"
-                "“未读取其主题”。",
-            }
+            Text("job.note.follows_topics", topics=", ".join(topics), not_read=Text(f"job.cell.{Status.NOT_READ}"))
         )
         return topics
 
@@ -397,19 +370,11 @@ class _Results:
 
     def _tell_outcome(self, summary: Summary) -> None:
         if not summary.statuses:
-            self._report.note({"en": "There are no transactions.", "zh": "没有事务消息。"})
+            self._report.note(Text("job.note.no_transactions"))
         elif not summary.finding_count and self._op_queue.is_readable:
-            self._report.note({"en": "Nothing happened that must not.", "zh": "没有发现不该发生的事。"})
+            self._report.note(Text("job.note.nothing_wrong"))
         elif not summary.finding_count:
-            self._report.note(
-                {
-                    "en": "Nothing was found that must not happen, but without the op queue only what was committed "
-                    "could be looked at: not whether something was rolled back too, or rolled back twice, nor whether "
-                    "an op message is missing or has no half message.",
-                    "zh": "没有发现不该发生的事；但读不到 Op 队列，只能检查已提交的消息：无法得知是否既提交又回滚、"
-                    "是否多次回滚，也无法得知是否缺少 Op 消息、或 Op 消息没有半消息。",
-                }
-            )
+            self._report.note(Text("job.note.nothing_found"))
 
     def _tell_money(self, ledgers: Ledgers) -> None:
         sums = ledgers.money()

@@ -30,6 +30,7 @@ from engine.pipeline.jobs.report import ROWS_MAX, Cell
 from engine.pipeline.jobs.transaction_reconciliation.facts import TEXT_MAX, bounded_text
 from engine.pipeline.jobs.transaction_reconciliation.summary import LONGEST_MAX, Buckets
 from engine.pipeline.jobs.transaction_reconciliation.words import BAD, Agreement, Status
+from engine.texts import Text
 
 #: ``glassmq bank`` calls them so.
 PAYING_FILE, RECEIVING_FILE, ID_FILE = "icbc.db", "ccb.db", "bank-id"
@@ -240,8 +241,7 @@ class Ledgers:
         path = self._folder / name
         if not path.is_file():
             raise JobFailed(
-                f"bank_folder: there is no {path}; give the folder of `glassmq bank --folder`",
-                f"bank_folder：没有 {path}；请填写 `glassmq bank --folder` 的目录",
+                Text("job.error.no_bank_folder", path=path),
             )
         copy = Path(self._copies.name) / f"{bank}.db"
         with _named(path):
@@ -270,20 +270,21 @@ class Ledgers:
                 query = f"SELECT count(*) FROM {bank}.{table} WHERE typeof({column}) <> '{kind}'"
                 (wrong,) = next(self._ask(query))
                 if wrong:
-                    chinese = {"text": "文本", "integer": "整数"}[kind]
                     raise JobFailed(
-                        f"bank_folder: {path} is not the database of a bank: {wrong} rows of its table {table} have "
-                        f"no {kind} as {column}",
-                        f"bank_folder：{path} 不是银行的数据库：表 {table} 中有 {wrong} 行的 {column} 不是{chinese}",
+                        Text(
+                            "job.error.no_bank_rows",
+                            path=path,
+                            wrong=wrong,
+                            table=table,
+                            kind=Text(f"job.type.{kind}"),
+                            column=column,
+                        ),
                     )
             counted = "balance" if table == "account" else "amount"
             (size,) = next(self._ask(f"SELECT total(abs(CAST({counted} AS REAL))) FROM {bank}.{table}"))
             if size >= _SUM_MAX:
                 raise JobFailed(
-                    f"bank_folder: {path}: the column {counted} of its table {table} adds up to {size:.3g}, and sums "
-                    f"below {_SUM_MAX:.3g} can be counted",
-                    f"bank_folder：{path}：表 {table} 的 {counted} 列合计 {size:.3g}，"
-                    f"只能统计小于 {_SUM_MAX:.3g} 的合计",
+                    Text("job.error.sum_too_large", path=path, counted=counted, table=table, size=size, limit=_SUM_MAX),
                 )
 
     def uncredited(self) -> list[str]:
@@ -412,6 +413,5 @@ def _named(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise JobFailed(
-            f"bank_folder: {path} is not the database of a bank: {error}",
-            f"bank_folder：{path} 不是银行的数据库：{error}",
+            Text("job.error.no_bank", path=path, error=str(error)),
         ) from error

@@ -17,6 +17,7 @@ from engine.pipeline.jobs.shared_files import SharedFiles
 from engine.pipeline.jobs.transaction_reconciliation.facts import FACT_ARROW
 from engine.pipeline.jobs.transaction_reconciliation.merging import merge_measured
 from engine.pipeline.jobs.transaction_reconciliation.packing import PACKED_SCHEMA, unpack_piece
+from engine.texts import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,10 +44,7 @@ class StreamState:
         known = [number for number in self._numbers() if number < batch_id]
         if batch_id > 0 and not known:
             raise JobFailed(
-                f"checkpoint_folder: {self._files.root} has no state of the micro-batches before {batch_id}, but the "
-                "query's own checkpoint is there; use another folder to begin anew",
-                f"checkpoint_folder：{self._files.root} 中没有第 {batch_id} 批之前的状态，而查询自己的检查点还在；"
-                "要重新开始，请换一个目录",
+                Text("job.error.no_state", folder=self._files.root, batch_id=batch_id),
             )
         if known:
             before = self._read(known[-1])
@@ -68,9 +66,7 @@ class StreamState:
         pieces = [] if self._is_readable else state.limit(1).collect()
         if any(unpack_piece(bytes(row.piece)).schema.names != FACT_ARROW.names for row in pieces):
             raise JobFailed(
-                f"checkpoint_folder: the state in {self._files.root} was written by another version of this job; use "
-                "another folder to begin anew",
-                f"checkpoint_folder：{self._files.root} 中的状态由本作业的另一版本写入；要重新开始，请换一个目录",
+                Text("job.error.other_version", folder=self._files.root),
             )
         self._is_readable = True
 

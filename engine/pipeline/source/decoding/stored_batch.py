@@ -1,8 +1,8 @@
 """Stored messages, as pull replies carry them, to Arrow record batches.
 
-The layout is drawn in :mod:`engine.protocol.message.record_layout`. Python visits each message once, to read its size; all
-else is numpy and Arrow over the whole batch: the fixed part of all messages is gathered as one structured array, topic,
-body and properties by their ranges. The law: the same as ``message_codec.decode_messages(data)``. The CRC of the
+The layout is drawn in :mod:`engine.protocol.message.record_layout`. Python visits each message once, to read its size;
+all else is numpy and Arrow over the whole batch: the fixed part of all messages is gathered as one structured array,
+topic, body and properties by their ranges. The law: the same as ``message_codec.decode_messages(data)``. The CRC of the
 body is not checked: TCP has its own checksum, and the broker's was checked when it was stored.
 """
 

@@ -1,7 +1,7 @@
 r"""Properties of many messages at once: ``name \x01 value \x02 name \x01 value`` to Arrow columns.
 
-The law: the same as :func:`engine.protocol.message.message_properties.decode_properties` for each message. Separators are
-found in one scan over the text of all messages; names are few, so they are compared as numbers of a dictionary.
+The law: the same as :func:`engine.protocol.message.message_properties.decode_properties` for each message. Separators
+are found in one scan over the text of all messages; names are few, so they are compared as numbers of a dictionary.
 """
 
 from __future__ import annotations

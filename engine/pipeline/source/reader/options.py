@@ -91,7 +91,7 @@ class ReadOptions:
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> ReadOptions:
-        """Raises :class:`~engine.pipeline.source.cluster.errors.RocketMQError` that names the option and what is allowed."""
+        """Raises :class:`RocketMQError` that names the option and what is allowed."""
         values = OptionValues(options, READ_OPTION_NAMES)
         topic_option = _topic_option(values)
         topics, pattern = _topics(values, topic_option)

@@ -67,7 +67,7 @@ class WriteOptions:
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> WriteOptions:
-        """Raises :class:`~engine.pipeline.source.cluster.errors.RocketMQError` that names the option and what is allowed."""
+        """Raises :class:`RocketMQError` that names the option and what is allowed."""
         values = OptionValues(options, WRITE_OPTION_NAMES)
         most = values.number("maxMessageBytes", DEFAULT_MAX_MESSAGE_BYTES, 1_024, 1 << 30)
         transaction_id = values.text("transactionId")

@@ -32,18 +32,9 @@ from engine.protocol.message.message_id import UniqueIdGenerator
 from engine.protocol.message.message_properties import PROPERTY_WAIT_STORE_MSG_OK, encode_properties
 from engine.protocol.names import AUTO_CREATE_TOPIC_KEY_TOPIC
 from engine.protocol.request_code import RequestCode
-from engine.protocol.response_code import ResponseCode, outcome_is_known
+from engine.protocol.response_code import STORED_CODES, ResponseCode, outcome_is_known
 from engine.runtime.port import ConnectFailed
 
-#: Stored; the codes beside SUCCESS say that flush or replication is late.
-_STORED_CODES = frozenset(
-    {
-        ResponseCode.SUCCESS,
-        ResponseCode.FLUSH_DISK_TIMEOUT,
-        ResponseCode.SLAVE_NOT_AVAILABLE,
-        ResponseCode.FLUSH_SLAVE_TIMEOUT,
-    }
-)
 #: The broker may take it another time; SYSTEM_ERROR is the one among them after which nobody knows.
 _PASSING_CODES = frozenset(
     {
@@ -260,7 +251,7 @@ class PartitionSender:
             client.close()
             self._look_for_master(queue)
             return _Failure(str(error), is_known=isinstance(error, ConnectFailed))
-        if answer.code in _STORED_CODES:
+        if answer.code in STORED_CODES:
             self.sent += len(messages)
             # The offset of a delayed message is that in the queue where it waits.
             if not messages[0].row.is_delayed:

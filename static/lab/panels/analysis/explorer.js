@@ -100,8 +100,7 @@ function Progress({ state }) {
     </div>
     <p class="number">${figures.join(" · ")}</p>
     <p class="quiet">
-      ${t(`lab.explorer.phase_${state.phase}`)}
-      ${state.world && running ? ` ${t(`lab.explorer.in_${state.world}`)}` : ""}
+      ${t(`lab.explorer.phase_${state.phase}`)} ${running && state.schedules > 0 ? t("lab.explorer.in_stage") : ""}
     </p>
   </section>`;
 }

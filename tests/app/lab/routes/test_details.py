@@ -2,7 +2,8 @@
 
 import pytest
 
-from app.lab.session.journal_pages import PAGE_MAX, SEARCHED_MAX, WINDOW_ENTRIES_MAX, JournalFilter, search_backward
+from app.lab.session import journal_pages
+from app.lab.session.journal_pages import PAGE_MAX, WINDOW_ENTRIES_MAX, JournalFilter, search_backward
 from app.lab.session.journal_pages import search_forward as forward
 from engine.runtime.lab.lab_journal import LabJournal
 
@@ -103,9 +104,12 @@ def test_a_question_that_means_nothing_is_refused(browser, query):
     assert answer.get_json()["error"]["zh"]
 
 
-def long_journal(count):
+@pytest.fixture
+def long_journal(monkeypatch):
+    """More than twice as long as one search looks: the bound is lowered, for that costs seconds."""
+    monkeypatch.setattr(journal_pages, "SEARCHED_MAX", 2_000)
     journal = LabJournal()
-    for number in range(1, count + 1):
+    for number in range(1, 2 * 2_000 + 138):
         journal.append(number, number * 10, "A/even" if number % 2 == 0 else "B/odd", "goes on", 0)
     return journal
 
@@ -125,10 +129,9 @@ def all_found(journal, search, wanted, start):
 
 @pytest.mark.parametrize(("search", "start"), [(search_backward, 10**6), (forward, 0)])
 @pytest.mark.parametrize("text", ["even", "#7", "nothing like it", ""])
-def test_a_search_in_pieces_finds_each_entry_once(search, start, text):
-    journal = long_journal(2 * SEARCHED_MAX + 137)
-    found, answers = all_found(journal, search, JournalFilter(text), start)
-    assert found == [entry.number for entry in journal.entries if JournalFilter(text).fits(entry)]
+def test_a_search_in_pieces_finds_each_entry_once(search, start, text, long_journal):
+    found, answers = all_found(long_journal, search, JournalFilter(text), start)
+    assert found == [entry.number for entry in long_journal.entries if JournalFilter(text).fits(entry)]
     assert answers >= 3
 
 

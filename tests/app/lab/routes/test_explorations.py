@@ -60,7 +60,6 @@ def test_a_search_says_how_far_it_has_come_and_what_it_found(explorations):
     assert state["phase"] == "done"
     assert state["schedules"] > 1
     assert state["cpu_seconds"] > 0
-    assert state["world"] == "rehearsal"
     (hold,) = state["finding"]["holds"]
     assert hold["actor"].startswith("C1/worker")
     assert hold["label"]["zh"] == "调用监听器"

@@ -131,7 +131,8 @@ def test_an_imported_run_s_name_that_leads_elsewhere_is_refused(lab, browser, na
 
 @pytest.mark.parametrize(
     "file",
-    ["", "engine", "engine/../app/web_application.py", "/etc/passwd", "app/web_application.py", "engine/lab/run.pyc", "engine//lab/run.py",
+    ["", "engine", "engine/../app/web_application.py", "/etc/passwd", "app/web_application.py", "engine/lab/run.pyc",
+    "engine//lab/run.py",
      "engine/lab/nothing.py", "engine/lab/%00.py", "engine/" + "x/" * 200 + "y.py"],
 )  # fmt: skip
 def test_only_the_engine_s_own_source_is_shown(lab, file):

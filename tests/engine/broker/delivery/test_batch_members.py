@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 from engine.broker.delivery.batch_members import batch_members
 from engine.protocol.java_hash import java_string_hash
 from engine.protocol.message.message_properties import decode_properties
+from tests.support.tiers import examples
 
 TAIL = b"CLUSTER\x01C"
 
@@ -21,7 +22,7 @@ property_strings = st.builds(
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(quick=100, full=500))
 @given(st.lists(property_strings, max_size=5))
 def test_every_message_of_a_batch_is_indexed_as_its_own_properties_say(texts):
     members = batch_members([(7, b"body", text.encode()) for text in texts], TAIL)

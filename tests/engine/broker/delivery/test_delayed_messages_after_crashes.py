@@ -13,6 +13,7 @@ from engine.protocol.response_code import ResponseCode
 from engine.store.files.consume_queue_entry import FILLER_SIZE
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
 from tests.engine.broker.lab_broker import BrokerLab, LabClient, broker_lab
+from tests.support.tiers import examples
 
 SYNC = MessageStoreConfig(flush_disk_type=FlushDiskType.SYNC_FLUSH)
 LOG_FILE = "commitlog/00000000000000000000"
@@ -108,7 +109,7 @@ OPERATIONS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(quick=15, full=60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(OPERATIONS)
 def test_what_was_acknowledged_is_delivered_and_a_kill_alone_brings_nothing_twice(operations):
     with broker_lab(store_config=SYNC) as lab:

@@ -8,7 +8,7 @@ from engine.broker.foundation.broker_config import BrokerConfig
 from engine.protocol.command.headers import QueryConsumeQueueRequestHeader
 from engine.protocol.request_code import RequestCode
 from engine.store.files.store_config import MessageStoreConfig
-from tests.engine.broker.filters.test_property_filter import ON, YOUNG, found, send_ages, subscribe
+from tests.engine.broker.filters.filtering_clients import ON, YOUNG, found, send_ages, subscribe
 from tests.engine.broker.lab_broker import BrokerLab, broker_lab
 
 WITH_BIT_MAPS = BrokerConfig(enable_property_filter=True, enable_calc_filter_bit_map=True)

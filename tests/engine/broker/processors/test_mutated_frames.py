@@ -27,9 +27,9 @@ from engine.runtime.lab.lab_runtime import LabMachines
 from engine.store.files.store_config import MessageStoreConfig
 from tests.engine.broker.lab_broker import broker_lab
 from tests.engine.broker.processors.frame_mutations import NASTY_TEXTS, FrameMutator, client_commands
+from tests.support.tiers import examples
 
 FRAMES_PER_EXAMPLE = 2_000
-EXAMPLES = 55  # times FRAMES_PER_EXAMPLE: 110,000 frames
 
 #: Small enough that every one of them is reached.
 BOUNDS = BrokerConfig(
@@ -41,6 +41,7 @@ BOUNDS = BrokerConfig(
     max_rebalance_locks=3,
     max_held_pull_requests=5,
 )
+
 STORE = MessageStoreConfig(mapped_file_size_commit_log=1 << 20, max_message_size=100_000)
 
 
@@ -132,14 +133,14 @@ async def feed_all(client: BadClient, mutator: FrameMutator, count: int) -> None
 
 
 @settings(
-    max_examples=EXAMPLES,
+    max_examples=examples(quick=6, full=55),
     deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(seed=st.integers(0, 2**32 - 1))
-def test_100_000_mutated_frames_leave_the_broker_serving_and_its_tables_bounded(seed):
+def test_mutated_frames_leave_the_broker_serving_and_its_tables_bounded(seed):
     commands = client_commands("br")
     with broker_lab(BOUNDS, STORE, name_server=False) as lab:
         broker = lab.broker
@@ -166,14 +167,14 @@ def test_100_000_mutated_frames_leave_the_broker_serving_and_its_tables_bounded(
 
 
 @settings(
-    max_examples=10,
+    max_examples=examples(quick=2, full=10),
     deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(seed=st.integers(0, 2**32 - 1))
-def test_20_000_mutated_frames_leave_the_name_server_serving(seed):
+def test_mutated_frames_leave_the_name_server_serving(seed):
     with LabMachines(seed=1) as world:
         server = NameServer(world.node("name-server"))
         world.run(server.start(), node="name-server")
@@ -191,14 +192,14 @@ def test_20_000_mutated_frames_leave_the_name_server_serving(seed):
                 "compressed": "false",
             }
         commands[-1].body = b'{"topicConfigSerializeWrapper":{"topicConfigTable":{"T":{"topicName":"T"}}}}'
-        world.run(feed_all(bad_client, FrameMutator(commands, seed), 2_000), node="name-server")
+        world.run(feed_all(bad_client, FrameMutator(commands, seed), FRAMES_PER_EXAMPLE), node="name-server")
         world.run_for(1_000)
         assert server.route_info_manager.all_topics() == []
         assert bad_client.answers > 200
 
 
 @settings(
-    max_examples=150,
+    max_examples=examples(quick=30, full=150),
     deadline=None,
     derandomize=True,
     database=None,

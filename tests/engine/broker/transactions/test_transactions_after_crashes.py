@@ -24,6 +24,7 @@ from engine.store.log.put_message_result import PutMessageResult, PutMessageStat
 from engine.store.message_store import MessageStore
 from tests.engine.broker.transactions.test_transactions import COMMIT, ROLLBACK, TransactionLab, bank
 from tests.engine.broker.transactions.test_transactions import CONFIG as TIMES
+from tests.support.tiers import examples
 
 #: A round every 7 s, offsets written every 5 s: a crash half a second after a round finds them as they were before it.
 CONFIG = dataclasses.replace(TIMES, transaction_check_interval_ms=7_000)
@@ -262,7 +263,7 @@ OPERATIONS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(quick=20, full=60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(OPERATIONS, st.sampled_from((None, SYNC)))
 def test_a_transaction_is_decided_once_and_never_lost(operations, store_config):
     with bank(CONFIG, store_config) as lab:

@@ -189,7 +189,7 @@ def test_a_queue_that_is_not_locked_is_not_pulled(stage):
     cluster.world.run_for(1_500)
     cluster.world.network.faults.append(DropsRequests("C", RequestCode.LOCK_BATCH_MQ))
     held = process_queue_of(consumer)
-    held.locked = False
+    held.lose_lock()
     send(cluster, producer, "answers the pull that the broker holds")
     cluster.world.run_for(5_000)
     send(cluster, producer, "stays at the broker")
@@ -255,7 +255,7 @@ def test_a_worker_that_waited_for_the_consume_lock_looks_whether_the_queue_is_st
             await producer.send(Message("T", b"x"), selector=lambda queues, *_: queues[0], selector_argument=0)
             await asyncio.sleep(0.5)
             assert held.consume_lock.waiters, "the worker has taken the message"
-            held.dropped = True
+            held.drop()
 
     cluster.run(producer, give_up())
     cluster.world.run_for(1_000)
@@ -334,12 +334,12 @@ def test_a_worker_that_finds_its_queue_dropped_does_not_lock_it_again(stage):
     consumer = orderly(cluster, HeardInOrder(cluster))
     cluster.world.run_for(1_500)
     held = process_queue_of(consumer)
-    held.locked = False
+    held.lose_lock()
     lost = DropsRequests("C", RequestCode.LOCK_BATCH_MQ)
     cluster.world.network.faults.append(lost)
     request = consumer._impl.consume_service
     cluster.run(consumer, request.submit_consume_request((), held, queue_named(consumer), True))
     cluster.world.run_for(50)
-    held.dropped = True
+    held.drop()
     cluster.world.run_for(5_000)
     assert lost.dropped == 0

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from engine.client import DefaultMQProducer, LocalTransactionState, Message, TransactionMQProducer
 from engine.client.foundation.errors import MQClientError
-from engine.client.numbering_ledger import (
+from engine.client.producer.message_numbering import MessageNumbering, NumberRanges
+from engine.client.producer.numbering_ledger import (
     LEDGER_BYTES_MAX,
     LEDGER_RANGES_MAX,
     NUMBERING_LEDGER_TOPIC,
@@ -19,7 +20,6 @@ from engine.client.numbering_ledger import (
     SEQUENCE_NUMBER_PROPERTY,
     NumberingLedger,
 )
-from engine.client.producer.message_numbering import MessageNumbering, NumberRanges
 from engine.lab.run.run import LabRun
 from engine.protocol.errors import MalformedBody
 from tests.support.lab.lab_cluster import LabCluster

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from engine.client.queues.process_queue import ProcessQueue
+from engine.client.queues.queue_hold import HOLD_TRANSITIONS, Hold, HoldEvent
 from engine.protocol.message.message import MessageExt
-from engine.protocol.message.message_properties import PROPERTY_CONSUME_START_TIME, PROPERTY_MAX_OFFSET
+from engine.protocol.message.message_properties import PROPERTY_CONSUME_START_TIME
 
 
 class HandClock:
@@ -73,12 +74,6 @@ def test_whatever_the_order_of_finishing_the_progress_only_grows_and_ends_after_
     assert progress == sorted(progress)
     assert progress[-1] == max(offsets) + 1
     assert (queue.msg_count, queue.msg_size) == (0, 0)
-
-
-def test_the_backlog_is_the_distance_from_the_last_message_to_the_end_of_the_queue():
-    queue = ProcessQueue(HandClock().now_ms)
-    queue.put_messages([message(10, properties={PROPERTY_MAX_OFFSET: "35"})])
-    assert queue.msg_acc_cnt == 25
 
 
 def test_the_span_is_the_distance_between_the_outermost_waiting_offsets():
@@ -241,3 +236,13 @@ def test_clearing_forgets_both_trees():
     queue.clear()
     assert (queue.msg_count, queue.msg_size, queue.has_waiting_messages) == (0, 0, False)
     assert len(queue.consuming_msg_orderly_tree_map) == 0
+
+
+@given(st.lists(st.sampled_from(HoldEvent)))
+def test_a_queue_that_was_given_up_never_comes_back_whatever_the_broker_answers(events):
+    hold, given_up, has_lock = Hold.UNLOCKED, False, False
+    for event in events:
+        hold = HOLD_TRANSITIONS[hold, event]
+        given_up = given_up or event is HoldEvent.GIVEN_UP
+        has_lock = has_lock if event is HoldEvent.GIVEN_UP else event is HoldEvent.GRANTED
+        assert (hold.is_dropped, hold.is_locked) == (given_up, has_lock)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from engine.lab.checkers.watch.violation import Anomaly, Violation
-from engine.lab.explorer.gated_run import GatedRun, Outcome
+from engine.lab.explorer.gated_run import GatedRun, ScheduleOutcome
 from engine.lab.explorer.search import Execute
 from engine.lab.explorer.stall import Stalls
 from engine.lab.scenario.scenario import Command
@@ -43,7 +43,7 @@ class StateWatch:
 def executor_of(race: Race) -> Execute:
     """Runs schedules of ``race``; its bug shows when ``state["broken"]`` is set."""
 
-    def execute(stalls: Stalls) -> Outcome:
+    def execute(stalls: Stalls) -> ScheduleOutcome:
         loop = LabLoop.new()
         state: dict[str, int] = {}
         works = race(state)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine.lab.checkers import Violation
-from engine.lab.explorer.exploration import Exploration, Finding, Where
+from engine.lab.explorer.exploration import Counterexample, Exploration
 from engine.lab.explorer.plan import ExplorationRefused, ExplorationRequest, make_plan, useful_switches
-from engine.lab.explorer.stage import ORDER_CHECKERS, is_watched_lightly
+from engine.lab.explorer.stage import ORDER_CHECKERS, ends_when_consumed
 from engine.lab.explorer.stall import FOR_EVER_MS, StallKind
 from engine.lab.run.recording import parse_link
 from engine.lab.run.run import LabRun
@@ -48,7 +48,7 @@ def explore(scenario: Scenario, **wishes: object) -> Exploration:
     return exploration
 
 
-def found_by(scenario: Scenario, **wishes: object) -> Finding:
+def found_by(scenario: Scenario, **wishes: object) -> Counterexample:
     finding = explore(scenario, **wishes).state.finding
     assert finding is not None
     return finding
@@ -148,16 +148,14 @@ def test_with_money_one_crash_and_one_hold_are_usual_from_the_first_transfer_on(
     assert (plan.bounds.max_stalls, plan.bounds.max_crashes) == (1, 1)
     assert (plan.setting.begin_us, plan.setting.end_us) == (1_000_000, 9_000_000)
     assert plan.setting.last_us == NAIVE.duration_ms * 1_000
-    assert plan.world is Where.STAGE
 
 
-def test_orderly_consumers_may_crash_too_and_then_the_checkers_watch() -> None:
+def test_orderly_consumers_may_crash_too_and_then_every_run_is_watched_to_its_end() -> None:
     ordered = load_scenario("two-consumers")
     plan = make_plan(ExplorationRequest(ordered, crash=("C1",), max_stalls=0))
     assert plan.setting.wanted == ORDER_CHECKERS
     assert plan.bounds.max_crashes == 1
-    assert not is_watched_lightly(plan.setting)
-    assert plan.world is Where.STAGE
+    assert not ends_when_consumed(plan.setting)
 
 
 def test_settings_count_from_the_beginning_and_are_in_the_link() -> None:

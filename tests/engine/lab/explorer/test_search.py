@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from engine.lab.explorer.exploration import Exploration
 from engine.lab.explorer.pct import PctSearch
 from engine.lab.explorer.plan import ExplorationRequest, make_plan
-from engine.lab.explorer.search import Branch, Found, SearchBounds, StallSearch
+from engine.lab.explorer.search import Branch, SearchBounds, StallSearch
 from engine.lab.explorer.shrink import shorten
 from engine.lab.explorer.spread_search import cut_into_pieces
 from engine.lab.explorer.stall import Stall, StallKind, Stalls, StepPoint
@@ -16,20 +16,20 @@ from engine.lab.scenario.scenario_files import load_scenario
 from tests.engine.lab.explorer.races import executor_of, lost_update, no_race, two_doors
 
 
-def first_found(search: StallSearch | PctSearch) -> Found:
+def first_found(search: StallSearch | PctSearch) -> Stalls:
     return next(found for found in search.run() if found is not None)
 
 
 def test_a_bug_of_one_untimely_pause_is_found_with_one_stall() -> None:
     found = first_found(StallSearch(executor_of(lost_update), SearchBounds()))
-    assert found.stalls == (Stall(StepPoint("A/worker", "writes the counter", 1), 2_000),)
+    assert found == (Stall(StepPoint("A/worker", "writes the counter", 1), 2_000),)
 
 
 def test_a_bug_of_two_pauses_is_found_with_two_stalls_and_not_with_one() -> None:
     search = StallSearch(executor_of(two_doors), SearchBounds(max_stalls=2))
     found = first_found(search)
-    assert [stall.point.label for stall in found.stalls] == ["closes the door", "closes the door"]
-    assert {stall.point.actor for stall in found.stalls} == {"A/worker", "B/worker"}
+    assert [stall.point.label for stall in found] == ["closes the door", "closes the door"]
+    assert {stall.point.actor for stall in found} == {"A/worker", "B/worker"}
     bounded = StallSearch(executor_of(two_doors), SearchBounds(max_stalls=1))
     assert [one for one in bounded.run() if one] == []
     assert bounded.state.is_complete
@@ -97,14 +97,14 @@ def test_a_stall_of_the_whole_node_lasts_as_long_as_asked_for() -> None:
 
 def test_random_schedules_find_the_bug_of_two_pauses_as_stalls() -> None:
     found = first_found(PctSearch(executor_of(two_doors), seed=1, schedules=2_000))
-    assert executor_of(two_doors)(found.stalls).violation is not None
+    assert executor_of(two_doors)(found).violation is not None
 
 
 def test_random_schedules_repeat_with_their_seed() -> None:
     runs = []
     for _ in range(2):
         search = PctSearch(executor_of(two_doors), seed=3, schedules=50)
-        runs.append([found and found.stalls for found in search.run()])
+        runs.append(list(search.run()))
     assert runs[0] == runs[1]
 
 
@@ -112,7 +112,7 @@ def test_random_schedules_repeat_with_their_seed() -> None:
 def test_a_found_stall_is_made_as_short_as_it_still_breaks(race: object) -> None:
     execute = executor_of(race)  # type: ignore[arg-type]  # a race
     found = first_found(StallSearch(execute, SearchBounds()))
-    shorter = shorten(found.stalls, lambda stalls: execute(stalls).violation is not None)
+    shorter = shorten(found, lambda stalls: execute(stalls).violation is not None)
     assert execute(shorter).violation is not None
     assert sum(stall.ms for stall in shorter) <= 100
 

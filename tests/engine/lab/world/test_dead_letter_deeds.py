@@ -12,7 +12,7 @@ from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.errors import CommandRefused
 from engine.lab.scenario.scenario_text import parse_scenario
-from engine.lab.world.dead_letter_deeds import DeadLetterCommandRefused
+from engine.lab.world.administrator_deeds import DeadLetterCommandRefused
 from tests.support.lab.lab_scenarios import apply, run_to_ms
 
 #: Two groups read Orders; shop cannot stand order-1, audit can.
@@ -63,7 +63,7 @@ def deliveries(run: LabRun, key: str, node: str) -> list[tuple[str, str]]:
 def administrator(run: LabRun) -> DeadLetterAdministrator:
     (role,) = run.world.brokers()
     assert role.broker is not None
-    return DeadLetterAdministrator(role.broker)
+    return role.broker.dead_letter_administrator
 
 
 DIED_MS = 8_000

@@ -12,7 +12,7 @@ from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.errors import CommandRefused
 from engine.lab.scenario.scenario_files import load_scenario
-from engine.lab.world.half_message_deeds import HalfMessageCommandRefused
+from engine.lab.world.administrator_deeds import HalfMessageCommandRefused
 from tests.support.lab.lab_scenarios import apply, run_to_ms, successes
 
 

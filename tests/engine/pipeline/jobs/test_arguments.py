@@ -19,7 +19,7 @@ def job(*parameters):
 
 
 def parameter(kind, **settings):
-    return JobParameter("it", kind, BOTH, **settings)
+    return JobParameter("it", kind, text=BOTH, **settings)
 
 
 def read(kind, value, **settings):
@@ -90,9 +90,7 @@ def test_what_cannot_be_read_is_refused_with_what_is_allowed(kind, value, settin
 
 
 def test_a_parameter_without_argument_has_its_default_and_none_stays_none():
-    described = job(
-        JobParameter("first", ParameterKind.INTEGER, BOTH, default=5), JobParameter("second", ParameterKind.TEXT, BOTH)
-    )
+    described = job(JobParameter("first", ParameterKind.INTEGER, default=5), JobParameter("second", ParameterKind.TEXT))
     assert read_arguments(described, {"second": "  "}) == {"first": 5, "second": None}
 
 
@@ -107,7 +105,7 @@ def test_an_unknown_argument_is_refused_with_the_known_ones():
 
 
 def test_names_may_be_written_with_dashes():
-    described = job(JobParameter("trigger_ms", ParameterKind.DURATION, BOTH))
+    described = job(JobParameter("trigger_ms", ParameterKind.DURATION))
     assert read_arguments(described, {"trigger-ms": "2s"}) == {"trigger_ms": 2_000}
 
 

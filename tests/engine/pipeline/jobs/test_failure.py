@@ -7,6 +7,7 @@ import pytest
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.failure import explain, failed, sentence
 from engine.pipeline.source.cluster.errors import CONDITIONS, RocketMQError, wrong_option
+from engine.texts import Text
 
 PYTHON_TRACEBACK = """\
 An exception was thrown from the Python worker:
@@ -100,6 +101,6 @@ def test_what_a_job_raises_in_a_function_that_spark_calls_is_no_failure_of_spark
 
 
 def test_an_error_that_was_said_in_both_languages_needs_no_detail():
-    failure = JobFailed("no room", "没有空间")
-    assert (failure.sentence, failure.detail) == ({"en": "no room", "zh": "没有空间"}, None)
+    failure = JobFailed(Text("job.error.broker_down", broker="B1"))
+    assert (failure.sentence, failure.detail) == (Text("job.error.broker_down", broker="B1"), None)
     assert (JobFailed("no room").sentence["zh"], JobFailed("no room").detail) == ("作业无法继续。", "no room")

@@ -93,6 +93,7 @@ def test_a_sender_whose_clock_is_absurd_fails_nobody_who_collects(read, server):
     assert sorted(frame.toPandas()["born_timestamp"].dt.year) == [1678, 2261, 2261]
 
 
+@pytest.mark.smoke
 def test_every_message_comes_with_all_that_it_carries(read, server):
     rows = sorted(read(topic="Orders").collect(), key=lambda row: int(row.properties["n"]))
     assert [bytes(row.body) for row in rows] == [b"body %d" % number for number in range(COUNT)]

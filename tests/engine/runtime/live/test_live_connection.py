@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from engine.runtime.live.live_connection import LiveConnection
 from engine.runtime.live.open_connections import OpenConnections
 from tests.support.lab.runtime_handlers import CollectingHandler, EchoHandler, frame_of
+from tests.support.tiers import examples
 
 KIB, MIB = 1024, 1024 * 1024
 TURN_FRAMES = 64
@@ -313,7 +314,7 @@ def test_at_the_hard_bound_the_peer_is_disconnected():
     assert connection.unsent_bytes == 0
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(quick=60, full=300))
 @given(
     st.lists(st.binary(min_size=4, max_size=100), min_size=1, max_size=8),
     st.data(),

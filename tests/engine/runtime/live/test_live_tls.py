@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import serialization
 
 from engine.runtime.connection_limits import UNSENT_SHARE_MAX_BYTES
 from engine.runtime.live import live_tls_listener
-from engine.runtime.live.live_network import LiveNetwork, LiveTlsListener
+from engine.runtime.live.live_network import LiveListener, LiveNetwork
 from engine.runtime.live.live_tls import ClientTls, ServerTls, TlsMode, TlsUnusable, own_client_tls
 from engine.runtime.port import AddressInUse, ConnectFailed
 from tests.support.lab.runtime_handlers import CollectingHandler, EchoHandler, frame_of
@@ -210,8 +210,8 @@ def test_closing_does_not_wait_for_a_handshake_that_hangs(run, certificates: Cer
         reader, writer = await asyncio.open_connection(host, int(port))
         writer.write(b"\x16\x03\x01")
         async with asyncio.timeout(5):
-            assert isinstance(listener, LiveTlsListener)
-            while not listener._acceptor._waiting:
+            assert isinstance(listener, LiveListener)
+            while not listener._source._waiting:
                 await asyncio.sleep(0)
             await accepting.close()
             with contextlib.suppress(ConnectionResetError):  # what the server had not read
@@ -326,8 +326,8 @@ def test_after_a_moment_without_descriptors_connections_are_accepted_again(
     async def connect() -> tuple[int, list[bytes]]:
         accepting = LiveNetwork(server_tls=server_tls(certificates, TlsMode.PERMISSIVE))
         listener = await accepting.listen("127.0.0.1", 0, EchoHandler)
-        assert isinstance(listener, LiveTlsListener)
-        acceptor: Any = listener._acceptor
+        assert isinstance(listener, LiveListener)
+        acceptor: Any = listener._source
         acceptor._listening = full = FullOnce(acceptor._listening)
         network, handler = LiveNetwork(), CollectingHandler()
         connection = await network.connect(listener.address, handler, TIMEOUT_MS)

@@ -13,6 +13,7 @@ from engine.store.files.mapped_file_queue import BLOCK_SIZE_BYTES, MappedFileQue
 from engine.store.files.mapping_pool import MappingPool
 from engine.store.files.store_config import MessageStoreConfig
 from engine.store.log.commit_log_scanner import CommitLogScanner
+from tests.support.tiers import examples
 
 DELAYS = MessageStoreConfig().delay_levels_ms
 
@@ -102,7 +103,7 @@ def test_an_illegal_topic_is_damage(topic):
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(quick=60, full=300), deadline=None)
 @given(st.binary(max_size=2_000), st.integers(0, 3))
 def test_garbage_never_breaks_the_scanner(garbage, messages):
     data = b""
@@ -114,7 +115,7 @@ def test_garbage_never_breaks_the_scanner(garbage, messages):
     assert scanner.end_offset == whole_end
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(quick=40, full=200), deadline=None)
 @given(st.data())
 def test_changed_bytes_cost_only_the_messages_they_are_in(data):
     records = []

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from engine.broker.filters.tag_message_filter import TagMessageFilter
+from engine.broker.filters.expression_message_filter import TagMessageFilter
 from engine.protocol.body.subscription_data import build_subscription_data
 from engine.protocol.message.message_codec import decode_messages
 from engine.store.files.consume_queue_entry import CONSUME_QUEUE_ENTRY, ENTRY_SIZE_BYTES

@@ -68,7 +68,6 @@ def kill_in_the_middle(server, folder):
     return json.loads(newest.read_text())["version"]
 
 
-@pytest.mark.long
 def test_a_killed_archive_goes_on_where_it_was(spark, server, tmp_path):
     folder = tmp_path / "archive"
     killed_at = kill_in_the_middle(server, folder)

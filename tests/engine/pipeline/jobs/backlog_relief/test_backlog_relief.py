@@ -100,7 +100,6 @@ def test_dying_while_moving_stores_each_once_and_marks_no_more_than_is_stored(sp
     backlog.cluster.close()
 
 
-@pytest.mark.long
 def test_a_consumer_leaves_out_what_is_stored_and_gets_it_later(backlog):
     """The whole story: the group gets what is urgent at once, the rest when it was sent again; nothing twice."""
     backlog.send().group_at(0)

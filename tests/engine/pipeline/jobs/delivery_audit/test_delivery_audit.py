@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from engine.client.numbering_ledger import LEDGER_BYTES_MAX, NUMBERING_LEDGER_TOPIC, NumberingLedger
+from engine.client.producer.numbering_ledger import LEDGER_BYTES_MAX, NUMBERING_LEDGER_TOPIC, NumberingLedger
 from engine.client.trace.trace_context import MessageType, TraceBean, TraceContext, TraceType
 from engine.client.trace.trace_data_encoder import encode_trace_context
 from engine.pipeline.errors import JobFailed

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.client.numbering_ledger import NumberingLedger
+from engine.client.producer.numbering_ledger import NumberingLedger
 from engine.pipeline.jobs.delivery_audit import delivery_book, number_set, results
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
@@ -23,6 +23,7 @@ from engine.pipeline.jobs.delivery_audit.summaries import TIME_SPANS_MAX, TopicT
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import EPOCH_MS, Model, Stored, message_table
 from tests.support.memory_report import MemoryReport
+from tests.support.tiers import examples
 
 ALL = 1 << 53
 numbers = st.lists(st.integers(0, 10_000) | st.integers(0, 1 << 60))
@@ -137,7 +138,7 @@ def test_a_long_time_is_told_in_wider_spans_and_nothing_of_it_is_dropped():
 # --- verdicts ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(quick=30, full=150))
 @given(
     st.lists(st.tuples(st.sampled_from(["p", "q", None]), st.integers(0, 12), st.integers(0, 2)), max_size=40),
     st.integers(1, 7),

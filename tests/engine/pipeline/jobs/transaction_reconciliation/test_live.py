@@ -96,7 +96,6 @@ def test_history_is_told_as_the_broker_sees_it(live, spark):
     assert report.reached["RMQ_SYS_TRANS_OP_HALF_TOPIC"] == {"broker-a:0": part["op_end"]}
 
 
-@pytest.mark.long
 def test_banks_that_agree_are_told_to(live, spark, tmp_path):
     arguments = ["bank", "--folder", str(tmp_path), "--name-server", live.name_servers[0], "--transfers", "2"]
     result = CliRunner().invoke(main, [*arguments, "--debit-ms", "0"])
@@ -110,7 +109,6 @@ def test_banks_that_agree_are_told_to(live, spark, tmp_path):
     assert report.points[-1][3] == 0
 
 
-@pytest.mark.long
 def test_a_stream_goes_on_after_a_stop_where_it_was_and_counts_nothing_twice(live, spark, tmp_path):
     # What nobody asked for is not counted, neither while it is remembered nor when it was forgotten.
     send(live, "Elsewhere", COMMIT, ROLLBACK)

@@ -26,6 +26,7 @@ from engine.protocol.system_flags import (
     MESSAGE_COMPRESSED,
     STORE_HOST_V6,
 )
+from tests.support.tiers import examples
 
 _INT64 = st.integers(-(2**63), 2**63 - 1)
 _MS = st.integers(0, 4_000_000_000_000)
@@ -112,7 +113,7 @@ def expected_row(message):
 
 
 @given(st.lists(stored_messages(), max_size=12))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(quick=30, full=150))
 @example([stored(properties="a\x01b\x02"), stored(properties="\x02\x02")])
 @example([stored(properties="a\x011\x02b\x012\x02a\x013"), stored(properties="b\x012")])
 def test_a_batch_holds_what_the_engines_decoder_reads(messages):

@@ -1,0 +1,42 @@
+"""How bodies, times and tables are written for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+
+def body_text(body: bytes) -> str:
+    """``body`` as text, or as ``0x`` and hex digits when it is no UTF-8 or holds characters that no text has.
+
+    A terminal would take some of those as commands.
+    """
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        return f"0x{body.hex()}"
+    is_text = all(character.isprintable() or character.isspace() for character in text)
+    return text if is_text else f"0x{body.hex()}"
+
+
+def local_time(timestamp_ms: int, *, with_zone: bool = False) -> str:
+    """Date and time here; the figure where it is no time."""
+    try:
+        local = datetime.fromtimestamp(timestamp_ms // 1000, UTC).astimezone()
+    except (OverflowError, ValueError, OSError):  # a client may have written anything
+        return f"{timestamp_ms} ms"
+    zone = f" {local:%z}" if with_zone else ""
+    return f"{local:%Y-%m-%d %H:%M:%S}.{timestamp_ms % 1000:03d}{zone}"
+
+
+def table_lines(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> Iterator[str]:
+    """The lines of a table: rows under a head, in columns; numbers to the right."""
+    texts = [head, *(tuple(str(cell) for cell in row) for row in rows)]
+    widths = [max(len(row[column]) for row in texts) for column in range(len(head))]
+    is_number = [bool(rows) and all(isinstance(row[column], int) for row in rows) for column in range(len(head))]
+    for row in texts:
+        cells = (
+            cell.rjust(width) if number else cell.ljust(width)
+            for cell, width, number in zip(row, widths, is_number, strict=True)
+        )
+        yield "  ".join(cells).rstrip()

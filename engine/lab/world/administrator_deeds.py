@@ -1,0 +1,60 @@
+"""Commands that an administrator of a broker carries out by hand, on half messages and on dead letters.
+
+The deed becomes an event of the broker, as every command that needs engine code. It looks the message up once more
+there: in between an END_TRANSACTION may have been dealt with, or the dead letter may have been resent.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+
+from engine.broker.delivery.dead_letter import DeadLetterRefused, ResendTo
+from engine.broker.transactions.half_message_lookup import Deed, HalfMessageRefused
+from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.scenario.errors import CommandRefused
+from engine.lab.scenario.scenario import Command
+
+_log = logging.getLogger("glassmq.lab")
+
+_DEEDS = {"commit-half": Deed.COMMIT, "rollback-half": Deed.ROLLBACK, "resume-half": Deed.RESUME}
+
+
+class HalfMessageCommandRefused(CommandRefused):
+    """There is no such half message, or it is decided already."""
+
+
+class DeadLetterCommandRefused(CommandRefused):
+    """There is no such dead letter, or it was resent already."""
+
+
+def act_on_half_message(role: BrokerRole, command: Command) -> None:
+    """Do ``command`` on the broker, which runs. Raises :class:`HalfMessageCommandRefused`."""
+    assert role.broker is not None, "a running broker has its engine"
+    administrator, deed = role.broker.half_message_administrator, _DEEDS[command.kind]
+    name, anyway = str(command.value["message"]), bool(command.value.get("anyway"))
+    try:
+        administrator.check(deed, name, anyway=anyway)
+    except HalfMessageRefused as error:
+        raise HalfMessageCommandRefused(error.text) from error
+    role.spawn(_do(lambda: administrator.act(deed, name, anyway=anyway), f"{deed} {name}"), "administrator")
+
+
+def resend_dead_letter(role: BrokerRole, command: Command) -> None:
+    """Do ``command`` on the broker, which runs. Raises :class:`DeadLetterCommandRefused`."""
+    assert role.broker is not None, "a running broker has its engine"
+    administrator = role.broker.dead_letter_administrator
+    group, name, to = str(command.value["group"]), str(command.value["message"]), ResendTo(str(command.value["to"]))
+    anyway = bool(command.value["anyway"])
+    try:
+        administrator.check(group, name, to, anyway=anyway)
+    except DeadLetterRefused as error:
+        raise DeadLetterCommandRefused(error.text) from error
+    role.spawn(_do(lambda: administrator.resend(group, name, to, anyway=anyway), f"resend {name}"), "administrator")
+
+
+async def _do(deed: Callable[[], Awaitable[object]], what: str) -> None:
+    try:
+        await deed()
+    except (HalfMessageRefused, DeadLetterRefused) as error:
+        _log.warning("an administrator cannot %s any more: %s", what, error)

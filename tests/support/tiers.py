@@ -1,0 +1,78 @@
+"""Which tests ``make test`` runs, which it leaves to ``make test-rest``, and how much each of the two tries.
+
+A test says by the fixtures it uses what it needs: Spark, a browser, a client of RocketMQ. What needs one of these, or
+is marked ``slow``, is of the tier ``rest``; all else, and one test of each kind that is marked ``smoke``, is of the
+tier ``quick``. A tier is a marker as well: ``pytest`` alone means ``pytest -m quick``, and ``pytest -m ""`` runs all.
+
+Properties and sweeps are of both tiers, and try more in ``rest``: see :func:`examples` and :func:`seeds`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+
+import hypothesis
+import pytest
+
+QUICK, REST = "quick", "rest"
+#: Hypothesis' profile of ``rest``; that of ``quick`` has its name.
+FULL = "full"
+#: A fixture, and the marker of the tests that use it.
+NEEDS: Mapping[str, str] = {"spark_installed": "spark", "chromium": "browser", "start_cluster": "interop"}
+#: Needs Java and Maven, and an hour: of neither tier, see ``make interop``.
+JAVA = "interop_java"
+#: In ``config.stash``: every test that was found, before ``-m`` was looked at, and its markers.
+COLLECTED = pytest.StashKey[dict[str, set[str]]]()
+#: What only ``make test-rest`` runs, but for one smoke test of each.
+LEFT_TO_REST = {*NEEDS.values(), "slow"}
+
+
+def register_profiles(derandomize: bool) -> None:
+    """Hypothesis' settings of both tiers."""
+    for name, examples_max in ((QUICK, 25), (FULL, 100)):
+        # No deadline: a slow moment of the machine is no failing example.
+        hypothesis.settings.register_profile(
+            name, deadline=None, derandomize=derandomize, print_blob=True, max_examples=examples_max
+        )
+
+
+def choose_profile(marker_expression: str) -> None:
+    """Before tests are collected: everything but ``make test`` itself tries as much as ``make test-rest``."""
+    hypothesis.settings.load_profile(QUICK if marker_expression == QUICK else FULL)
+
+
+def examples(*, quick: int, full: int) -> int:
+    """For ``max_examples``: how many of them this run tries."""
+    return quick if hypothesis.settings.get_current_profile_name() == QUICK else full
+
+
+@pytest.fixture(scope="module")
+def seeds(request: pytest.FixtureRequest) -> int:
+    """How many random fates the sweeps of a module try: ``pytestmark = pytest.mark.seeds(quick=5, full=50)``.
+
+    Continuous integration asks for a thousand: ``GLASSMQ_SWEEP_SEEDS=1000``.
+    """
+    marker = request.node.get_closest_marker("seeds")
+    assert marker is not None, "the module says no pytest.mark.seeds"
+    return int(os.environ.get("GLASSMQ_SWEEP_SEEDS", "0")) or examples(**marker.kwargs)
+
+
+def mark(item: pytest.Item) -> None:
+    """Add the markers of what the test needs, and of its tiers."""
+    fixtures: Collection[str] = getattr(item, "fixturenames", ())
+    for fixture, need in NEEDS.items():
+        if fixture in fixtures:
+            item.add_marker(need)
+    is_property = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+    for tier in tiers({marker.name for marker in item.iter_markers()}, tries_more=is_property or "seeds" in fixtures):
+        item.add_marker(tier)
+
+
+def tiers(markers: Collection[str], *, tries_more: bool) -> tuple[str, ...]:
+    """The tiers of a test with these markers, which in ``rest`` tries more of the same or not."""
+    if JAVA in markers:
+        return ()
+    if LEFT_TO_REST.intersection(markers) and "smoke" not in markers:
+        return (REST,)
+    return (QUICK, REST) if tries_more else (QUICK,)
