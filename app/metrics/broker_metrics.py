@@ -200,7 +200,7 @@ class BrokerMetrics:
         add("cut_connections_total", "Connections ended because clients did not read.", cut, "counter")
         add("held_pulls", "Pull requests that wait for messages.", len(broker.pull_request_hold_service))
         add("queue_locks", "Queues that are locked for a consumer.", len(broker.rebalance_lock_manager))
-        damaged, check = broker.store.damaged_records, broker.store.check_service
+        damaged, check = broker.store.commit_log.damaged_records, broker.store.check_service
         add("damaged_messages", "Damaged messages found since the start, which are not sent.", len(damaged))
         add(
             "commit_log_check_bytes",

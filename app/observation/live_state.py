@@ -101,10 +101,10 @@ class LiveState:
     def _commit_log(self) -> JsonObject:
         store = self._broker.store
         return {
-            "min_offset": store.commit_log_min_offset,
-            "max_offset": store.commit_log_max_offset,
-            "flushed_offset": store.flushed_offset,
-            "dispatched_offset": store.dispatched_offset,
+            "min_offset": store.commit_log.min_offset,
+            "max_offset": store.commit_log.max_offset,
+            "flushed_offset": store.commit_log.flushed_offset,
+            "dispatched_offset": store.dispatcher.dispatched_offset,
             "files": [
                 {"name": file.path.rpartition("/")[2], "size": file.size_bytes, "start": file.start_offset}
                 for file in store.commit_log.files.files[-20:]

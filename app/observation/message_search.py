@@ -44,7 +44,7 @@ class MessageSearch:
 
     def record_at(self, offset: int) -> bytes | None:
         """The record that starts at commit-log ``offset``."""
-        return self._broker.store.raw_message_at(offset)
+        return self._broker.store.commit_log.record_at(offset)
 
     def queue_entries(self, topic: str, queue_id: int, start: int, count: int) -> list[tuple[int, int, int]] | None:
         """At most ``count`` consume-queue entries from ``start`` on; None when there is no such queue."""

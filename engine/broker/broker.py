@@ -260,7 +260,7 @@ class Broker:
         return report
 
     def _begin_services(self) -> None:
-        self.store.on_messages_arrived = self._messages_arrived
+        self.store.dispatcher.on_messages_arrived = self._messages_arrived
         self.store.before_recovery_point = self._settle_before_recovery_point
         delay_offsets = self.schedule_message_service.offset_table
         unread = UnreadDeletions(self.consumer_offset_manager, delay_offsets)

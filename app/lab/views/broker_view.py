@@ -89,10 +89,10 @@ class BrokerView:
     def _commit_log(self) -> JsonObject:
         store = self.broker.store
         return {
-            "min": store.commit_log_min_offset,
-            "max": store.commit_log_max_offset,
-            "flushed": store.flushed_offset,
-            "dispatched": store.dispatched_offset,
+            "min": store.commit_log.min_offset,
+            "max": store.commit_log.max_offset,
+            "flushed": store.commit_log.flushed_offset,
+            "dispatched": store.dispatcher.dispatched_offset,
             "records": [self._record(summary) for summary in self._tail.look()[-RECORDS_SHOWN:]],
         }
 

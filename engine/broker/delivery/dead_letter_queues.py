@@ -51,7 +51,7 @@ class DeadLetterQueues:
 
     def messages(self, start: int, count: int) -> list[MessageExt]:
         """At most ``count`` dead letters, from number ``start`` on; without those that are damaged."""
-        log = range(self._store.commit_log_max_offset)
+        log = range(self._store.commit_log.max_offset)
         # The numbers of one queue need no search.
         firsts = [start] if len(self._offsets) == 1 else self._firsts(bisect_left(log, start, key=self._count_before))
         found: list[tuple[int, int, int]] = []

@@ -265,7 +265,7 @@ class ScheduleMessageService:
             return
         table = dict(self.offset_table)
         self._is_changed = False
-        if await self._store.flushed(self._store.commit_log_max_offset):
+        if await self._store.flushed(self._store.commit_log.max_offset):
             self._config_file.save({"offsetTable": table})
         else:
             self._is_changed = True

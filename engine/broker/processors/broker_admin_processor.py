@@ -121,9 +121,9 @@ class BrokerAdminProcessor:
         store = self.store
         used_ratio = f"{self.runtime.disk.used_ratio():.2f}"
         table = {
-            "commitLogMinOffset": str(store.commit_log_min_offset),
-            "commitLogMaxOffset": str(store.commit_log_max_offset),
-            "remainHowManyDataToFlush": f"{store.commit_log_max_offset - store.flushed_offset} B",
+            "commitLogMinOffset": str(store.commit_log.min_offset),
+            "commitLogMaxOffset": str(store.commit_log.max_offset),
+            "remainHowManyDataToFlush": f"{store.commit_log.max_offset - store.commit_log.flushed_offset} B",
             "dispatchBehindBytes": str(store.dispatch_behind_bytes),
             "commitLogDiskRatio": used_ratio,
             "consumeQueueDiskRatio": used_ratio,

@@ -103,7 +103,7 @@ class ClientAdminProcessor:
     ) -> RemotingCommand:
         """Code 309: let a consumer consume the message whose offset id is given, now."""
         _, offset = decode_offset_message_id(header.msg_id or "")
-        record = self.store.raw_message_at(offset)
+        record = self.store.commit_log.record_at(offset)
         if record is None:
             raise RequestRefused(f"there is no message {header.msg_id}")
         fields = request.ext_fields | {"brokerName": self.config.broker_name}

@@ -53,7 +53,7 @@ class QueryMessageProcessor:
     @answers(RequestCode.VIEW_MESSAGE_BY_ID, ViewMessageRequestHeader)
     def view_message_by_id(self, header: ViewMessageRequestHeader) -> bytes:
         """Code 33: the message at a place of the commit log, taken from its offset id by the asker."""
-        record = self.store.raw_message_at(header.offset)
+        record = self.store.commit_log.record_at(header.offset)
         if record is None:
             raise RequestRefused(f"there is no message at commit log offset {header.offset}")
         return record

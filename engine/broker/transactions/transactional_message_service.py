@@ -263,7 +263,7 @@ class TransactionalMessageService:
         while first_op in walk.done_ops:
             first_op += 1
         discarded = self.store.max_offset(TRANSACTION_CHECK_MAX_TIME_TOPIC, 0)
-        if self._undecided is not None and not await self.store.flushed(self.store.commit_log_max_offset):
+        if self._undecided is not None and not await self.store.flushed(self.store.commit_log.max_offset):
             logger.warning("the transaction check begins where it did before: what it wrote is not on the disk yet")
             return
         self._commit(TRANSACTION_HALF_TOPIC, walk.half_offset)

@@ -152,5 +152,5 @@ class UndecidedInLog:
         Looked at in every start: the sender may not have been asked before the next one.
         """
         place = committed_at(op)
-        is_gone = place is None or place < self._store.commit_log_min_offset
+        is_gone = place is None or place < self._store.commit_log.min_offset
         return is_gone or self._store.message_at(place or 0) is not None

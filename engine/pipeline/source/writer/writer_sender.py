@@ -18,12 +18,7 @@ from engine.pipeline.source.cluster.node_client import UNREACHABLE
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
 from engine.pipeline.source.writer.writer_messages import Pending, make_pending
 from engine.pipeline.source.writer.writer_options import WriteOptions, check_topic
-from engine.pipeline.source.writer.writer_replay import (
-    WriteIdentity,
-    begin_of_search,
-    find_earlier,
-    sent_messages,
-)
+from engine.pipeline.source.writer.writer_replay import WriteIdentity, begin_of_search, find_earlier, sent_messages
 from engine.pipeline.source.writer.writer_rows import OutgoingRow, wrong_row
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.command.send_message_headers import SendMessageRequestHeader, SendMessageResponseHeader
@@ -37,12 +32,7 @@ from engine.runtime.port import ConnectFailed
 
 #: The broker may take it another time; SYSTEM_ERROR is the one among them after which nobody knows.
 _PASSING_CODES = frozenset(
-    {
-        ResponseCode.SYSTEM_BUSY,
-        ResponseCode.FLOW_CONTROL,
-        ResponseCode.SERVICE_NOT_AVAILABLE,
-        ResponseCode.SYSTEM_ERROR,
-    }
+    {ResponseCode.SYSTEM_BUSY, ResponseCode.FLOW_CONTROL, ResponseCode.SERVICE_NOT_AVAILABLE, ResponseCode.SYSTEM_ERROR}
 )
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
