@@ -51,7 +51,7 @@ ROOT = Path(__file__).parent.parent
 DOCUMENTS = (
     ROOT / "docs" / "configuration.md",
     ROOT / "docs" / "batches.md",
-    ROOT / "docs" / "classes.md",
+    ROOT / "docs" / "concepts.md",
     ROOT / "docs" / "lab.md",
     ROOT / "docs" / "lessons.md",
     ROOT / "docs" / "retry.md",

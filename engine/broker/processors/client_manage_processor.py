@@ -85,9 +85,7 @@ class ClientManageProcessor:
             topic = retry_topic(group)
             if len(topic) <= TOPIC_MAX_LENGTH:
                 self.topics.create_topic_in_send_message_back(
-                    topic,
-                    config.retry_queue_nums,
-                    topic_sys_flag=TOPIC_SYS_FLAG_UNIT if consumer.unit_mode else 0,
+                    topic, config.retry_queue_nums, topic_sys_flag=TOPIC_SYS_FLAG_UNIT if consumer.unit_mode else 0
                 )
             else:
                 logger.warning("group %s gets no retry topic: its name would be too long", group)

@@ -136,11 +136,7 @@ class PullMessageProcessor:
         """Store the progress that the pull carries; once, so not again when a parked pull wakes."""
         if header.sys_flag & PULL_COMMIT_OFFSET and header.commit_offset >= 0:
             self.offsets.commit_offset(
-                channel.remote_address,
-                header.consumer_group,
-                header.topic,
-                header.queue_id,
-                header.commit_offset,
+                channel.remote_address, header.consumer_group, header.topic, header.queue_id, header.commit_offset
             )
 
     def _suspend(

@@ -84,11 +84,7 @@ class SendMessageBackProcessor:
         self._put_back(header, max_reconsume_times, retry_queues, message)
 
     def _put_back(
-        self,
-        header: ConsumerSendMsgBackRequestHeader,
-        max_reconsume_times: int,
-        retry_queues: int,
-        message: MessageExt,
+        self, header: ConsumerSendMsgBackRequestHeader, max_reconsume_times: int, retry_queues: int, message: MessageExt
     ) -> None:
         if message.reconsume_times >= max_reconsume_times or header.delay_level < 0:
             topic, queue_id, delay_level = dlq_topic(header.group), 0, 0

@@ -160,12 +160,7 @@ class TopicConfigManager:
             return None
         queue_nums = max(1, min(client_queue_nums, template.write_queue_nums))
         config = TopicConfig(
-            topic,
-            queue_nums,
-            queue_nums,
-            template.perm & ~PERM_INHERIT,
-            template.topic_filter_type,
-            topic_sys_flag,
+            topic, queue_nums, queue_nums, template.perm & ~PERM_INHERIT, template.topic_filter_type, topic_sys_flag
         )
         self._make(config)
         logger.info("topic %s is created with %d queues: %s sends to it", topic, queue_nums, remote_address)

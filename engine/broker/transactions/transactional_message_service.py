@@ -57,9 +57,7 @@ from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import encode_stored_message
-from engine.protocol.message.message_properties import (
-    PROPERTY_CHECK_IMMUNITY_TIME_IN_SECONDS,
-)
+from engine.protocol.message.message_properties import PROPERTY_CHECK_IMMUNITY_TIME_IN_SECONDS
 from engine.protocol.names import (
     TRANSACTION_CHECK_GROUP,
     TRANSACTION_CHECK_MAX_TIME_TOPIC,
@@ -382,11 +380,7 @@ class TransactionalMessageService:
             logger.warning("nobody of producer group %s is there to say what became of %s", group, half.message_id)
             return
         header = CheckTransactionStateRequestHeader(
-            half.queue_offset,
-            half.commit_log_offset,
-            half.unique_id,
-            half.unique_id,
-            half.offset_message_id,
+            half.queue_offset, half.commit_log_offset, half.unique_id, half.unique_id, half.offset_message_id
         )
         try:
             half.topic, half.queue_id = real_place(half)

@@ -26,11 +26,7 @@ from engine.broker.transactions.half_message import (
     first_copy_if_told,
 )
 from engine.protocol.message.message import MessageExt
-from engine.protocol.names import (
-    TRANSACTION_CHECK_MAX_TIME_TOPIC,
-    TRANSACTION_HALF_TOPIC,
-    TRANSACTION_OP_HALF_TOPIC,
-)
+from engine.protocol.names import TRANSACTION_CHECK_MAX_TIME_TOPIC, TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
 from engine.store.files.consume_queue_entry import FILLER_SIZE
 from engine.store.message_store import MessageStore
 from engine.store.recovery.recovery_report import RecoveryReport

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Concatenate, ParamSpec, Protocol
 
 from engine.broker.broker import Broker
 from engine.lab.checkers.watch.logged_message import LoggedMessage, Place, read_logged_message
 from engine.lab.nodes.broker_role import BrokerRole
 from engine.protocol.message.record_layout import BLANK_MAGIC, SIZE_AND_MAGIC
 from engine.protocol.names import SCHEDULE_TOPIC
+
+_News = ParamSpec("_News")
 
 
 class BrokerListener:
@@ -35,10 +38,17 @@ class BrokerListener:
         """A broker has another offset stored for the group; ``before`` is -1 when it had none."""
 
 
+class Tell(Protocol):
+    """Tells everybody who overrides the method ``news`` of :class:`BrokerListener`."""
+
+    def __call__(self, news: Callable[Concatenate[Any, _News], None], *what: _News.args, **more: _News.kwargs) -> None:
+        """See the class."""
+
+
 class BrokerWatch:
     """Follows one broker over all its incarnations.
 
-    :param listener: told of what changed.
+    :param tell: what changed.
     :param power_cuts: names of the nodes whose power was ever cut: what their processes wrote and nobody flushed may
         be gone.
 
@@ -53,7 +63,7 @@ class BrokerWatch:
     :ivar is_up: the broker runs and has loaded its store.
     """
 
-    def __init__(self, role: BrokerRole, listener: BrokerListener, power_cuts: Mapping[str, None]) -> None:
+    def __init__(self, role: BrokerRole, tell: Tell, power_cuts: Mapping[str, None]) -> None:
         self.name = role.name
         self.log: dict[int, LoggedMessage] = {}
         self.messages: list[LoggedMessage] = []
@@ -63,7 +73,7 @@ class BrokerWatch:
         self.flushed_offset = 0
         self.is_up = False
         self._role = role
-        self._listener = listener
+        self._tell = tell
         self._power_cuts = power_cuts
         self._usual_flush_us = role.spec.disk.fsync_ms * 1_000
         self._broker: Broker | None = None
@@ -119,7 +129,7 @@ class BrokerWatch:
         while self.dispatched_count < count and self.messages[self.dispatched_count].end_offset <= end:
             self.dispatched_count += 1
         if self.dispatched_count > first:
-            self._listener.messages_dispatched(self, self.messages[first : self.dispatched_count])
+            self._tell(BrokerListener.messages_dispatched, self, self.messages[first : self.dispatched_count])
 
     def is_to_come(self, group: str, message: LoggedMessage) -> bool:
         """Whether the group, or the delay level that the message lies at, is not past it. The broker is up."""
@@ -134,7 +144,7 @@ class BrokerWatch:
     def _read_log(self) -> None:
         """Read what was appended."""
         for message in self._read_on():
-            self._listener.message_stored(message)
+            self._tell(BrokerListener.message_stored, message)
 
     def _read_on(self) -> list[LoggedMessage]:
         """Take in the messages behind ``_read_offset``; which they are."""
@@ -155,7 +165,7 @@ class BrokerWatch:
             if following is None:
                 # No message and no blank: what follows cannot be found by its length.
                 following = log.max_offset
-                self._listener.hole_found(self, offset)
+                self._tell(BrokerListener.hole_found, self, offset)
             self._read_offset = following
         return found
 
@@ -203,12 +213,12 @@ class BrokerWatch:
                 self._lose(message, flushed_offset)
         for message in found:
             if old.get(message.commit_log_offset) != message:
-                self._listener.message_stored(message)
+                self._tell(BrokerListener.message_stored, message)
         self._dispatched_offset = store.dispatcher.dispatched_offset
         self.dispatched_count = len(self.messages)
         self._offsets = {}
         self._compare_offsets(is_news=False)
-        self._listener.broker_loaded(self)
+        self._tell(BrokerListener.broker_loaded, self)
 
     def _lose(self, message: LoggedMessage, flushed_offset: int) -> None:
         is_lawful = self.name in self._power_cuts and message.end_offset > flushed_offset
@@ -216,7 +226,7 @@ class BrokerWatch:
             self.lost[message.commit_log_offset, message.key] = message
             queue = message.topic, message.queue_id
             self.lost_until[queue] = max(self.lost_until.get(queue, 0), message.queue_offset + 1)
-        self._listener.message_lost(message, is_lawful)
+        self._tell(BrokerListener.message_lost, message, is_lawful)
 
     # --- offsets -----------------------------------------------------------------------------------------------------
 
@@ -232,6 +242,6 @@ class BrokerWatch:
                 if offset != before:
                     known[queue_id] = offset
                     if is_news:
-                        self._listener.offset_committed(self, group, topic, queue_id, before, offset)
+                        self._tell(BrokerListener.offset_committed, self, group, topic, queue_id, before, offset)
         if len(self._offsets) != len(table):
             self._offsets = {key: dict(offsets) for key, offsets in table.items()}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import getmembers, isfunction
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
 from engine.lab.checkers.watch.broker_watch import BrokerListener, BrokerWatch
 from engine.lab.checkers.watch.group_watch import GroupWatch
@@ -24,6 +24,8 @@ from engine.lab.scenario.scenario import Role
 from engine.lab.world.world import ScenarioWorld
 from engine.protocol.names import group_of_retry_or_dlq_topic, is_dlq_topic
 from engine.runtime.lab.lab_failures import LabFailure
+
+_News = ParamSpec("_News")
 
 _NONE: tuple[Violation, ...] = ()
 _SECOND_US = 1_000_000
@@ -82,8 +84,8 @@ class _Reading:
     count: int = 0
 
 
-class ClusterWatch(BrokerListener):
-    """See the module. What its brokers tell it, it passes on.
+class ClusterWatch:
+    """See the module.
 
     :ivar brokers: by node name.
     :ivar groups: the consumer groups by name.
@@ -117,6 +119,10 @@ class ClusterWatch(BrokerListener):
         self._power_cuts: dict[str, None] = {}
         #: Who overrides what: nobody else is called.
         self._told: dict[Callable[..., None], list[Callable[..., None]]] = {news: [] for news in NEWS}
+        # What a group has done is known before a checker is told.
+        self._told[WatchListener.consume_ended].append(self._note_consumed)
+        self._told[WatchListener.message_stored].append(self._note_stored)
+        self._told[WatchListener.message_lost].append(self._note_lost)
         self._look_for_nodes()
 
     def add(self, listener: WatchListener) -> None:
@@ -125,9 +131,9 @@ class ClusterWatch(BrokerListener):
             if getattr(type(listener), news.__name__) is not news:
                 self._told[news].append(getattr(listener, news.__name__))
 
-    def _tell(self, news: Callable[..., None], *what: object) -> None:
+    def _tell(self, news: Callable[Concatenate[Any, _News], None], *what: _News.args, **more: _News.kwargs) -> None:
         for listener in self._told[news]:
-            listener(*what)
+            listener(*what, **more)
 
     # --- events ------------------------------------------------------------------------------------------------------
 
@@ -164,20 +170,17 @@ class ClusterWatch(BrokerListener):
             if len(reading.entries) != reading.count:
                 new = reading.entries[reading.count :]
                 reading.count += len(new)
-                if reading.news is WatchListener.consume_ended:
-                    self._note_consumed(new)
                 for entry in new:
                     self._tell(reading.news, entry)
 
-    def _note_consumed(self, ended: Sequence[ConsumeEnded]) -> None:
-        for entry in ended:
-            group = self.groups.get(entry.group)
-            if group is not None and entry.result == "success":
-                place = (entry.broker, entry.topic, entry.queue_id, entry.queue_offset)
-                group.positions[place] = None
-                message = self.message_at(*place)
-                if message is not None and entry.key == message.first_key:
-                    group.consumed[message.unique_key] = None
+    def _note_consumed(self, entry: ConsumeEnded) -> None:
+        group = self.groups.get(entry.group)
+        if group is not None and entry.result == "success":
+            place = (entry.broker, entry.topic, entry.queue_id, entry.queue_offset)
+            group.positions[place] = None
+            message = self.message_at(*place)
+            if message is not None and entry.key == message.first_key:
+                group.consumed[message.unique_key] = None
 
     def end(self) -> Sequence[Violation]:
         """The run is over."""
@@ -201,7 +204,7 @@ class ClusterWatch(BrokerListener):
         for name in list(nodes)[self._node_count :]:
             role = nodes[name]
             if isinstance(role, BrokerRole):
-                self.brokers[name] = BrokerWatch(role, self, self._power_cuts)
+                self.brokers[name] = BrokerWatch(role, self._tell, self._power_cuts)
             elif isinstance(role, ConsumerRole):
                 self.groups.setdefault(role.spec.group, GroupWatch(role.spec.group)).add(role.spec)
         self._node_count = len(nodes)
@@ -268,8 +271,7 @@ class ClusterWatch(BrokerListener):
 
     # --- what brokers report -----------------------------------------------------------------------------------------
 
-    def message_stored(self, message: LoggedMessage) -> None:
-        """See :class:`BrokerListener`, as all here."""
+    def _note_stored(self, message: LoggedMessage) -> None:
         if message.resends >= 0 and message.reconsume_times == 0:
             for resending in self.groups.values():
                 resending.dead_letter_resent(message.broker, message)
@@ -279,32 +281,12 @@ class ClusterWatch(BrokerListener):
             group.copies[key] = max(group.copies.get(key, -1), message.reconsume_times)
             if is_dlq_topic(message.destination):
                 group.dead.setdefault(key, message)
-        self._tell(WatchListener.message_stored, message)
 
-    def message_lost(self, message: LoggedMessage, is_lawful: bool) -> None:
-        """Its copies are lost to its group, others to all groups."""
+    def _note_lost(self, message: LoggedMessage, is_lawful: bool) -> None:
+        """A copy is lost to its group, any other message to all groups."""
         copy_of = self._group_of_copy(message)
         for group in self.groups.values() if copy_of is None else (copy_of,):
             group.lost[message.unique_key] = None
-        self._tell(WatchListener.message_lost, message, is_lawful)
-
-    def hole_found(self, broker: BrokerWatch, commit_log_offset: int) -> None:
-        """Passed on."""
-        self._tell(WatchListener.hole_found, broker, commit_log_offset)
-
-    def messages_dispatched(self, broker: BrokerWatch, messages: Sequence[LoggedMessage]) -> None:
-        """Passed on."""
-        self._tell(WatchListener.messages_dispatched, broker, messages)
-
-    def broker_loaded(self, broker: BrokerWatch) -> None:
-        """Passed on."""
-        self._tell(WatchListener.broker_loaded, broker)
-
-    def offset_committed(
-        self, broker: BrokerWatch, group: str, topic: str, queue_id: int, before: int, offset: int
-    ) -> None:
-        """Passed on."""
-        self._tell(WatchListener.offset_committed, broker, group, topic, queue_id, before, offset)
 
     def _group_of_copy(self, message: LoggedMessage) -> GroupWatch | None:
         name = group_of_retry_or_dlq_topic(message.destination)

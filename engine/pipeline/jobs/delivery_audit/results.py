@@ -195,8 +195,7 @@ class AuditTeller:
         """Sentences about what was found, and what could not be judged."""
         verdicts = [producer.verdict() for producer in book.producers.values()]
         self._conclude_producers([verdict for verdict in verdicts if verdict.is_numbered])
-        unnumbered = sum(verdict.stored for verdict in verdicts if verdict.producer == UNNUMBERED)
-        if unnumbered:
+        if unnumbered := sum(verdict.stored for verdict in verdicts if verdict.producer == UNNUMBERED):
             self._report.note(Text("job.note.unnumbered", unnumbered=unnumbered))
         for verdict in verdicts:
             if verdict.producer == OTHERS:
@@ -205,35 +204,31 @@ class AuditTeller:
                 )
         if book.unreadable_ledgers:
             self._report.note(Text("job.note.unreadable_ledgers", count=book.unreadable_ledgers))
-        if consumption is not None and consumption.not_stored:
-            count = sum(consumption.not_stored.values())
-            self._report.note(Text("job.note.not_stored", count=count))
-        if consumption is not None and consumption.unreadable:
-            count = consumption.unreadable
-            self._report.note(Text("job.note.unreadable_traces", count=count))
+        if consumption is not None:
+            self._conclude_consumption(consumption)
 
-        if consumption is not None and consumption.groups.named is None:
+    def _conclude_consumption(self, consumption: ConsumptionBook) -> None:
+        if consumption.not_stored:
+            self._report.note(Text("job.note.not_stored", count=sum(consumption.not_stored.values())))
+        if consumption.unreadable:
+            self._report.note(Text("job.note.unreadable_traces", count=consumption.unreadable))
+        if consumption.groups.named is None:
             self._report.note(Text("job.note.no_group_judged"))
-        silent = [] if consumption is None else consumption.silent_groups()
-        if silent:
-            names = ", ".join(silent)
-            self._report.note(Text("job.note.silent_groups", names=names))
+        if silent := consumption.silent_groups():
+            self._report.note(Text("job.note.silent_groups", names=", ".join(silent)))
 
     def _conclude_producers(self, verdicts: list[Verdict]) -> None:
         if not verdicts:
             return
-        findings = sum(verdict.findings for verdict in verdicts)
-        if not findings and not any(verdict.is_sparse for verdict in verdicts):
-            self._report.note(Text("job.note.nothing_lost"))
         sparse = [verdict for verdict in verdicts if verdict.is_sparse]
+        if not sparse and not any(verdict.findings for verdict in verdicts):
+            self._report.note(Text("job.note.nothing_lost"))
         if sparse:
             count = sum(verdict.stored for verdict in sparse)
             self._report.note(Text("job.note.too_sparse", producers=len(sparse), count=count))
-        not_judged = sum(verdict.not_judged for verdict in verdicts if not verdict.is_sparse)
-        if not_judged:
+        if not_judged := sum(verdict.not_judged for verdict in verdicts if not verdict.is_sparse):
             self._report.note(Text("job.note.not_judged", not_judged=not_judged))
-        unended = sum(not verdict.has_ended for verdict in verdicts)
-        if unended:
+        if unended := sum(not verdict.has_ended for verdict in verdicts):
             self._report.note(Text("job.note.unended", unended=unended, producers=len(verdicts)))
 
 

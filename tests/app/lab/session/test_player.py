@@ -8,7 +8,7 @@ import pytest
 
 from app.foundation.viewer import WINDOW
 from app.lab.foundation.garbage import AT_LATEST_AFTER, QUIET_AFTER, FullCollections
-from app.lab.session import session as session_module
+from app.lab.session import player as player_module
 from app.lab.session.pace import LAG_MAX_S, Pace
 from engine.lab.run.run import LabRun
 
@@ -42,7 +42,7 @@ def short_slices(lab, monkeypatch):
 
 def finish(lab, browser):
     """Let the lab work until nothing is left to do; the page confirms what it gets."""
-    while session_of(lab, browser).has_job:
+    while session_of(lab, browser).player.has_job:
         lab.serve(5)
         browser.receive()
     lab.clock.now += 1
@@ -55,26 +55,26 @@ SETTING = {"kind": "setting", "target": "C1", "name": "pullBatchSize", "value": 
 
 def test_a_changed_setting_is_brought_to_the_same_time_in_slices(lab, browser, short_slices):
     session = begin(lab, browser, "command", SETTING)
-    assert session.has_job
+    assert session.player.has_job
     assert session.view(lab.clock.now)["busy"]["kind"] == "setting"
-    old = session.run
+    old = session.player.run
     view = finish(lab, browser)
-    assert session.run is not old
+    assert session.player.run is not old
     assert view["busy"] is None
     assert view["time_us"] == 6_000_000
     assert view["commands"][0]["kind"] == "setting"
     assert view["forked_from"]
     with LabRun(old.scenario, old.seed, old.commands) as again:
         again.run_to_time(6_000_000)
-        assert again.journal_hash != session.run.journal_hash, "the setting has changed what happens"
+        assert again.journal_hash != session.player.run.journal_hash, "the setting has changed what happens"
 
 
 def test_pause_gives_a_changed_setting_up(lab, browser, short_slices):
     session = begin(lab, browser, "command", SETTING)
-    old = session.run
+    old = session.player.run
     browser.control("pause")
-    assert not session.has_job
-    assert session.run is old
+    assert not session.player.has_job
+    assert session.player.run is old
     assert browser.view["commands"] == []
 
 
@@ -85,24 +85,24 @@ def test_what_is_done_while_a_setting_changes_is_refused_and_not_silently_lost(l
         lab.host.serve_once()
     browser.receive()
     assert [refused["reason"] for refused in browser.refused] == ["server_busy"] * 2
-    assert session.has_job
+    assert session.player.has_job
     assert [command["kind"] for command in finish(lab, browser)["commands"]] == ["setting"]
 
 
 def test_a_setting_that_cannot_be_is_refused_at_once(lab, browser):
     browser.command("setting", "C1", name="noSuchSetting", value=1)
     assert "noSuchSetting" in browser.refused[0]["en"]
-    assert not session_of(lab, browser).has_job
+    assert not session_of(lab, browser).player.has_job
 
 
 def test_a_fork_far_from_any_copy_is_a_job_and_the_command_follows(lab, browser, short_slices, monkeypatch):
-    monkeypatch.setattr(session_module, "FORK_AT_ONCE_EVENTS", 100)
+    monkeypatch.setattr(player_module, "FORK_AT_ONCE_EVENTS", 100)
     session = session_of(lab, browser)
     browser.control("scrub", event=900)
     finish(lab, browser)
     browser.control("step-back")
     finish(lab, browser)
-    session.timeline.free_copies()
+    session.player.timeline.free_copies()
     begin(lab, browser, "command", {"kind": "crash", "target": "C1"})
     assert session.view(lab.clock.now)["busy"]["kind"] == "rebuild"
     assert browser.receive()["commands"] == []
@@ -113,13 +113,13 @@ def test_a_fork_far_from_any_copy_is_a_job_and_the_command_follows(lab, browser,
 
 
 def test_what_cannot_be_done_after_a_far_fork_is_told_by_the_view(lab, browser, short_slices, monkeypatch):
-    monkeypatch.setattr(session_module, "FORK_AT_ONCE_EVENTS", 100)
+    monkeypatch.setattr(player_module, "FORK_AT_ONCE_EVENTS", 100)
     session = session_of(lab, browser)
     browser.control("scrub", event=900)
     finish(lab, browser)
     browser.control("step-back")
     finish(lab, browser)
-    session.timeline.free_copies()
+    session.player.timeline.free_copies()
     browser.command("restart", "C1")
     view = finish(lab, browser)
     assert view["stopped_by"]["kind"] == "failure"
@@ -132,9 +132,9 @@ def test_forking_near_a_copy_needs_no_job(lab, browser):
     browser.command("crash", "C1")
     assert browser.view["event"] == 900
     assert browser.view["nodes"]["C1"]["status"] == "crashed"
-    with LabRun(session_of(lab, browser).run.scenario, browser.view["seed"]) as again:
+    with LabRun(session_of(lab, browser).player.run.scenario, browser.view["seed"]) as again:
         again.run_events(900)
-        forked = session_of(lab, browser).run.world.lab.journal.entries
+        forked = session_of(lab, browser).player.run.world.lab.journal.entries
         assert forked == again.world.lab.journal.entries
 
 
@@ -178,10 +178,10 @@ def test_a_page_that_confirms_late_goes_on_with_patches(lab):
     browser.control("play")
     lab.pass_time(2)
     assert 1 < received.count("patch") <= WINDOW
-    assert browser.view["time_us"] < session_of(lab, browser).run.now_us, "it is behind"
+    assert browser.view["time_us"] < session_of(lab, browser).player.run.now_us, "it is behind"
     browser.acknowledges = True
     browser.emit("acknowledge", {"sequence": browser.sequence})
     lab.pass_time(0.5)
     browser.control("pause")
     assert "snapshot" not in received
-    assert browser.view["time_us"] == session_of(lab, browser).run.now_us
+    assert browser.view["time_us"] == session_of(lab, browser).player.run.now_us
