@@ -86,28 +86,20 @@ class DefaultMQPushConsumer(ServiceContext):
         check_first_arguments("DefaultMQPushConsumer", runtime, group, settings)
         if group == DEFAULT_CONSUMER_GROUP:
             raise IllegalClientArgument(f"{group!r} is not allowed as a consumer group; choose a name of your own")
-        client_config, self.config = self._build_configs(name_server_addresses, settings)
+        client_config, self.config = build_configs(name_server_addresses, PushConsumerConfig, settings)
         self._own_runtime: LiveRuntime | None = None
         if runtime is None:
             keeps_files = self.config.message_model is MessageModel.BROADCASTING
             runtime = self._own_runtime = make_default_runtime(client_config, keeps_files=keeps_files)
         self.group = group
-        self.instance = self._make_instance(runtime, client_config)
+        is_clustering = self.config.message_model is MessageModel.CLUSTERING
+        self.instance = MQClientInstance(runtime, client_config, unique_client_id=is_clustering)
         self._impl = DefaultMQPushConsumerImpl(self.instance, group, self.config, self._make_offset_store(runtime))
         self._listener: _AnyListener | None = None
         self._hooks = ConsumeMessageHooks()
         self.trace_dispatcher = self._make_trace_dispatcher(client_config)
         self.orderly_switches = OrderlySwitches(self._impl)
         self._life = ServiceLife(f"consumer group {group}")
-
-    def _build_configs(
-        self, name_server_addresses: str | tuple[str, ...] | list[str], settings: dict[str, Any]
-    ) -> tuple[ClientConfig, PushConsumerConfig]:
-        return build_configs(name_server_addresses, PushConsumerConfig, settings)
-
-    def _make_instance(self, runtime: Runtime, config: ClientConfig) -> MQClientInstance:
-        is_clustering = self.config.message_model is MessageModel.CLUSTERING
-        return MQClientInstance(runtime, config, unique_client_id=is_clustering)
 
     def _make_offset_store(self, runtime: Runtime) -> OffsetStore:
         if self.config.message_model is MessageModel.BROADCASTING:
