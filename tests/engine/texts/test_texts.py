@@ -71,7 +71,7 @@ def test_whoever_names_a_key_gives_what_its_sentence_needs():
         if not (isinstance(node.func, ast.Name) and node.func.id == "joined"):
             given = {word.arg for word in node.keywords}
             if names_of(key.value) != given:
-                wrong.append(f"{path.name}:{node.lineno} {key.value}: {sorted(names_of(key.value) ^ given)}")
+                wrong.append(f"{path.name}:{node.lineno} {key.value!r}: {sorted(names_of(key.value) ^ given)}")
     assert wrong == []
 
 
