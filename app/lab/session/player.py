@@ -15,8 +15,8 @@ from app.lab.session.jobs import ChangeSetting, Job, Rebuild, RunUntil, StepActo
 from app.lab.session.journal_pages import window
 from app.lab.session.look_back import LookBack
 from app.lab.session.pace import Pace
-from app.lab.session.stop_reason import stop_reason
 from app.lab.session.timeline import EVENTS_PER_LOOK, Timeline
+from app.lab.views.world_view import stop_reason
 from engine.lab.run.recording import EVENTS_MAX, Recording
 from engine.lab.run.run import LabRun
 from engine.lab.run.setting_fork import SettingFork

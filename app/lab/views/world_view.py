@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import COMMANDS_SHOWN, JOURNAL_BATCH, ROUTES_SHOWN, VIOLATIONS_SHOWN
+from app.lab.foundation.refusal import LabRefused
 from app.lab.views.actors_view import ActorsView
 from app.lab.views.backlog_view import BacklogView
 from app.lab.views.bank_view import MoneyView
@@ -21,16 +22,17 @@ from app.lab.views.frames import FrameRecorder
 from app.lab.views.life_view import LifeView
 from app.lab.views.xa_nodes_view import coordinator_view, manager_view, resource_manager_view
 from app.lab.views.xa_view import XaView, roles_of
+from engine.lab.checkers.watch.violation import Violation
 from engine.lab.nodes.broker_role import BrokerRole
 from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.nodes.name_server_role import NameServerRole
 from engine.lab.nodes.producer_role import ProducerRole
 from engine.lab.nodes.xa_roles import CoordinatorRole, ManagerRole, ResourceManagerRole
+from engine.lab.scenario.condition import Condition
 from engine.lab.scenario.settings import SETTINGS
 from engine.lab.world.next_step import next_step
 
 if TYPE_CHECKING:
-    from engine.lab.checkers.watch.violation import Violation
     from engine.lab.nodes.node_role import LabNodeRole
     from engine.lab.run.run import LabRun
 
@@ -282,6 +284,19 @@ def violation_view(violation: Violation) -> JsonObject:
         element["queue"] = f"{element['topic']}@{element['queue']}"
     view["element"] = element
     return view
+
+
+def stop_reason(run: LabRun) -> JsonObject | None:
+    """Why a world stands still: ``{kind, text, ...}`` of what ended the last stretch of ``run``; None: nothing did."""
+    stopped_by = run.stopped_by
+    if isinstance(stopped_by, Violation):
+        return {"kind": "violation", **violation_view(stopped_by)}
+    if isinstance(stopped_by, Condition):
+        text = " ".join(part for part in (stopped_by.on.value, stopped_by.node, stopped_by.contains) if part)
+        return {"kind": "breakpoint", "text": {"en": text, "zh": text}}
+    if run.is_over:
+        return {"kind": "over", "text": LabRefused("over").text}
+    return None
 
 
 def node_of(actor: str) -> str:
