@@ -15,6 +15,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check install
+PINNED := --constraint constraints.txt --prefer-binary --editable
 PYTEST := $(BIN)/python -m pytest
 # A worker each for what computes, and one for what waits.
 SPREAD   = -n $(WORKERS) --no-loadscope-reorder $(if $(CI),--durations=20)
@@ -102,11 +103,28 @@ types: $(DEVELOPMENT)  ## Check the types, strictly
 	@$(BIN)/mypy
 
 
+.PHONY: coverage
+coverage: install $(DEVELOPMENT)  ## Measure what the engine's own tests reach of it; fail below the floor in pyproject.toml
+	@$(PYTEST) -n $(WORKERS) --cov --cov-report= --ignore tests/engine/pipeline tests/engine
+	@$(BIN)/coverage report
+
+.PHONY: wheel
+wheel: $(STAMPS)/environment $(PAGE_PACKAGES)  ## Build a wheel with the page in it; its version follows the newest git tag
+	@$(BIN)/python -m pip --quiet --disable-pip-version-check wheel --no-deps --wheel-dir dist .
+	@ls dist/*.whl
+
+
 ##@ Housekeeping
+
+.PHONY: lock
+lock: $(INSTALLED)  ## Pin the newest versions that pyproject.toml allows in constraints.txt
+	@$(PIP) uv
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --all-extras --no-annotate \
+	  --no-emit-package pip --custom-compile-command "make lock" --output-file constraints.txt pyproject.toml
 
 .PHONY: clean
 clean:  ## Remove everything that the other targets made, except ./data
-	@rm -rf $(VENV) .cache node_modules static/vendor build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache test-results
+	@rm -rf $(VENV) .cache node_modules static/vendor build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache test-results
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: help
@@ -137,15 +155,15 @@ define NO_SPARK
 Spark cannot be installed here (pip says why, above): the pipeline will not run, all else will.
 endef
 
-$(INSTALLED): $(STAMPS)/environment pyproject.toml
+$(INSTALLED): $(STAMPS)/environment pyproject.toml constraints.txt
 	@echo "Installing GlassMQ and the Python packages it uses into $(VENV) (Spark is large: one to three minutes) ..."
-	@$(PIP) --prefer-binary --editable '.[spark]' || { echo "$(NO_SPARK)" >&2; $(PIP) --editable .; } \
+	@$(PIP) $(PINNED) '.[spark]' || { echo "$(NO_SPARK)" >&2; $(PIP) $(PINNED) .; } \
 	  || { echo "Could not install GlassMQ's Python packages: pip says why, above." >&2; exit 1; }
 	@touch $@
 
 $(DEVELOPMENT): $(INSTALLED)
 	@echo "Installing the developers' tools into $(VENV) ..."
-	@$(PIP) --editable '.[dev]' || { echo "Could not install the developers' tools: pip says why, above." >&2; exit 1; }
+	@$(PIP) $(PINNED) '.[dev]' || { echo "Could not install the developers' tools: pip says why, above." >&2; exit 1; }
 	@touch $@
 
 $(JAVA): $(INSTALLED) scripts/java.py

@@ -38,7 +38,9 @@ def tests_of(changed: str, root: Path) -> tuple[str, ...]:
     if path.parts[0] == "tests" and path.suffix == ".py":
         if path.name.startswith("test_"):
             return (changed,) if (root / path).exists() else ()
-        return (path.parent.as_posix(),) if path.name == "conftest.py" else _users(path, root)
+        if path.name == "conftest.py":
+            return (path.parent.as_posix(),) if (root / path.parent).is_dir() else ()
+        return _users(path, root)
     return next((tests for begin, tests in OTHERS.items() if changed.startswith(begin)), ())
 
 
@@ -93,7 +95,8 @@ def main() -> int:
     for path, tests in reasons.items():
         print(f"{path}: {', '.join(tests) or 'no tests'}", file=sys.stderr)
     print(f"always: {ALWAYS}", file=sys.stderr)
-    print(*sorted({ALWAYS, *(test for tests in reasons.values() for test in tests)}))
+    run = {ALWAYS, *(test for tests in reasons.values() for test in tests)}
+    print(*sorted(test for test in run if not any(parent.as_posix() in run for parent in PurePosixPath(test).parents)))
     return 0
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import inspect
 import json
 import re
 import statistics
@@ -50,11 +51,11 @@ ROOT = Path(__file__).parent.parent
 DOCUMENTS = (
     ROOT / "docs" / "configuration.md",
     ROOT / "docs" / "batches.md",
+    ROOT / "docs" / "concepts.md",
     ROOT / "docs" / "lab.md",
     ROOT / "docs" / "lessons.md",
     ROOT / "docs" / "retry.md",
     ROOT / "docs" / "transactions.md",
-    ROOT / "CONTRIBUTING.md",
 )
 _PART = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -143,8 +144,7 @@ def request_codes() -> str:
             ("broker", broker.server.processors),
         ):
             for code in processors.codes:
-                processor = processors.find(code)
-                owner = getattr(processor, "__self__", None)
+                owner = getattr(inspect.unwrap(processors.find(code)), "__self__", None)
                 rows.append(f"| {code} | {RequestCode(code).name} | {server}: `{type(owner).__name__}` |")
     return "\n".join(rows) + "\n"
 

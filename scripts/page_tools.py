@@ -1,7 +1,8 @@
-"""Install what looks after the page's modules, eslint and prettier: ``python -m scripts.page_tools``.
+"""Install eslint and prettier, which look after the page's modules: ``python -m scripts.page_tools``.
 
-``package.json`` names them as development packages, so nobody gets them who only runs GlassMQ. They come the way the
-page's packages do (``scripts/fetch_page_packages.py``), and run under the Node.js of the npm that brought them.
+``package.json`` names them as development packages, so nobody gets them who only runs GlassMQ. They come into
+``node_modules/`` the way the page's packages come into ``static/vendor/``, and run under the Node.js of the npm that
+brought them.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.support import tiers
 from tests.support.pipeline.spark import spark, spark_installed  # noqa: F401 (fixtures: pytest looks for them here)
-from tests.support.tiers import seeds  # noqa: F401 (a fixture)
+from tests.support.tiers import real_client, seeds  # noqa: F401 (fixtures)
 
 IN_CI = bool(os.environ.get("CI"))
 #: Tests of real clients.

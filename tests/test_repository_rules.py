@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from scripts.fetch_page_packages import PAGE_PACKAGES
 from tests.support.rules.determinism_rules import broken_rules
 from tests.support.rules.import_direction import ALLOWED_IMPORTS, wrong_imports
+from tests.support.rules.rooms import crowded_folders, import_circle, imports_of, modules_below, upward_imports
 
 PROJECT = Path(__file__).resolve().parent.parent
 ENGINE_FILES = sorted((PROJECT / "engine").rglob("*.py"))
@@ -89,6 +91,68 @@ def test_an_import_that_points_the_wrong_way_is_caught(module, source):
 )
 def test_an_import_that_points_the_right_way_passes(module, source):
     assert wrong_imports(source, module) == []
+
+
+# ---------------------------------------------------------------------------------------------------------- rooms
+
+
+@pytest.fixture(scope="module")
+def modules() -> dict[str, Path]:
+    return modules_below(PROJECT, "engine", "app")
+
+
+@pytest.fixture(scope="module")
+def imports(modules) -> dict[str, list[str]]:
+    return {module: sorted(set(imports_of(module, path, modules))) for module, path in modules.items()}
+
+
+def test_no_modules_of_engine_and_app_import_each_other_in_a_circle(imports):
+    assert import_circle(imports) == []
+
+
+def test_a_room_imports_from_the_rooms_before_it_only(imports, modules):
+    assert upward_imports(imports, modules) == []
+
+
+def test_a_folder_holds_twenty_files_at_most():
+    listed = subprocess.run(["git", "ls-files"], cwd=PROJECT, capture_output=True, text=True, check=True)
+    assert crowded_folders(map(Path, listed.stdout.splitlines())) == {}
+
+
+def test_a_circle_is_found_also_where_only_type_checkers_see_it(tmp_path):
+    sources = {
+        "a": "from b import B",
+        "b": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import c\nclass B: pass",
+        "c": "def late():\n    import a",
+        "d": "import a",
+    }
+    paths = {name: tmp_path / f"{name}.py" for name in sources}
+    for name, path in paths.items():
+        path.write_text(sources[name])
+    circle = import_circle({name: list(imports_of(name, path, paths)) for name, path in paths.items()})
+    assert set(circle) == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize(
+    ("module", "imported"),
+    [
+        ("engine.client.queues.process_queue", "engine.client.consumer.default_mq_push_consumer"),
+        ("engine.client.foundation.errors", "engine.client"),
+        ("engine.store.log.commit_log", "engine.store.message_store"),
+        ("engine.protocol.names", "engine.protocol.body.bodies"),
+        ("engine.store.attic.commit_log", "engine.store.log.commit_log"),
+    ],
+)
+def test_an_import_from_a_later_room_or_a_room_without_a_place_is_caught(module, imported):
+    here = {name: Path(f"{name.replace('.', '/')}.py") for name in (module, imported)}
+    caught = upward_imports({module: [imported], imported: []}, here)
+    assert len(caught) == 1
+
+
+def test_the_twenty_first_file_of_a_folder_is_one_too_many():
+    files = [Path("full") / f"{number}.py" for number in range(20)]
+    assert crowded_folders(files) == {}
+    assert crowded_folders([*files, Path("full/readme.md")]) == {"full": 21}
 
 
 # ---------------------------------------------------------------------------------------------------- determinism
@@ -198,9 +262,10 @@ def test_every_file_stays_short_enough_to_be_read():
 
 
 def test_the_packages_of_the_page_are_pinned_and_each_is_used():
-    wanted = json.loads((PROJECT / "package.json").read_text())["dependencies"]
+    package = json.loads((PROJECT / "package.json").read_text())
     locked = json.loads((PROJECT / "package-lock.json").read_text())["packages"]
-    assert sorted(wanted) == sorted(PAGE_PACKAGES)
+    assert sorted(package["dependencies"]) == sorted(PAGE_PACKAGES)
+    wanted = package["dependencies"] | package["devDependencies"]
     assert {name: locked[f"node_modules/{name}"]["version"] for name in wanted} == wanted
 
 

@@ -19,7 +19,7 @@ import pytest
 from tests.conftest import pytest_collection_modifyitems, pytest_configure
 from tests.support.tiers import seeds
 
-for fixture in ("spark_installed", "chromium", "start_cluster"):
+for fixture in ("spark_installed", "chromium", "real_client"):
     globals()[fixture] = pytest.fixture(lambda: None, name=fixture)
 
 @pytest.fixture
@@ -40,10 +40,10 @@ def test_page(open_page): ...
 @pytest.mark.smoke
 def test_smoke(spark_installed): ...
 
-def test_client(start_cluster): ...
+def test_client(real_client): ...
 
 @pytest.mark.interop_java
-def test_java(start_cluster): ...
+def test_java(real_client): ...
 
 def test_sweep(seeds):
     print("seeds", seeds)

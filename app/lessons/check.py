@@ -81,7 +81,7 @@ def check_step(
     if session.scenario != lesson.scenario.name:
         raise LabRefused("wrong_world", scenario=lesson.scenario.name)
     step = request.step
-    view = lesson_view(session.shown_view(), session.run.world.history)
+    view = lesson_view(session.player.shown_view(), session.player.run.world.history)
     is_done = step.done_when is None or step.done_when.holds(view)
     verdict = None
     if is_done and step.prediction is not None and request.prediction is not None:

@@ -183,10 +183,9 @@ class LiveHost:
     def act_on_half_message(self, deed: Deed, name: str) -> JsonObject:
         """See LiveSource."""
         from app.observation.transactions_view import common_view
-        from engine.broker.transactions.half_message_administrator import HalfMessageAdministrator
 
         thread, _ = self._engine()
-        administrator = HalfMessageAdministrator(self._broker)
+        administrator = self._broker.half_message_administrator
         acted_on = common_view(thread.run(administrator.act(deed, name), CALL_TIMEOUT_S))
         return {part: acted_on[part] for part in ("id", "key", "topic", "queue_id", "group")}
 

@@ -15,7 +15,6 @@ from app.foundation.version import version
 from app.metrics.broker_runtime_metrics import broker_runtime_families
 from app.metrics.exposition import Family
 from engine.broker.foundation.store_lookups import message_store_time
-from engine.broker.processors.broker_admin_processor import BrokerAdminProcessor
 from engine.protocol.enums import MessageModel
 from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX, is_dlq_topic, is_retry_topic
 
@@ -44,7 +43,6 @@ class BrokerMetrics:
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self._admin = BrokerAdminProcessor(broker)
         config = broker.config
         self._topic_labels = (config.cluster_name, config.broker_name)
 
@@ -59,7 +57,7 @@ class BrokerMetrics:
             *self._topic_families(omitted),
             *self._producer_families(omitted),
             *self._group_families(now_ms, omitted),
-            *broker_runtime_families(self._broker, self._admin.runtime_info()),
+            *broker_runtime_families(self._broker, self._broker.broker_admin_processor.runtime_info()),
             *self._own_families(now_ms),
             omitted,
         ]
@@ -108,7 +106,7 @@ class BrokerMetrics:
 
     def _end_of(self, config: TopicConfig) -> int:
         max_offset = self._broker.store.max_offset
-        count = max(config.read_queue_nums, config.write_queue_nums)
+        count = config.queue_nums
         return sum(max_offset(config.topic_name, queue_id) for queue_id in range(count))
 
     # ------------------------------------------------------------------------------ groups
@@ -202,7 +200,7 @@ class BrokerMetrics:
         add("cut_connections_total", "Connections ended because clients did not read.", cut, "counter")
         add("held_pulls", "Pull requests that wait for messages.", len(broker.pull_request_hold_service))
         add("queue_locks", "Queues that are locked for a consumer.", len(broker.rebalance_lock_manager))
-        damaged, check = broker.store.damaged_records, broker.store.check_service
+        damaged, check = broker.store.commit_log.damaged_records, broker.store.check_service
         add("damaged_messages", "Damaged messages found since the start, which are not sent.", len(damaged))
         add(
             "commit_log_check_bytes",

@@ -37,10 +37,10 @@ class CommitLogTail:
 
     def look(self) -> list[JsonObject]:
         """The newest records. The list and its entries are never changed afterwards."""
-        end = self._store.commit_log_max_offset
+        end = self._store.commit_log.max_offset
         if end == self._position:
             return self._records
-        if end < self._position or self._position < self._store.commit_log_min_offset:
+        if end < self._position or self._position < self._store.commit_log.min_offset:
             self._position, self._records = -1, []
         if self._position < 0 or end - self._position > BLOCK_BYTES:
             start = self._start_near(end)
@@ -61,10 +61,10 @@ class CommitLogTail:
             offset
             for queue in newest
             for offset, _, _ in queue.entries(queue.max_offset - TAIL_RECORDS_MAX, TAIL_RECORDS_MAX)
-            if self._store.commit_log_min_offset <= offset < end
+            if self._store.commit_log.min_offset <= offset < end
         )
         if not offsets:
-            return self._store.commit_log_min_offset
+            return self._store.commit_log.min_offset
         near = bisect_left(offsets, end - BLOCK_BYTES)
         return offsets[min(near, max(0, len(offsets) - TAIL_RECORDS_MAX))]
 
@@ -93,7 +93,7 @@ class CommitLogTail:
         return starts
 
     def _summary(self, start: int) -> JsonObject | None:
-        raw = self._store.raw_message_at(start)
+        raw = self._store.commit_log.record_at(start)
         if raw is None:
             return None
         try:

@@ -15,7 +15,7 @@ PLACES_MAX = 10
 
 def damage_view(store: MessageStore) -> JsonObject:
     """``commit_log.damage`` of the state."""
-    damaged, check = store.damaged_records, store.check_service
+    damaged, check = store.commit_log.damaged_records, store.check_service
     return {
         "count": len(damaged),
         "is_full": damaged.is_full,

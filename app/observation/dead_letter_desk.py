@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from app.foundation.json_types import JsonObject, JsonValue
 from app.foundation.live_source import ResendWish
 from app.observation.dead_letters_view import dead_letter_view, group_view, report_view
-from engine.broker.delivery.dead_letter_administrator import DeadLetterAdministrator
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
@@ -17,7 +16,7 @@ class DeadLetterDesk:
     """Runs in the engine's thread."""
 
     def __init__(self, broker: Broker) -> None:
-        self._administrator = DeadLetterAdministrator(broker)
+        self._administrator = broker.dead_letter_administrator
 
     def groups(self) -> list[JsonObject]:
         """All of them, those with the newest dead letters first."""

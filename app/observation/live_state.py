@@ -92,7 +92,7 @@ class LiveState:
             "broker_address": self._broker.address,
             "cluster_name": config.cluster_name,
             "version": version(),
-            "started_ms": self._broker.started_ms,
+            "started_ms": self._broker.where.started_ms,
             "now_ms": now_ms,
             "flush": store.config.flush_disk_type.value,
             "data_folder": self._data_folder,
@@ -101,10 +101,10 @@ class LiveState:
     def _commit_log(self) -> JsonObject:
         store = self._broker.store
         return {
-            "min_offset": store.commit_log_min_offset,
-            "max_offset": store.commit_log_max_offset,
-            "flushed_offset": store.flushed_offset,
-            "dispatched_offset": store.dispatched_offset,
+            "min_offset": store.commit_log.min_offset,
+            "max_offset": store.commit_log.max_offset,
+            "flushed_offset": store.commit_log.flushed_offset,
+            "dispatched_offset": store.dispatcher.dispatched_offset,
             "files": [
                 {"name": file.path.rpartition("/")[2], "size": file.size_bytes, "start": file.start_offset}
                 for file in store.commit_log.files.files[-20:]

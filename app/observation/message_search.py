@@ -44,13 +44,13 @@ class MessageSearch:
 
     def record_at(self, offset: int) -> bytes | None:
         """The record that starts at commit-log ``offset``."""
-        return self._broker.store.raw_message_at(offset)
+        return self._broker.store.commit_log.record_at(offset)
 
     def queue_entries(self, topic: str, queue_id: int, start: int, count: int) -> list[tuple[int, int, int]] | None:
         """At most ``count`` consume-queue entries from ``start`` on; None when there is no such queue."""
         config = self._broker.topic_config_manager.select_topic_config(topic)
         entries = self._broker.store.consume_queue_entries(topic, queue_id, start, count)
-        if config is None or queue_id >= max(config.read_queue_nums, config.write_queue_nums):
+        if config is None or queue_id >= config.queue_nums:
             return entries or None
         return entries
 

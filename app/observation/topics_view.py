@@ -66,7 +66,7 @@ class TopicsView:
         kind = self.kind(topic)
         store = self._broker.store
         limit = min(room, QUEUES_PER_TOPIC_MAX)
-        count = max(config.read_queue_nums, config.write_queue_nums)
+        count = config.queue_nums
         queues: JsonObject = {}
         omitted = 0
         for queue_id in range(count):

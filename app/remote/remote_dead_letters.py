@@ -5,46 +5,26 @@ messages, find by the index whether they were resent, send them anew. Works agai
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 from app.remote.cluster_reader import ClusterReader, QueueEnds
 from app.remote.remote_broker import RemoteBroker
 from engine.broker.delivery.dead_letter import (
     COPIES_MAX,
-    DeadLetterRefusal,
-    DeadLetterRefused,
     ResendTo,
+    Resent,
+    check_has_topic,
     check_not_resent,
     one_dead_letter,
     original_topic,
+    place_of,
+    place_of_first_copy,
     places_of_resends,
     resend_request,
     resent_as,
+    resent_at,
 )
-from engine.protocol.command.headers import SendMessageResponseHeader
-from engine.protocol.errors import ProtocolError
 from engine.protocol.message.message import MessageExt
-from engine.protocol.message.message_id import decode_offset_message_id
-from engine.protocol.message.message_properties import PROPERTY_ORIGIN_MESSAGE_ID
 from engine.protocol.names import dlq_topic
-from engine.protocol.response_code import ResponseCode
-
-#: A disk or a replica that is slow does not make the message any less stored.
-_STORED = (
-    ResponseCode.SUCCESS,
-    ResponseCode.FLUSH_DISK_TIMEOUT,
-    ResponseCode.FLUSH_SLAVE_TIMEOUT,
-    ResponseCode.SLAVE_NOT_AVAILABLE,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class ResentPlace:
-    """Where a dead letter's new message lies."""
-
-    topic: str
-    queue_id: int
-    queue_offset: int
 
 
 class RemoteDeadLetters:
@@ -80,10 +60,7 @@ class RemoteDeadLetters:
     async def find(self, group: str, name: str) -> MessageExt:
         """The dead letter with that offset message id, unique id or key; of several copies the newest one."""
         topic = dlq_topic(group)
-        try:
-            address, offset = decode_offset_message_id(name)
-        except (ProtocolError, ValueError):
-            address, offset = "", -1
+        address, offset = place_of(name)
         if address == self._broker.address:
             exact = await self._broker.message_at(offset)
             if exact is not None and exact.topic == topic:
@@ -96,21 +73,15 @@ class RemoteDeadLetters:
 
     async def check(self, group: str, dead: MessageExt, to: ResendTo, *, anyway: bool) -> None:
         """Raise when it may not be resent."""
-        if to is ResendTo.TOPIC and original_topic(dead) is None:
-            raise DeadLetterRefused(DeadLetterRefusal.NO_TOPIC, name=dead.message_id)
+        check_has_topic(dead, to)
         if not anyway:
             check_not_resent(dead, await self._copies(group, dead))
 
-    async def resend(self, group: str, dead: MessageExt, to: ResendTo) -> ResentPlace:
+    async def resend(self, group: str, dead: MessageExt, to: ResendTo) -> Resent:
         """Send it anew, whether or not that was done before."""
         queue_id = await self._first_queue(dead) if to is ResendTo.TOPIC else -1
         request = resend_request(dead, group, to, time.time_ns() // 1_000_000, queue_id)
-        topic = request.ext_fields["topic"]
-        reply = await self._broker.exchange(request, "resend a dead letter")
-        if reply.code not in _STORED:
-            raise DeadLetterRefused(DeadLetterRefusal.BY_BROKER, remark=reply.remark or f"code {reply.code}")
-        header = SendMessageResponseHeader.decode(reply.ext_fields)
-        return ResentPlace(topic, header.queue_id, header.queue_offset)
+        return resent_at(dead, request, await self._broker.exchange(request, "resend a dead letter"))
 
     async def _copies(self, group: str, dead: MessageExt) -> list[MessageExt]:
         copies: list[MessageExt] = []
@@ -120,11 +91,7 @@ class RemoteDeadLetters:
 
     async def _first_queue(self, dead: MessageExt) -> int:
         """The queue that its first copy lay in, if that is known and still there; else -1."""
-        topic = original_topic(dead)
-        try:
-            address, offset = decode_offset_message_id(dead.properties.get(PROPERTY_ORIGIN_MESSAGE_ID, ""))
-        except (ProtocolError, ValueError):
-            return -1
+        topic, (address, offset) = original_topic(dead), place_of_first_copy(dead)
         if topic is None or address != self._broker.address:
             return -1
         first = await self._broker.message_at(offset)

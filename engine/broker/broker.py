@@ -6,7 +6,6 @@ flush and deliver, register with the name servers. Shutdown is the reverse, and 
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import logging
 from collections.abc import Sequence
@@ -14,13 +13,17 @@ from typing import TYPE_CHECKING
 
 from engine.acl.errors import BadAccessConfig
 from engine.broker.delivery.broker_to_client import BrokerToClient
-from engine.broker.delivery.pull_request_hold_service import PullRequestHoldService
+from engine.broker.delivery.dead_letter_administrator import DeadLetterAdministrator
+from engine.broker.delivery.pull_message_checks import PullMessageChecks
+from engine.broker.delivery.pull_request_hold_service import PullRequest, PullRequestHoldService
 from engine.broker.delivery.schedule_message_service import ScheduleMessageService
+from engine.broker.delivery.send_message_checks import SendParts
 from engine.broker.delivery.send_rate_limit import make_send_rate_limit
+from engine.broker.delivery.topic_deletion import TopicDeletion
 from engine.broker.filters.consumer_filter_manager import ConsumerFilterManager
-from engine.broker.filters.expression_compiler import ExpressionCompiler
 from engine.broker.filters.filter_bit_map import FilterBitMap
 from engine.broker.filters.filter_statistics import FilterStatistics
+from engine.broker.foundation.broker_address import BrokerAddress
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.foundation.broker_outer_api import BrokerOuterApi
 from engine.broker.foundation.broker_registration import BrokerRegistration
@@ -28,8 +31,20 @@ from engine.broker.foundation.broker_stats_manager import BrokerStatsManager
 from engine.broker.foundation.errors import ConfigNotSaved, ConfigRefused
 from engine.broker.foundation.traffic_samples import SAMPLE_INTERVAL_MS
 from engine.broker.processors.access_guard import AccessGuard
-from engine.broker.processors.processor_table import register_processors
+from engine.broker.processors.acl_admin_processor import AclAdminProcessor
+from engine.broker.processors.broker_admin_processor import BrokerAdminProcessor
+from engine.broker.processors.client_admin_processor import ClientAdminProcessor
+from engine.broker.processors.client_manage_processor import ClientManageProcessor
+from engine.broker.processors.consumer_manage_processor import ConsumerManageProcessor
+from engine.broker.processors.group_admin_processor import GroupAdminProcessor
+from engine.broker.processors.offset_admin_processor import OffsetAdminProcessor
 from engine.broker.processors.pull_message_processor import PullMessageProcessor
+from engine.broker.processors.query_message_processor import QueryMessageProcessor
+from engine.broker.processors.reply_message_processor import ReplyMessageProcessor
+from engine.broker.processors.send_message_back_processor import SendMessageBackProcessor
+from engine.broker.processors.send_message_processor import SendMessageProcessor
+from engine.broker.processors.store_admin_processor import StoreAdminProcessor
+from engine.broker.processors.topic_admin_processor import TopicAdminProcessor
 from engine.broker.tables.broker_configuration import BrokerConfiguration
 from engine.broker.tables.client_housekeeping_service import ClientHousekeepingService
 from engine.broker.tables.consumer_manager import ConsumerManager
@@ -39,15 +54,12 @@ from engine.broker.tables.rebalance_lock_manager import RebalanceLockManager
 from engine.broker.tables.subscription_group_manager import SubscriptionGroupManager
 from engine.broker.tables.topic_config_manager import TopicConfigManager
 from engine.broker.tables.unread_deletions import UnreadDeletions
+from engine.broker.transactions.end_transaction_processor import EndTransactionProcessor
+from engine.broker.transactions.half_message_administrator import HalfMessageAdministrator
 from engine.broker.transactions.transactional_message_service import TransactionalMessageService
 from engine.filter.bloom_filter import BloomFilter
-from engine.protocol.command.headers import NotifyConsumerIdsChangedRequestHeader
-from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
-from engine.protocol.message.addresses import encode_host
 from engine.protocol.names import SCHEDULE_TOPIC, validate_topic
-from engine.protocol.request_code import RequestCode
-from engine.remoting.remoting_client import RemotingClient
 from engine.remoting.remoting_server import RemotingServer
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import DiskFault, Runtime
@@ -65,7 +77,6 @@ logger = logging.getLogger("glassmq.broker")
 CONFIG_FOLDER = "config"
 #: How often the rules' file is looked at (RocketMQ: ``AclFileWatchService.WATCH_INTERVAL``).
 ACL_WATCH_INTERVAL_MS = 5_000
-_WILDCARD_HOSTS = ("0.0.0.0", "::", "[::]")
 
 
 class Broker:
@@ -79,10 +90,7 @@ class Broker:
     """
 
     def __init__(
-        self,
-        runtime: Runtime,
-        config: BrokerConfig | None = None,
-        store_config: MessageStoreConfig | None = None,
+        self, runtime: Runtime, config: BrokerConfig | None = None, store_config: MessageStoreConfig | None = None
     ) -> None:
         self.runtime = runtime
         # Copies: tools may change them while the broker runs.
@@ -93,31 +101,25 @@ class Broker:
                 validate_topic(name)  # both become topics
             except ProtocolError as error:
                 raise ConfigRefused(f"as a broker's or cluster's name, {error}") from error
-        self.started_ms = 0
-        #: ``"ip:port"`` that clients are told, and the same as bytes; known once the broker listens.
-        self.address = ""
-        self.store_host = b""
+        self.where = BrokerAddress()
         self.recovery_report: RecoveryReport | None = None
-        #: Groups whose members must be told in this turn of the loop that the membership changed.
-        self._changed_groups: dict[str, None] = {}
         self._tasks = BackgroundTasks(self.config.broker_name)
         self.broker_outer_api = BrokerOuterApi(runtime, self.config)
         self.registration = BrokerRegistration(self.config, self._register_broker)
         self._make_tables()
-        self.configuration = BrokerConfiguration(self, self._config_file("brokerConfig.json"))
         self._make_services()
         self.server = RemotingServer(runtime, self.config.broker_name)
         self.server.on_connection_closed(self.client_housekeeping_service.channel_closed)
-        register_processors(self)
-        self._guard_requests()
+        self._load_rules_code()
+        self._make_processors()
 
     def _make_tables(self) -> None:
-        runtime, config = self.runtime, self.config
-        clock = runtime.clock
+        """What the broker knows. A table knows no service."""
+        config, clock = self.config, self.runtime.clock
         self.stats = BrokerStatsManager(clock.now_ms(), config.max_consumer_offset_entries)
         #: None: no limit is set.
         self.send_rate_limit = make_send_rate_limit(config, clock.monotonic_us)
-        self.store = MessageStore(runtime, self.store_config)
+        self.store = store = MessageStore(self.runtime, self.store_config)
         self.topic_config_manager = TopicConfigManager(
             config,
             self._config_file("topics.json"),
@@ -131,56 +133,85 @@ class Broker:
         self.consumer_offset_manager = ConsumerOffsetManager(
             self._config_file("consumerOffset.json"), config.max_consumer_offset_entries
         )
-        self._make_filters()
-        self.consumer_manager = ConsumerManager(
-            self._notify_consumer_ids_changed, config, self.consumer_filter_manager.unregister
+        try:
+            bloom_filter = BloomFilter(config.max_error_rate_of_bloom_filter, config.expect_consumer_num_use_filter)
+        except ValueError as error:
+            raise ConfigRefused(f"maxErrorRateOfBloomFilter, expectConsumerNumUseFilter: {error}") from error
+        filter_file = self._config_file("consumerFilter.json")
+        self.consumer_filter_manager = ConsumerFilterManager(
+            clock, filter_file, bloom_filter, lambda: store.commit_log.last_store_timestamp, config
         )
+        self.filter_statistics = FilterStatistics(config.max_consumer_offset_entries)
+        self.consumer_manager = ConsumerManager(self._group_changed, config, self.consumer_filter_manager.unregister)
         self.producer_manager = ProducerManager(config.max_online_groups, config.max_group_members)
         self.rebalance_lock_manager = RebalanceLockManager(
             clock, config.rebalance_lock_max_live_time_ms, config.max_rebalance_locks
         )
 
-    def _make_filters(self) -> None:
-        config, commit_log = self.config, self.store.commit_log
-        try:
-            bloom_filter = BloomFilter(config.max_error_rate_of_bloom_filter, config.expect_consumer_num_use_filter)
-        except ValueError as error:
-            raise ConfigRefused(f"maxErrorRateOfBloomFilter, expectConsumerNumUseFilter: {error}") from error
-        monotonic_us = self.runtime.clock.monotonic_us
-        self.expression_compiler = ExpressionCompiler(config.max_filter_words_per_second, monotonic_us)
-        self.consumer_filter_manager = ConsumerFilterManager(
-            self.runtime.clock,
-            self._config_file("consumerFilter.json"),
-            bloom_filter,
-            lambda: commit_log.last_store_timestamp,
-            config.filter_data_clean_time_span_ms,
-            config.max_consumer_filters,
-            config.max_consumer_filter_words,
-            self.expression_compiler,
-        )
-        self.filter_statistics = FilterStatistics(config.max_consumer_offset_entries)
-
     def _make_services(self) -> None:
-        clock, config = self.runtime.clock, self.config
-        self.schedule_message_service = ScheduleMessageService(
-            clock, self.store, self._config_file("delayOffset.json"), self.store_config.delay_levels_ms
+        """What acts by itself, or for several processors."""
+        config, clock, store = self.config, self.runtime.clock, self.store
+        topics, offsets = self.topic_config_manager, self.consumer_offset_manager
+        self.configuration = BrokerConfiguration(
+            config, self.store_config, self._config_file("brokerConfig.json"), self.where, topics, clock
         )
-        self.transactional_message_service = TransactionalMessageService(self)
-        self.pull_message_processor = PullMessageProcessor(self)
+        self.schedule_message_service = ScheduleMessageService(
+            clock, store, self._config_file("delayOffset.json"), self.store_config.delay_levels_ms
+        )
+        self.transactional_message_service = TransactionalMessageService(
+            config, self.where, clock, store, topics, offsets, self.producer_manager
+        )
         self.pull_request_hold_service = PullRequestHoldService(
-            clock,
-            self.store.max_offset,
-            self.pull_message_processor.execute_request_when_wakeup,
-            self.store.commit_log.read_record,
-            config.max_held_pull_requests,
+            clock, store.max_offset, self._pull_woken, store.commit_log.read_record, config.max_held_pull_requests
         )
         self.client_housekeeping_service = ClientHousekeepingService(
             clock, self.consumer_manager, self.producer_manager, config.channel_expired_timeout_ms
         )
-        self.broker_to_client = BrokerToClient(self)
+        self.broker_to_client = BrokerToClient(config, store, topics, offsets, self.consumer_manager)
 
-    def _guard_requests(self) -> None:
-        """With ``aclEnable``: check every request before its processor. Without it nothing stands in between."""
+    def _make_processors(self) -> None:
+        """What answers requests (RocketMQ: ``BrokerController.registerProcessor``), and the guard before it."""
+        config, where, runtime, store, stats = self.config, self.where, self.runtime, self.store, self.stats
+        clock, chance = runtime.clock, runtime.random_for
+        topics, offsets = self.topic_config_manager, self.consumer_offset_manager
+        groups, locks = self.subscription_group_manager, self.rebalance_lock_manager
+        consumers, producers, filters = self.consumer_manager, self.producer_manager, self.consumer_filter_manager
+        schedule, transactions = self.schedule_message_service, self.transactional_message_service
+        held_pulls, to_client = self.pull_request_hold_service, self.broker_to_client
+        registration = self.registration
+        sending = SendParts(config, where, clock, store, topics, groups, stats, self.send_rate_limit)
+        checks = PullMessageChecks(config, topics, groups, consumers, filters)
+        self.pull_message_processor = PullMessageProcessor(
+            checks, config, where, clock, store, offsets, consumers, held_pulls, stats, self.filter_statistics
+        )
+        self.broker_admin_processor = BrokerAdminProcessor(
+            runtime, config, where, self.configuration, store, schedule, stats
+        )
+        deletion = TopicDeletion(store, topics, offsets, locks, consumers, held_pulls, stats, registration)
+        self.server.processors.register_methods(
+            SendMessageProcessor(sending, chance("send message"), registration, schedule, transactions),
+            ReplyMessageProcessor(sending, chance("reply message"), producers),
+            SendMessageBackProcessor(sending, chance("send message back"), schedule),
+            EndTransactionProcessor(where, store, transactions),
+            self.pull_message_processor,
+            ClientManageProcessor(config, clock, topics, groups, consumers, producers, filters, registration),
+            ConsumerManageProcessor(store, topics, offsets, consumers, locks),
+            QueryMessageProcessor(config, store),
+            TopicAdminProcessor(config, store, topics, offsets, consumers, registration, deletion),
+            GroupAdminProcessor(config, where, clock, store, topics, groups, offsets, consumers, stats),
+            OffsetAdminProcessor(store, topics, offsets, consumers, schedule, to_client),
+            self.broker_admin_processor,
+            StoreAdminProcessor(store, topics, consumers, filters),
+            ClientAdminProcessor(config, store, consumers, producers, to_client),
+            AclAdminProcessor(config, where, self.permission_manager),
+        )
+        if self.access_guard is not None:
+            self.server.processors.guard(self.access_guard.check)
+        self.dead_letter_administrator = DeadLetterAdministrator(clock, where, store, topics, groups, self.server)
+        self.half_message_administrator = HalfMessageAdministrator(store, self.server)
+
+    def _load_rules_code(self) -> None:
+        """With ``aclEnable``: what checks every request before its processor. Without it nothing stands in between."""
         self.permission_manager: PlainPermissionManager | None = None
         self.access_guard: AccessGuard | None = None
         if self.config.acl_enable:
@@ -190,15 +221,14 @@ class Broker:
             disk, clock = self.runtime.disk, self.runtime.clock
             self.permission_manager = PlainPermissionManager(disk, f"{CONFIG_FOLDER}/plain_acl.yml", clock)
             self.access_guard = AccessGuard(self.permission_manager)
-            self.server.processors.guard(self.access_guard.check)
 
     def _config_file(self, name: str) -> ConfigFile:
         return ConfigFile(self.runtime.disk, f"{CONFIG_FOLDER}/{name}")
 
     @property
-    def name_server_client(self) -> RemotingClient:
-        """The connections to the name servers."""
-        return self.broker_outer_api.client
+    def address(self) -> str:
+        """``"ip:port"`` that clients are told; empty until the broker listens."""
+        return self.where.text
 
     # ------------------------------------------------------------------------------ life
 
@@ -207,12 +237,12 @@ class Broker:
 
         Raises ``FolderLocked`` (another broker has the data), ``AddressInUse``, ``DiskFault``.
         """
-        self.started_ms = self.runtime.clock.now_ms()
+        self.where.started_ms = self.runtime.clock.now_ms()
         self.recovery_report = report = self.store.load()
         try:
             self._load_tables(report)
             await self.server.start(self.config.host, self.config.port, self.config.max_unsent_bytes)
-            self._take_address()
+            self.where.take(self.server.address, self.config, self.runtime.identity.host_ip)
             self._begin_services()
         except BaseException:
             await self._tasks.stop()
@@ -223,7 +253,7 @@ class Broker:
         return report
 
     def _begin_services(self) -> None:
-        self.store.on_messages_arrived = self._messages_arrived
+        self.store.dispatcher.on_messages_arrived = self._messages_arrived
         self.store.before_recovery_point = self._settle_before_recovery_point
         delay_offsets = self.schedule_message_service.offset_table
         unread = UnreadDeletions(self.consumer_offset_manager, delay_offsets)
@@ -284,19 +314,6 @@ class Broker:
             self.schedule_message_service,
         )
 
-    def _take_address(self) -> None:
-        """Work out what clients are told: ``brokerIP1``, or where the broker really listens."""
-        ip, _, port = self.server.address.rpartition(":")
-        if self.config.broker_ip1 is not None:
-            ip = self.config.broker_ip1
-        elif ip in _WILDCARD_HOSTS:
-            ip = self.runtime.identity.host_ip
-        self.address = f"{ip}:{port}"
-        try:
-            self.store_host = encode_host(self.address)
-        except ProtocolError as error:
-            raise ConfigRefused(f"brokerIP1 must be an IP address: {error}") from error
-
     async def _register_broker(self, name_server: str, in_full: bool) -> bool:
         topics = self.topic_config_manager.registration()
         return await self.broker_outer_api.register_broker(name_server, self.address, topics, in_full=in_full)
@@ -332,28 +349,17 @@ class Broker:
         self.transactional_message_service.write_owed_ops()
         await self.schedule_message_service.persist_when_flushed()
 
+    def _group_changed(self, group: str) -> None:
+        """A member has come or gone, or topics were subscribed to or given up."""
+        self.broker_to_client.notify_consumer_ids_changed(group)
+
+    def _pull_woken(self, pull: PullRequest) -> int:
+        """A parked pull is to be answered; returns how many bytes of messages it got."""
+        return self.pull_message_processor.execute_request_when_wakeup(pull)
+
     def _messages_arrived(self, requests: Sequence[DispatchRequest]) -> None:
         """The dispatcher made messages visible."""
         self.pull_request_hold_service.notify_messages_arriving(requests)
         for request in requests:
             if request.topic == SCHEDULE_TOPIC:
                 self.schedule_message_service.message_arrived(request.queue_id)
-
-    def _notify_consumer_ids_changed(self, group: str) -> None:
-        """Members of ``group`` must hear of a change (RocketMQ: ``DefaultConsumerIdsChangeListener``).
-
-        Changes of one moment are told together: when 1,000 members come back at once, each hears of it a few times and
-        not 1,000 times.
-        """
-        if not self._changed_groups:
-            asyncio.get_running_loop().call_soon(self._notify_changed_groups)
-        self._changed_groups[group] = None
-
-    def _notify_changed_groups(self) -> None:
-        """Tell all members to rebalance (RocketMQ: ``Broker2Client.notifyConsumerIdsChanged``)."""
-        groups, self._changed_groups = self._changed_groups, {}
-        for group in groups:
-            info = self.consumer_manager.get_consumer_group_info(group)
-            for channel in [] if info is None else info.channels:
-                header = NotifyConsumerIdsChangedRequestHeader(group)
-                channel.send_oneway(RemotingCommand.request(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, header))

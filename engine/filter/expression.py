@@ -267,12 +267,7 @@ class IsNull(Expression):
 
 #: Operator -> what it says of a comparison's sign.
 ORDER_OPERATORS: Mapping[str, Callable[[int], bool]] = MappingProxyType(
-    {
-        ">": lambda sign: sign > 0,
-        ">=": lambda sign: sign >= 0,
-        "<": lambda sign: sign < 0,
-        "<=": lambda sign: sign <= 0,
-    }
+    {">": lambda sign: sign > 0, ">=": lambda sign: sign >= 0, "<": lambda sign: sign < 0, "<=": lambda sign: sign <= 0}
 )
 
 

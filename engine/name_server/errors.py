@@ -15,7 +15,3 @@ class KVConfigRefused(ProtocolError):
 
 class ConfigRefused(ProtocolError):
     """A setting cannot be changed; the text names it and what is allowed."""
-
-
-class SettingFixed(ConfigRefused):
-    """The setting can only be given when the name server starts."""

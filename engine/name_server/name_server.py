@@ -34,15 +34,15 @@ class NameServer:
         self.started_ms = 0
         self._runtime = runtime
         self.route_info_manager = RouteInfoManager(
-            runtime.clock,
-            self.config.broker_channel_expired_time_ms,
-            self.config.max_brokers,
-            self.config.max_topics,
+            runtime.clock, self.config.broker_channel_expired_time_ms, self.config.max_brokers, self.config.max_topics
         )
         self.server = RemotingServer(runtime, "name server")
         self.server.on_connection_closed(self.route_info_manager.channel_closed)
-        DefaultRequestProcessor(self.route_info_manager, self.kv_config_manager, self.config).register_at(self.server)
-        ToolRequestProcessor(self).register_at(self.server)
+        routes, kv_configs = self.route_info_manager, self.kv_config_manager
+        self.server.processors.register_methods(
+            DefaultRequestProcessor(routes, kv_configs, self.config),
+            ToolRequestProcessor(routes, kv_configs, self.configuration, self.server),
+        )
         self._tasks = BackgroundTasks("name server")
 
     async def start(self) -> None:

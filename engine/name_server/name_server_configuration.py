@@ -12,10 +12,12 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from engine.name_server.errors import ConfigRefused, SettingFixed
+from engine.name_server.errors import ConfigRefused
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.errors import ProtocolError
 from engine.protocol.json_form.json_text import dumps_pretty_json, loads_json
+from engine.protocol.response_code import ResponseCode
+from engine.remoting.errors import RequestRefused
 from engine.runtime.port import Disk, DiskFault
 
 logger = logging.getLogger("glassmq.name_server")
@@ -46,14 +48,15 @@ class NameServerConfiguration:
         return settings | {"listenPort": str(port)}
 
     def update(self, wanted: Mapping[str, str]) -> None:
-        """Change settings, all or none. Raises :class:`ConfigRefused`."""
+        """Change settings, all or none. Raises :class:`ConfigRefused` and :class:`RequestRefused`."""
         known = self.settings(0)
         value = self._config.order_message_enable
         for name, text in wanted.items():
             if name != _ORDER_MESSAGE_ENABLE and name in known:
-                raise SettingFixed(
+                raise RequestRefused(
                     f"{name} can only be given when the name server starts; while it runs {_ORDER_MESSAGE_ENABLE} "
-                    "can change"
+                    "can change",
+                    ResponseCode.NO_PERMISSION,
                 )
             if name != _ORDER_MESSAGE_ENABLE:
                 raise ConfigRefused(f"there is no setting {name[:100]!r}; {_ORDER_MESSAGE_ENABLE} can change")

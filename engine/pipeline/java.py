@@ -57,9 +57,7 @@ def find_java_home() -> Path:
         return home
     found = f" ({'; '.join(passed_over)})" if passed_over else ""
     package = f"openjdk-{OLDEST_JAVA}-jre-headless"
-    raise JavaMissing(
-        Text("job.error.no_java", version=OLDEST_JAVA, found=found, package=package),
-    )
+    raise JavaMissing(Text("job.error.no_java", version=OLDEST_JAVA, found=found, package=package))
 
 
 def _candidates() -> Iterator[Path]:
@@ -108,9 +106,7 @@ def _home_from_package() -> Path | None:
     try:
         _write_wrapper(home / "bin" / "java", java)
     except OSError as error:
-        raise JavaMissing(
-            Text("job.error.java_unwritable", home=home, problem=error.strerror),
-        ) from error
+        raise JavaMissing(Text("job.error.java_unwritable", home=home, problem=error.strerror)) from error
     return home
 
 

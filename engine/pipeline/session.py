@@ -68,9 +68,7 @@ class SparkMissing(PipelineError):
     """This Python has no PySpark."""
 
     def __init__(self) -> None:
-        super().__init__(
-            Text("job.error.no_spark", hint=INSTALL_HINT),
-        )
+        super().__init__(Text("job.error.no_spark", hint=INSTALL_HINT))
 
 
 def make_session(

@@ -1,4 +1,4 @@
-"""Sends this very engine to Spark's executors, which then need only what Spark itself needs (``addPyFile``).
+"""Which engine this is, and how it gets to Spark's executors, which then need only what Spark needs (``addPyFile``).
 
 ``python -m engine.pipeline.shipping FILE.zip`` writes the same archive for ``spark-submit --py-files``.
 """
@@ -12,6 +12,10 @@ import shutil
 import sys
 import tempfile
 import zipfile
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,11 +62,31 @@ def write_archive(path: Path) -> None:
             archived.writestr(zipfile.ZipInfo(name, _NO_DATE), data, zipfile.ZIP_DEFLATED)
 
 
+@cache
+def engine_digest() -> str:
+    """Of the sources of what happens in a lab's world: runs of two engines are no runs of one experiment."""
+    digest = hashlib.sha256()
+    for path, text in _sources():
+        if path.endswith((".py", ".lark")) and not path.startswith("engine/pipeline/"):
+            path = path.removeprefix("engine/")
+            digest.update(f"{path}\0{len(text)}\0".encode())
+            digest.update(text)
+    return digest.hexdigest()[:16]
+
+
 def _sources() -> list[tuple[str, bytes]]:
-    """Name and content of every file of the package ``engine``, sorted."""
-    root = Path(__file__).resolve().parents[1]
-    files = sorted(path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return [((Path(root.name) / path.relative_to(root)).as_posix(), path.read_bytes()) for path in files]
+    """Path and content of every file of the package ``engine``, sorted, wherever it was imported from: a folder, a
+    wheel or a zip.
+    """
+    return sorted(_files(files("engine"), "engine/"))
+
+
+def _files(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
+    for entry in folder.iterdir():
+        if entry.is_file():
+            yield path + entry.name, entry.read_bytes()
+        elif entry.name != "__pycache__":
+            yield from _files(entry, f"{path}{entry.name}/")
 
 
 def main() -> None:

@@ -47,15 +47,13 @@ class ResponseCode(IntEnum):
     FLOW_CONTROL = 215
 
 
-#: Codes after which nobody can say whether the request took effect. The message of a send may be stored.
-_INDEFINITE_CODES = frozenset(
-    {
-        ResponseCode.SYSTEM_ERROR,
-        ResponseCode.FLUSH_DISK_TIMEOUT,
-        ResponseCode.SLAVE_NOT_AVAILABLE,
-        ResponseCode.FLUSH_SLAVE_TIMEOUT,
-    }
+_STORED_BUT_LATE = frozenset(
+    {ResponseCode.FLUSH_DISK_TIMEOUT, ResponseCode.SLAVE_NOT_AVAILABLE, ResponseCode.FLUSH_SLAVE_TIMEOUT}
 )
+#: The message of a send is stored: a disk or a replica that is slow does not make it any less so.
+STORED_CODES = _STORED_BUT_LATE | {ResponseCode.SUCCESS}
+#: Codes after which nobody can say whether the request took effect. The message of a send may be stored.
+_INDEFINITE_CODES = _STORED_BUT_LATE | {ResponseCode.SYSTEM_ERROR}
 
 
 def outcome_is_known(code: int) -> bool:

@@ -25,12 +25,7 @@ from engine.protocol.command.remoting_command import (
 )
 from engine.protocol.errors import MalformedFrame, ProtocolError
 from engine.protocol.response_code import ResponseCode
-from engine.remoting.errors import (
-    RemotingSendFailed,
-    RemotingTimeout,
-    RemotingTooManyRequests,
-)
-from engine.remoting.processor import ProcessorTable
+from engine.remoting.errors import RemotingSendFailed, RemotingTimeout, RemotingTooManyRequests, RequestRefused
 
 if TYPE_CHECKING:
     from engine.runtime.port import Clock, Connection
@@ -43,15 +38,26 @@ MAX_PENDING_CALLS = 65_535
 MAX_WAITING_REQUESTS = 10_000
 _OPAQUE_MASK = 0x7FFF_FFFF
 
+#: A processor is called synchronously with the channel and the request. It returns the reply; or an awaitable of it
+#: where it must wait (for a disk, for a replica); or None when there is nothing to reply, or when it will call
+#: ``channel.reply`` by itself later (long polling).
+Processor = Callable[["Channel", RemotingCommand], RemotingCommand | Awaitable[RemotingCommand | None] | None]
+
 
 class Channel:
-    """One end of a connection. Implements ``FrameHandler`` of the network port."""
+    """One end of a connection. Implements ``FrameHandler`` of the network port.
+
+    :param find_processor: of a request code.
+    """
 
     def __init__(
-        self, clock: Clock, processors: ProcessorTable, on_closed: Callable[[Channel], None] | None = None
+        self,
+        clock: Clock,
+        find_processor: Callable[[int], Processor],
+        on_closed: Callable[[Channel], None] | None = None,
     ) -> None:
         self._clock = clock
-        self._processors = processors
+        self._find_processor = find_processor
         self._on_closed = on_closed
         self._connection: Connection | None = None
         self._opaque = 0
@@ -108,9 +114,9 @@ class Channel:
         self.peer_language = request.language
         self.peer_version = request.version
         try:
-            result = self._processors.find(request.code)(self, request)
+            result = self._find_processor(request.code)(self, request)
         except Exception as error:
-            result = self._answer_failure(request, error)
+            result = self.answer_to_failure(request, error)
         if result is None:
             return
         if type(result) is RemotingCommand:
@@ -138,11 +144,14 @@ class Channel:
         try:
             response = await result
         except Exception as error:
-            response = self._answer_failure(request, error)
+            response = self.answer_to_failure(request, error)
         if response is not None:
             self.reply_to(request, response)
 
-    def _answer_failure(self, request: RemotingCommand, error: Exception) -> RemotingCommand:
+    def answer_to_failure(self, request: RemotingCommand, error: Exception) -> RemotingCommand:
+        """What the other end is told when ``error`` kept a processor from answering."""
+        if isinstance(error, RequestRefused):
+            return request.reply(error.code, error.remark)
         if isinstance(error, ProtocolError):
             return request.reply(ResponseCode.SYSTEM_ERROR, str(error))
         logger.error("request %d of %s failed", request.code, self.remote_address, exc_info=error)

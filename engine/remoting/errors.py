@@ -1,6 +1,19 @@
-"""Why a call got no reply, and whether it may have taken effect all the same."""
+"""Why a request is refused, or why a call got no reply and whether it may have taken effect all the same."""
 
 from __future__ import annotations
+
+from engine.protocol.response_code import ResponseCode
+
+
+class RequestRefused(Exception):
+    """Raised by a processor: the request is not carried out. The reply has this remark and code; the default is what
+    RocketMQ answers wherever it has no code of its own.
+    """
+
+    def __init__(self, remark: str, code: int = ResponseCode.SYSTEM_ERROR) -> None:
+        super().__init__(remark)
+        self.code = code
+        self.remark = remark
 
 
 class RemotingError(Exception):

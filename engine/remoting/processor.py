@@ -2,22 +2,90 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
+from engine.protocol.body.json_body import JsonBody
+from engine.protocol.command.command_header import CommandHeader
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.response_code import ResponseCode
-
-if TYPE_CHECKING:
-    from engine.remoting.channel import Channel
-
-#: A processor is called synchronously with the channel and the request. It returns the reply; or an awaitable of it
-#: where it must wait (for a disk, for a replica); or None when there is nothing to reply, or when it will call
-#: ``channel.reply`` by itself later (long polling).
-Processor = Callable[["Channel", RemotingCommand], "RemotingCommand | Awaitable[RemotingCommand | None] | None"]
+from engine.remoting.channel import Channel, Processor
 
 #: Looks at a request before its processor does: None to let it through, else the refusal to answer with.
-Guard = Callable[["Channel", RemotingCommand], "RemotingCommand | None"]
+Guard = Callable[[Channel, RemotingCommand], RemotingCommand | None]
+
+
+#: What a method with :func:`answers` returns: a whole reply, or what SUCCESS carries.
+Result = RemotingCommand | CommandHeader | JsonBody | bytes | None
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+_MARK = "_answered_requests"
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """Of a method: the codes, and what it takes (None: it is a :data:`Processor` as it stands)."""
+
+    codes: tuple[int, ...]
+    takes: tuple[type, ...] | None
+
+
+def answers(code: int, *takes: type) -> Callable[[_Method], _Method]:
+    """Let the method answer ``code``. It is called with what it says it takes, in that order.
+
+    A header class stands for the decoded header, a body class for the body read by its ``from_json``, ``Channel`` and
+    ``RemotingCommand`` for themselves. The method may be a coroutine function. It returns a :data:`Result` (None:
+    SUCCESS says it all), or raises :class:`~engine.remoting.errors.RequestRefused`.
+    """
+    return lambda method: _marked(method, _Mark((code,), takes))
+
+
+def processes(*codes: int) -> Callable[[_Method], _Method]:
+    """Let the method, a :data:`Processor`, answer ``codes``: where the reply may come later, and where time counts."""
+    return lambda method: _marked(method, _Mark(codes, None))
+
+
+def _marked(method: _Method, mark: _Mark) -> _Method:
+    setattr(method, _MARK, mark)
+    return method
+
+
+def _processor_of(method: Callable[..., Any], takes: tuple[type, ...]) -> Processor:
+    readers = [_reader(kind) for kind in takes]
+    if inspect.iscoroutinefunction(method):
+
+        @functools.wraps(method)
+        async def process_later(channel: Channel, request: RemotingCommand) -> RemotingCommand:
+            return _reply(request, await method(*[read(channel, request) for read in readers]))
+
+        return process_later
+
+    @functools.wraps(method)
+    def process(channel: Channel, request: RemotingCommand) -> RemotingCommand:
+        return _reply(request, method(*[read(channel, request) for read in readers]))
+
+    return process
+
+
+def _reader(kind: Any) -> Callable[[Channel, RemotingCommand], object]:
+    if kind is Channel:
+        return lambda channel, request: channel
+    if kind is RemotingCommand:
+        return lambda channel, request: request
+    if issubclass(kind, CommandHeader):
+        return lambda channel, request: kind.decode(request.ext_fields)
+    return lambda channel, request: kind.from_json(request.body)
+
+
+def _reply(request: RemotingCommand, result: Result) -> RemotingCommand:
+    if isinstance(result, RemotingCommand):
+        return result
+    if result is None or isinstance(result, CommandHeader):
+        return request.reply(ResponseCode.SUCCESS, header=result)
+    return request.reply(ResponseCode.SUCCESS, body=result if isinstance(result, bytes) else result.to_json())
 
 
 def answer_not_supported(channel: Channel, request: RemotingCommand) -> RemotingCommand:
@@ -38,6 +106,17 @@ class ProcessorTable:
         assert code not in self._processors, f"request code {code} has a processor already"
         self._processors[int(code)] = self._unguarded[int(code)] = processor
 
+    def register_methods(self, *owners: object) -> None:
+        """Register every method of ``owners`` that :func:`answers` or :func:`processes` requests."""
+        for owner in owners:
+            for name, function in vars(type(owner)).items():
+                mark: _Mark | None = getattr(function, _MARK, None)
+                if mark is not None:
+                    method = getattr(owner, name)
+                    processor = method if mark.takes is None else _processor_of(method, mark.takes)
+                    for code in mark.codes:
+                        self.register(code, processor)
+
     def set_default(self, processor: Processor) -> None:
         """Let ``processor`` answer every code that has none of its own."""
         self._default = processor
@@ -56,7 +135,7 @@ class ProcessorTable:
         return self._processors.get(code, self._default)
 
     def find_unguarded(self, code: int) -> Processor:
-        """The processor of ``code``, for whoever runs the broker: no guard asks them who they are."""
+        """The processor of ``code``, for whoever runs the server: no guard asks them who they are."""
         return self._unguarded[code]
 
     @property

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from engine.protocol.command.remoting_command import RemotingCommand, SerializeType
 from engine.protocol.enums import LanguageCode
-from engine.remoting.channel import Channel
+from engine.remoting.channel import Channel, Processor
 from engine.remoting.errors import RemotingConnectFailed, RemotingShutDown, RemotingTimeout
-from engine.remoting.processor import Processor, ProcessorTable
+from engine.remoting.processor import ProcessorTable
 from engine.runtime.port import ConnectFailed
 
 if TYPE_CHECKING:
@@ -93,12 +93,6 @@ class RemotingClient:
         """Addresses with an open connection, sorted."""
         return sorted(address for address, channel in self._channels.items() if channel.is_open)
 
-    def close_connection(self, address: str) -> None:
-        """Close the connection to ``address`` if there is one."""
-        channel = self._channels.pop(address, None)
-        if channel is not None:
-            channel.close()
-
     async def shutdown(self) -> None:
         """Close every connection; later calls raise :class:`RemotingShutDown`."""
         self._shut_down = True
@@ -146,7 +140,7 @@ class RemotingClient:
             for callback in self._closed_callbacks:
                 callback(address, channel)
 
-        channel = Channel(self._runtime.clock, self.processors, closed)
+        channel = Channel(self._runtime.clock, self.processors.find, closed)
         try:
             await self._runtime.network.connect(address, channel, timeout_ms)
         except ConnectFailed as error:

@@ -6,8 +6,9 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.remoting.channel import Channel
-from engine.remoting.processor import Processor, ProcessorTable
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.remoting.channel import Channel, Processor
+from engine.remoting.processor import ProcessorTable
 from engine.runtime.connection_limits import UNSENT_ALL_LIMIT_BYTES
 
 if TYPE_CHECKING:
@@ -34,10 +35,6 @@ class RemotingServer:
     def register_processor(self, code: int, processor: Processor) -> None:
         """Let ``processor`` answer requests of ``code``."""
         self.processors.register(code, processor)
-
-    def set_default_processor(self, processor: Processor) -> None:
-        """Let ``processor`` answer every code without one of its own (at first: code 3, not supported)."""
-        self.processors.set_default(processor)
 
     def on_connection_closed(self, callback: Callable[[Channel], None]) -> None:
         """Have ``callback`` called with every channel that was closed, by whichever side."""
@@ -69,13 +66,28 @@ class RemotingServer:
         """The open channels, oldest first."""
         return tuple(channel for channel in self._channels if channel.is_open)
 
+    async def ask_unguarded(self, request: RemotingCommand, remote_address: str) -> RemotingCommand:
+        """What the server answers to whoever runs it, whom no guard asks who they are; not for requests that it parks.
+
+        :param remote_address: of the one who asks.
+        """
+        channel = Channel(self._runtime.clock, self.processors.find)
+        channel.remote_address = remote_address
+        try:
+            answer = self.processors.find_unguarded(request.code)(channel, request)
+            reply = answer if answer is None or isinstance(answer, RemotingCommand) else await answer
+        except Exception as error:
+            reply = channel.answer_to_failure(request, error)
+        assert reply is not None, "it is answered when it is carried out"
+        return reply
+
     async def shutdown(self) -> None:
         """Stop listening and close every channel."""
         if self._listener is not None:
             await self._listener.close()
 
     def _new_channel(self) -> Channel:
-        channel = Channel(self._runtime.clock, self.processors, self._channel_closed)
+        channel = Channel(self._runtime.clock, self.processors.find, self._channel_closed)
         self._channels[channel] = None
         return channel
 

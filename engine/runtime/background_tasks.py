@@ -1,6 +1,5 @@
 """The long-running loops and periodic actions of one node (RocketMQ: ``ServiceThread``,
-``ScheduledExecutorService``).
-"""
+``ScheduledExecutorService``)."""
 
 from __future__ import annotations
 
@@ -46,12 +45,10 @@ class BackgroundTasks:
         name: str,
         first_after_ms: int | None = None,
     ) -> asyncio.Task[None]:
-        """Call ``action`` (a plain or a coroutine function) again and again, ``interval_ms`` after it last
-        ended.
+        """Call ``action`` (a plain or a coroutine function) again and again, ``interval_ms`` after it last ended.
 
-        The first call comes after ``first_after_ms`` (default: one interval). A callable interval is asked
-        before each wait, so that a changed setting counts. An exception of the action is logged; the next
-        call comes anyway.
+        The first call comes after ``first_after_ms`` (default: one interval). A callable interval is asked before each
+        wait, so that a changed setting counts. An exception of the action is logged; the next call comes anyway.
         """
         return self.spawn(self._repeat(interval_ms, action, name, first_after_ms), name)
 

@@ -113,9 +113,7 @@ class FrameHandler(Protocol):
         ...
 
     def frame_received(self, frame: bytes) -> None:
-        """One whole frame arrived, WITHOUT its 4-byte length prefix (it starts with the header-length
-        word).
-        """
+        """One whole frame arrived, WITHOUT its 4-byte length prefix (it starts with the header-length word)."""
         ...
 
     def connection_lost(self, reason: str) -> None:
@@ -168,9 +166,7 @@ class Network(Protocol):
 
 
 class DiskFile(Protocol):
-    """A file of fixed size, mapped into memory: writes are visible to reads at once, durable after
-    ``flush``.
-    """
+    """A file of fixed size, mapped into memory: writes are visible to reads at once, durable after ``flush``."""
 
     @property
     def path(self) -> str: ...
@@ -188,8 +184,7 @@ class DiskFile(Protocol):
 
     def view_at(self, position: int, length: int) -> memoryview:
         """The same bytes, not copied where that can be avoided. It may change with the next write, and keeps the file
-        from being closed: use it up before anything else runs.
-        """
+        from being closed: use it up before anything else runs."""
         ...
 
     def written_end(self) -> int:
@@ -276,9 +271,7 @@ class Disk(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NodeIdentity:
-    """What makes the ids that a node hands out unique (RocketMQ: ``MessageClientIDSetter``,
-    ``UtilAll.getPid``).
-    """
+    """What makes the ids that a node hands out unique (RocketMQ: ``MessageClientIDSetter``, ``UtilAll.getPid``)."""
 
     host_ip: str
     process_id: int
@@ -308,8 +301,7 @@ class Runtime(Protocol):
         ...
 
     async def call_listener(self, listener: Callable[..., Any], *arguments: Any) -> Any:
-        """Call user code. A coroutine function is awaited; a plain one runs where it may block (live: a
-        thread).
+        """Call user code. A coroutine function is awaited; a plain one runs where it may block (live: a thread).
 
         Exceptions of the listener pass through unchanged.
         """

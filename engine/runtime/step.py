@@ -1,9 +1,8 @@
 """``await step("what happens next")``: the places where another actor may run first.
 
-RocketMQ's client is multi-threaded: between any two instructions another thread may act. asyncio code is
-atomic between awaits, which would hide every missing lock. Therefore the client marks the accesses to state
-that RocketMQ's threads share. In the lab a step yields to the scheduler, which may run any other actor
-first; live it returns at once.
+RocketMQ's client is multi-threaded: between any two instructions another thread may act. asyncio code is atomic between
+awaits, which would hide every missing lock. Therefore the client marks the accesses to state that RocketMQ's threads
+share. In the lab a step yields to the scheduler, which may run any other actor first; live it returns at once.
 """
 
 from __future__ import annotations

@@ -31,7 +31,6 @@ from engine.store.services.clean_service import CleanService
 from engine.store.services.commit_log_check_service import CommitLogCheckService
 from engine.store.services.commit_log_flush_service import CommitLogFlushService
 from engine.store.services.flush_consume_queue_service import FlushConsumeQueueService
-from engine.store.services.message_dispatcher import MessagesArrived
 from engine.store.services.store_parts import StoreParts
 
 _log = logging.getLogger("glassmq.store")
@@ -43,7 +42,8 @@ _DELETION_ROUNDS = 20
 class MessageStore(MessageReader):
     """Use: ``load()``, ``start()``, put and get, ``await shutdown()``. After that the object is of no use any more.
 
-    :ivar dispatcher, flush_service, clean_service, check_service: public for who follows or steers one of them.
+    :ivar dispatcher: makes messages visible: how far it is, and whom it tells.
+    :ivar flush_service, clean_service, check_service: for who follows or steers one of them.
     """
 
     def __init__(self, runtime: Runtime, config: MessageStoreConfig | None = None) -> None:
@@ -191,11 +191,6 @@ class MessageStore(MessageReader):
     # --- looking in --------------------------------------------------------------------------------------------------
 
     @property
-    def dispatched_offset(self) -> int:
-        """Messages before this offset of the log are visible."""
-        return self.dispatcher.dispatched_offset
-
-    @property
     def dispatch_behind_bytes(self) -> int:
         """How far the dispatcher is behind the log."""
         return self.commit_log.max_offset - self.dispatcher.dispatched_offset
@@ -204,15 +199,6 @@ class MessageStore(MessageReader):
     def refusal(self) -> str | None:
         """Why messages are refused; None while they are welcome."""
         return self._flags.refusal
-
-    @property
-    def on_messages_arrived(self) -> MessagesArrived | None:
-        """Called with every list of messages that became visible, in the order of the log."""
-        return self.dispatcher.on_messages_arrived
-
-    @on_messages_arrived.setter
-    def on_messages_arrived(self, callback: MessagesArrived | None) -> None:
-        self.dispatcher.on_messages_arrived = callback
 
     def delete_topic(self, topic: str) -> int:
         """Delete the consume queues of ``topic``; returns how many there were. Its messages stay in the commit log

@@ -6,14 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from engine.xa.coordinator_log import Record
-from engine.xa.states import (
-    GLOBAL_TRANSITIONS,
-    BranchVote,
-    Decision,
-    GlobalEvent,
-    GlobalState,
-    next_state,
-)
+from engine.xa.states import GLOBAL_TRANSITIONS, BranchVote, Decision, GlobalEvent, GlobalState, next_state
 
 _DECISIONS = {
     GlobalState.COMMITTING: Decision.COMMIT,
@@ -48,7 +41,6 @@ class GlobalTransaction:
     state: GlobalState = GlobalState.ACTIVE
     branches: dict[str, GlobalBranch] = field(default_factory=dict)
     reason: str = ""
-    ended_us: int | None = None
     voted: asyncio.Event = field(default_factory=asyncio.Event)
     told: asyncio.Event = field(default_factory=asyncio.Event)
 

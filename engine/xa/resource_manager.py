@@ -24,7 +24,7 @@ from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import RemotingError
-from engine.remoting.processor import Processor
+from engine.remoting.processor import answers
 from engine.remoting.remoting_client import RemotingClient
 from engine.remoting.remoting_server import RemotingServer
 from engine.runtime.background_tasks import BackgroundTasks
@@ -44,7 +44,6 @@ from engine.xa.request_codes import XaRequestCode
 from engine.xa.states import BRANCH_TRANSITIONS, BranchEvent, BranchState, Decision, next_state
 
 if TYPE_CHECKING:
-    from engine.remoting.channel import Channel
     from engine.runtime.port import Runtime
 
 _log = logging.getLogger("glassmq.xa")
@@ -114,14 +113,7 @@ class ResourceManager:
         self._server = RemotingServer(runtime, f"resource manager {name}")
         self._client = RemotingClient(runtime, f"resource manager {name}")
         self._background = BackgroundTasks(f"resource manager {name}")
-        processors: dict[XaRequestCode, Processor] = {
-            XaRequestCode.XA_ENLIST: self._enlist,
-            XaRequestCode.XA_PREPARE_BRANCH: self._prepare,
-            XaRequestCode.XA_COMMIT_BRANCH: self._commit,
-            XaRequestCode.XA_ROLLBACK_BRANCH: self._roll_back,
-        }
-        for code, processor in processors.items():
-            self._server.register_processor(code, processor)
+        self._server.processors.register_methods(self)
 
     # --- life --------------------------------------------------------------------------------------------------------
 
@@ -171,8 +163,8 @@ class ResourceManager:
 
     # --- taking part -------------------------------------------------------------------------------------------------
 
-    async def _enlist(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
-        header = EnlistRequestHeader.decode(request.ext_fields)
+    @answers(XaRequestCode.XA_ENLIST, EnlistRequestHeader)
+    async def _enlist(self, header: EnlistRequestHeader) -> None:
         work = _work_of(header)
         if len(self.open) >= self.config.max_open_branches:
             raise XaRefused(f"{self.name} has {len(self.open)} open branches; allowed: {self.config.max_open_branches}")
@@ -190,24 +182,22 @@ class ResourceManager:
             branch = self.open[header.xid] = Branch(work, self._now_us())
             if self._on_changed is not None:
                 self._on_changed(branch)
-        return request.reply(ResponseCode.SUCCESS)
 
     # --- phase one ---------------------------------------------------------------------------------------------------
 
-    async def _prepare(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
-        xid = XidHeader.decode(request.ext_fields).xid
-        branch = self.open.get(xid)
+    @answers(XaRequestCode.XA_PREPARE_BRANCH, XidHeader)
+    async def _prepare(self, header: XidHeader) -> VoteResponseHeader:
+        branch = self.open.get(header.xid)
         if branch is None:
             # Ended, or enlisted with a process that is no more.
-            is_prepared = self.bank.state_of(xid) is BranchState.COMMITTED
-            vote = VoteResponseHeader(is_prepared, "" if is_prepared else "it has no such branch (any more)")
-            return request.reply(ResponseCode.SUCCESS, header=vote)
+            is_prepared = self.bank.state_of(header.xid) is BranchState.COMMITTED
+            return VoteResponseHeader(is_prepared, "" if is_prepared else "it has no such branch (any more)")
         if branch.state is BranchState.ENLISTED:
             await self._prepare_branch(branch)
         else:
             await branch.voted.wait()
         is_prepared = branch.state in (BranchState.PREPARED, BranchState.COMMITTED)
-        return request.reply(ResponseCode.SUCCESS, header=VoteResponseHeader(is_prepared, branch.reason))
+        return VoteResponseHeader(is_prepared, branch.reason)
 
     async def _prepare_branch(self, branch: Branch) -> None:
         """To the vote: prepared, or rolled back. It may be rolled back from outside at any await."""
@@ -244,13 +234,13 @@ class ResourceManager:
 
     # --- phase two ---------------------------------------------------------------------------------------------------
 
-    def _commit(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
-        self._obey(XidHeader.decode(request.ext_fields).xid, Decision.COMMIT)
-        return request.reply(ResponseCode.SUCCESS)
+    @answers(XaRequestCode.XA_COMMIT_BRANCH, XidHeader)
+    def _commit(self, header: XidHeader) -> None:
+        self._obey(header.xid, Decision.COMMIT)
 
-    def _roll_back(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
-        self._obey(XidHeader.decode(request.ext_fields).xid, Decision.ROLLBACK)
-        return request.reply(ResponseCode.SUCCESS)
+    @answers(XaRequestCode.XA_ROLLBACK_BRANCH, XidHeader)
+    def _roll_back(self, header: XidHeader) -> None:
+        self._obey(header.xid, Decision.ROLLBACK)
 
     def _obey(self, xid: str, decision: Decision) -> None:
         """Do what was decided, once. Raises :class:`XaError`: then the coordinator asks again."""

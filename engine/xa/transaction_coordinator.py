@@ -20,7 +20,7 @@ from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import RemotingError
-from engine.remoting.processor import Processor
+from engine.remoting.processor import answers
 from engine.remoting.remoting_client import RemotingClient
 from engine.remoting.remoting_server import RemotingServer
 from engine.runtime.background_tasks import BackgroundTasks
@@ -48,7 +48,6 @@ from engine.xa.request_codes import XaRequestCode
 from engine.xa.states import BranchVote, Decision, GlobalEvent, GlobalState
 
 if TYPE_CHECKING:
-    from engine.remoting.channel import Channel
     from engine.runtime.port import Runtime
 
 _log = logging.getLogger("glassmq.xa")
@@ -87,16 +86,7 @@ class TransactionCoordinator:
         self.process = 0
         self.ended_count = 0
         self._begun = 0
-        processors: dict[XaRequestCode, Processor] = {
-            XaRequestCode.XA_BEGIN: self._begin,
-            XaRequestCode.XA_REGISTER_BRANCH: self._register_branch,
-            XaRequestCode.XA_PREPARE_GLOBAL: self._prepare_global,
-            XaRequestCode.XA_COMMIT_GLOBAL: self._commit_global,
-            XaRequestCode.XA_ROLLBACK_GLOBAL: self._rollback_global,
-            XaRequestCode.XA_QUERY_DECISION: self._query_decision,
-        }
-        for code, processor in processors.items():
-            self._server.register_processor(code, processor)
+        self._server.processors.register_methods(self)
 
     # --- life --------------------------------------------------------------------------------------------------------
 
@@ -170,8 +160,8 @@ class TransactionCoordinator:
 
     # --- before the votes --------------------------------------------------------------------------------------------
 
-    def _begin(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
-        header = BeginRequestHeader.decode(request.ext_fields)
+    @answers(XaRequestCode.XA_BEGIN, BeginRequestHeader)
+    def _begin(self, header: BeginRequestHeader) -> XidHeader:
         if len(self.open) >= self.config.max_open_transactions:
             raise XaRefused(
                 f"{len(self.open)} global transactions are open; allowed: {self.config.max_open_transactions}"
@@ -181,10 +171,10 @@ class TransactionCoordinator:
         self._append({"kind": "begun", "xid": xid, "key": header.key})
         self.open[xid] = GlobalTransaction(xid, header.key, self._now_us())
         self._tell(self.open[xid])
-        return request.reply(ResponseCode.SUCCESS, header=XidHeader(xid))
+        return XidHeader(xid)
 
-    def _register_branch(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
-        header = RegisterBranchRequestHeader.decode(request.ext_fields)
+    @answers(XaRequestCode.XA_REGISTER_BRANCH, RegisterBranchRequestHeader)
+    def _register_branch(self, header: RegisterBranchRequestHeader) -> None:
         transaction = self._find(header.xid)
         if header.resource not in transaction.branches:
             if transaction.state is not GlobalState.ACTIVE:
@@ -192,7 +182,6 @@ class TransactionCoordinator:
             branch = GlobalBranch(header.resource, header.address)
             self._append(branch_record(header.xid, branch))
             transaction.branches[header.resource] = branch
-        return request.reply(ResponseCode.SUCCESS)
 
     def _find(self, xid: str) -> GlobalTransaction:
         transaction = self.open.get(xid)
@@ -202,14 +191,14 @@ class TransactionCoordinator:
 
     # --- phase one ---------------------------------------------------------------------------------------------------
 
-    async def _prepare_global(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
-        transaction = self._find(XidHeader.decode(request.ext_fields).xid)
+    @answers(XaRequestCode.XA_PREPARE_GLOBAL, XidHeader)
+    async def _prepare_global(self, header: XidHeader) -> VoteResponseHeader:
+        transaction = self._find(header.xid)
         if transaction.state is GlobalState.ACTIVE:
             self._move(transaction, GlobalEvent.VOTE)
             self._ask_for_votes(transaction)
         await transaction.voted.wait()
-        header = VoteResponseHeader(transaction.is_prepared, transaction.reason)
-        return request.reply(ResponseCode.SUCCESS, header=header)
+        return VoteResponseHeader(transaction.is_prepared, transaction.reason)
 
     def _ask_for_votes(self, transaction: GlobalTransaction) -> None:
         """Ask one branch after the other, without waiting in between: they work at the same time."""
@@ -251,15 +240,17 @@ class TransactionCoordinator:
 
     # --- the decision ------------------------------------------------------------------------------------------------
 
-    async def _commit_global(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
-        xid = XidHeader.decode(request.ext_fields).xid
-        transaction = self._find_or_remember(xid)
+    @answers(XaRequestCode.XA_COMMIT_GLOBAL, XidHeader)
+    async def _commit_global(self, header: XidHeader) -> DecisionResponseHeader:
+        transaction = self._find_or_remember(header.xid)
         if not transaction.is_decided:
             if transaction.state is not GlobalState.PREPARED:
-                raise IllegalTransition(f"{xid} is {transaction.state}: it can be committed when all have voted yes")
+                raise IllegalTransition(
+                    f"{header.xid} is {transaction.state}: it can be committed when all have voted yes"
+                )
             await self._decide_commit(transaction)
         await transaction.told.wait()
-        return self._answer(request, transaction)
+        return _answer(transaction)
 
     async def _decide_commit(self, transaction: GlobalTransaction) -> None:
         try:
@@ -284,12 +275,13 @@ class TransactionCoordinator:
                 _log.error("the decision waits for the disk: %s", error)
                 await asyncio.sleep(self.config.order_again_ms / 1_000)
 
-    async def _rollback_global(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
-        transaction = self._find_or_remember(XidHeader.decode(request.ext_fields).xid)
+    @answers(XaRequestCode.XA_ROLLBACK_GLOBAL, XidHeader)
+    async def _rollback_global(self, header: XidHeader) -> DecisionResponseHeader:
+        transaction = self._find_or_remember(header.xid)
         if not transaction.is_decided:
             self._decide_rollback(transaction, transaction.reason or "the manager gave it up")
         await transaction.told.wait()
-        return self._answer(request, transaction)
+        return _answer(transaction)
 
     def _decide_rollback(self, transaction: GlobalTransaction, reason: str) -> None:
         transaction.reason = reason
@@ -342,7 +334,6 @@ class TransactionCoordinator:
 
     def _end(self, transaction: GlobalTransaction) -> None:
         self._move(transaction, GlobalEvent.ALL_DONE)
-        transaction.ended_us = self._now_us()
         self._note({"kind": "ended", "xid": transaction.xid})
         self.open.pop(transaction.xid, None)
         self.ended.append(transaction)
@@ -350,17 +341,16 @@ class TransactionCoordinator:
 
     # --- questions ---------------------------------------------------------------------------------------------------
 
-    def _query_decision(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(XaRequestCode.XA_QUERY_DECISION, XidHeader)
+    def _query_decision(self, header: XidHeader) -> DecisionResponseHeader:
         """A branch asks. Of what nobody knows any commit, abort is presumed.
 
         That misleads no branch: a commit is forgotten only when all branches have obeyed.
         """
-        xid = XidHeader.decode(request.ext_fields).xid
         try:
-            return self._answer(request, self._find_or_remember(xid))
+            return _answer(self._find_or_remember(header.xid))
         except XaRefused as unknown:
-            header = DecisionResponseHeader(Decision.ROLLBACK.value, str(unknown))
-            return request.reply(ResponseCode.SUCCESS, header=header)
+            return DecisionResponseHeader(Decision.ROLLBACK.value, str(unknown))
 
     def _find_or_remember(self, xid: str) -> GlobalTransaction:
         """Of the open ones or of those that are over. Raises :class:`XaRefused`: a manager may ask too late."""
@@ -369,6 +359,6 @@ class TransactionCoordinator:
                 return transaction
         return self._find(xid)
 
-    def _answer(self, request: RemotingCommand, transaction: GlobalTransaction) -> RemotingCommand:
-        header = DecisionResponseHeader(transaction.decision.value, transaction.reason)
-        return request.reply(ResponseCode.SUCCESS, header=header)
+
+def _answer(transaction: GlobalTransaction) -> DecisionResponseHeader:
+    return DecisionResponseHeader(transaction.decision.value, transaction.reason)

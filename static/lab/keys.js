@@ -2,7 +2,7 @@
 
 import { shortcuts } from "../live/view.js";
 import { signal } from "@preact/signals";
-import { focusPanel } from "./panels/dock.js";
+import { focusPanel } from "./panels/controls/dock.js";
 import { fork, restart, scrub, setSpeed, step, stepActor, stepBack, togglePlay } from "./session.js";
 import { view } from "./view.js";
 

@@ -2,7 +2,7 @@
 // not (a fast run, a second tab, a reload), the server is asked.
 
 import { signal } from "@preact/signals";
-import { FrameStore } from "./panels/frame_store.js";
+import { FrameStore } from "./panels/stage/frame_store.js";
 import { fetchWindow } from "./session.js";
 import { entryOf, indexAfter, journal, journalCut, view } from "./view.js";
 

@@ -19,7 +19,7 @@ import {
   totalLag,
   userTopics,
 } from "../live/view.js";
-import { GlassmqCommand, GroupMark, LanguageBadge } from "../live/panels/marks.js";
+import { GlassmqCommand, GroupMark, LanguageBadge } from "../live/panels/stage/marks.js";
 import { Demonstration } from "./demonstration.js";
 
 const MOST_RECORDS = 9;

@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { Icon } from "../lab/panels/icons.js";
+import { Icon } from "../lab/panels/controls/icons.js";
 import { t } from "../common/i18n.js";
 import { bilingual } from "../lab/format.js";
 import { status } from "../lab/view.js";

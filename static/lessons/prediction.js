@@ -4,7 +4,7 @@
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { Icon } from "../lab/panels/icons.js";
+import { Icon } from "../lab/panels/controls/icons.js";
 import { count } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { bilingual } from "../lab/format.js";

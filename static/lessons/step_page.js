@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { Icon } from "../lab/panels/icons.js";
+import { Icon } from "../lab/panels/controls/icons.js";
 import { t } from "../common/i18n.js";
 import { bilingual } from "../lab/format.js";
 import { canWatch, doAgain, doIt, problem, setTheStage, shownVerdict, watchAgain } from "./flow.js";

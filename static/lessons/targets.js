@@ -2,7 +2,7 @@
 // app/lessons/stage_targets.py; the node's name, the topic, the key stand in the scenario.
 
 import { t } from "../common/i18n.js";
-import { showPanel } from "../lab/panels/dock.js";
+import { showPanel } from "../lab/panels/controls/dock.js";
 import { view } from "../lab/view.js";
 
 const inNode = (name, selector = "") => document.querySelector(`#stage [data-node="${CSS.escape(name)}"] ${selector}`);

@@ -5,9 +5,9 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { count } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { laneWidth } from "../live/lane_axis.js";
-import { LaneRow } from "../live/panels/lane.js";
-import { AxisTicks } from "../live/panels/lane_ticks.js";
-import { SparkMark, TopicMark } from "../live/panels/marks.js";
+import { LaneRow } from "../live/panels/stage/lane.js";
+import { AxisTicks } from "../live/panels/stage/lane_ticks.js";
+import { SparkMark, TopicMark } from "../live/panels/stage/marks.js";
 import { loaded, state } from "../live/view.js";
 
 /** Queues of a topic that are drawn; of more the sum. */

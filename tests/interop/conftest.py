@@ -47,7 +47,7 @@ def _start_cluster_under_test(
 
 
 @pytest.fixture(scope="session")
-def start_cluster() -> Callable[..., Cluster]:
+def start_cluster(real_client: None) -> Callable[..., Cluster]:
     """Starts a broker under test with ``settings`` of its own, in a folder."""
     return _start_cluster_under_test
 

@@ -41,7 +41,7 @@ DELAY_LEVELS = "1s 2s 1s 1s 1s"
 
 
 @pytest.fixture
-def guarded(tmp_path: Path) -> Iterator[Clients]:
+def guarded(real_client: None, tmp_path: Path) -> Iterator[Clients]:
     """Clients of a GlassMQ with ``RULES``."""
     rules = tmp_path / "cluster" / "data" / "config" / "plain_acl.yml"
     rules.parent.mkdir(parents=True)

@@ -60,7 +60,7 @@ def _end(run: LabRun) -> dict[str, Any]:
             brokers[role.name] = {"status": role.status}
             continue
         brokers[role.name] = {
-            "commit_log_bytes": broker.store.commit_log_max_offset,
+            "commit_log_bytes": broker.store.commit_log.max_offset,
             "queues": {
                 f"{topic}/{queue_id}": queue.max_offset for topic, queue_id, queue in broker.store.consume_queues()
             },

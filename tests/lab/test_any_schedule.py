@@ -16,22 +16,10 @@ from engine.client import (
     Message,
     MessageExt,
 )
-from engine.runtime.lab.lab_event import LabEvent
 from tests.support.lab.lab_cluster import LabCluster
 
 MESSAGES = 200
 QUEUES = 4
-
-
-class Shuffle:
-    """A scheduler that takes any actor that may run."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
-
-    def choose(self, options: Sequence[LabEvent], time_may_pass: bool) -> LabEvent:
-        """See ``Scheduler``."""
-        return self._random.choice(options)
 
 
 class Scene:
@@ -44,7 +32,7 @@ class Scene:
         self.producer = self.cluster.producer("P", "producers")
         self.cluster.start(self.producer)
         self.cluster.run(self.producer, self.producer.create_topic("T", queue_nums=QUEUES))
-        self.cluster.world.loop.schedule.scheduler = Shuffle(seed)
+        self.cluster.world.loop.schedule.scheduler = random.Random(seed).choice
 
     def member(self, node: str) -> DefaultMQPushConsumer:
         consumer = self.cluster.push_consumer(

@@ -220,8 +220,8 @@ LONG = ("order {n} is paid", "x" * (PAGE_BYTES // 2 - 270))
 def run_until_committed(run: LabRun) -> None:
     """Run to the event in which the broker commits. It writes both in one go: no process dies in between."""
     run_until(run, reported(run, 1))
-    end = broker_of(run).store.commit_log_max_offset
-    run_until(run, lambda: broker_of(run).store.commit_log_max_offset > end)
+    end = broker_of(run).store.commit_log.max_offset
+    run_until(run, lambda: broker_of(run).store.commit_log.max_offset > end)
 
 
 def write_sectors(run: LabRun, count: int) -> None:

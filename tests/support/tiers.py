@@ -1,8 +1,8 @@
 """Which tests ``make test`` runs, which it leaves to ``make test-rest``, and how much each of the two tries.
 
-A test says by the fixtures it uses what it needs: Spark, a browser, a client of RocketMQ. What needs one of these, or
-is marked ``slow``, is of the tier ``rest``; all else, and one test of each kind that is marked ``smoke``, is of the
-tier ``quick``. A tier is a marker as well: ``pytest`` alone means ``pytest -m quick``, and ``pytest -m ""`` runs all.
+A test says by the fixtures it uses what it needs: Spark, a browser, a client of RocketMQ. What needs one of these is of
+the tier ``rest``; all else, and one test of each kind that is marked ``smoke``, is of the tier ``quick``. A tier is a
+marker as well: ``pytest`` alone means ``pytest -m quick``, and ``pytest -m ""`` runs all.
 
 Properties and sweeps are of both tiers, and try more in ``rest``: see :func:`examples` and :func:`seeds`.
 """
@@ -19,13 +19,13 @@ QUICK, REST = "quick", "rest"
 #: Hypothesis' profile of ``rest``; that of ``quick`` has its name.
 FULL = "full"
 #: A fixture, and the marker of the tests that use it.
-NEEDS: Mapping[str, str] = {"spark_installed": "spark", "chromium": "browser", "start_cluster": "interop"}
+NEEDS: Mapping[str, str] = {"spark_installed": "spark", "chromium": "browser", "real_client": "interop"}
 #: Needs Java and Maven, and an hour: of neither tier, see ``make interop``.
 JAVA = "interop_java"
 #: In ``config.stash``: every test that was found, before ``-m`` was looked at, and its markers.
 COLLECTED = pytest.StashKey[dict[str, set[str]]]()
 #: What only ``make test-rest`` runs, but for one smoke test of each.
-LEFT_TO_REST = {*NEEDS.values(), "slow"}
+LEFT_TO_REST = set(NEEDS.values())
 
 
 def register_profiles(derandomize: bool) -> None:
@@ -56,6 +56,11 @@ def seeds(request: pytest.FixtureRequest) -> int:
     marker = request.node.get_closest_marker("seeds")
     assert marker is not None, "the module says no pytest.mark.seeds"
     return int(os.environ.get("GLASSMQ_SWEEP_SEEDS", "0")) or examples(**marker.kwargs)
+
+
+@pytest.fixture(scope="session")
+def real_client() -> None:
+    """Used by whatever starts a client of RocketMQ."""
 
 
 def mark(item: pytest.Item) -> None:

@@ -45,9 +45,9 @@ def add_audit_routes(lab: Blueprint, host: LabHost, audits: LabAudits) -> None:
 def _run_of(worlds: LabWorlds, world: str, browser: str | None) -> LabRun:
     """The run where one looks."""
     session = worlds.session(world, browser)
-    if session.has_job:
+    if session.player.has_job:
         raise LabRefused("server_busy")
-    return session.run_looked_at()
+    return session.player.run_looked_at()
 
 
 def _run_at(event: object, run: LabRun) -> LabRun:

@@ -97,7 +97,7 @@ def producers_without_numbers(run: LabRun) -> list[str]:
 def _stored_bytes(node: BrokerRole) -> int:
     if node.broker is None:
         return 0
-    return node.broker.store.commit_log_max_offset - node.broker.store.commit_log_min_offset
+    return node.broker.store.commit_log.max_offset - node.broker.store.commit_log.min_offset
 
 
 def _reports(node: ConsumerRole) -> bool:

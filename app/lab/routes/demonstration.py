@@ -110,7 +110,7 @@ def _when(function: Callable[[LabRun], bool]) -> Ending:
 def _is_stored(run: LabRun) -> bool:
     """In the commit log, and in its queue."""
     broker = _broker(run).broker
-    return broker is not None and 0 < broker.store.commit_log_max_offset == broker.store.dispatched_offset
+    return broker is not None and 0 < broker.store.commit_log.max_offset == broker.store.dispatcher.dispatched_offset
 
 
 def handled_twice(run: LabRun) -> list[str]:

@@ -27,7 +27,7 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
     @lab.get("/api/lab/<world>/frames/<int:frame>")
     def frame_detail(world: str, frame: int) -> Response:
         browser = browser_of_request()
-        detail = host.ask(lambda worlds: worlds.session(world, browser).frame_detail(frame))
+        detail = host.ask(lambda worlds: worlds.session(world, browser).player.frame_detail(frame))
         if detail is None:
             raise LabRefused("no_frame", frame=frame, kept=KEPT_PARCELS)
         return json_answer(detail)
@@ -36,7 +36,7 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
     def record(world: str, node: str, offset: int) -> Response:
         browser = browser_of_request()
         return json_answer(
-            host.ask(lambda worlds: record_at(worlds.session(world, browser).run_looked_at(), node, offset))
+            host.ask(lambda worlds: record_at(worlds.session(world, browser).player.run_looked_at(), node, offset))
         )
 
     @lab.get("/api/lab/<world>/records/<node>/<topic>/<int:queue_id>/<int:queue_offset>")
@@ -44,7 +44,7 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
         browser = browser_of_request()
 
         def look(worlds: LabWorlds) -> JsonObject:
-            run = worlds.session(world, browser).run_looked_at()
+            run = worlds.session(world, browser).player.run_looked_at()
             return record_of_message(run, node, topic, queue_id, queue_offset)
 
         return json_answer(host.ask(look))
@@ -53,7 +53,7 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
     def journal_page(world: str) -> Response:
         read = read_journal_request(request.args)
         browser = browser_of_request()
-        return json_answer(host.ask(lambda worlds: read(worlds.session(world, browser).run.world.journal)))
+        return json_answer(host.ask(lambda worlds: read(worlds.session(world, browser).player.run.world.journal)))
 
     @lab.get("/api/lab/<world>/lives")
     def lives(world: str) -> Response:
@@ -62,7 +62,7 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
         browser = browser_of_request()
 
         def look(worlds: LabWorlds) -> JsonObject:
-            run = worlds.session(world, browser).run_looked_at()
+            run = worlds.session(world, browser).player.run_looked_at()
             return {"messages": LifeView(run.world).find(text, LIVES_FOUND_MAX)}
 
         return json_answer(host.ask(look))
@@ -71,4 +71,4 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
     def journal_window(world: str) -> Response:
         left_us, right_us = read_window(request.args)
         browser = browser_of_request()
-        return json_answer(host.ask(lambda worlds: worlds.session(world, browser).window(left_us, right_us)))
+        return json_answer(host.ask(lambda worlds: worlds.session(world, browser).player.window(left_us, right_us)))

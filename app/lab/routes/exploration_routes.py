@@ -45,7 +45,7 @@ def create_exploration_routes(host: LabHost, explorations: Explorations) -> Blue
     def of_world(fields: JsonObject, read: Callable[[JsonObject, LabRun], _T]) -> _T:
         """What ``read`` makes of ``fields`` and the world that they name."""
         owner, world = _owner(), _text(fields, "world")
-        return host.ask(lambda worlds: read(fields, worlds.session(world, owner).run))
+        return host.ask(lambda worlds: read(fields, worlds.session(world, owner).player.run))
 
     @routes.post("/api/lab/explorations")
     def begin() -> Response:

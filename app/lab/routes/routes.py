@@ -77,12 +77,14 @@ def create_lab_routes(host: LabHost, static_folder: Path, audits: LabAudits) -> 
     @lab.get("/api/lab/<world>/export.json")
     def export_json(world: str) -> Response:
         browser = browser_of_request()
-        return _download(json_answer(host.ask(lambda worlds: worlds.session(world, browser).export())), "json")
+        return _download(
+            json_answer(host.ask(lambda worlds: worlds.session(world, browser).player.run.export())), "json"
+        )
 
     @lab.get("/api/lab/<world>/export.html")
     def export_html(world: str) -> Response:
         browser = browser_of_request()
-        film = host.film(lambda worlds: worlds.session(world, browser).recording())
+        film = host.film(lambda worlds: worlds.session(world, browser).player.recording())
         page = render_template("lab.html", lab_data={**page_tables(), "recording": film})
         return _download(Response(self_contained(page, static_folder), mimetype="text/html"), "html")
 

@@ -1,7 +1,6 @@
-"""One world as its owner plays with it: its pace, where in time one looks, and what is still to be done for that.
+"""One world as browsers see it: whose it is, who watches, its links, and when the next view is due.
 
-Nothing here blocks for long: what may take many events (rebuilding from a link, "run until", a fork far back, a setting
-that is changed from the beginning on) is a job that goes on in slices. Used by the lab's thread only.
+How it is played stands in :mod:`app.lab.session.player`. Used by the lab's thread only.
 """
 
 from __future__ import annotations
@@ -9,26 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from app.foundation.json_types import JsonObject
-from app.lab.foundation.bounds import FRAMES_PER_SECOND, JOB_FRAMES_PER_SECOND, SPEED_MAX, SPEED_MIN
-from app.lab.foundation.refusal import LabRefused, refusal_of
+from app.lab.foundation.bounds import FRAMES_PER_SECOND, JOB_FRAMES_PER_SECOND
 from app.lab.session.audience import Audience
-from app.lab.session.jobs import ChangeSetting, Job, Rebuild, RunUntil, StepActor
-from app.lab.session.journal_pages import window
-from app.lab.session.look_back import LookBack
-from app.lab.session.pace import Pace
-from app.lab.session.stop_reason import stop_reason
-from app.lab.session.timeline import EVENTS_PER_LOOK, Timeline
+from app.lab.session.player import WorldPlayer
 from app.lab.session.world_links import WorldLinks
-from engine.lab.run.recording import EVENTS_MAX, Recording
+from engine.lab.run.recording import Recording
 from engine.lab.run.run import LabRun
-from engine.lab.run.setting_fork import SettingFork
-from engine.lab.scenario.command import parse_command
-from engine.lab.scenario.condition import Condition
-from engine.lab.scenario.errors import LabError, RunLimitReached
-from engine.lab.scenario.scenario import Command
 
-#: A fork that lies so many events behind the next copy is run there at once; a longer way is a job.
-FORK_AT_ONCE_EVENTS = 1_500
 #: Shortest time between two views of a playing world.
 _FRAME_S = 1 / FRAMES_PER_SECOND
 _JOB_FRAME_S = 1 / JOB_FRAMES_PER_SECOND
@@ -46,18 +32,9 @@ class WorldSession:
         self.identity = identity
         self.owner = owner
         self.audience = audience
-        self._clock = clock
         self.touched = clock()
         self.is_published = False
-        self.playing = False
-        self.timeline = Timeline(run)
-        self._pace = Pace()
-        self._past = LookBack(self.timeline, clock)
-        self._job: Job | None = None
-        #: What to do when the job is done.
-        self._after_job: Callable[[], None] | None = None
-        self._stopped_by: JsonObject | None = None
-        self._forked_from: str | None = None
+        self.player = WorldPlayer(run, clock, self._note_change, audience.forget_journal)
         self._links = WorldLinks()
         #: Something may have changed that the viewers do not know.
         self.is_dirty = True
@@ -66,255 +43,30 @@ class WorldSession:
         self._next_frame = 0.0
 
     @property
-    def run(self) -> LabRun:
-        """The run as far as it has come."""
-        return self.timeline.run
-
-    @property
     def scenario(self) -> str:
         """The scenario's name."""
-        return self.run.scenario.name
-
-    @property
-    def speed(self) -> float:
-        """Virtual seconds per second."""
-        return self._pace.speed
-
-    @property
-    def in_past(self) -> bool:
-        """Whether one looks at an earlier event."""
-        return self._past.view is not None
-
-    @property
-    def has_work(self) -> bool:
-        """Whether slices are wanted: it plays, or has a job."""
-        return self.playing or self.has_job
-
-    # ------------------------------------------------------------------------------ controls
-
-    def play(self, now: float) -> None:
-        """Let time pass, at ``speed``. In the past: from there, as a fork."""
-        self._require_ready()
-        self._from_here(lambda: self._play(now))
-
-    def _play(self, now: float) -> None:
-        self._require_future()
-        self.playing = True
-        self._stopped_by = None
-        self.run.stops_at_violations = self.run.stops_at_breakpoints = True
-        self._pace.begin(now, self.run.now_us)
-        self._changed()
-
-    def pause(self) -> None:
-        """Stop; also ends a job."""
-        self.playing = False
-        if not isinstance(self._job, Rebuild):
-            self._end_job()
-        self._changed()
-
-    def rest(self) -> None:
-        """Nobody watches: stop, and give back what only makes going back quick."""
-        if self.playing:
-            self.pause()
-        if not self.in_past and not self.has_job and self.timeline.copies:
-            self.timeline.free_copies()
-
-    def step(self) -> None:
-        """One event. In the past: one event of what is recorded."""
-        self.pause()
-        if self.in_past:
-            self.scrub(self._past.event + 1)
-            return
-        self._require_future()
-        self._guarded(self.run.step)
-
-    def step_back(self) -> None:
-        """Look at the world before the last event."""
-        self.pause()
-        if self._past.event > 0:
-            self.scrub(self._past.event - 1, steps_back=True)
-
-    def scrub(self, event: int, *, steps_back: bool = False) -> None:
-        """Look at the world as it was after ``event``. ``steps_back``: the next wish is likely to be the event before.
-
-        Raises :class:`LabRefused`.
-        """
-        self._require_ready()
-        self.playing = False
-        end = self.run.event_number
-        if event > end:
-            raise LabRefused("nothing_recorded", event=event, maximum=end)
-        self._past.look_at(event, steps_back=steps_back)
-        self._changed()
-
-    def step_actor(self, actor: str) -> None:
-        """Run until ``actor`` has run one event. Raises :class:`LabRefused`."""
-        if not self.in_past and all(known.name != actor for known in self.run.world.actors()):
-            raise LabRefused("unknown_actor", actor=actor[:80])
-        self._start_job(StepActor(actor))
-
-    def run_until(self, condition: Condition) -> None:
-        """Run as fast as it goes until ``condition`` is met."""
-        self._start_job(RunUntil(condition))
-
-    def set_speed(self, speed: float, now: float) -> None:
-        """Virtual seconds per second. Raises :class:`LabRefused`."""
-        if not SPEED_MIN <= speed <= SPEED_MAX:
-            raise LabRefused("number", field="speed", minimum=SPEED_MIN, maximum=SPEED_MAX)
-        self._pace.speed = float(speed)
-        self._pace.begin(now, self.run.now_us)
-        self._changed()
-
-    def restart(self) -> None:
-        """The same scenario and seed from the beginning, without commands."""
-        self.pause()
-        self._end_job()
-        self._past.look_at_head()
-        self._stopped_by = None
-        self._forked_from = self.run.link()
-        self.timeline.replace(LabRun(self.run.scenario, self.run.seed))
-        self.audience.forget_journal(0)
-        self._changed()
-
-    def fork(self) -> None:
-        """Go on from the event that is looked at: what came after it is forgotten."""
-        self.pause()
-        self._from_here(lambda: None)
-
-    def command(self, data: object) -> None:
-        """Do something to the world. Raises :class:`LabRefused`."""
-        self._require_ready()
-        if isinstance(self._job, ChangeSetting):
-            # The world in which it would be done is about to be replaced.
-            raise LabRefused("server_busy")
-        try:
-            command = parse_command(data)
-        except LabError as error:
-            raise refusal_of(error) from error
-        self._from_here(lambda: self._apply(command))
-
-    def _apply(self, command: Command) -> None:
-        try:
-            if command.kind == "setting":
-                self._change_setting(command)
-            else:
-                self.run.apply(command)
-        except LabError as error:
-            raise refusal_of(error) from error
-        self._stopped_by = None
-        self._changed()
+        return self.player.run.scenario.name
 
     def publish(self, on: bool) -> None:
         """Whether others may follow."""
         self.is_published = on
-        self._changed()
+        self._note_change(True)
 
     def rebuild(self, recording: Recording, link: str = "") -> None:
         """Run the events of a recording, in slices. ``link``: where it came from."""
-        self._job = Rebuild(recording.event, recording.time_us)
+        self.player.rebuild(recording)
         if link:
             self._links.remember(link)
-        self._changed()
 
     def leads_to(self, link: str) -> bool:
         """Whether this world is what ``link`` describes: it was built from it, or stands there."""
         return self._links.leads_here(link)
 
-    def recording(self) -> Recording:
-        """How to build the world again as it is looked at."""
-        run, shown = self.run, self._past.view
-        event, time_us = (run.event_number, run.now_us) if shown is None else (shown["event"], shown["time_us"])
-        commands = tuple(timed for timed in run.commands if timed.event <= event)
-        return Recording(run.scenario, run.seed, commands, event, time_us)
-
-    def export(self) -> JsonObject:
-        """The run as one small JSON object."""
-        return self.run.export()
-
-    def frame_detail(self, number: int) -> JsonObject | None:
-        """Everything about one frame, as far as it is kept."""
-        return self.timeline.frames(self._past.shown_event).detail(number)
-
-    def run_looked_at(self) -> LabRun:
-        """A run that stands where one looks, to be read only. Raises :class:`LabRefused`."""
-        return self.timeline.run_at(self._past.shown_event)
-
-    def window(self, left_us: int, right_us: int) -> JsonObject:
-        """What happened in a stretch of time, see :func:`app.lab.session.journal_pages.window`."""
-        event = self._past.shown_event
-        return window(self.run.world.journal, self.timeline.frames(event), event, left_us, right_us)
-
-    @property
-    def has_job(self) -> bool:
-        """Whether it has something to do as fast as it goes."""
-        return self._job is not None or self.is_seeking
-
-    @property
-    def is_seeking(self) -> bool:
-        """Whether it is on the way to an event of the past."""
-        return self._past.is_seeking
-
-    # ------------------------------------------------------------------------------ slices
-
-    def advance(self, now: float, until: Callable[[], bool]) -> None:
-        """Work until ``until()``."""
-        try:
-            if self._past.is_seeking:
-                if self._past.advance(now, until):
-                    self._changed()
-            elif self._job is not None:
-                self._advance_job(until)
-            elif self.playing:
-                self._advance_play(now, until)
-        except LabError as error:
-            kind = "limit" if isinstance(error, RunLimitReached) else "failure"
-            self._give_up(kind, refusal_of(error))
-        except LabRefused as refusal:
-            self._give_up("failure", refusal)
-
-    def _give_up(self, kind: str, why: LabRefused) -> None:
-        """What was begun cannot be finished, and nobody waits for an answer: the view says so."""
-        self.playing = False
-        self._end_job()
-        self._stopped_by = {"kind": kind, "text": why.text}
-        self._changed()
-
-    def _advance_job(self, until: Callable[[], bool]) -> None:
-        assert self._job is not None
-        if self._job.advance(self.run, until):
-            then = self._after_job
-            self._end_job()
-            self._note_stop()
-            self.is_urgent = True
-            if then is not None:
-                then()
-        self.is_dirty = True
-
-    def _end_job(self) -> None:
-        if self._job is not None:
-            self._job.close()
-        self._job = self._after_job = None
-
-    def _advance_play(self, now: float, until: Callable[[], bool]) -> None:
-        target_us = self._pace.due_us(now)
-        run = self.run
-        while run.run_to_time(target_us, EVENTS_PER_LOOK) == EVENTS_PER_LOOK and run.stopped_by is None:
-            if until():
-                break
-        self._pace.note(now, run.now_us)
-        self.is_dirty = True
-        if run.stopped_by is not None or run.is_over:
-            self.playing = False
-            self._note_stop()
-            self._changed()
-
-    def _note_stop(self) -> None:
-        """Say why the run did not go on."""
-        reason = stop_reason(self.run)
-        if reason is not None:
-            self._stopped_by = reason
-
     # ------------------------------------------------------------------------------ the picture
+
+    def _note_change(self, is_urgent: bool) -> None:
+        self.is_dirty = True
+        self.is_urgent |= is_urgent
 
     def frame_is_due(self, now: float) -> bool:
         """Whether viewers should get a view now."""
@@ -327,102 +79,16 @@ class WorldSession:
     def send_frame(self, now: float) -> None:
         """Build the view and send it to whoever watches."""
         self.is_dirty = self.is_urgent = False
-        self._next_frame = now + (_JOB_FRAME_S if self.has_job else _FRAME_S)
+        self._next_frame = now + (_JOB_FRAME_S if self.player.has_job else _FRAME_S)
         if self.audience.count:
-            self.audience.publish(self.view(now), self.timeline.head)
-
-    def shown_view(self) -> JsonObject:
-        """The world as it is looked at."""
-        return self._past.view if self._past.view is not None else self.timeline.head.build()
+            self.audience.publish(self.view(now), self.player.timeline.head)
 
     def view(self, now: float) -> JsonObject:
         """The world as it is looked at, and how it is played."""
-        run = self.run
-        job = self._job
+        player = self.player
         return {
-            **self.shown_view(),
+            **player.shown_view(),
             "world": {"id": self.identity, "published": self.is_published, "viewers": self.audience.count},
-            "events_total": run.event_number,
-            "time_total_us": run.now_us,
-            "playing": self.playing,
-            "speed": self.speed,
-            "in_past": self.in_past,
-            "busy": job.as_json(run) if job is not None else self._past.as_json(),
-            "stopped_by": None if self.in_past else self._stopped_by,
-            "link": self._links.current(run, now, is_moving=self.has_work),
-            "forked_from": self._forked_from,
+            **player.as_json(),
+            "link": self._links.current(player.run, now, is_moving=player.has_work),
         }
-
-    # ------------------------------------------------------------------------------ inside
-
-    def _start_job(self, job: Job) -> None:
-        self._require_ready()
-        self.pause()
-        self._from_here(lambda: self._begin_job(job))
-
-    def _begin_job(self, job: Job) -> None:
-        self._require_future()
-        self.run.stops_at_violations = True
-        self.run.stops_at_breakpoints = False
-        self._stopped_by = None
-        self._job = job
-        self._changed()
-
-    def _change_setting(self, command: Command) -> None:
-        """Another timer or size from the beginning on: a run of its own, brought to the same virtual time."""
-        fork = SettingFork(self.run, command)
-        self.pause()
-        self._job = ChangeSetting(fork, self.run.event_number, self._install)
-
-    def _install(self, run: LabRun) -> None:
-        """Another story takes the place of the head's."""
-        self._forked_from = self.run.link()
-        self._past.look_at_head()
-        self.timeline.replace(run)
-        self.audience.forget_journal(0)
-
-    def _from_here(self, then: Callable[[], None]) -> None:
-        """Make what is looked at the present, forget what came after it, and do ``then``; later if the way is far."""
-        if not self.in_past:
-            then()
-            return
-        event = self._past.event
-        self._forked_from = self.run.link()
-        self._past.look_at_head()
-        self._stopped_by = None
-        self.timeline.fork(event)
-        self.audience.forget_journal(event)
-        self._changed()
-        if event - self.run.event_number <= FORK_AT_ONCE_EVENTS:
-            self.run.run_events(event - self.run.event_number)
-            then()
-        else:
-            self._job, self._after_job = Rebuild(event), then
-
-    def _require_ready(self) -> None:
-        if isinstance(self._job, Rebuild):
-            raise LabRefused("server_busy")
-
-    def _require_future(self) -> None:
-        self._require_ready()
-        if self.run.is_over:
-            raise LabRefused("over")
-        if self.run.event_number >= EVENTS_MAX:
-            raise LabRefused("event_limit", limit=EVENTS_MAX)
-
-    def _guarded(self, action: Callable[[], object]) -> None:
-        try:
-            action()
-        except LabError as error:
-            raise refusal_of(error) from error
-        self._note_stop()
-        self._changed()
-
-    def _changed(self) -> None:
-        self.is_dirty = self.is_urgent = True
-
-    def close(self) -> None:
-        """Free everything."""
-        self._end_job()
-        self._past.stop_seeking()
-        self.timeline.close()

@@ -89,7 +89,7 @@ class LabWorlds:
             case "control", (dict() as request,):
                 self._control(viewer_id, self._own_session(viewer_id, request.get("action") == "fork"), request)
             case "command", (dict() as request,):
-                self._own_session(viewer_id).command(read_command(request))
+                self._own_session(viewer_id).player.command(read_command(request))
             case _:
                 return False
         return True
@@ -110,27 +110,27 @@ class LabWorlds:
         now = self._clock()
         match read_control(request):
             case Control(action="play"):
-                session.play(now)
+                session.player.play(now)
             case Control(action="pause"):
-                session.pause()
+                session.player.pause()
             case Control(action="step"):
-                session.step()
+                session.player.step()
             case Control(action="step-back"):
-                session.step_back()
+                session.player.step_back()
             case Control(action="restart"):
-                session.restart()
+                session.player.restart()
             case Control(action="fork"):
-                session.fork()
+                session.player.fork()
             case Control(action="step-actor", actor=actor):
-                session.step_actor(actor)
+                session.player.step_actor(actor)
             case Control(action="scrub", event=event):
-                session.scrub(event)
+                session.player.scrub(event)
             case Control(action="speed", speed=speed):
-                session.set_speed(speed, now)
+                session.player.set_speed(speed, now)
             case Control(action="publish", on=on):
                 session.publish(on)
             case Control(action="run-until", condition=condition) if condition is not None:
-                session.run_until(condition)
+                session.player.run_until(condition)
 
     # ------------------------------------------------------------------------------ opening
 
@@ -154,7 +154,7 @@ class LabWorlds:
         """The browser's newest world of that scenario (and seed), or a new one."""
         if not request.fresh:
             for session in reversed(self.sessions.values()):
-                fits = session.scenario == request.scenario and request.seed in (None, session.run.seed)
+                fits = session.scenario == request.scenario and request.seed in (None, session.player.run.seed)
                 if session.owner == browser and fits:
                     return session
         if request.scenario not in scenario_names():
@@ -174,7 +174,7 @@ class LabWorlds:
             raise refusal_of(error, "link") from error
         for session in () if request.fresh else reversed(self.sessions.values()):
             if session.owner == browser and (
-                session.recording() == recording if request.exact else session.leads_to(link)
+                session.player.recording() == recording if request.exact else session.leads_to(link)
             ):
                 return session
         return self._rebuild(recording, browser, link)
@@ -194,7 +194,7 @@ class LabWorlds:
 
     def _fork_for(self, viewer_id: str, browser: str, followed: WorldSession) -> WorldSession:
         """A world of the viewer's own that begins where the one it follows is looked at."""
-        session = self._rebuild(followed.recording(), browser)
+        session = self._rebuild(followed.player.recording(), browser)
         self._join(viewer_id, browser, session)
         return session
 
@@ -268,9 +268,9 @@ class LabWorlds:
         if self._films:
             self._go_on_filming()
             return 0.0
-        if any(session.has_job for session in self.sessions.values()):
+        if any(session.player.has_job for session in self.sessions.values()):
             return 0.0
-        playing = sum(session.has_work for session in self.sessions.values())
+        playing = sum(session.player.has_work for session in self.sessions.values())
         if playing <= PREPARES_BESIDE and self._prepare_copies():
             return 0.0
         return TICK_S if playing else self._next_rest()
@@ -290,19 +290,19 @@ class LabWorlds:
             film.close()
 
     def _serve(self, session: WorldSession, now: float) -> None:
-        if session.has_work:
-            deadline = now + (SEEK_SLICE_S if session.is_seeking else SLICE_S)
-            session.advance(now, lambda: self._clock() >= deadline)
+        if session.player.has_work:
+            deadline = now + (SEEK_SLICE_S if session.player.is_seeking else SLICE_S)
+            session.player.advance(now, lambda: self._clock() >= deadline)
         if session.frame_is_due(now):
             session.send_frame(now)
 
     def _prepare_copies(self) -> bool:
         """Use idle time for those who may want to go back; False: nothing is left to prepare."""
-        if sum(session.timeline.copies for session in self.sessions.values()) >= PARKED_MAX:
+        if sum(session.player.timeline.copies for session in self.sessions.values()) >= PARKED_MAX:
             return False
         deadline = self._clock() + GROW_SLICE_S
         for session in reversed(self.sessions.values()):
-            if session.audience.count and session.timeline.grow(lambda: self._clock() >= deadline):
+            if session.audience.count and session.player.timeline.grow(lambda: self._clock() >= deadline):
                 return True
         return False
 
@@ -318,7 +318,7 @@ class LabWorlds:
                 session.touched = max(session.touched, now - UNWATCHED_CLOSE_S / 2)
                 continue
             if now - session.touched > UNWATCHED_PAUSE_S:
-                session.rest()
+                session.player.rest()
             if now - session.touched > UNWATCHED_CLOSE_S:
                 self.close_world(session)
 
@@ -335,7 +335,7 @@ class LabWorlds:
         self.sessions.pop(session.identity, None)
         for viewer_id in session.audience.viewer_ids():
             self._joined.pop(viewer_id, None)
-        session.close()
+        session.player.close()
 
     def close(self) -> None:
         """Free all worlds."""

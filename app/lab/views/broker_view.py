@@ -89,10 +89,10 @@ class BrokerView:
     def _commit_log(self) -> JsonObject:
         store = self.broker.store
         return {
-            "min": store.commit_log_min_offset,
-            "max": store.commit_log_max_offset,
-            "flushed": store.flushed_offset,
-            "dispatched": store.dispatched_offset,
+            "min": store.commit_log.min_offset,
+            "max": store.commit_log.max_offset,
+            "flushed": store.commit_log.flushed_offset,
+            "dispatched": store.dispatcher.dispatched_offset,
             "records": [self._record(summary) for summary in self._tail.look()[-RECORDS_SHOWN:]],
         }
 
@@ -124,7 +124,7 @@ class BrokerView:
         for name, config in self.broker.topic_config_manager.topic_config_table.items():
             kind = self._kinds.kind(name)
             if kind != "system":
-                count = max(config.read_queue_nums, config.write_queue_nums)
+                count = config.queue_nums
                 queues = {str(queue_id): self._empty_queue(name, queue_id, committed) for queue_id in range(count)}
                 topics[name] = {"kind": kind, "queues": queues}
         for name, queue_id, queue in store.consume_queues():

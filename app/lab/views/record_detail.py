@@ -20,7 +20,7 @@ def record_at(run: LabRun, node: str, offset: int) -> JsonObject:
 
     Raises :class:`LabRefused`.
     """
-    raw = _broker(run, node).store.raw_message_at(offset)
+    raw = _broker(run, node).store.commit_log.record_at(offset)
     if raw is None:
         raise LabRefused("no_record", offset=offset, node=node)
     return record_view(raw)

@@ -68,7 +68,7 @@ class BrokerCopies:
         is_another = self._role.incarnation != self._incarnation
         old: dict[int, StoredCopy] = {}
         if is_another:
-            self._incarnation, self._position = self._role.incarnation, broker.store.commit_log_min_offset
+            self._incarnation, self._position = self._role.incarnation, broker.store.commit_log.min_offset
             old, self.copies, self.resent, self.dead = self.copies, {}, {}, []
         fresh = self._read(broker.store)
         gone = [copy for offset, copy in old.items() if self.copies.get(offset) != copy]
@@ -79,7 +79,7 @@ class BrokerCopies:
 
     def _read(self, store: MessageStore) -> list[StoredCopy]:
         fresh: list[StoredCopy] = []
-        end = store.commit_log_max_offset
+        end = store.commit_log.max_offset
         while self._position < end:
             message = store.message_at(self._position)
             if message is None:

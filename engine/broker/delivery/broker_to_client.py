@@ -12,23 +12,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
-from engine.broker.foundation.errors import RequestRefused
+from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.tables.client_channel_info import ClientChannelInfo
+from engine.broker.tables.consumer_manager import ConsumerManager
+from engine.broker.tables.consumer_offset_manager import ConsumerOffsetManager
+from engine.broker.tables.topic_config_manager import TopicConfigManager
 from engine.protocol.body.admin_bodies import GetConsumerStatusBody, ResetOffsetBodyForC
 from engine.protocol.body.bodies import ResetOffsetBody
 from engine.protocol.body.message_queue import MessageQueue
-from engine.protocol.command.headers import GetConsumerStatusRequestHeader, ResetOffsetRequestHeader
+from engine.protocol.command.headers import (
+    GetConsumerStatusRequestHeader,
+    NotifyConsumerIdsChangedRequestHeader,
+    ResetOffsetRequestHeader,
+)
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.enums import LanguageCode
 from engine.protocol.errors import ProtocolError
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from engine.remoting.errors import RemotingError, RemotingTimeout
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
+from engine.remoting.errors import RemotingError, RemotingTimeout, RequestRefused
+from engine.store.message_store import MessageStore
 
 logger = logging.getLogger("glassmq.broker")
 
@@ -42,11 +47,39 @@ V3_1_8_SNAPSHOT = 62
 LATEST = -1
 
 
+@dataclass(frozen=True)
 class BrokerToClient:
     """Requests to members of consumer groups."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    config: BrokerConfig
+    store: MessageStore
+    topics: TopicConfigManager
+    offsets: ConsumerOffsetManager
+    consumers: ConsumerManager
+    #: Groups whose members must be told in this turn of the loop that the membership changed.
+    _changed_groups: dict[str, None] = field(default_factory=dict)
+
+    # ------------------------------------------------------------------------------ news
+
+    def notify_consumer_ids_changed(self, group: str) -> None:
+        """Members of ``group`` must hear of a change (RocketMQ: ``DefaultConsumerIdsChangeListener``).
+
+        Changes of one moment are told together: when 1,000 members come back at once, each hears of it a few times and
+        not 1,000 times.
+        """
+        if not self._changed_groups:
+            asyncio.get_running_loop().call_soon(self._notify_changed_groups)
+        self._changed_groups[group] = None
+
+    def _notify_changed_groups(self) -> None:
+        """Tell all members to rebalance."""
+        groups = list(self._changed_groups)
+        self._changed_groups.clear()
+        for group in groups:
+            info = self.consumers.get_consumer_group_info(group)
+            for channel in [] if info is None else info.channels:
+                header = NotifyConsumerIdsChangedRequestHeader(group)
+                channel.send_oneway(RemotingCommand.request(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, header))
 
     # ------------------------------------------------------------------------------ offsets
 
@@ -59,11 +92,11 @@ class BrokerToClient:
         Returns where the queues shall begin. Raises :class:`RequestRefused`.
         """
         offsets = self._offsets_to_reset(topic, group, timestamp_ms, is_force)
-        info = self._broker.consumer_manager.get_consumer_group_info(group)
+        info = self.consumers.get_consumer_group_info(group)
         if info is None:
             raise RequestRefused(
-                ResponseCode.CONSUMER_NOT_ONLINE,
                 f"group {group} is not online, so nobody can reset its offsets on {topic}",
+                ResponseCode.CONSUMER_NOT_ONLINE,
             )
         members = list(info.channel_info_table.values())
         for member in members:
@@ -78,22 +111,19 @@ class BrokerToClient:
         return offsets
 
     def _offsets_to_reset(self, topic: str, group: str, timestamp_ms: int, is_force: bool) -> dict[MessageQueue, int]:
-        broker = self._broker
-        config = broker.topic_config_manager.topic_config_table.get(topic)
+        config = self.topics.topic_config_table.get(topic)
         if config is None:
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"topic {topic!r} does not exist on this broker")
+            raise RequestRefused(f"topic {topic!r} does not exist on this broker")
         offsets: dict[MessageQueue, int] = {}
         for queue_id in range(config.write_queue_nums):
-            known = broker.consumer_offset_manager.query_offset(group, topic, queue_id)
+            known = self.offsets.query_offset(group, topic, queue_id)
             if known < 0:
-                raise RequestRefused(
-                    ResponseCode.SYSTEM_ERROR, f"group {group!r} has no offset of {topic} queue {queue_id}"
-                )
+                raise RequestRefused(f"group {group!r} has no offset of {topic} queue {queue_id}")
             if timestamp_ms == LATEST:
-                wanted = broker.store.max_offset(topic, queue_id)
+                wanted = self.store.max_offset(topic, queue_id)
             else:
-                wanted = broker.store.offset_by_time(topic, queue_id, timestamp_ms)
-            queue = MessageQueue(topic, broker.config.broker_name, queue_id)
+                wanted = self.store.offset_by_time(topic, queue_id, timestamp_ms)
+            queue = MessageQueue(topic, self.config.broker_name, queue_id)
             offsets[queue] = max(0, wanted) if is_force or wanted < known else known
         return offsets
 
@@ -104,12 +134,8 @@ class BrokerToClient:
 
         A member that does not answer is left out. Raises :class:`RequestRefused`.
         """
-        info = self._broker.consumer_manager.get_consumer_group_info(group)
-        if info is None:
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"no consumer of group {group!r} is connected")
-        members = [
-            member for member in info.channel_info_table.values() if not client_id or member.client_id == client_id
-        ]
+        online = self.consumers.online_group(group).channel_info_table.values()
+        members = [member for member in online if not client_id or member.client_id == client_id]
         for member in members:
             _check_version(member, V3_0_7_SNAPSHOT)
         answers = await asyncio.gather(*(self._offsets_of(member, topic, group) for member in members))
@@ -134,12 +160,10 @@ class BrokerToClient:
         self, request: RemotingCommand, group: str, client_id: str, ext_fields: dict[str, str], body: bytes
     ) -> RemotingCommand:
         """Ask one member what ``request`` asks; its answer, to be sent on. Raises :class:`RequestRefused`."""
-        info = self._broker.consumer_manager.get_consumer_group_info(group)
+        info = self.consumers.get_consumer_group_info(group)
         member = None if info is None else info.find_client(client_id)
         if member is None:
-            raise RequestRefused(
-                ResponseCode.SYSTEM_ERROR, f"consumer {client_id[:100]!r} of group {group!r} is not connected"
-            )
+            raise RequestRefused(f"consumer {client_id[:100]!r} of group {group!r} is not connected")
         _check_version(member, V3_1_8_SNAPSHOT)
         relayed = RemotingCommand.request(request.code, body=body)
         relayed.ext_fields = ext_fields
@@ -147,10 +171,10 @@ class BrokerToClient:
             answer = await member.channel.call(relayed, CALL_TIMEOUT_MS)
         except RemotingTimeout as error:
             raise RequestRefused(
-                ResponseCode.CONSUME_MSG_TIMEOUT, f"consumer {client_id} of {group}: {error}"
+                f"consumer {client_id} of {group}: {error}", ResponseCode.CONSUME_MSG_TIMEOUT
             ) from error
         except RemotingError as error:
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"consumer {client_id} of {group}: {error}") from error
+            raise RequestRefused(f"consumer {client_id} of {group}: {error}") from error
         reply = request.reply(ResponseCode.SUCCESS, answer.remark, body=answer.body)
         reply.code, reply.ext_fields = answer.code, answer.ext_fields
         return reply
@@ -159,7 +183,6 @@ class BrokerToClient:
 def _check_version(member: ClientChannelInfo, least: int) -> None:
     if member.version < least:
         raise RequestRefused(
-            ResponseCode.SYSTEM_ERROR,
             f"client {member.client_id} speaks protocol version {member.version}, which cannot do this; "
-            f"needed: {least} or newer",
+            f"needed: {least} or newer"
         )

@@ -18,12 +18,14 @@ the dead letter. Both have the same unique id, and that is in the index, so the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.protocol.command.headers import SendMessageRequestHeader
+from engine.protocol.command.headers import SendMessageRequestHeader, SendMessageResponseHeader
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message.message import MessageExt
+from engine.protocol.message.message_id import decode_offset_message_id
 from engine.protocol.message.message_properties import (
     PROPERTY_CHECK_IMMUNITY_TIME_IN_SECONDS,
     PROPERTY_CLUSTER,
@@ -33,6 +35,7 @@ from engine.protocol.message.message_properties import (
     PROPERTY_MAX_RECONSUME_TIMES,
     PROPERTY_MIN_OFFSET,
     PROPERTY_MSG_REGION,
+    PROPERTY_ORIGIN_MESSAGE_ID,
     PROPERTY_PRODUCER_GROUP,
     PROPERTY_REAL_QUEUE_ID,
     PROPERTY_REAL_TOPIC,
@@ -48,6 +51,7 @@ from engine.protocol.message.message_properties import (
 )
 from engine.protocol.names import is_dlq_topic, retry_topic
 from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import STORED_CODES
 from engine.protocol.system_flags import clear_transaction_type
 from engine.texts import Text
 
@@ -83,6 +87,16 @@ _LEFT_BEHIND = (
     PROPERTY_TRANSACTION_CHECK_TIMES,
     PROPERTY_CHECK_IMMUNITY_TIME_IN_SECONDS,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Resent:
+    """Where the new message of a dead letter lies."""
+
+    dead: MessageExt
+    topic: str
+    queue_id: int
+    queue_offset: int
 
 
 class ResendTo(StrEnum):
@@ -158,6 +172,25 @@ def original_topic(dead: MessageExt) -> str | None:
     return dead.properties.get(PROPERTY_RETRY_TOPIC)
 
 
+def check_has_topic(dead: MessageExt, to: ResendTo) -> None:
+    """Raise :class:`DeadLetterRefused` when ``dead`` cannot go ``to`` its first topic, which it does not tell."""
+    if to is ResendTo.TOPIC and original_topic(dead) is None:
+        raise DeadLetterRefused(DeadLetterRefusal.NO_TOPIC, name=dead.message_id)
+
+
+def place_of(offset_message_id: str) -> tuple[str, int]:
+    """Address of the broker and place in its commit log; ``("", -1)`` for what is no offset message id."""
+    try:
+        return decode_offset_message_id(offset_message_id)
+    except (ProtocolError, ValueError):
+        return "", -1
+
+
+def place_of_first_copy(dead: MessageExt) -> tuple[str, int]:
+    """Where it lay in its first topic, as :func:`place_of` says it."""
+    return place_of(dead.properties.get(PROPERTY_ORIGIN_MESSAGE_ID, ""))
+
+
 def places_of_resends(dead: MessageExt, group: str) -> list[str]:
     """The topics in which a resent ``dead`` may lie."""
     topic = original_topic(dead)
@@ -219,3 +252,11 @@ def resend_request(
     command = RemotingCommand.request(RequestCode.SEND_MESSAGE, header)
     command.body = dead.body
     return command
+
+
+def resent_at(dead: MessageExt, request: RemotingCommand, reply: RemotingCommand) -> Resent:
+    """Where the broker that answers ``reply`` put it. Raises :class:`DeadLetterRefused` when it did not."""
+    if reply.code not in STORED_CODES:
+        raise DeadLetterRefused(DeadLetterRefusal.BY_BROKER, remark=reply.remark or f"code {reply.code}")
+    header = SendMessageResponseHeader.decode(reply.ext_fields)
+    return Resent(dead, request.ext_fields["topic"], header.queue_id, header.queue_offset)

@@ -26,7 +26,7 @@ class DeadLetterQueues:
     def __init__(self, store: MessageStore, group: str, config: TopicConfig | None) -> None:
         self._store = store
         self._topic = topic = dlq_topic(group)
-        queue_nums = 0 if config is None else max(config.read_queue_nums, config.write_queue_nums)
+        queue_nums = 0 if config is None else config.queue_nums
         #: Queue id -> its offsets.
         self._offsets = {
             queue_id: range(max(0, store.min_offset(topic, queue_id)), store.max_offset(topic, queue_id))
@@ -51,7 +51,7 @@ class DeadLetterQueues:
 
     def messages(self, start: int, count: int) -> list[MessageExt]:
         """At most ``count`` dead letters, from number ``start`` on; without those that are damaged."""
-        log = range(self._store.commit_log_max_offset)
+        log = range(self._store.commit_log.max_offset)
         # The numbers of one queue need no search.
         firsts = [start] if len(self._offsets) == 1 else self._firsts(bisect_left(log, start, key=self._count_before))
         found: list[tuple[int, int, int]] = []

@@ -56,6 +56,7 @@ class PullRequest:
     pull_from_this_offset: int
 
 
+@dataclass(eq=False)
 class PullRequestHoldService:
     """(topic, queue id) -> parked pulls, in the order of their arrival.
 
@@ -66,19 +67,13 @@ class PullRequestHoldService:
     :param max_held: bound of parked pulls.
     """
 
-    def __init__(
-        self,
-        clock: Clock,
-        max_offset: Callable[[str, int], int],
-        execute: Callable[[PullRequest], int],
-        read_record: Callable[[int, int], bytes | None],
-        max_held: int = 100_000,
-    ) -> None:
-        self._clock = clock
-        self._max_offset = max_offset
-        self._execute = execute
-        self._read_record = read_record
-        self._max_held = max_held
+    clock: Clock
+    max_offset: Callable[[str, int], int]
+    execute: Callable[[PullRequest], int]
+    read_record: Callable[[int, int], bytes | None]
+    max_held: int = 100_000
+
+    def __post_init__(self) -> None:
         self._table: dict[tuple[str, int], list[PullRequest]] = {}
         #: In the order in which they woke.
         self._woken: list[PullRequest] = []
@@ -99,7 +94,7 @@ class PullRequestHoldService:
     def suspend_pull_request(self, pull: PullRequest) -> bool:
         """Park ``pull``; False when there is no room, so that it must be answered now."""
         text_length = len(pull.header.subscription or "")
-        if self._count >= self._max_held or self._text_length + text_length > _HELD_TEXT_MAX:
+        if self._count >= self.max_held or self._text_length + text_length > _HELD_TEXT_MAX:
             return False
         self._text_length += text_length
         self._table.setdefault((pull.header.topic, pull.header.queue_id), []).append(pull)
@@ -122,7 +117,7 @@ class PullRequestHoldService:
         requests = self._table.get(key)
         if requests is None:
             return
-        now_ms = self._clock.now_ms()
+        now_ms = self.clock.now_ms()
         verdicts: dict[MessageFilter, bool] = {}
         remaining = [pull for pull in requests if not self._wake(pull, max_offset, arrival, now_ms, verdicts)]
         if remaining:
@@ -139,7 +134,7 @@ class PullRequestHoldService:
     def check_hold_request(self) -> None:
         """The look around every 5 s."""
         for topic, queue_id in list(self._table):
-            self.notify_message_arriving(topic, queue_id, self._max_offset(topic, queue_id), None)
+            self.notify_message_arriving(topic, queue_id, self.max_offset(topic, queue_id), None)
 
     def _wake(
         self,
@@ -173,7 +168,7 @@ class PullRequestHoldService:
             return True
         verdict = verdicts.get(message_filter)
         if verdict is None:
-            record = self._read_record(arrival.commit_log_offset, arrival.size_bytes)
+            record = self.read_record(arrival.commit_log_offset, arrival.size_bytes)
             verdict = verdicts[message_filter] = record is None or message_filter.matches_commit_log(record)
         return verdict
 
@@ -219,7 +214,7 @@ class PullRequestHoldService:
 
     def _answer(self, pull: PullRequest) -> int:
         self._let_go(pull)
-        return self._execute(pull)
+        return self.execute(pull)
 
     def _let_go(self, pull: PullRequest) -> None:
         self._count -= 1

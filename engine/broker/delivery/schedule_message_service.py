@@ -22,7 +22,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from engine.broker.delivery.message_again import message_again
 from engine.protocol.errors import MalformedMessage
@@ -41,10 +41,8 @@ from engine.store.files.config_file import ConfigFile
 from engine.store.files.consume_queue_entry import FILLER_SIZE
 from engine.store.log.put_message_result import PutMessageStatus
 from engine.store.log.store_message import StoreMessage
+from engine.store.message_store import MessageStore
 from engine.store.recovery.recovery_report import RecoveryReport
-
-if TYPE_CHECKING:
-    from engine.store.message_store import MessageStore
 
 logger = logging.getLogger("glassmq.broker")
 
@@ -81,6 +79,7 @@ def delay_message(message: StoreMessage) -> None:
     message.queue_id = message.delay_level - 1
 
 
+@dataclass(eq=False)
 class ScheduleMessageService:
     """One task per delay level.
 
@@ -90,16 +89,15 @@ class ScheduleMessageService:
     :param delay_levels_ms: the delay of level 0 (none), 1, 2, ...
     """
 
-    def __init__(
-        self, clock: Clock, store: MessageStore, config_file: ConfigFile, delay_levels_ms: tuple[int, ...]
-    ) -> None:
+    clock: Clock
+    store: MessageStore
+    config_file: ConfigFile
+    delay_levels_ms: tuple[int, ...]
+
+    def __post_init__(self) -> None:
         #: Level -> logical offset of the next message to look at.
         self.offset_table: dict[int, int] = {}
         self.delivered_messages = 0
-        self._clock = clock
-        self._store = store
-        self._config_file = config_file
-        self._delay_levels_ms = delay_levels_ms
         self._arrivals: dict[int, asyncio.Event] = {}
         #: Level -> why the store refuses at present: said once, not ten times a second.
         self._refusals: dict[int, str] = {}
@@ -110,7 +108,7 @@ class ScheduleMessageService:
     @property
     def max_delay_level(self) -> int:
         """The highest level; greater wishes count as this one."""
-        return len(self._delay_levels_ms) - 1
+        return len(self.delay_levels_ms) - 1
 
     def start(self, tasks: BackgroundTasks) -> None:
         """Begin to deliver; the store is loaded."""
@@ -121,7 +119,7 @@ class ScheduleMessageService:
 
     def _warn_of_removed_levels(self) -> None:
         """Nobody serves a level that is not configured any more; RocketMQ keeps silent about it."""
-        for topic, queue_id, _ in self._store.consume_queues():
+        for topic, queue_id, _ in self.store.consume_queues():
             level = queue_id + 1
             pending = self.pending_messages(level) if topic == SCHEDULE_TOPIC and level > self.max_delay_level else 0
             if pending:
@@ -141,7 +139,7 @@ class ScheduleMessageService:
 
     def pending_messages(self, level: int) -> int:
         """How many messages of ``level`` wait."""
-        return max(0, self._store.max_offset(SCHEDULE_TOPIC, level - 1) - self.offset_table.get(level, 0))
+        return max(0, self.store.max_offset(SCHEDULE_TOPIC, level - 1) - self.offset_table.get(level, 0))
 
     # ------------------------------------------------------------------------------ delivery
 
@@ -163,11 +161,11 @@ class ScheduleMessageService:
     def _deliver_due(self, level: int) -> int | None:
         """Deliver what is due, at most a batch. Returns how long to sleep (ms); None: until a message arrives."""
         offset = self._first_offset(level)
-        entries = self._store.consume_queue_entries(SCHEDULE_TOPIC, level - 1, offset, _BATCH)
+        entries = self.store.consume_queue_entries(SCHEDULE_TOPIC, level - 1, offset, _BATCH)
         for commit_log_offset, size, due_ms in entries:
-            now_ms = self._clock.now_ms()
+            now_ms = self.clock.now_ms()
             # No message can be due later than its delay from now: a clock that was set back would hold it for ever.
-            wait_ms = due_ms - now_ms if due_ms <= now_ms + self._delay_levels_ms[level] else 0
+            wait_ms = due_ms - now_ms if due_ms <= now_ms + self.delay_levels_ms[level] else 0
             if size != FILLER_SIZE and wait_ms > 0:
                 return min(wait_ms, _LONGEST_SLEEP_MS)
             if size != FILLER_SIZE and not self._deliver(level, offset, commit_log_offset):
@@ -184,8 +182,8 @@ class ScheduleMessageService:
         delivered, so the place that was moved to is kept.
         """
         offset = self.offset_table.get(level, 0)
-        min_offset = max(0, self._store.min_offset(SCHEDULE_TOPIC, level - 1))
-        max_offset = max(0, self._store.max_offset(SCHEDULE_TOPIC, level - 1))
+        min_offset = max(0, self.store.min_offset(SCHEDULE_TOPIC, level - 1))
+        max_offset = max(0, self.store.max_offset(SCHEDULE_TOPIC, level - 1))
         moved = min(max(offset, min_offset), max_offset)
         if moved != offset:
             logger.warning("delay level %d: offset %d is outside of its queue; going on at %d", level, offset, moved)
@@ -197,7 +195,7 @@ class ScheduleMessageService:
         """Append the message to its real topic; False when the store refuses now and may not later."""
         if self._delivered_before and self._delivered_before.pop(commit_log_offset, 0) is None:
             return True
-        message = self._store.message_in_queue(SCHEDULE_TOPIC, level - 1, offset)
+        message = self.store.message_in_queue(SCHEDULE_TOPIC, level - 1, offset)
         if message is None:
             logger.warning("level %d: the delayed message %d is gone", level, offset)
             return True
@@ -208,7 +206,7 @@ class ScheduleMessageService:
             return True
         again = message_again(message, real_topic, int(real_queue_id), encode_host(message.store_host))
         again.prepared_transaction_offset = ~commit_log_offset  # see predecessor_of
-        result = self._store.put_message(again)
+        result = self.store.put_message(again)
         if result.status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):
             logger.error("level %d: the message %d is given up: %s", level, offset, result.remark)
             return True
@@ -227,7 +225,7 @@ class ScheduleMessageService:
 
     def load(self) -> None:
         """Read ``delayOffset.json``; what is no offset in it is left out with a warning."""
-        content = self._config_file.load()
+        content = self.config_file.load()
         table = {} if content is None else content.get("offsetTable")
         for level, offset in table.items() if isinstance(table, dict) else ():
             if level.isascii() and level.isdigit() and isinstance(offset, int) and offset >= 0:
@@ -244,9 +242,9 @@ class ScheduleMessageService:
     def _skip_delivered(self, level: int, successors: Mapping[int, int]) -> None:
         offset = self._first_offset(level)
         is_gapless = True
-        while entries := self._store.consume_queue_entries(SCHEDULE_TOPIC, level - 1, offset, _BATCH):
+        while entries := self.store.consume_queue_entries(SCHEDULE_TOPIC, level - 1, offset, _BATCH):
             for place, _, due_ms in entries:
-                if due_ms > self._clock.now_ms():
+                if due_ms > self.clock.now_ms():
                     return
                 offset += 1
                 if place not in successors:
@@ -265,13 +263,13 @@ class ScheduleMessageService:
             return
         table = dict(self.offset_table)
         self._is_changed = False
-        if await self._store.flushed(self._store.commit_log_max_offset):
-            self._config_file.save({"offsetTable": table})
+        if await self.store.flushed(self.store.commit_log.max_offset):
+            self.config_file.save({"offsetTable": table})
         else:
             self._is_changed = True
 
     def persist(self) -> None:
         """Write ``delayOffset.json`` if anything changed since the last time."""
         if self._is_changed:
-            self._config_file.save({"offsetTable": self.offset_table})
+            self.config_file.save({"offsetTable": self.offset_table})
             self._is_changed = False

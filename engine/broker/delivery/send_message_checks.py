@@ -1,67 +1,103 @@
-"""What is checked before a message is stored (RocketMQ: ``AbstractSendMessageProcessor.msgCheck``)."""
+"""What the processors that store clients' messages have in common, and what they check before (RocketMQ:
+``AbstractSendMessageProcessor.msgCheck``).
+"""
 
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
 
+from engine.broker.delivery.send_rate_limit import SendRateLimit
+from engine.broker.foundation.broker_address import BrokerAddress
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.broker.foundation.broker_stats_manager import BrokerStatsManager
+from engine.broker.tables.subscription_group_manager import SubscriptionGroupManager
 from engine.broker.tables.topic_config_manager import TOPIC_SYS_FLAG_UNIT, TopicConfigManager
 from engine.protocol.body.topic_config import TopicConfig
 from engine.protocol.command.headers import SendMessageRequestHeader
+from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import IllegalName
 from engine.protocol.names import NOT_ALLOWED_SEND_TOPICS, RETRY_GROUP_TOPIC_PREFIX, validate_topic
+from engine.protocol.permission import is_writable
+from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
+from engine.remoting.errors import RequestRefused
+from engine.runtime.port import Clock
+from engine.store.message_store import MessageStore
 
 
-class SendRefused(Exception):
-    """A check failed; carries the reply's code and remark."""
+@dataclass(frozen=True)
+class SendParts:
+    """What every such processor uses.
 
-    def __init__(self, code: ResponseCode, remark: str) -> None:
-        super().__init__(remark)
-        self.code = code
-        self.remark = remark
+    :ivar rate_limit: None: no limit is set.
+    """
 
+    config: BrokerConfig
+    address: BrokerAddress
+    clock: Clock
+    store: MessageStore
+    topics: TopicConfigManager
+    groups: SubscriptionGroupManager
+    stats: BrokerStatsManager
+    rate_limit: SendRateLimit | None
 
-def check_topic(
-    manager: TopicConfigManager, header: SendMessageRequestHeader, remote_address: str, *, is_broker_writable: bool
-) -> TopicConfig:
-    """The topic to send to, created from its template if need be. Raises :class:`SendRefused`."""
-    topic = header.topic
-    if not is_broker_writable and manager.is_order_topic(topic):
-        raise SendRefused(ResponseCode.NO_PERMISSION, "this broker may not be written to (brokerPermission)")
-    try:
-        validate_topic(topic)
-    except IllegalName as error:
-        raise SendRefused(ResponseCode.SYSTEM_ERROR, str(error)) from error
-    if topic in NOT_ALLOWED_SEND_TOPICS:
-        raise SendRefused(ResponseCode.NO_PERMISSION, f"nobody may send to system topic {topic}")
-    config = manager.select_topic_config(topic)
-    if config is not None:
-        return config
-    topic_sys_flag = TOPIC_SYS_FLAG_UNIT if header.unit_mode else 0
-    config = manager.create_topic_in_send_message(
-        topic, header.default_topic, remote_address, header.default_topic_queue_nums, topic_sys_flag
-    )
-    if config is None and topic.startswith(RETRY_GROUP_TOPIC_PREFIX):
-        config = manager.create_topic_in_send_message_back(topic, 1, topic_sys_flag=topic_sys_flag)
-    if config is None:
-        raise SendRefused(
-            ResponseCode.TOPIC_NOT_EXIST,
-            f"topic {topic} does not exist and template {header.default_topic[:127]!r} cannot create it",
+    @property
+    def is_writable(self) -> bool:
+        """False: only topics without strict order are still taken (``brokerPermission``)."""
+        return is_writable(self.config.broker_permission)
+
+    def check_topic(self, header: SendMessageRequestHeader, remote_address: str) -> TopicConfig:
+        """The topic to send to, created from its template if need be. Raises :class:`RequestRefused`."""
+        topic, topics = header.topic, self.topics
+        if not self.is_writable and topics.is_order_topic(topic):
+            raise RequestRefused("this broker may not be written to (brokerPermission)", ResponseCode.NO_PERMISSION)
+        try:
+            validate_topic(topic)
+        except IllegalName as error:
+            raise RequestRefused(str(error)) from error
+        if topic in NOT_ALLOWED_SEND_TOPICS:
+            raise RequestRefused(f"nobody may send to system topic {topic}", ResponseCode.NO_PERMISSION)
+        config = topics.select_topic_config(topic)
+        if config is not None:
+            return config
+        topic_sys_flag = TOPIC_SYS_FLAG_UNIT if header.unit_mode else 0
+        config = topics.create_topic_in_send_message(
+            topic, header.default_topic, remote_address, header.default_topic_queue_nums, topic_sys_flag
         )
-    return config
+        if config is None and topic.startswith(RETRY_GROUP_TOPIC_PREFIX):
+            config = topics.create_topic_in_send_message_back(topic, 1, topic_sys_flag=topic_sys_flag)
+        if config is None:
+            raise RequestRefused(
+                f"topic {topic} does not exist and template {header.default_topic[:127]!r} cannot create it",
+                ResponseCode.TOPIC_NOT_EXIST,
+            )
+        return config
+
+    def admit(self, topic: str, count: int) -> None:
+        """``count`` messages for ``topic`` are about to be stored. Raises :class:`RequestRefused`: not now."""
+        if self.rate_limit is not None:
+            self.rate_limit.admit(topic, count)
+
+
+def decode_send_header(request: RemotingCommand) -> SendMessageRequestHeader:
+    """The header of a send, whose names are short in all but the oldest two codes."""
+    if request.code in (RequestCode.SEND_MESSAGE, RequestCode.SEND_REPLY_MESSAGE):
+        return SendMessageRequestHeader.decode(request.ext_fields)
+    return SendMessageRequestHeader.decode_v2(request.ext_fields)
 
 
 def choose_queue(header: SendMessageRequestHeader, config: TopicConfig, chance: random.Random) -> int:
-    """The queue to use; a negative wish lets ``chance`` choose among the write queues. Raises :class:`SendRefused`."""
+    """The queue to use; a negative wish lets ``chance`` choose among the write queues. Raises
+    :class:`RequestRefused`.
+    """
     queue_id = header.queue_id
-    queue_nums = max(config.read_queue_nums, config.write_queue_nums)
-    if queue_id >= queue_nums:
-        raise SendRefused(
-            ResponseCode.SYSTEM_ERROR,
-            f"queue id {queue_id} of topic {config.topic_name}; allowed: 0 to {queue_nums - 1}, or -1 for any",
+    if queue_id >= config.queue_nums:
+        raise RequestRefused(
+            f"queue id {queue_id} of topic {config.topic_name}; allowed: 0 to {config.queue_nums - 1}, or -1 for any"
         )
     if queue_id >= 0:
         return queue_id
     if config.write_queue_nums <= 0:
-        raise SendRefused(ResponseCode.SYSTEM_ERROR, f"topic {config.topic_name} has no queue to write to")
+        raise RequestRefused(f"topic {config.topic_name} has no queue to write to")
     return chance.randrange(config.write_queue_nums)

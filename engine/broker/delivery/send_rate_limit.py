@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.broker.delivery.send_message_checks import SendRefused
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.foundation.token_bucket import TokenBucket
 from engine.protocol.names import is_dlq_topic, is_retry_topic
 from engine.protocol.response_code import ResponseCode
+from engine.remoting.errors import RequestRefused
 
 
 class SendRateLimit:
@@ -38,7 +38,7 @@ class SendRateLimit:
         self.refused: dict[str, int] = {}
 
     def admit(self, topic: str, count: int) -> None:
-        """``count`` messages for ``topic`` are about to be stored. Raises :class:`SendRefused`: not now."""
+        """``count`` messages for ``topic`` are about to be stored. Raises :class:`RequestRefused`: not now."""
         if is_retry_topic(topic) or is_dlq_topic(topic):
             return
         now_us = self._monotonic_us()
@@ -62,7 +62,9 @@ class SendRateLimit:
 
     def _refuse(self, topic: str, count: int, limit: str, setting: str) -> None:
         self.refused[topic] = self.refused.get(topic, 0) + count
-        raise SendRefused(ResponseCode.SYSTEM_BUSY, f"[RATE_LIMIT] {limit} (sendRateLimit{setting}); try again later")
+        raise RequestRefused(
+            f"[RATE_LIMIT] {limit} (sendRateLimit{setting}); try again later", ResponseCode.SYSTEM_BUSY
+        )
 
 
 def make_send_rate_limit(config: BrokerConfig, monotonic_us: Callable[[], int]) -> SendRateLimit | None:

@@ -16,55 +16,64 @@ A producer that still sends makes the topic again where topics are created on de
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
+from engine.broker.delivery.pull_request_hold_service import PullRequestHoldService
+from engine.broker.foundation.broker_registration import BrokerRegistration
+from engine.broker.foundation.broker_stats_manager import BrokerStatsManager
+from engine.broker.tables.consumer_manager import ConsumerManager
+from engine.broker.tables.consumer_offset_manager import ConsumerOffsetManager
+from engine.broker.tables.rebalance_lock_manager import RebalanceLockManager
+from engine.broker.tables.topic_config_manager import TopicConfigManager
+from engine.store.message_store import MessageStore
 
 logger = logging.getLogger("glassmq.broker")
 
 
-async def delete_topic(broker: Broker, topic: str) -> None:
-    """Delete ``topic``; one that nobody knows leaves nothing to do.
-
-    Raises ``ConfigNotSaved`` (nothing was deleted then, or the offsets are forgotten but not yet on the disk) and
-    ``DiskFault``.
+@dataclass(frozen=True)
+class TopicDeletion:
+    """Whatever knows of a topic. Methods raise ``ConfigNotSaved`` (nothing was deleted then, or the offsets are
+    forgotten but not yet on the disk) and ``DiskFault``.
     """
-    await broker.topic_config_manager.delete_topic_config(topic)
-    await _delete_queues(broker, [topic])
-    await broker.registration.told()
 
+    store: MessageStore
+    topics: TopicConfigManager
+    offsets: ConsumerOffsetManager
+    locks: RebalanceLockManager
+    consumers: ConsumerManager
+    held_pulls: PullRequestHoldService
+    stats: BrokerStatsManager
+    registration: BrokerRegistration
 
-async def clean_unused_topics(broker: Broker) -> list[str]:
-    """Delete the consume queues of topics that are not configured; those topics. Raises as :func:`delete_topic`."""
-    manager = broker.topic_config_manager
-    unused = [
-        topic
-        for topic in broker.store.topics()
-        if topic not in manager.topic_config_table and not manager.is_system_topic(topic)
-    ]
-    for topic in unused:
-        logger.info("topic %s is not configured: its consume queues are deleted", topic)
-    if unused:
-        await _delete_queues(broker, unused)
-    return unused
+    async def delete_topic(self, topic: str) -> None:
+        """Delete ``topic``; one that nobody knows leaves nothing to do."""
+        await self.topics.delete_topic_config(topic)
+        await self._delete_queues([topic])
+        await self.registration.told()
 
+    async def clean_unused_topics(self) -> None:
+        """Delete the consume queues of topics that are not configured."""
+        known, is_system = self.topics.topic_config_table, self.topics.is_system_topic
+        unused = [topic for topic in self.store.topics() if topic not in known and not is_system(topic)]
+        for topic in unused:
+            logger.info("topic %s is not configured: its consume queues are deleted", topic)
+        if unused:
+            await self._delete_queues(unused)
 
-async def _delete_queues(broker: Broker, topics: list[str]) -> None:
-    """The recovery point decides: before it the topics come back, after it the next start drops their offsets."""
-    with broker.consumer_offset_manager.kept_in_the_file():
-        for topic in topics:
-            _forget(broker, topic)
-        await broker.store.make_deletions_last()
-    await broker.consumer_offset_manager.persist()
+    async def _delete_queues(self, topics: list[str]) -> None:
+        """The recovery point decides: before it the topics come back, after it the next start drops their offsets."""
+        with self.offsets.kept_in_the_file():
+            for topic in topics:
+                self._forget(topic)
+            await self.store.make_deletions_last()
+        await self.offsets.persist()
 
-
-def _forget(broker: Broker, topic: str) -> None:
-    broker.store.delete_topic(topic)
-    broker.consumer_offset_manager.remove_topic(topic)
-    broker.rebalance_lock_manager.remove_topic(topic)
-    broker.stats.forget_topic(topic)
-    for group in broker.consumer_manager:
-        for queue in [queue for queue in group.last_pulled_by if queue[0] == topic]:
-            del group.last_pulled_by[queue]
-    broker.pull_request_hold_service.wake_topic(topic)
+    def _forget(self, topic: str) -> None:
+        self.store.delete_topic(topic)
+        self.offsets.remove_topic(topic)
+        self.locks.remove_topic(topic)
+        self.stats.forget_topic(topic)
+        for group in self.consumers:
+            for queue in [queue for queue in group.last_pulled_by if queue[0] == topic]:
+                del group.last_pulled_by[queue]
+        self.held_pulls.wake_topic(topic)

@@ -18,6 +18,7 @@ from typing import Any
 
 from engine.broker.filters.consumer_filter_data import ConsumerFilterData
 from engine.broker.filters.expression_compiler import CompilerBusy, ExpressionCompiler
+from engine.broker.foundation.broker_config import BrokerConfig
 from engine.filter.bloom_filter import BloomFilter
 from engine.filter.compiler import word_count
 from engine.filter.errors import FilterSyntaxError
@@ -40,9 +41,9 @@ class ConsumerFilterManager:
     :param config_file: ``consumerFilter.json``.
     :param bloom_filter: sizes of the bit maps.
     :param newest_store_time: of the store's newest message, ms.
-    :param clean_after_ms: how long the expression of a group that is gone is kept.
-    :param max_entries: bound of the table.
-    :param max_words: bound of all its expressions together.
+    :param config: bounds of the table and of all its expressions together, and how long that of a group which is gone
+        is kept.
+    :ivar compiler: of new expressions.
     """
 
     def __init__(
@@ -51,19 +52,16 @@ class ConsumerFilterManager:
         config_file: ConfigFile,
         bloom_filter: BloomFilter,
         newest_store_time: Callable[[], int],
-        clean_after_ms: int,
-        max_entries: int,
-        max_words: int,
-        compiler: ExpressionCompiler,
+        config: BrokerConfig,
     ) -> None:
+        self.compiler = ExpressionCompiler(config.max_filter_words_per_second, clock.monotonic_us)
         self.bloom_filter = bloom_filter
         self._clock = clock
         self._config_file = config_file
         self._newest_store_time = newest_store_time
-        self._clean_after_ms = clean_after_ms
-        self._max_entries = max_entries
-        self._max_words = max_words
-        self._compiler = compiler
+        self._clean_after_ms = config.filter_data_clean_time_span_ms
+        self._max_entries = config.max_consumer_filters
+        self._max_words = config.max_consumer_filter_words
         self._table: dict[str, dict[str, ConsumerFilterData]] = {}
         #: The same, group -> topic -> expression: a heartbeat may name a thousand groups, and each looks at its own.
         self._by_group: dict[str, dict[str, ConsumerFilterData]] = {}
@@ -165,7 +163,7 @@ class ConsumerFilterManager:
             consumer_group=group,
             topic=subscription.topic,
             expression=text,
-            compiled=known.compiled if known and known.expression == text else self._compiler.compile(text),
+            compiled=known.compiled if known and known.expression == text else self.compiler.compile(text),
             born_time=max(self._clock.now_ms(), self._newest_store_time()),
             client_version=subscription.sub_version,
         )

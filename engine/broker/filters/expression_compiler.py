@@ -14,13 +14,15 @@ from engine.broker.foundation.token_bucket import TokenBucket
 from engine.filter.compiler import LENGTH_MAX, compile_expression, word_count
 from engine.filter.errors import FilterSyntaxError
 from engine.filter.expression import Expression
+from engine.protocol.response_code import ResponseCode
+from engine.remoting.errors import RequestRefused
 
 #: Expressions kept, as in RocketMQ's ``PARSE_CACHE``. The broker's own: what another one compiled in the same process
 #: must not change what this one answers.
 _CACHE_SIZE = 100
 
 
-class CompilerBusy(Exception):
+class CompilerBusy(RequestRefused):
     """Too many new expressions came in this second; the same one may be taken later."""
 
 
@@ -50,7 +52,8 @@ class ExpressionCompiler:
         if not self._bucket.has_any(self._monotonic_us()):
             raise CompilerBusy(
                 f"[RATE_LIMIT] the broker compiles new expressions of {self._bucket.per_second} words a second "
-                "(maxFilterWordsPerSecond); try again later"
+                "(maxFilterWordsPerSecond); try again later",
+                ResponseCode.SYSTEM_BUSY,
             )
         self._bucket.take(word_count(text))
         try:

@@ -1,26 +1,58 @@
 """The broker's side of filtering by expression (RocketMQ: ``ExpressionMessageFilter``,
 ``ExpressionForRetryMessageFilter``, ``MessageEvaluationContext``).
 
-Two steps: the bit map, if the message has one, may say at once that it is not wanted; else its properties are read and
-the expression is evaluated. A bit map says something only about groups that were known when the message came.
+By tags, hash codes alone decide. By an expression, in two steps: the bit map, if the message has one, may say at once
+that it is not wanted; else its properties are read and the expression is evaluated. A bit map says something only about
+groups that were known when the message came.
 """
 
 from __future__ import annotations
 
 from engine.broker.filters.consumer_filter_data import ConsumerFilterData
 from engine.broker.filters.consumer_filter_manager import ConsumerFilterManager
-from engine.broker.filters.tag_message_filter import TagMessageFilter
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.filter.bloom_filter import BloomFilter, may_want
 from engine.filter.compiler import LENGTH_MAX
+from engine.filter.errors import FilterSyntaxError
 from engine.protocol.body.subscription_data import SubscriptionData
 from engine.protocol.enums import ExpressionType
 from engine.protocol.message.message_codec import stored_properties_text
 from engine.protocol.message.message_properties import PROPERTY_RETRY_TOPIC, decode_properties
 from engine.protocol.names import RETRY_GROUP_TOPIC_PREFIX
 from engine.protocol.response_code import ResponseCode
+from engine.remoting.errors import RequestRefused
 from engine.store.queues.consume_queue_ext import ConsumeQueueExtUnit
 from engine.store.reading.message_filter import MessageFilter
+
+
+class TagMessageFilter:
+    """Compares hash codes only.
+
+    A tag with the same hash code gets through; the client compares the text again.
+    """
+
+    __slots__ = ("_codes",)
+
+    def __init__(self, subscription: SubscriptionData) -> None:
+        self._codes = frozenset(subscription.code_set)
+
+    @property
+    def reads_message(self) -> bool:
+        """Tags are judged by their codes alone."""
+        return False
+
+    @property
+    def effort(self) -> int:
+        """No message is read."""
+        return 0
+
+    def matches_consume_queue(self, tags_code: int, unit: ConsumeQueueExtUnit | None) -> bool:
+        """True when the tags code is one of those subscribed to."""
+        return tags_code in self._codes
+
+    def matches_commit_log(self, record: bytes) -> bool:
+        """Always true: the tags code has said everything."""
+        return True
 
 
 class ExpressionMessageFilter:
@@ -118,16 +150,26 @@ def message_filter_for(
     return TagMessageFilter(subscription) if subscription.code_set else None
 
 
-def why_not_filtered_by(config: BrokerConfig, expression_type: str) -> tuple[ResponseCode, str] | None:
-    """Code and remark for a subscription by anything but tags that this broker does not serve; None when it does."""
+def check_filtered_by(config: BrokerConfig, expression_type: str) -> None:
+    """Raise :class:`RequestRefused` for a subscription by anything but tags that this broker does not serve."""
     if not config.enable_property_filter:
         remark = f"this broker does not filter by {expression_type[:40]} (enablePropertyFilter=false)"
-        return ResponseCode.SYSTEM_ERROR, remark
+        raise RequestRefused(remark)
     if expression_type != ExpressionType.SQL92:
         allowed = ", ".join(ExpressionType)
         remark = f"nobody knows how to filter by {expression_type[:40]!r}; allowed: {allowed}"
-        return ResponseCode.SUBSCRIPTION_PARSE_FAILED, remark
-    return None
+        raise RequestRefused(remark, ResponseCode.SUBSCRIPTION_PARSE_FAILED)
+
+
+def filter_data_of(
+    config: BrokerConfig, filters: ConsumerFilterManager, group: str, subscription: SubscriptionData
+) -> ConsumerFilterData:
+    """The expression of ``subscription``, ready for use. Raises :class:`RequestRefused`."""
+    check_filtered_by(config, subscription.expression_type)
+    try:
+        return filters.build(group, subscription)
+    except FilterSyntaxError as error:
+        raise RequestRefused(str(error), ResponseCode.SUBSCRIPTION_PARSE_FAILED) from error
 
 
 def properties_of(record: bytes) -> dict[str, str]:

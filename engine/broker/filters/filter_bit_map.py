@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from engine.broker.filters.consumer_filter_manager import ConsumerFilterManager
 from engine.broker.filters.expression_message_filter import properties_of
@@ -10,26 +11,26 @@ from engine.filter.bloom_filter import set_bits
 from engine.store.queues.dispatch_request import DispatchRequest
 
 
+@dataclass(frozen=True)
 class FilterBitMap:
     """Evaluates every group's expression once per message, so that each pull of each group need not.
 
     :param read_record: the stored message at (commit-log offset, size).
     """
 
-    def __init__(self, filters: ConsumerFilterManager, read_record: Callable[[int, int], bytes | None]) -> None:
-        self._filters = filters
-        self._read_record = read_record
+    filters: ConsumerFilterManager
+    read_record: Callable[[int, int], bytes | None]
 
     def bit_map_of(self, request: DispatchRequest) -> bytes:
         """The map of one message; empty when no group filters its topic."""
-        filters = self._filters.of_topic(request.topic)
+        filters = self.filters.of_topic(request.topic)
         if not filters:
             return b""
-        record = self._read_record(request.commit_log_offset, request.size_bytes)
+        record = self.read_record(request.commit_log_offset, request.size_bytes)
         if record is None:
             return b""
         properties = properties_of(record)
-        bit_map = self._filters.bloom_filter.empty_map()
+        bit_map = self.filters.bloom_filter.empty_map()
         for data in filters:
             if data.bloom is not None and data.compiled.matches(properties):
                 set_bits(bit_map, data.bloom)

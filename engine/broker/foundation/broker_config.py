@@ -164,11 +164,6 @@ class BrokerConfig:
             if getattr(self, name) < low:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least {low}")
 
-    @property
-    def is_master(self) -> bool:
-        """True unless this broker is a slave."""
-        return self.broker_id == 0
-
     def to_properties(self) -> dict[str, str]:
         """The settings under RocketMQ's names, values as Java prints them."""
         settings: dict[str, str] = {}

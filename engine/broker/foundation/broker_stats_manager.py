@@ -17,10 +17,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import TypeVar
 
-from engine.broker.foundation.traffic import Traffic
-from engine.broker.foundation.traffic_samples import Span, TrafficSamples
+from engine.broker.foundation.traffic_samples import Span, Traffic, TrafficSamples
 from engine.protocol.body.admin_bodies import BrokerStatsData, BrokerStatsItem
 
 #: How many seconds of history are kept.
@@ -30,6 +30,8 @@ _BUCKETS = 32
 _DAY_MS = 86_400_000
 #: The one key of what is counted for the broker as a whole.
 _BROKER = ""
+
+_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +57,7 @@ class LatencyHistogram:
     __slots__ = ("buckets", "count")
 
     def __init__(self) -> None:
-        self.buckets = [0] * _BUCKETS
-        self.count = 0
+        self.clear()
 
     def record(self, value: int) -> None:
         """Count ``value``; a negative one (a clock went back) counts as 0."""
@@ -80,18 +81,7 @@ class LatencyHistogram:
         self.count = 0
 
 
-_RING_FIELDS = (
-    "in_messages",
-    "in_bytes",
-    "out_messages",
-    "out_bytes",
-    "put_p50_us",
-    "put_p99_us",
-    "deliver_p50_ms",
-    "deliver_p99_ms",
-    "pulls_found",
-    "pulls_missed",
-)
+_RING_FIELDS = tuple(field.name for field in fields(SecondStats))[1:]
 
 
 class BrokerStatsManager:
@@ -142,7 +132,7 @@ class BrokerStatsManager:
         if latency_us > self.put_latency_us_max:
             self.put_latency_us_max = latency_us
         self._put_us.record(latency_us)
-        traffic = self.topics.get(topic) or self._new_topic(topic)
+        traffic = self.topics.get(topic) or self._new(self.topics, topic)
         traffic.in_messages += messages
         traffic.in_bytes += size_bytes
         traffic.in_requests += 1
@@ -159,8 +149,8 @@ class BrokerStatsManager:
         for traffic in (
             self._current,
             self.totals,
-            self.topics.get(topic) or self._new_topic(topic),
-            self.groups.get((topic, group)) or self._new_group(topic, group),
+            self.topics.get(topic) or self._new(self.topics, topic),
+            self.groups.get((topic, group)) or self._new(self.groups, (topic, group)),
         ):
             traffic.out_messages += messages
             traffic.out_bytes += size_bytes
@@ -194,16 +184,10 @@ class BrokerStatsManager:
         gone = dict.fromkeys(keys)
         self._group_samples.forget(lambda known: known in gone)
 
-    def _new_topic(self, topic: str) -> Traffic:
+    def _new(self, table: dict[_Key, Traffic], key: _Key) -> Traffic:
         traffic = Traffic()
-        if len(self.topics) < self._max_entries:
-            self.topics[topic] = traffic
-        return traffic
-
-    def _new_group(self, topic: str, group: str) -> Traffic:
-        traffic = Traffic()
-        if len(self.groups) < self._max_entries:
-            self.groups[topic, group] = traffic
+        if len(table) < self._max_entries:
+            table[key] = traffic
         return traffic
 
     # ------------------------------------------------------------------------------ seconds
@@ -226,10 +210,8 @@ class BrokerStatsManager:
     def _close_second(self) -> None:
         at = self._second % HISTORY_SECONDS
         current, rings = self._current, self._rings
-        rings["in_messages"][at] = current.in_messages
-        rings["in_bytes"][at] = current.in_bytes
-        rings["out_messages"][at] = current.out_messages
-        rings["out_bytes"][at] = current.out_bytes
+        for name in ("in_messages", "in_bytes", "out_messages", "out_bytes"):
+            rings[name][at] = getattr(current, name)
         rings["put_p50_us"][at] = self._put_us.percentile(0.5)
         rings["put_p99_us"][at] = self._put_us.percentile(0.99)
         rings["deliver_p50_ms"][at] = self._deliver_ms.percentile(0.5)

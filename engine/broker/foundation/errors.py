@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
-from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
 from engine.protocol.response_code import ResponseCode
+from engine.remoting.errors import RequestRefused
+from engine.store.log.put_message_result import PutMessageResult, PutMessageStatus
+
+#: What a sender is told when the store refuses (``SendMessageProcessor.handlePutMessageResult``).
+REPLY_CODES = {
+    PutMessageStatus.PUT_OK: ResponseCode.SUCCESS,
+    PutMessageStatus.FLUSH_DISK_TIMEOUT: ResponseCode.FLUSH_DISK_TIMEOUT,
+    PutMessageStatus.FLUSH_SLAVE_TIMEOUT: ResponseCode.FLUSH_SLAVE_TIMEOUT,
+    PutMessageStatus.SLAVE_NOT_AVAILABLE: ResponseCode.SLAVE_NOT_AVAILABLE,
+    PutMessageStatus.SERVICE_NOT_AVAILABLE: ResponseCode.SERVICE_NOT_AVAILABLE,
+    PutMessageStatus.CREATE_MAPEDFILE_FAILED: ResponseCode.SYSTEM_ERROR,
+    PutMessageStatus.MESSAGE_ILLEGAL: ResponseCode.MESSAGE_ILLEGAL,
+    PutMessageStatus.PROPERTIES_SIZE_EXCEEDED: ResponseCode.MESSAGE_ILLEGAL,
+    PutMessageStatus.OS_PAGECACHE_BUSY: ResponseCode.SYSTEM_ERROR,
+    PutMessageStatus.UNKNOWN_ERROR: ResponseCode.SYSTEM_ERROR,
+}
+assert len(REPLY_CODES) == len(PutMessageStatus)
 
 
 class TooManyEntries(ProtocolError):
@@ -23,14 +39,7 @@ class ConfigNotSaved(ProtocolError):
     """A topic or group could not be written to its file, so it was not changed."""
 
 
-class RequestRefused(Exception):
-    """A tool's request cannot be carried out; carries the reply's code and its remark."""
-
-    def __init__(self, code: ResponseCode, remark: str) -> None:
-        super().__init__(remark)
-        self.code = code
-        self.remark = remark
-
-    def reply_to(self, request: RemotingCommand) -> RemotingCommand:
-        """The reply that says so."""
-        return request.reply(self.code, self.remark)
+def check_stored(result: PutMessageResult) -> None:
+    """Raise :class:`RequestRefused` when the store did not take the message."""
+    if result.status is not PutMessageStatus.PUT_OK:
+        raise RequestRefused(result.remark, REPLY_CODES[result.status])

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeVar
 
-from engine.broker.foundation.traffic import Traffic
 from engine.protocol.body.admin_bodies import BrokerStatsData, BrokerStatsItem
 
 #: Between two samples.
@@ -23,6 +23,21 @@ Sample = tuple[int, int, int, int, int, int]
 _ZERO: Sample = (0, 0, 0, 0, 0, 0)
 
 _Key = TypeVar("_Key", bound=Hashable)
+
+
+@dataclass(slots=True)
+class Traffic:
+    """Running totals of one topic, of one group on one topic, or of the broker.
+
+    ``in_requests`` are send requests, ``out_requests`` pulls that found something: a batch counts once.
+    """
+
+    in_messages: int = 0
+    in_bytes: int = 0
+    out_messages: int = 0
+    out_bytes: int = 0
+    in_requests: int = 0
+    out_requests: int = 0
 
 
 class Span(Enum):

@@ -9,36 +9,42 @@ why.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.acl.errors import AccessConfigNotSaved, BadAccessConfig
+from engine.broker.foundation.broker_address import BrokerAddress
+from engine.broker.foundation.broker_config import BrokerConfig
 from engine.protocol.command.acl_headers import (
     CreateAccessConfigRequestHeader,
     DeleteAccessConfigRequestHeader,
     GetBrokerAclConfigResponseHeader,
     UpdateGlobalWhiteAddrsConfigRequestHeader,
 )
-from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.json_form.json_text import dumps_json
+from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from engine.remoting.channel import Channel
+from engine.remoting.errors import RequestRefused
+from engine.remoting.processor import answers
 
 if TYPE_CHECKING:
     from engine.acl.plain_permission_manager import PlainPermissionManager
-    from engine.broker.broker import Broker
-
-_OFF = "this broker has no rules: aclEnable is off"
 
 
+@dataclass(frozen=True)
 class AclAdminProcessor:
-    """What mqadmin's updateAclConfig, deleteAclConfig, updateGlobalWhiteAddr and clusterAclConfigVersion ask for."""
+    """What mqadmin's updateAclConfig, deleteAclConfig, updateGlobalWhiteAddr and clusterAclConfigVersion ask for.
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    :ivar manager: None: there are no rules.
+    """
 
-    def update_access_config(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    config: BrokerConfig
+    address: BrokerAddress
+    manager: PlainPermissionManager | None
+
+    @answers(RequestCode.UPDATE_AND_CREATE_ACL_CONFIG, CreateAccessConfigRequestHeader)
+    def update_access_config(self, header: CreateAccessConfigRequestHeader) -> None:
         """Code 50: add an account or change one; what the request leaves out stays as it is."""
-        header = CreateAccessConfigRequestHeader.decode(request.ext_fields)
         changes: dict[str, object] = {"accessKey": header.access_key, "admin": "true" if header.admin else "false"}
         texts = {
             "secretKey": header.secret_key,
@@ -50,47 +56,44 @@ class AclAdminProcessor:
         lists = {"topicPerms": header.topic_perms, "groupPerms": header.group_perms}
         changes.update({name: _split(text) for name, text in lists.items() if text})
         failed = ResponseCode.UPDATE_AND_CREATE_ACL_CONFIG_FAILED
-        return self._change(request, failed, lambda manager: manager.update_access_config(changes))
+        self._change(failed, lambda manager: manager.update_access_config(changes))
 
-    def delete_access_config(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.DELETE_ACL_CONFIG, DeleteAccessConfigRequestHeader)
+    def delete_access_config(self, header: DeleteAccessConfigRequestHeader) -> None:
         """Code 51: remove an account."""
-        access_key = DeleteAccessConfigRequestHeader.decode(request.ext_fields).access_key
         failed = ResponseCode.DELETE_ACL_CONFIG_FAILED
-        return self._change(request, failed, lambda manager: manager.delete_access_config(access_key))
+        self._change(failed, lambda manager: manager.delete_access_config(header.access_key))
 
-    def update_global_white_addrs_config(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG, UpdateGlobalWhiteAddrsConfigRequestHeader)
+    def update_global_white_addrs_config(self, header: UpdateGlobalWhiteAddrsConfigRequestHeader) -> None:
         """Code 53: replace the white addresses of all accounts."""
-        header = UpdateGlobalWhiteAddrsConfigRequestHeader.decode(request.ext_fields)
         addresses = _split(header.global_white_addrs)
         failed = ResponseCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG_FAILED
-        return self._change(request, failed, lambda manager: manager.update_global_white_addresses(addresses))
+        self._change(failed, lambda manager: manager.update_global_white_addresses(addresses))
 
-    def get_broker_acl_config_version(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.GET_BROKER_CLUSTER_ACL_INFO)
+    def get_broker_acl_config_version(self) -> GetBrokerAclConfigResponseHeader:
         """Code 52: the version of the rules."""
-        manager = self._broker.permission_manager
-        if manager is None:
-            return request.reply(ResponseCode.SYSTEM_ERROR, _OFF)
+        manager = self._manager_or_refusal(ResponseCode.SYSTEM_ERROR)
         version = manager.rules.version.to_dict()
-        header = GetBrokerAclConfigResponseHeader(
+        return GetBrokerAclConfigResponseHeader(
             version=dumps_json(version).decode(),
-            broker_name=self._broker.config.broker_name,
-            broker_addr=self._broker.address,
-            cluster_name=self._broker.config.cluster_name,
+            broker_name=self.config.broker_name,
+            broker_addr=self.address.text,
+            cluster_name=self.config.cluster_name,
             all_acl_file_version=dumps_json({manager.path: version}).decode(),
         )
-        return request.reply(ResponseCode.SUCCESS, None, header)
 
-    def _change(
-        self, request: RemotingCommand, failed: ResponseCode, change: Callable[[PlainPermissionManager], None]
-    ) -> RemotingCommand:
-        manager = self._broker.permission_manager
-        if manager is None:
-            return request.reply(failed, _OFF)
+    def _change(self, failed: ResponseCode, change: Callable[[PlainPermissionManager], None]) -> None:
         try:
-            change(manager)
+            change(self._manager_or_refusal(failed))
         except (BadAccessConfig, AccessConfigNotSaved) as error:
-            return request.reply(failed, str(error))
-        return request.reply(ResponseCode.SUCCESS)
+            raise RequestRefused(str(error), failed) from error
+
+    def _manager_or_refusal(self, failed: ResponseCode) -> PlainPermissionManager:
+        if self.manager is None:
+            raise RequestRefused("this broker has no rules: aclEnable is off", failed)
+        return self.manager
 
 
 def _split(text: str) -> list[str]:

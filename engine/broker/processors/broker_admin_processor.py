@@ -6,11 +6,15 @@ The runtime table has RocketMQ's names. What this broker has no notion of is lef
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from engine.broker.foundation.errors import RequestRefused
+from engine.broker.delivery.schedule_message_service import ScheduleMessageService
+from engine.broker.foundation.broker_address import BrokerAddress
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.broker.foundation.broker_stats_manager import BrokerStatsManager
 from engine.broker.foundation.store_lookups import earliest_message_time
 from engine.broker.foundation.traffic_samples import STATS_NAMES
+from engine.broker.tables.broker_configuration import BrokerConfiguration
 from engine.broker.tables.consumer_offset_manager import TOPIC_GROUP_SEPARATOR
 from engine.protocol.body.admin_bodies import BrokerStatsData
 from engine.protocol.body.bodies import KVTable
@@ -20,11 +24,12 @@ from engine.protocol.enums import PROTOCOL_VERSION
 from engine.protocol.json_form.json_text import dumps_json
 from engine.protocol.json_form.properties_text import format_properties, parse_properties
 from engine.protocol.names import SCHEDULE_TOPIC
+from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from engine.remoting.channel import Channel
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
+from engine.remoting.errors import RequestRefused
+from engine.remoting.processor import answers
+from engine.runtime.port import Runtime
+from engine.store.message_store import MessageStore
 
 #: The name of :data:`PROTOCOL_VERSION` in ``MQVersion``.
 VERSION_DESCRIPTION = "V4_9_8"
@@ -33,50 +38,52 @@ _RATE_WINDOWS_S = (10, 60, 600)
 _QUEUES_THAT_ARE_NONE = ("sendThreadPoolQueue", "pullThreadPoolQueue", "queryThreadPoolQueue")
 
 
+@dataclass(frozen=True)
 class BrokerAdminProcessor:
     """Codes 25, 26, 28 and 315."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    runtime: Runtime
+    config: BrokerConfig
+    address: BrokerAddress
+    configuration: BrokerConfiguration
+    store: MessageStore
+    schedule: ScheduleMessageService
+    stats: BrokerStatsManager
 
     # ------------------------------------------------------------------------------ settings
 
-    def get_broker_config(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.GET_BROKER_CONFIG, RemotingCommand)
+    def get_broker_config(self, request: RemotingCommand) -> RemotingCommand:
         """Code 26: all settings as Java properties text."""
-        configuration = self._broker.configuration
-        header = GetBrokerConfigResponseHeader(dumps_json(configuration.data_version.to_dict()).decode())
-        settings = configuration.settings()
-        return request.reply(ResponseCode.SUCCESS, None, header, format_properties(settings))
+        version = dumps_json(self.configuration.data_version.to_dict()).decode()
+        settings = format_properties(self.configuration.settings())
+        return request.reply(ResponseCode.SUCCESS, None, GetBrokerConfigResponseHeader(version), settings)
 
-    def update_broker_config(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.UPDATE_BROKER_CONFIG, RemotingCommand)
+    def update_broker_config(self, request: RemotingCommand) -> None:
         """Code 25: change settings, all or none."""
-        try:
-            self._broker.configuration.update(parse_properties(request.body))
-        except RequestRefused as refusal:
-            return refusal.reply_to(request)
-        return request.reply(ResponseCode.SUCCESS)
+        self.configuration.update(parse_properties(request.body))
 
     # ------------------------------------------------------------------------------ counters
 
-    def view_broker_stats_data(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.VIEW_BROKER_STATS_DATA, ViewBrokerStatsDataRequestHeader)
+    def view_broker_stats_data(self, header: ViewBrokerStatsDataRequestHeader) -> BrokerStatsData:
         """Code 315: one counter over the last minute, hour and day."""
-        header = ViewBrokerStatsDataRequestHeader.decode(request.ext_fields)
         name, key = header.stats_name, header.stats_key
         data = self._stats_data(name, key)
         if data is None:
-            return request.reply(
-                ResponseCode.SYSTEM_ERROR,
+            raise RequestRefused(
                 f"there is no counter {name[:100]!r} of {key[:300]!r}; counted are {', '.join(STATS_NAMES)}, "
-                "per topic, topic@group or cluster",
+                "per topic, topic@group or cluster"
             )
-        return request.reply(ResponseCode.SUCCESS, body=data.to_json())
+        return data
 
     def _stats_data(self, name: str, key: str) -> BrokerStatsData | None:
-        stats = self._broker.stats
+        stats = self.stats
         if name not in STATS_NAMES:
             return None
         if name.startswith("BROKER"):
-            return stats.broker_data(name) if key == self._broker.config.cluster_name else None
+            return stats.broker_data(name) if key == self.config.cluster_name else None
         if name.startswith("TOPIC"):
             return stats.topic_data(name, key)
         topic, _, group = key.partition(TOPIC_GROUP_SEPARATOR)
@@ -84,21 +91,22 @@ class BrokerAdminProcessor:
 
     # ------------------------------------------------------------------------------ state
 
-    def get_broker_runtime_info(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.GET_BROKER_RUNTIME_INFO)
+    def get_broker_runtime_info(self) -> KVTable:
         """Code 28."""
-        return request.reply(ResponseCode.SUCCESS, body=KVTable(self.runtime_info()).to_json())
+        return KVTable(self.runtime_info())
 
     def runtime_info(self) -> dict[str, str]:
         """What the broker knows of itself."""
-        now_ms = self._broker.runtime.clock.now_ms()
+        now_ms = self.runtime.clock.now_ms()
         return self._identity(now_ms) | self._store_state() | self._message_counts() | self._rates(now_ms)
 
     def _identity(self, now_ms: int) -> dict[str, str]:
-        minutes, seconds = divmod((now_ms - self._broker.started_ms) // 1_000, 60)
+        minutes, seconds = divmod((now_ms - self.address.started_ms) // 1_000, 60)
         hours, minutes = divmod(minutes, 60)
         days, hours = divmod(hours, 24)
         table = {
-            "bootTimestamp": str(self._broker.started_ms),
+            "bootTimestamp": str(self.address.started_ms),
             "brokerVersion": str(PROTOCOL_VERSION),
             "brokerVersionDesc": VERSION_DESCRIPTION,
             "runtime": f"[ {days} days, {hours} hours, {minutes} minutes, {seconds} seconds ]",
@@ -110,24 +118,24 @@ class BrokerAdminProcessor:
         return table
 
     def _store_state(self) -> dict[str, str]:
-        broker, store = self._broker, self._broker.store
-        used_ratio = f"{broker.runtime.disk.used_ratio():.2f}"
+        store = self.store
+        used_ratio = f"{self.runtime.disk.used_ratio():.2f}"
         table = {
-            "commitLogMinOffset": str(store.commit_log_min_offset),
-            "commitLogMaxOffset": str(store.commit_log_max_offset),
-            "remainHowManyDataToFlush": f"{store.commit_log_max_offset - store.flushed_offset} B",
+            "commitLogMinOffset": str(store.commit_log.min_offset),
+            "commitLogMaxOffset": str(store.commit_log.max_offset),
+            "remainHowManyDataToFlush": f"{store.commit_log.max_offset - store.commit_log.flushed_offset} B",
             "dispatchBehindBytes": str(store.dispatch_behind_bytes),
             "commitLogDiskRatio": used_ratio,
             "consumeQueueDiskRatio": used_ratio,
             "earliestMessageTimeStamp": str(earliest_message_time(store)),
         }
-        for level, offset in sorted(broker.schedule_message_service.offset_table.items()):
+        for level, offset in sorted(self.schedule.offset_table.items()):
             max_offset = store.max_offset(SCHEDULE_TOPIC, level - 1)
             table[f"scheduleMessageOffset_{level}"] = f"{offset},{max_offset}"
         return table
 
     def _message_counts(self) -> dict[str, str]:
-        stats = self._broker.stats
+        stats = self.stats
         totals = stats.totals
         average = totals.in_bytes / totals.in_messages if totals.in_messages else 0.0
         put_morning, get_morning = stats.today_morning
@@ -149,7 +157,7 @@ class BrokerAdminProcessor:
 
     def _rates(self, now_ms: int) -> dict[str, str]:
         """Per second, over 10, 60 and 600 s, separated by spaces."""
-        stats = self._broker.stats
+        stats = self.stats
 
         def rates(*names: str) -> str:
             sums = (sum(stats.per_second(name, now_ms, window) for name in names) for window in _RATE_WINDOWS_S)

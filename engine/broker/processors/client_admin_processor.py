@@ -5,11 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from engine.broker.foundation.errors import RequestRefused
+from engine.broker.delivery.broker_to_client import BrokerToClient
+from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.tables.client_channel_info import ClientChannelInfo
-from engine.protocol.body.admin_bodies import ProducerInfo, ProducerTableInfo
+from engine.broker.tables.consumer_manager import ConsumerManager
+from engine.broker.tables.producer_manager import ProducerManager
+from engine.protocol.body.admin_bodies import GetConsumerStatusBody, ProducerInfo, ProducerTableInfo
 from engine.protocol.body.bodies import ClientConnection, ConsumerConnection, ProducerConnection
 from engine.protocol.command.headers import (
     ConsumeMessageDirectlyResultRequestHeader,
@@ -20,45 +23,48 @@ from engine.protocol.command.headers import (
 )
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.message.message_id import decode_offset_message_id
+from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from engine.remoting.channel import Channel
+from engine.remoting.errors import RequestRefused
+from engine.remoting.processor import answers
+from engine.store.message_store import MessageStore
 
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
-
+@dataclass(frozen=True)
 class ClientAdminProcessor:
     """Codes 203, 204, 223, 307, 309 and 328."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    config: BrokerConfig
+    store: MessageStore
+    consumers: ConsumerManager
+    producers: ProducerManager
+    broker_to_client: BrokerToClient
 
     # ------------------------------------------------------------------------------ who is there
 
-    def get_consumer_connection_list(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.GET_CONSUMER_CONNECTION_LIST, GetConsumerConnectionListRequestHeader)
+    def get_consumer_connection_list(self, header: GetConsumerConnectionListRequestHeader) -> ConsumerConnection:
         """Code 203: members and subscriptions of a consumer group."""
-        group = GetConsumerConnectionListRequestHeader.decode(request.ext_fields).consumer_group
-        info = self._broker.consumer_manager.get_consumer_group_info(group)
-        if info is None:
-            return request.reply(ResponseCode.CONSUMER_NOT_ONLINE, f"no consumer of group {group!r} is connected")
-        body = ConsumerConnection(
+        info = self.consumers.online_group(header.consumer_group, ResponseCode.CONSUMER_NOT_ONLINE)
+        return ConsumerConnection(
             connections(info.channel_info_table.values()),
             info.subscription_table,
             info.consume_type,
             info.message_model,
             info.consume_from_where,
         )
-        return request.reply(ResponseCode.SUCCESS, body=body.to_json())
 
-    def get_producer_connection_list(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.GET_PRODUCER_CONNECTION_LIST, GetProducerConnectionListRequestHeader)
+    def get_producer_connection_list(self, header: GetProducerConnectionListRequestHeader) -> ProducerConnection:
         """Code 204: members of a producer group."""
-        group = GetProducerConnectionListRequestHeader.decode(request.ext_fields).producer_group
-        clients = self._broker.producer_manager.clients_of_group(group)
+        group = header.producer_group
+        clients = self.producers.clients_of_group(group)
         if not clients:
-            return request.reply(ResponseCode.SYSTEM_ERROR, f"no producer of group {group!r} is connected")
-        return request.reply(ResponseCode.SUCCESS, body=ProducerConnection(connections(clients)).to_json())
+            raise RequestRefused(f"no producer of group {group!r} is connected")
+        return ProducerConnection(connections(clients))
 
-    def get_all_producer_info(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.GET_ALL_PRODUCER_INFO)
+    def get_all_producer_info(self) -> ProducerTableInfo:
         """Code 328: all producer groups with their members."""
         table = {
             group: [
@@ -71,46 +77,39 @@ class ClientAdminProcessor:
                 )
                 for client in clients.values()
             ]
-            for group, clients in self._broker.producer_manager
+            for group, clients in self.producers
         }
-        return request.reply(ResponseCode.SUCCESS, body=ProducerTableInfo(table).to_json())
+        return ProducerTableInfo(table)
 
     # ------------------------------------------------------------------------------ questions passed on
 
-    async def get_consumer_status(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, GetConsumerStatusRequestHeader)
+    async def get_consumer_status(self, header: GetConsumerStatusRequestHeader) -> GetConsumerStatusBody:
         """Code 223: which offsets the members of a group have noted."""
-        header = GetConsumerStatusRequestHeader.decode(request.ext_fields)
-        ask = self._broker.broker_to_client.consumer_status
-        try:
-            body = await ask(header.topic, header.group, header.client_addr)
-        except RequestRefused as refusal:
-            return refusal.reply_to(request)
-        return request.reply(ResponseCode.SUCCESS, body=body.to_json())
+        return await self.broker_to_client.consumer_status(header.topic, header.group, header.client_addr)
 
-    async def get_consumer_running_info(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.GET_CONSUMER_RUNNING_INFO, GetConsumerRunningInfoRequestHeader, RemotingCommand)
+    async def get_consumer_running_info(
+        self, header: GetConsumerRunningInfoRequestHeader, request: RemotingCommand
+    ) -> RemotingCommand:
         """Code 307: ask a consumer how it is."""
-        header = GetConsumerRunningInfoRequestHeader.decode(request.ext_fields)
-        return await self._ask_member(
+        return await self.broker_to_client.call_consumer(
             request, header.consumer_group, header.client_id, request.ext_fields, request.body
         )
 
-    async def consume_message_directly(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
-        """Code 309: let a consumer consume the message whose offset id is given, now."""
-        header = ConsumeMessageDirectlyResultRequestHeader.decode(request.ext_fields)
-        _, offset = decode_offset_message_id(header.msg_id or "")
-        record = self._broker.store.raw_message_at(offset)
-        if record is None:
-            return request.reply(ResponseCode.SYSTEM_ERROR, f"there is no message {header.msg_id}")
-        fields = request.ext_fields | {"brokerName": self._broker.config.broker_name}
-        return await self._ask_member(request, header.consumer_group, header.client_id or "", fields, record)
-
-    async def _ask_member(
-        self, request: RemotingCommand, group: str, client_id: str, fields: dict[str, str], body: bytes
+    @answers(RequestCode.CONSUME_MESSAGE_DIRECTLY, ConsumeMessageDirectlyResultRequestHeader, RemotingCommand)
+    async def consume_message_directly(
+        self, header: ConsumeMessageDirectlyResultRequestHeader, request: RemotingCommand
     ) -> RemotingCommand:
-        try:
-            return await self._broker.broker_to_client.call_consumer(request, group, client_id, fields, body)
-        except RequestRefused as refusal:
-            return refusal.reply_to(request)
+        """Code 309: let a consumer consume the message whose offset id is given, now."""
+        _, offset = decode_offset_message_id(header.msg_id or "")
+        record = self.store.commit_log.record_at(offset)
+        if record is None:
+            raise RequestRefused(f"there is no message {header.msg_id}")
+        fields = request.ext_fields | {"brokerName": self.config.broker_name}
+        return await self.broker_to_client.call_consumer(
+            request, header.consumer_group, header.client_id or "", fields, record
+        )
 
 
 def connections(clients: Iterable[ClientChannelInfo]) -> list[ClientConnection]:

@@ -4,10 +4,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from engine.broker.foundation.store_lookups import is_in_memory
 from engine.broker.processors.client_manage_processor import check_client_id
+from engine.broker.tables.consumer_manager import ConsumerManager
+from engine.broker.tables.consumer_offset_manager import ConsumerOffsetManager
+from engine.broker.tables.rebalance_lock_manager import RebalanceLockManager
+from engine.broker.tables.topic_config_manager import TopicConfigManager
 from engine.protocol.body.bodies import GetConsumerListByGroupResponseBody, LockBatchRequestBody, LockBatchResponseBody
 from engine.protocol.command.headers import (
     GetConsumerListByGroupRequestHeader,
@@ -15,92 +19,81 @@ from engine.protocol.command.headers import (
     QueryConsumerOffsetRequestHeader,
     UpdateConsumerOffsetRequestHeader,
 )
-from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.names import validate_group, validate_topic
+from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.channel import Channel
+from engine.remoting.errors import RequestRefused
+from engine.remoting.processor import answers
+from engine.store.message_store import MessageStore
 
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
-
+@dataclass(frozen=True)
 class ConsumerManageProcessor:
     """Codes 38, 14, 15, 41 and 42."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    store: MessageStore
+    topics: TopicConfigManager
+    offsets: ConsumerOffsetManager
+    consumers: ConsumerManager
+    locks: RebalanceLockManager
 
-    def get_consumer_list_by_group(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.GET_CONSUMER_LIST_BY_GROUP, GetConsumerListByGroupRequestHeader)
+    def get_consumer_list_by_group(
+        self, header: GetConsumerListByGroupRequestHeader
+    ) -> GetConsumerListByGroupResponseBody:
         """Code 38: the client ids of the members that are connected now."""
-        group = GetConsumerListByGroupRequestHeader.decode(request.ext_fields).consumer_group
-        info = self._broker.consumer_manager.get_consumer_group_info(group)
-        if info is None:
-            return request.reply(ResponseCode.SYSTEM_ERROR, f"no consumer of group {group!r} is connected")
-        body = GetConsumerListByGroupResponseBody(tuple(info.client_ids))
-        return request.reply(ResponseCode.SUCCESS, body=body.to_json())
+        return GetConsumerListByGroupResponseBody(tuple(self.consumers.online_group(header.consumer_group).client_ids))
 
-    def query_consumer_offset(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.QUERY_CONSUMER_OFFSET, QueryConsumerOffsetRequestHeader)
+    def query_consumer_offset(self, header: QueryConsumerOffsetRequestHeader) -> OffsetResponseHeader:
         """Code 14.
 
         A group without a stored offset is told 0 when the queue still begins at 0 and its first message is recent
         enough to be in memory; only else 22, after which the client applies its consumeFromWhere. That is why a new
         group on a young topic starts at the first message even with CONSUME_FROM_LAST_OFFSET.
         """
-        header = QueryConsumerOffsetRequestHeader.decode(request.ext_fields)
         group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
-        offset = self._broker.consumer_offset_manager.query_offset(group, topic, queue_id)
+        offset = self.offsets.query_offset(group, topic, queue_id)
         if offset < 0:
-            store = self._broker.store
-            if store.min_offset(topic, queue_id) > 0 or not is_in_memory(store, topic, queue_id, 0):
-                return request.reply(
-                    ResponseCode.QUERY_NOT_FOUND, f"group {group} has no offset of {topic} queue {queue_id}"
+            if self.store.min_offset(topic, queue_id) > 0 or not is_in_memory(self.store, topic, queue_id, 0):
+                raise RequestRefused(
+                    f"group {group} has no offset of {topic} queue {queue_id}", ResponseCode.QUERY_NOT_FOUND
                 )
             offset = 0
-        return request.reply(ResponseCode.SUCCESS, header=OffsetResponseHeader(offset))
+        return OffsetResponseHeader(offset)
 
-    def update_consumer_offset(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.UPDATE_CONSUMER_OFFSET, UpdateConsumerOffsetRequestHeader, Channel)
+    def update_consumer_offset(self, header: UpdateConsumerOffsetRequestHeader, channel: Channel) -> None:
         """Code 15. Unlike RocketMQ, offsets of unknown topics and queues and negative offsets are refused: each would
         stay in the table for ever.
         """
-        header = UpdateConsumerOffsetRequestHeader.decode(request.ext_fields)
-        topic = header.topic
-        config = self._broker.topic_config_manager.topic_config_table.get(topic)
-        if config is None:
-            return request.reply(ResponseCode.TOPIC_NOT_EXIST, f"topic {topic!r} does not exist on this broker")
-        queue_nums = max(config.read_queue_nums, config.write_queue_nums)
-        if not 0 <= header.queue_id < queue_nums:
-            return request.reply(
-                ResponseCode.SYSTEM_ERROR,
-                f"queue id {header.queue_id} of topic {topic}; allowed: 0 to {queue_nums - 1}",
-            )
-        if header.commit_offset < 0:
-            return request.reply(
-                ResponseCode.SYSTEM_ERROR, f"commitOffset is {header.commit_offset}; allowed: 0 and more"
-            )
+        topic, queue_id, offset = header.topic, header.queue_id, header.commit_offset
+        queue_nums = self.topics.known_topic(topic).queue_nums
+        if not 0 <= queue_id < queue_nums:
+            allowed = f"queue id {queue_id} of topic {topic}; allowed: 0 to {queue_nums - 1}"
+            raise RequestRefused(allowed)
+        if offset < 0:
+            raise RequestRefused(f"commitOffset is {offset}; allowed: 0 and more")
         validate_group(header.consumer_group)
-        self._broker.consumer_offset_manager.commit_offset(
-            channel.remote_address, header.consumer_group, topic, header.queue_id, header.commit_offset
-        )
-        return request.reply(ResponseCode.SUCCESS)
+        self.offsets.commit_offset(channel.remote_address, header.consumer_group, topic, queue_id, offset)
 
-    def lock_batch_mq(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.LOCK_BATCH_MQ, LockBatchRequestBody)
+    def lock_batch_mq(self, body: LockBatchRequestBody) -> LockBatchResponseBody:
         """Code 41: the queues of the request that the client now holds."""
-        body = self._lock_request(request)
-        locked = self._broker.rebalance_lock_manager.try_lock_batch(body.consumer_group, body.mq_set, body.client_id)
-        return request.reply(ResponseCode.SUCCESS, body=LockBatchResponseBody(locked).to_json())
+        _check_lock_request(body)
+        return LockBatchResponseBody(self.locks.try_lock_batch(body.consumer_group, body.mq_set, body.client_id))
 
-    def unlock_batch_mq(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.UNLOCK_BATCH_MQ, LockBatchRequestBody)
+    def unlock_batch_mq(self, body: LockBatchRequestBody) -> None:
         """Code 42."""
-        body = self._lock_request(request)
-        self._broker.rebalance_lock_manager.unlock_batch(body.consumer_group, body.mq_set, body.client_id)
-        return request.reply(ResponseCode.SUCCESS)
+        _check_lock_request(body)
+        self.locks.unlock_batch(body.consumer_group, body.mq_set, body.client_id)
 
-    @staticmethod
-    def _lock_request(request: RemotingCommand) -> LockBatchRequestBody:
-        body = LockBatchRequestBody.from_json(request.body)
-        validate_group(body.consumer_group)
-        check_client_id(body.client_id)
-        for queue in body.mq_set:
-            validate_topic(queue.topic)
-            validate_topic(queue.broker_name)  # a broker's name is a topic too
-        return body
+
+def _check_lock_request(body: LockBatchRequestBody) -> None:
+    validate_group(body.consumer_group)
+    check_client_id(body.client_id)
+    for queue in body.mq_set:
+        validate_topic(queue.topic)
+        validate_topic(queue.broker_name)  # a broker's name is a topic too

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
+from engine.broker.foundation.broker_config import BrokerConfig
 from engine.protocol.command.headers import (
     UNIQUE_KEY_QUERY_FLAG,
     GetEarliestMsgStoretimeResponseHeader,
@@ -17,26 +18,27 @@ from engine.protocol.command.headers import (
     ViewMessageRequestHeader,
 )
 from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from engine.remoting.channel import Channel
+from engine.remoting.errors import RequestRefused
+from engine.remoting.processor import answers
+from engine.store.message_store import MessageStore
 
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
-
+@dataclass(frozen=True)
 class QueryMessageProcessor:
     """Codes 12, 29, 30, 31, 32 and 33."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    config: BrokerConfig
+    store: MessageStore
 
-    def query_message(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.QUERY_MESSAGE, QueryMessageRequestHeader, RemotingCommand)
+    def query_message(self, header: QueryMessageRequestHeader, request: RemotingCommand) -> RemotingCommand:
         """Code 12: messages with a key, found by the index."""
-        header = QueryMessageRequestHeader.decode(request.ext_fields)
         max_num = header.max_num
         if request.ext_fields.get(UNIQUE_KEY_QUERY_FLAG, "").lower() == "true":
-            max_num = self._broker.config.default_query_max_num
-        result = self._broker.store.query_message(
+            max_num = self.config.default_query_max_num
+        result = self.store.query_message(
             header.topic, header.key, max(1, max_num), header.begin_timestamp, header.end_timestamp
         )
         response_header = QueryMessageResponseHeader(result.last_update_timestamp, result.last_update_physical_offset)
@@ -48,34 +50,30 @@ class QueryMessageProcessor:
             )
         return request.reply(ResponseCode.SUCCESS, None, response_header, b"".join(result.buffers))
 
-    def view_message_by_id(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.VIEW_MESSAGE_BY_ID, ViewMessageRequestHeader)
+    def view_message_by_id(self, header: ViewMessageRequestHeader) -> bytes:
         """Code 33: the message at a place of the commit log, taken from its offset id by the asker."""
-        offset = ViewMessageRequestHeader.decode(request.ext_fields).offset
-        record = self._broker.store.raw_message_at(offset)
+        record = self.store.commit_log.record_at(header.offset)
         if record is None:
-            return request.reply(ResponseCode.SYSTEM_ERROR, f"there is no message at commit log offset {offset}")
-        return request.reply(ResponseCode.SUCCESS, body=record)
+            raise RequestRefused(f"there is no message at commit log offset {header.offset}")
+        return record
 
-    def get_max_offset(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.GET_MAX_OFFSET, QueueRequestHeader)
+    def get_max_offset(self, header: QueueRequestHeader) -> OffsetResponseHeader:
         """Code 30: the offset that the queue's next message will get."""
-        header = QueueRequestHeader.decode(request.ext_fields)
-        offset = self._broker.store.max_offset(header.topic, header.queue_id)
-        return request.reply(ResponseCode.SUCCESS, header=OffsetResponseHeader(offset))
+        return OffsetResponseHeader(self.store.max_offset(header.topic, header.queue_id))
 
-    def get_min_offset(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.GET_MIN_OFFSET, QueueRequestHeader)
+    def get_min_offset(self, header: QueueRequestHeader) -> OffsetResponseHeader:
         """Code 31: the offset of the queue's oldest message."""
-        header = QueueRequestHeader.decode(request.ext_fields)
-        offset = self._broker.store.min_offset(header.topic, header.queue_id)
-        return request.reply(ResponseCode.SUCCESS, header=OffsetResponseHeader(offset))
+        return OffsetResponseHeader(self.store.min_offset(header.topic, header.queue_id))
 
-    def get_earliest_msg_storetime(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.GET_EARLIEST_MSG_STORETIME, QueueRequestHeader)
+    def get_earliest_msg_storetime(self, header: QueueRequestHeader) -> GetEarliestMsgStoretimeResponseHeader:
         """Code 32: when the queue's oldest message was stored, -1 when it has none."""
-        header = QueueRequestHeader.decode(request.ext_fields)
-        timestamp = self._broker.store.earliest_message_time(header.topic, header.queue_id)
-        return request.reply(ResponseCode.SUCCESS, header=GetEarliestMsgStoretimeResponseHeader(timestamp))
+        return GetEarliestMsgStoretimeResponseHeader(self.store.earliest_message_time(header.topic, header.queue_id))
 
-    def search_offset_by_timestamp(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, SearchOffsetRequestHeader)
+    def search_offset_by_timestamp(self, header: SearchOffsetRequestHeader) -> OffsetResponseHeader:
         """Code 29: the offset of the message stored nearest to a time, which may be one stored before it."""
-        header = SearchOffsetRequestHeader.decode(request.ext_fields)
-        offset = self._broker.store.offset_by_time(header.topic, header.queue_id, header.timestamp)
-        return request.reply(ResponseCode.SUCCESS, header=OffsetResponseHeader(offset))
+        return OffsetResponseHeader(self.store.offset_by_time(header.topic, header.queue_id, header.timestamp))

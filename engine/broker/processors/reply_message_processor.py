@@ -15,10 +15,12 @@ compressed body could not be read again; and nobody waits until it is flushed.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+import random
+from dataclasses import dataclass
 
-from engine.broker.delivery.send_message_checks import SendRefused, check_topic, choose_queue
+from engine.broker.delivery.send_message_checks import SendParts, choose_queue, decode_send_header
 from engine.broker.processors.send_message_processor import SendReply
+from engine.broker.tables.producer_manager import ProducerManager
 from engine.protocol.command.headers import (
     ReplyMessageRequestHeader,
     SendMessageRequestHeader,
@@ -36,17 +38,14 @@ from engine.protocol.message.message_properties import (
     decode_properties,
     encode_properties,
 )
-from engine.protocol.permission import is_writable
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6
 from engine.remoting.channel import Channel
-from engine.remoting.errors import RemotingError
+from engine.remoting.errors import RemotingError, RequestRefused
+from engine.remoting.processor import processes
 from engine.store.log.put_message_result import PutMessageStatus
 from engine.store.log.store_message import StoreMessage
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 logger = logging.getLogger("glassmq.broker")
 
@@ -55,32 +54,23 @@ PUSH_TIMEOUT_MS = 10_000
 _HOST_BITS = BORN_HOST_V6 | STORE_HOST_V6
 
 
+@dataclass(frozen=True)
 class ReplyMessageProcessor:
     """Codes 324 and 325."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._clock = broker.runtime.clock
-        self._random = broker.runtime.random_for("reply message")
+    parts: SendParts
+    chance: random.Random
+    producers: ProducerManager
 
+    @processes(RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2)
     def send_reply_message(self, channel: Channel, request: RemotingCommand) -> SendReply:
         """A responder's reply. Refused at once, or answered when the requester has confirmed."""
-        if request.code == RequestCode.SEND_REPLY_MESSAGE:
-            header = SendMessageRequestHeader.decode(request.ext_fields)
-        else:
-            header = SendMessageRequestHeader.decode_v2(request.ext_fields)
-        config = self._broker.config
+        header = decode_send_header(request)
         try:
-            topic_config = check_topic(
-                self._broker.topic_config_manager,
-                header,
-                channel.remote_address,
-                is_broker_writable=is_writable(config.broker_permission),
-            )
-            queue_id = choose_queue(header, topic_config, self._random)
-            if self._broker.send_rate_limit is not None:
-                self._broker.send_rate_limit.admit(header.topic, 1)
-        except SendRefused as refusal:
+            topic_config = self.parts.check_topic(header, channel.remote_address)
+            queue_id = choose_queue(header, topic_config, self.chance)
+            self.parts.admit(header.topic, 1)
+        except RequestRefused as refusal:
             return self._with_region(request.reply(refusal.code, refusal.remark))
         return self._push_and_store(channel, request, header, queue_id)
 
@@ -92,7 +82,7 @@ class ReplyMessageProcessor:
             logger.warning("a reply of %s to topic %s: %s", channel.remote_address, header.topic, problem)
         # RocketMQ's clients read these fields even where nothing was stored.
         where = None if problem else SendMessageResponseHeader("0", queue_id, 0)
-        if self._broker.config.store_reply_message_enable:
+        if self.parts.config.store_reply_message_enable:
             where = self._store(channel, request, header, queue_id) or where
         code = ResponseCode.SYSTEM_ERROR if problem else ResponseCode.SUCCESS
         return self._with_region(request.reply(code, problem or None, where))
@@ -103,10 +93,10 @@ class ReplyMessageProcessor:
         client_id = properties.get(PROPERTY_REPLY_TO_CLIENT)
         if client_id is None:
             return f"reply message properties[{PROPERTY_REPLY_TO_CLIENT}] is null"
-        requester = self._broker.producer_manager.find_channel(client_id)
+        requester = self.producers.find_channel(client_id)
         if requester is None:
             return f"push reply message fail, channel of <{client_id}> not found."
-        now_ms = self._clock.now_ms()
+        now_ms = self.parts.clock.now_ms()
         properties[PROPERTY_PUSH_REPLY_TIME] = str(now_ms)
         push = ReplyMessageRequestHeader(
             producer_group=header.producer_group,
@@ -118,7 +108,7 @@ class ReplyMessageProcessor:
             born_timestamp=header.born_timestamp,
             flag=header.flag,
             born_host=channel.remote_address,
-            store_host=self._broker.address,
+            store_host=self.parts.address.text,
             store_timestamp=now_ms,
             properties=encode_properties(properties),
             reconsume_times=header.reconsume_times,
@@ -145,7 +135,7 @@ class ReplyMessageProcessor:
             properties_string=header.properties or "",
             born_timestamp=header.born_timestamp,
             born_host=encode_host(channel.remote_address),
-            store_host=self._broker.store_host,
+            store_host=self.parts.address.store_host,
             flag=header.flag,
             sys_flag=header.sys_flag & ~_HOST_BITS,
             keys=properties.get(PROPERTY_KEYS, ""),
@@ -153,15 +143,15 @@ class ReplyMessageProcessor:
             reconsume_times=header.reconsume_times or 0,
             wait_store_ok=False,
         )
-        result = self._broker.store.put_message(message)
+        result = self.parts.store.put_message(message)
         if result.status is not PutMessageStatus.PUT_OK:
-            self._broker.stats.put_failures += 1
+            self.parts.stats.put_failures += 1
             logger.warning("a reply of %s was not stored: %s", channel.remote_address, result.remark)
             return None
-        self._broker.stats.record_put(header.topic, 1, result.size_bytes, 0, result.store_timestamp)
+        self.parts.stats.record_put(header.topic, 1, result.size_bytes, 0, result.store_timestamp)
         return SendMessageResponseHeader(result.offset_message_id, queue_id, result.queue_offset)
 
     def _with_region(self, reply: RemotingCommand) -> RemotingCommand:
-        reply.ext_fields[PROPERTY_MSG_REGION] = self._broker.config.region_id
-        reply.ext_fields[PROPERTY_TRACE_ON] = "true" if self._broker.config.trace_on else "false"
+        reply.ext_fields[PROPERTY_MSG_REGION] = self.parts.config.region_id
+        reply.ext_fields[PROPERTY_TRACE_ON] = "true" if self.parts.config.trace_on else "false"
         return reply

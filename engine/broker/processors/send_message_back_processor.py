@@ -12,11 +12,13 @@ Simplified: no hooks, no slave.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import random
+from dataclasses import dataclass
 
 from engine.broker.delivery.message_again import message_again
-from engine.broker.delivery.put_message_reply import REPLY_CODES
-from engine.broker.delivery.schedule_message_service import delay_message
+from engine.broker.delivery.schedule_message_service import ScheduleMessageService, delay_message
+from engine.broker.delivery.send_message_checks import SendParts
+from engine.broker.foundation.errors import check_stored
 from engine.broker.processors.send_message_processor import MIN_VERSION_MAX_RECONSUME_TIMES
 from engine.broker.tables.topic_config_manager import TOPIC_SYS_FLAG_UNIT
 from engine.protocol.command.headers import ConsumerSendMsgBackRequestHeader
@@ -30,83 +32,72 @@ from engine.protocol.message.message_properties import (
 )
 from engine.protocol.names import dlq_topic, retry_topic
 from engine.protocol.permission import is_writable
+from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from engine.remoting.channel import Channel
-from engine.store.log.put_message_result import PutMessageStatus
+from engine.remoting.errors import RequestRefused
+from engine.remoting.processor import answers
 from engine.store.log.store_message import StoreMessage
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 #: The delay level of the first retry when the consumer leaves it to the broker.
 _FIRST_RETRY_LEVEL = 3
 
 
+@dataclass(frozen=True)
 class SendMessageBackProcessor:
     """Code 36."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._random = broker.runtime.random_for("send message back")
+    parts: SendParts
+    chance: random.Random
+    schedule: ScheduleMessageService
 
-    def consumer_send_msg_back(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
+    @answers(RequestCode.CONSUMER_SEND_MSG_BACK, ConsumerSendMsgBackRequestHeader, RemotingCommand)
+    def consumer_send_msg_back(self, header: ConsumerSendMsgBackRequestHeader, request: RemotingCommand) -> None:
         """Store the message again for later, or as a dead letter."""
-        header = ConsumerSendMsgBackRequestHeader.decode(request.ext_fields)
-        broker = self._broker
-        group_config = broker.subscription_group_manager.find_subscription_group_config(header.group)
+        parts = self.parts
+        group_config = parts.groups.find_subscription_group_config(header.group)
         if group_config is None:
-            return request.reply(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"group {header.group} does not exist")
-        if not is_writable(broker.config.broker_permission):
-            return request.reply(
-                ResponseCode.NO_PERMISSION, f"broker {broker.config.broker_name} may not be written to"
-            )
+            raise RequestRefused(f"group {header.group} does not exist", ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST)
+        if not parts.is_writable:
+            raise RequestRefused(f"broker {parts.config.broker_name} may not be written to", ResponseCode.NO_PERMISSION)
         if group_config.retry_queue_nums <= 0:
-            return request.reply(ResponseCode.SUCCESS)  # the group does not want retries: the message is done with
-        topic_config = broker.topic_config_manager.create_topic_in_send_message_back(
+            return  # the group does not want retries: the message is done with
+        topic_config = parts.topics.create_topic_in_send_message_back(
             retry_topic(header.group),
             group_config.retry_queue_nums,
             topic_sys_flag=TOPIC_SYS_FLAG_UNIT if header.unit_mode else 0,
         )
         if not is_writable(topic_config.perm):
-            return request.reply(
-                ResponseCode.NO_PERMISSION,
+            raise RequestRefused(
                 f"topic {topic_config.topic_name} may not be written to (perm {topic_config.perm})",
+                ResponseCode.NO_PERMISSION,
             )
-        message = broker.store.message_at(header.offset)
+        message = parts.store.message_at(header.offset)
         if message is None:
-            return request.reply(ResponseCode.SYSTEM_ERROR, f"there is no message at commit log offset {header.offset}")
+            raise RequestRefused(f"there is no message at commit log offset {header.offset}")
         # Retry queues that the group was given later do not exist while the retry topic is the older one: RocketMQ
         # stores there all the same, where no consumer ever looks.
         retry_queues = min(group_config.retry_queue_nums, max(1, topic_config.write_queue_nums))
-        return self._put_back(request, header, group_config.retry_max_times, retry_queues, message)
-
-    def _put_back(
-        self,
-        request: RemotingCommand,
-        header: ConsumerSendMsgBackRequestHeader,
-        max_reconsume_times: int,
-        retry_queues: int,
-        message: MessageExt,
-    ) -> RemotingCommand:
+        max_reconsume_times = group_config.retry_max_times
         # What the consumer says counts. Java and Python consumers always say something: 16 unless set.
         if request.version >= MIN_VERSION_MAX_RECONSUME_TIMES and header.max_reconsume_times is not None:
             max_reconsume_times = header.max_reconsume_times
-        is_dead = message.reconsume_times >= max_reconsume_times or header.delay_level < 0
-        if is_dead:
+        self._put_back(header, max_reconsume_times, retry_queues, message)
+
+    def _put_back(
+        self, header: ConsumerSendMsgBackRequestHeader, max_reconsume_times: int, retry_queues: int, message: MessageExt
+    ) -> None:
+        if message.reconsume_times >= max_reconsume_times or header.delay_level < 0:
             topic, queue_id, delay_level = dlq_topic(header.group), 0, 0
-            self._broker.topic_config_manager.create_topic_in_send_message_back(topic, 1)
+            self.parts.topics.create_topic_in_send_message_back(topic, 1)
         else:
             topic = retry_topic(header.group)
-            queue_id = self._random.randrange(retry_queues)
+            queue_id = self.chance.randrange(retry_queues)
             # A producer may have stated any number of retries: one below -3 means no delay, as in RocketMQ.
             delay_level = header.delay_level or max(0, _FIRST_RETRY_LEVEL + message.reconsume_times)
         again = self._message_again(message, topic, queue_id, delay_level)
         if again.delay_level:
             delay_message(again)
-        result = self._broker.store.put_message(again)
-        if result.status is not PutMessageStatus.PUT_OK:
-            return request.reply(REPLY_CODES[result.status], result.remark)
-        return request.reply(ResponseCode.SUCCESS)
+        check_stored(self.parts.store.put_message(again))
 
     def _message_again(self, message: MessageExt, topic: str, queue_id: int, delay_level: int) -> StoreMessage:
         properties = message.properties
@@ -114,7 +105,7 @@ class SendMessageBackProcessor:
         properties.setdefault(PROPERTY_ORIGIN_MESSAGE_ID, message.offset_message_id)
         properties[PROPERTY_WAIT_STORE_MSG_OK] = "false"
         properties[PROPERTY_DELAY_TIME_LEVEL] = str(delay_level)
-        again = message_again(message, topic, queue_id, self._broker.store_host)
+        again = message_again(message, topic, queue_id, self.parts.address.store_host)
         again.reconsume_times += 1
-        again.delay_level = min(delay_level, self._broker.schedule_message_service.max_delay_level)
+        again.delay_level = min(delay_level, self.schedule.max_delay_level)
         return again

@@ -24,16 +24,16 @@ Simplified: no hooks, no message id made up for senders that give none.
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING
 
 from engine.broker.delivery.batch_members import batch_members
-from engine.broker.delivery.put_message_reply import REPLY_CODES
-from engine.broker.delivery.schedule_message_service import delay_message, parse_delay_level
-from engine.broker.delivery.send_message_checks import SendRefused, check_topic, choose_queue
-from engine.broker.foundation.errors import ConfigNotSaved
+from engine.broker.delivery.schedule_message_service import ScheduleMessageService, delay_message, parse_delay_level
+from engine.broker.delivery.send_message_checks import SendParts, choose_queue, decode_send_header
+from engine.broker.foundation.broker_registration import BrokerRegistration
+from engine.broker.foundation.errors import REPLY_CODES, ConfigNotSaved
 from engine.broker.transactions.half_message import turn_into_half_message
-from engine.protocol.body.topic_config import TopicConfig
+from engine.broker.transactions.transactional_message_service import TransactionalMessageService
 from engine.protocol.command.headers import SendMessageRequestHeader
 from engine.protocol.command.remoting_command import RESPONSE_FLAG, RemotingCommand
 from engine.protocol.errors import MalformedMessage
@@ -55,18 +55,16 @@ from engine.protocol.message.message_properties import (
     encode_properties,
 )
 from engine.protocol.names import NOT_ALLOWED_SEND_TOPICS, RETRY_GROUP_TOPIC_PREFIX, dlq_topic
-from engine.protocol.permission import is_writable
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6, TRANSACTION_MASK
 from engine.remoting.channel import Channel
+from engine.remoting.errors import RequestRefused
+from engine.remoting.processor import processes
 from engine.store.files.store_config import FlushDiskType
 from engine.store.log.put_message_result import PutMessageResult, PutMessageStatus
 from engine.store.log.store_batch import StoreBatch
 from engine.store.log.store_message import StoreMessage
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 #: Clients from this version on (``V3_4_9``) say how often a message may be retried.
 MIN_VERSION_MAX_RECONSUME_TIMES = 121
@@ -79,51 +77,53 @@ SendReply = RemotingCommand | Awaitable[RemotingCommand]
 class SendMessageProcessor:
     """Codes 10, 310 (one message) and 320 (a batch)."""
 
-    def __init__(self, broker: Broker) -> None:
-        config = broker.config
-        clock = broker.runtime.clock
-        self._broker = broker
-        self._put_message = broker.store.put_message
-        self._put_batch = broker.store.put_batch
-        self._record_put = broker.stats.record_put
-        self._topic_table = broker.topic_config_manager.table
+    def __init__(
+        self,
+        parts: SendParts,
+        chance: random.Random,
+        registration: BrokerRegistration,
+        schedule: ScheduleMessageService,
+        transactions: TransactionalMessageService,
+    ) -> None:
+        self._parts = parts
+        self._random = chance
+        self._registration = registration
+        self._schedule = schedule
+        self._transactions = transactions
+        self._config = config = parts.config
+        self._address = parts.address
+        self._stats = parts.stats
+        self._store = parts.store
+        self._put_message = parts.store.put_message
+        self._record_put = parts.stats.record_put
+        self._topic_table = parts.topics.table
         self._topics = self._topic_table.entries
-        self._monotonic_us = clock.monotonic_us
-        self._random = broker.runtime.random_for("send message")
-        self._cluster_name = config.cluster_name
-        self._broker_name = config.broker_name
-        self._config = config
-        self._max_message_size = broker.store_config.max_message_size
-        self._max_batch_size = broker.store.commit_log.max_batch_size
-        self._is_sync_flush = broker.store_config.flush_disk_type is FlushDiskType.SYNC_FLUSH
-        self._region_id = config.region_id
-        self._trace_on = "true" if config.trace_on else "false"
-        self._rate_limit = broker.send_rate_limit
+        self._monotonic_us = parts.clock.monotonic_us
+        self._is_sync_flush = parts.store.config.flush_disk_type is FlushDiskType.SYNC_FLUSH
+        #: The Java client reads them from every reply.
+        trace_on = "true" if config.trace_on else "false"
+        self._region = {PROPERTY_MSG_REGION: config.region_id, PROPERTY_TRACE_ON: trace_on}
         #: The properties of the last batch and what was read from them: a sender's batches have the same ones.
         self._last_batch_properties: tuple[str | None, bytes, bool] | None = None
 
     # ------------------------------------------------------------------------------ one message
 
+    @processes(RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
     def send_message(self, channel: Channel, request: RemotingCommand) -> SendReply:
         """Codes 10 and 310; also 320 and a 10 or 310 whose header says "batch"."""
         started_us = self._monotonic_us()
-        if request.code == RequestCode.SEND_MESSAGE:
-            header = SendMessageRequestHeader.decode(request.ext_fields)
-        else:
-            header = SendMessageRequestHeader.decode_v2(request.ext_fields)
+        header = decode_send_header(request)
         if header.batch or request.code == RequestCode.SEND_BATCH_MESSAGE:
             return self._send_batch(channel, request, header, started_us)
         config = self._topics.get(header.topic)
         is_new_topic = config is None
         try:
-            is_allowed = is_writable(self._config.broker_permission) and header.topic not in NOT_ALLOWED_SEND_TOPICS
-            if config is None or not is_allowed:
-                config = self._check_topic(channel, header)
+            if config is None or not self._parts.is_writable or header.topic in NOT_ALLOWED_SEND_TOPICS:
+                config = self._parts.check_topic(header, channel.remote_address)
             queue_id = choose_queue(header, config, self._random)
-            if self._rate_limit is not None:
-                self._rate_limit.admit(header.topic, 1)
+            self._parts.admit(header.topic, 1)
             message = self._build_message(channel, request, header, queue_id)
-        except SendRefused as refusal:
+        except RequestRefused as refusal:
             return self._refuse(request, refusal.code, refusal.remark)
         # A dead letter goes elsewhere than the header says; a delayed one is answered with its real topic's queue.
         topic, queue_id = message.topic, message.queue_id
@@ -131,11 +131,11 @@ class SendMessageProcessor:
             delay_message(message)
         if message.is_prepared:
             turn_into_half_message(message)
-            result = self._broker.transactional_message_service.put_half(message)
+            result = self._transactions.put_half(message)
         else:
             result = self._put_message(message)
         if result.status is not PutMessageStatus.PUT_OK:
-            self._broker.stats.put_failures += 1
+            self._stats.put_failures += 1
             return self._refuse(request, REPLY_CODES[result.status], result.remark)
         latency_us = self._monotonic_us() - started_us
         self._record_put(topic, 1, result.size_bytes, latency_us, result.store_timestamp)
@@ -160,7 +160,7 @@ class SendMessageProcessor:
         wait = properties.get(PROPERTY_WAIT_STORE_MSG_OK, "true")
         if not is_prepared:
             properties.pop(PROPERTY_WAIT_STORE_MSG_OK, None)
-        properties[PROPERTY_CLUSTER] = self._cluster_name
+        properties[PROPERTY_CLUSTER] = self._config.cluster_name
         tags = properties.get(PROPERTY_TAGS)
         message = StoreMessage(
             header.topic,
@@ -169,7 +169,7 @@ class SendMessageProcessor:
             encode_properties(properties),
             header.born_timestamp,
             encode_host(channel.remote_address),
-            self._broker.store_host,
+            self._address.store_host,
             header.flag,
             header.sys_flag & ~_HOST_BITS,
             java_string_hash(tags) if tags is not None else 0,
@@ -188,32 +188,36 @@ class SendMessageProcessor:
 
     def _delay_level(self, properties: dict[str, str]) -> int:
         try:
-            return parse_delay_level(properties, self._broker.schedule_message_service.max_delay_level)
+            return parse_delay_level(properties, self._schedule.max_delay_level)
         except MalformedMessage as error:
-            raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, str(error)) from error
+            raise RequestRefused(str(error), ResponseCode.MESSAGE_ILLEGAL) from error
 
     def _check_transaction(self, header: SendMessageRequestHeader, properties: dict[str, str]) -> bool:
-        """Whether this is to be a half message. Raises :class:`SendRefused` when it cannot be one."""
+        """Whether this is to be a half message. Raises :class:`RequestRefused` when it cannot be one."""
         if properties.get(PROPERTY_TRANSACTION_PREPARED, "").lower() != "true":
             if header.sys_flag & TRANSACTION_MASK:
-                raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, "transaction bits in sysFlag without TRAN_MSG=true")
+                raise RequestRefused("transaction bits in sysFlag without TRAN_MSG=true", ResponseCode.MESSAGE_ILLEGAL)
             return False
-        if self._broker.config.reject_transaction_message:
-            raise SendRefused(
+        if self._config.reject_transaction_message:
+            raise RequestRefused(
+                f"broker {self._config.broker_name} takes no transactional messages (rejectTransactionMessage)",
                 ResponseCode.NO_PERMISSION,
-                f"broker {self._broker_name} takes no transactional messages (rejectTransactionMessage)",
             )
         if properties.get(PROPERTY_DELAY_TIME_LEVEL, "0") != "0":
-            raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, "a transactional message cannot be delayed: DELAY is set")
-        if header.topic.startswith(RETRY_GROUP_TOPIC_PREFIX):
-            raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, f"no transactional message to retry topic {header.topic}")
-        if not properties.get(PROPERTY_PRODUCER_GROUP):
-            raise SendRefused(
-                ResponseCode.MESSAGE_ILLEGAL, "a transactional message needs PGROUP: whom to ask what became of it"
+            raise RequestRefused(
+                "a transactional message cannot be delayed: DELAY is set", ResponseCode.MESSAGE_ILLEGAL
             )
-        busy = self._broker.transactional_message_service.refusal
+        if header.topic.startswith(RETRY_GROUP_TOPIC_PREFIX):
+            raise RequestRefused(
+                f"no transactional message to retry topic {header.topic}", ResponseCode.MESSAGE_ILLEGAL
+            )
+        if not properties.get(PROPERTY_PRODUCER_GROUP):
+            raise RequestRefused(
+                "a transactional message needs PGROUP: whom to ask what became of it", ResponseCode.MESSAGE_ILLEGAL
+            )
+        busy = self._transactions.refusal
         if busy is not None:
-            raise SendRefused(ResponseCode.SYSTEM_BUSY, busy)
+            raise RequestRefused(busy, ResponseCode.SYSTEM_BUSY)
         return True
 
     def _handle_retry_and_dlq(
@@ -221,17 +225,17 @@ class SendMessageProcessor:
     ) -> None:
         """A message to a retry topic whose retries are used up goes to the dead-letter topic instead."""
         group = header.topic[len(RETRY_GROUP_TOPIC_PREFIX) :]
-        group_config = self._broker.subscription_group_manager.find_subscription_group_config(group)
+        group_config = self._parts.groups.find_subscription_group_config(group)
         if group_config is None:
-            raise SendRefused(
-                ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"group {group} of the retry topic does not exist"
+            raise RequestRefused(
+                f"group {group} of the retry topic does not exist", ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
             )
         max_reconsume_times = group_config.retry_max_times
         if request.version >= MIN_VERSION_MAX_RECONSUME_TIMES and header.max_reconsume_times is not None:
             max_reconsume_times = header.max_reconsume_times
         if message.reconsume_times >= max_reconsume_times:
             topic = dlq_topic(group)
-            self._broker.topic_config_manager.create_topic_in_send_message_back(topic, 1)
+            self._parts.topics.create_topic_in_send_message_back(topic, 1)
             # The delay level stays: a consumer that gives up asks for one, as for a retry, and RocketMQ's broker grants
             # it even to a dead letter (observed on 4.9).
             message.topic = topic
@@ -245,16 +249,15 @@ class SendMessageProcessor:
         """Code 320: every message of the body becomes an ordinary message, side by side in one queue."""
         is_new_topic = header.topic not in self._topics
         try:
-            config = self._check_topic(channel, header)
+            config = self._parts.check_topic(header, channel.remote_address)
             queue_id = choose_queue(header, config, self._random)
             batch = self._build_batch(channel, request, header, queue_id)
-            if self._rate_limit is not None:
-                self._rate_limit.admit(header.topic, len(batch.members))
-        except SendRefused as refusal:
+            self._parts.admit(header.topic, len(batch.members))
+        except RequestRefused as refusal:
             return self._refuse(request, refusal.code, refusal.remark)
-        result = self._put_batch(batch)
+        result = self._store.put_batch(batch)
         if result.status is not PutMessageStatus.PUT_OK:
-            self._broker.stats.put_failures += 1
+            self._stats.put_failures += 1
             return self._refuse(request, REPLY_CODES[result.status], result.remark)
         latency_us = self._monotonic_us() - started_us
         self._record_put(header.topic, len(batch.members), result.size_bytes, latency_us, result.store_timestamp)
@@ -268,7 +271,7 @@ class SendMessageProcessor:
         self, channel: Channel, request: RemotingCommand, header: SendMessageRequestHeader, queue_id: int
     ) -> StoreBatch:
         if header.topic.startswith(RETRY_GROUP_TOPIC_PREFIX):
-            raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, f"a batch cannot go to retry topic {header.topic}")
+            raise RequestRefused(f"a batch cannot go to retry topic {header.topic}", ResponseCode.MESSAGE_ILLEGAL)
         known = self._last_batch_properties
         if known is None or header.properties != known[0] or header.sys_flag & TRANSACTION_MASK:
             known = (header.properties, *self._read_batch_properties(header))
@@ -279,14 +282,14 @@ class SendMessageProcessor:
             self._check_batch_size(len(request.body), len(batched), len(tail))
             members = batch_members(batched, tail)
         except (MalformedMessage, UnicodeDecodeError) as error:
-            raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, f"the batch cannot be read: {error}") from error
+            raise RequestRefused(f"the batch cannot be read: {error}", ResponseCode.MESSAGE_ILLEGAL) from error
         return StoreBatch(
             header.topic,
             queue_id,
             members,
             header.born_timestamp,
             encode_host(channel.remote_address),
-            self._broker.store_host,
+            self._address.store_host,
             header.sys_flag & ~_HOST_BITS,
             header.reconsume_times or 0,
             wait_store_ok,
@@ -295,41 +298,34 @@ class SendMessageProcessor:
     def _read_batch_properties(self, header: SendMessageRequestHeader) -> tuple[bytes, bool]:
         """What every message of the batch gets behind its own properties, and whether the sender waits for the flush.
 
-        Raises :class:`SendRefused`.
+        Raises :class:`RequestRefused`.
         """
         common = decode_properties(header.properties) if header.properties else {}
         if self._check_transaction(header, common):
-            raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, "a batch cannot be transactional")
+            raise RequestRefused("a batch cannot be transactional", ResponseCode.MESSAGE_ILLEGAL)
         if PROPERTY_DELAY_TIME_LEVEL in common:
-            raise SendRefused(ResponseCode.MESSAGE_ILLEGAL, "a batch cannot be delayed")
+            raise RequestRefused("a batch cannot be delayed", ResponseCode.MESSAGE_ILLEGAL)
         wait_store_ok = common.get(PROPERTY_WAIT_STORE_MSG_OK, "true").lower() == "true"
-        common[PROPERTY_CLUSTER] = self._cluster_name
+        common[PROPERTY_CLUSTER] = self._config.cluster_name
         return encode_properties(common).encode(), wait_store_ok
 
     def _check_batch_size(self, body_size: int, message_count: int, tail_size: int) -> None:
-        """Raises :class:`SendRefused`. Every message gets a copy of the batch's properties, ``tail_size`` bytes: 90,000
-        tiny messages and a long property would take gigabytes before the store could say no.
+        """Raises :class:`RequestRefused`. Every message gets a copy of the batch's properties, ``tail_size`` bytes:
+        90,000 tiny messages and a long property would take gigabytes before the store could say no.
         """
-        if body_size > self._max_message_size:
-            raise SendRefused(
-                ResponseCode.MESSAGE_ILLEGAL,
-                f"the batch takes {body_size} bytes; allowed: {self._max_message_size} (maxMessageSize of the broker); "
+        allowed = self._store.config.max_message_size
+        if body_size > allowed:
+            raise RequestRefused(
+                f"the batch takes {body_size} bytes; allowed: {allowed} (maxMessageSize of the broker); "
                 "send it in parts",
-            )
-        if message_count * tail_size > self._max_batch_size:
-            raise SendRefused(
                 ResponseCode.MESSAGE_ILLEGAL,
-                f"the {tail_size} bytes of the batch's properties, in each of its {message_count} messages, would take "
-                f"more than {self._max_batch_size} bytes",
             )
-
-    def _check_topic(self, channel: Channel, header: SendMessageRequestHeader) -> TopicConfig:
-        return check_topic(
-            self._broker.topic_config_manager,
-            header,
-            channel.remote_address,
-            is_broker_writable=is_writable(self._config.broker_permission),
-        )
+        if message_count * tail_size > self._store.commit_log.max_batch_size:
+            raise RequestRefused(
+                f"the {tail_size} bytes of the batch's properties, in each of its {message_count} messages, would take "
+                f"more than {self._store.commit_log.max_batch_size} bytes",
+                ResponseCode.MESSAGE_ILLEGAL,
+            )
 
     # ------------------------------------------------------------------------------ replies
 
@@ -342,16 +338,14 @@ class SendMessageProcessor:
                 "msgId": result.offset_message_id,
                 "queueId": str(queue_id),
                 "queueOffset": str(result.queue_offset),
-                PROPERTY_MSG_REGION: self._region_id,
-                PROPERTY_TRACE_ON: self._trace_on,
+                **self._region,
             },
             serialize_type=request.serialize_type,
         )
 
-    def _refuse(self, request: RemotingCommand, code: ResponseCode, remark: str) -> RemotingCommand:
+    def _refuse(self, request: RemotingCommand, code: int, remark: str) -> RemotingCommand:
         reply = request.reply(code, remark)
-        reply.ext_fields[PROPERTY_MSG_REGION] = self._region_id
-        reply.ext_fields[PROPERTY_TRACE_ON] = self._trace_on
+        reply.ext_fields.update(self._region)
         return reply
 
     async def _reply_later(
@@ -374,15 +368,15 @@ class SendMessageProcessor:
             reply.code = ResponseCode.FLUSH_DISK_TIMEOUT
             reply.remark = f"the message is stored, but not known to be durable: {why}"
         if is_new_topic:
-            await self._broker.registration.told()
+            await self._registration.told()
         return reply
 
     async def _why_in_doubt(self, result: PutMessageResult, *, must_save: bool, must_flush: bool) -> str:
         """Why nobody knows whether the message survives; empty when it does."""
-        store, too_long = self._broker.store, "the disk took too long"
+        store, too_long = self._store, "the disk took too long"
         try:
             if must_save:
-                async with asyncio.timeout(self._broker.store_config.sync_flush_timeout_ms / 1_000):
+                async with asyncio.timeout(store.config.sync_flush_timeout_ms / 1_000):
                     await self._topic_table.saved()
         except ConfigNotSaved as failure:
             return str(failure)

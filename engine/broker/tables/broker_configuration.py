@@ -17,17 +17,18 @@ import difflib
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from engine.broker.foundation.broker_config import java_name, java_value
-from engine.broker.foundation.errors import ConfigNotSaved, RequestRefused
+from engine.broker.foundation.broker_address import BrokerAddress
+from engine.broker.foundation.broker_config import BrokerConfig, java_name, java_value
+from engine.broker.foundation.errors import ConfigNotSaved
+from engine.broker.tables.topic_config_manager import TopicConfigManager
 from engine.protocol.body.data_version import DataVersion
 from engine.protocol.response_code import ResponseCode
-from engine.runtime.port import DiskFault
+from engine.remoting.errors import RequestRefused
+from engine.runtime.port import Clock, DiskFault
 from engine.store.files.config_file import ConfigFile
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
+from engine.store.files.store_config import MessageStoreConfig
 
 logger = logging.getLogger("glassmq.broker")
 
@@ -114,17 +115,24 @@ CHANGEABLE: Mapping[str, Changeable] = {
 }
 
 
+@dataclass
 class BrokerConfiguration:
     """Reads and changes the settings of one broker.
 
-    :param broker: its ``config`` and ``store_config`` are its own, nobody else's.
+    :param config: the broker's own, nobody else's; so is ``store_config``.
     :param config_file: ``brokerConfig.json``.
+    :param topics: some changes change them.
     """
 
-    def __init__(self, broker: Broker, config_file: ConfigFile) -> None:
-        self._broker = broker
-        self._config_file = config_file
-        self.data_version = DataVersion(broker.runtime.clock.now_ms())
+    config: BrokerConfig
+    store_config: MessageStoreConfig
+    config_file: ConfigFile
+    address: BrokerAddress
+    topics: TopicConfigManager
+    clock: Clock
+
+    def __post_init__(self) -> None:
+        self.data_version = DataVersion(self.clock.now_ms())
         #: Name -> (value at the start, value now), as texts; only what tools have changed.
         self._changes: dict[str, tuple[str, str]] = {}
 
@@ -132,8 +140,7 @@ class BrokerConfiguration:
 
     def settings(self) -> dict[str, str]:
         """The settings of broker and store under RocketMQ's names, with the address that is really bound."""
-        broker = self._broker
-        store_config = broker.store_config
+        store_config = self.store_config
         settings = {
             java_name(field.name): java_value(getattr(store_config, field.name))
             for field in dataclasses.fields(store_config)
@@ -144,8 +151,8 @@ class BrokerConfiguration:
         for name in ("fileReservedTime", "cleanFileForciblyMinAge"):
             settings[name] = settings.pop(f"{name}Hours")
         settings["diskMaxUsedSpaceRatio"] = str(round(store_config.disk_max_used_space_ratio * 100))
-        settings |= broker.config.to_properties()
-        ip, _, port = broker.address.rpartition(":")
+        settings |= self.config.to_properties()
+        ip, _, port = self.address.text.rpartition(":")
         return settings | {"brokerIP1": ip, "listenPort": port} | _FIXED
 
     # ------------------------------------------------------------------------------ changing
@@ -169,7 +176,7 @@ class BrokerConfiguration:
             raise ConfigNotSaved(f"the settings could not be saved: {fault}") from fault
         for name in values:
             logger.info("setting %s is changed from %s to %s", name, before[name], after[name])
-        self.data_version.next(self._broker.runtime.clock.now_ms())
+        self.data_version.next(self.clock.now_ms())
         self._after_change(values)
 
     def _parsed(self, wanted: Mapping[str, str]) -> dict[str, object]:
@@ -179,39 +186,38 @@ class BrokerConfiguration:
             setting = CHANGEABLE.get(name)
             if setting is None and name in known:
                 raise RequestRefused(
-                    ResponseCode.NO_PERMISSION,
                     f"{name} can only be given when the broker starts; while it runs these can change: "
                     + ", ".join(CHANGEABLE),
+                    ResponseCode.NO_PERMISSION,
                 )
             if setting is None:
                 close = difflib.get_close_matches(name, CHANGEABLE, n=1)
                 hint = f"did you mean {close[0]}?" if close else f"these can change: {', '.join(CHANGEABLE)}"
-                raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"there is no setting {name[:100]!r}; {hint}")
+                raise RequestRefused(f"there is no setting {name[:100]!r}; {hint}")
             try:
                 values[name] = setting.parse(text.strip())
             except _BadValue as error:
-                raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"{name}={text[:100]!r}: {error}") from error
+                raise RequestRefused(f"{name}={text[:100]!r}: {error}") from error
         return values
 
     def _owner(self, name: str) -> Any:
-        return self._broker.store_config if CHANGEABLE[name].is_of_store else self._broker.config
+        return self.store_config if CHANGEABLE[name].is_of_store else self.config
 
     def _apply(self, values: Mapping[str, object]) -> None:
         for name, value in values.items():
             setattr(self._owner(name), CHANGEABLE[name].attribute, value)
 
     def _after_change(self, values: Mapping[str, object]) -> None:
-        manager = self._broker.topic_config_manager
         if values.get("autoCreateTopicEnable"):
-            manager.make_template_topic()
+            self.topics.make_template_topic()
         if "brokerPermission" in values:
-            manager.permission_changed()
+            self.topics.permission_changed()
 
     # ------------------------------------------------------------------------------ file
 
     def load(self) -> None:
         """Read ``brokerConfig.json`` and apply what still holds; see the module."""
-        content = self._config_file.load()
+        content = self.config_file.load()
         changes = {} if content is None else content.get("changes")
         now = self.settings()
         for name, change in changes.items() if isinstance(changes, dict) else ():
@@ -240,4 +246,4 @@ class BrokerConfiguration:
 
     def _save(self) -> None:
         changes = {name: {"from": first, "to": last} for name, (first, last) in self._changes.items() if first != last}
-        self._config_file.save({"changes": changes})
+        self.config_file.save({"changes": changes})

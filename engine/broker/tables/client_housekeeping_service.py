@@ -7,6 +7,7 @@ comes, removes the client from its groups and tells the others.
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 
 from engine.broker.tables.consumer_manager import ConsumerManager
 from engine.broker.tables.producer_manager import ProducerManager
@@ -16,30 +17,26 @@ from engine.runtime.port import Clock
 logger = logging.getLogger("glassmq.broker")
 
 
+@dataclass(frozen=True)
 class ClientHousekeepingService:
     """Looks after the connections of producers and consumers."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        consumer_manager: ConsumerManager,
-        producer_manager: ProducerManager,
-        channel_expired_timeout_ms: int = 120_000,
-    ) -> None:
-        self._clock = clock
-        self._consumer_manager = consumer_manager
-        self._producer_manager = producer_manager
-        self._timeout_ms = channel_expired_timeout_ms
+    clock: Clock
+    consumers: ConsumerManager
+    producers: ProducerManager
+    channel_expired_timeout_ms: int = 120_000
 
     def scan_exception_channel(self) -> None:
         """Close every connection whose client sent no heartbeat for too long."""
-        now_ms = self._clock.now_ms()
-        for manager in (self._consumer_manager, self._producer_manager):
-            for channel in manager.expired_channels(now_ms, self._timeout_ms):
-                logger.warning("closing %s: no heartbeat for %d ms", channel.remote_address, self._timeout_ms)
+        now_ms = self.clock.now_ms()
+        for manager in (self.consumers, self.producers):
+            for channel in manager.expired_channels(now_ms, self.channel_expired_timeout_ms):
+                logger.warning(
+                    "closing %s: no heartbeat for %d ms", channel.remote_address, self.channel_expired_timeout_ms
+                )
                 channel.close()
 
     def channel_closed(self, channel: Channel) -> None:
         """A connection ended."""
-        self._producer_manager.channel_closed(channel)
-        self._consumer_manager.channel_closed(channel)
+        self.producers.channel_closed(channel)
+        self.consumers.channel_closed(channel)

@@ -19,6 +19,7 @@ import asyncio
 import dataclasses
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from engine.broker.foundation.errors import ConfigNotSaved, TooManyEntries
@@ -40,6 +41,7 @@ class ConfigEntry(Protocol):
 _Entry = TypeVar("_Entry", bound=ConfigEntry)
 
 
+@dataclass(eq=False)
 class ConfigTable(Generic[_Entry]):
     """Name -> entry.
 
@@ -51,17 +53,16 @@ class ConfigTable(Generic[_Entry]):
     :ivar entries: what counts; the same dictionary for ever.
     """
 
-    def __init__(
-        self, file: ConfigFile, field: str, what: str, clock: Clock, max_entries: int, write_interval_ms: int
-    ) -> None:
+    file: ConfigFile
+    field: str
+    what: str
+    clock: Clock
+    max_entries: int
+    write_interval_ms: int
+
+    def __post_init__(self) -> None:
         self.entries: dict[str, _Entry] = {}
-        self.data_version = DataVersion(clock.now_ms())
-        self._file = file
-        self._field = field
-        self._what = what
-        self._clock = clock
-        self._max_entries = max_entries
-        self._write_interval_ms = write_interval_ms
+        self.data_version = DataVersion(self.clock.now_ms())
         #: Name -> what it shall be, None for "gone"; they wait for the next write.
         self._wanted: dict[str, _Entry | None] = {}
         self._next_write: asyncio.Task[None] | None = None
@@ -80,10 +81,10 @@ class ConfigTable(Generic[_Entry]):
 
     def touch(self) -> None:
         """The table has changed: it has a new version, and the file follows."""
-        self.data_version.next(self._clock.now_ms())
+        self.data_version.next(self.clock.now_ms())
         self._is_ahead = True
         if self._follower is None:
-            self._follower = asyncio.get_running_loop().create_task(self._follow(), name=f"write {self._file.path}")
+            self._follower = asyncio.get_running_loop().create_task(self._follow(), name=f"write {self.file.path}")
 
     async def change(self, name: str, entry: _Entry | None) -> None:
         """Let ``name`` be ``entry``, None for "gone", once that is on the disk.
@@ -105,7 +106,7 @@ class ConfigTable(Generic[_Entry]):
         """Return once all that was put or wanted until now is on the disk. Raises :class:`ConfigNotSaved`."""
         if self._next_write is None:
             self._next_write = asyncio.get_running_loop().create_task(
-                self._write_wanted(), name=f"change {self._file.path}"
+                self._write_wanted(), name=f"change {self.file.path}"
             )
         # Shielded: a connection that ends must not take the write from the others.
         await asyncio.shield(self._next_write)
@@ -114,8 +115,8 @@ class ConfigTable(Generic[_Entry]):
         if name in self.entries or name in self._wanted:
             return
         new = sum(wanted not in self.entries for wanted in self._wanted)
-        if len(self.entries) + new >= self._max_entries:
-            raise TooManyEntries(self._what, self._max_entries)
+        if len(self.entries) + new >= self.max_entries:
+            raise TooManyEntries(self.what, self.max_entries)
 
     # ------------------------------------------------------------------------------ the file
 
@@ -134,7 +135,7 @@ class ConfigTable(Generic[_Entry]):
                         await self._write({})
                 except ConfigNotSaved as failure:
                     logger.error("%s; it is tried again", failure)
-                await asyncio.sleep(self._write_interval_ms / 1_000)
+                await asyncio.sleep(self.write_interval_ms / 1_000)
         finally:
             self._follower = None
 
@@ -143,12 +144,12 @@ class ConfigTable(Generic[_Entry]):
         self._is_ahead = False
         version = dataclasses.replace(self.data_version)
         if wanted:
-            version.next(self._clock.now_ms())
+            version.next(self.clock.now_ms())
         try:
-            await self._file.save_off_loop(self._content(_changed(dict(self.entries), wanted), version))
+            await self.file.save_off_loop(self._content(_changed(dict(self.entries), wanted), version))
         except DiskFault as fault:
             self._is_ahead = True
-            raise ConfigNotSaved(f"{', '.join(wanted) or self._file.path} could not be saved: {fault}") from fault
+            raise ConfigNotSaved(f"{', '.join(wanted) or self.file.path} could not be saved: {fault}") from fault
         if wanted:
             # Not before: name servers that heard of the version would not look at the table again.
             self.data_version.next(version.timestamp)
@@ -157,7 +158,7 @@ class ConfigTable(Generic[_Entry]):
     def _content(self, entries: Mapping[str, _Entry], version: DataVersion) -> Callable[[], dict[str, Any]]:
         return lambda: {
             "dataVersion": version.to_dict(),
-            self._field: {name: entry.to_dict() for name, entry in entries.items()},
+            self.field: {name: entry.to_dict() for name, entry in entries.items()},
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -166,28 +167,28 @@ class ConfigTable(Generic[_Entry]):
 
     def load(self, parse: Callable[[dict[str, Any]], tuple[str, _Entry]]) -> None:
         """Read the file; an entry in it for which ``parse`` raises ``ProtocolError`` is left out with a warning."""
-        content = self._file.load()
+        content = self.file.load()
         if content is None:
             return
         try:
             version = get_object(content, "dataVersion")
             self.data_version = DataVersion.from_dict(version) if version else self.data_version
         except MalformedBody as error:
-            logger.warning("%s: its version is not read: %s", self._file.path, error)
-        table = content.get(self._field)
+            logger.warning("%s: its version is not read: %s", self.file.path, error)
+        table = content.get(self.field)
         for name, fields in table.items() if isinstance(table, dict) else ():
             try:
                 known_name, entry = parse(as_object(fields))
             except ProtocolError as error:
-                logger.warning("%s: %s is left out: %s", self._file.path, name, error)
+                logger.warning("%s: %s is left out: %s", self.file.path, name, error)
                 continue
             self.entries[known_name] = entry
 
     def put_now(self, entries: Mapping[str, _Entry]) -> None:
         """Take over ``entries`` and write the file, blocking: for a start. Raises ``DiskFault``."""
         self.entries.update(entries)
-        self.data_version.next(self._clock.now_ms())
-        self._file.save(self.to_dict())
+        self.data_version.next(self.clock.now_ms())
+        self.file.save(self.to_dict())
 
     async def close(self) -> None:
         """Write what is not written yet. Raises ``DiskFault``."""
@@ -196,7 +197,7 @@ class ConfigTable(Generic[_Entry]):
         if self._next_write is not None:
             await asyncio.gather(self._next_write, return_exceptions=True)
         async with self._writing:
-            await self._file.save_off_loop(self.to_dict)
+            await self.file.save_off_loop(self.to_dict)
 
 
 def _changed(entries: dict[str, _Entry], wanted: Mapping[str, _Entry | None]) -> dict[str, _Entry]:

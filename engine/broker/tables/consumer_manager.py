@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.foundation.errors import TooManyEntries
@@ -22,7 +23,9 @@ from engine.broker.tables.client_channel_info import ClientChannelInfo
 from engine.protocol.body.heartbeat_data import ConsumerData
 from engine.protocol.body.subscription_data import SubscriptionData
 from engine.protocol.enums import ConsumeFromWhere, ConsumeType, MessageModel
+from engine.protocol.response_code import ResponseCode
 from engine.remoting.channel import Channel
+from engine.remoting.errors import RequestRefused
 
 logger = logging.getLogger("glassmq.broker")
 
@@ -41,29 +44,23 @@ def size_of(subscription: SubscriptionData) -> int:
     return _SUBSCRIPTION_BYTES + _TAG_BYTES * len(subscription.tags_set) + texts
 
 
+@dataclass(eq=False)
 class ConsumerGroupInfo:
     """One group that is online."""
 
-    def __init__(
-        self,
-        group_name: str,
-        consume_type: ConsumeType,
-        message_model: MessageModel,
-        consume_from_where: ConsumeFromWhere,
-    ) -> None:
-        self.group_name = group_name
-        self.consume_type = consume_type
-        self.message_model = message_model
-        self.consume_from_where = consume_from_where
-        #: Topic -> subscription of the whole group.
-        self.subscription_table: dict[str, SubscriptionData] = {}
-        self.channel_info_table: dict[Channel, ClientChannelInfo] = {}
-        #: (topic, queue id) -> the member that pulled it last. The broker is never told how queues are assigned; this
-        #: is what it can see of it.
-        self.last_pulled_by: dict[tuple[str, int], Channel] = {}
-        self.last_update_ms = 0
-        #: What ``subscription_table`` takes.
-        self.bytes = 0
+    group_name: str
+    consume_type: ConsumeType
+    message_model: MessageModel
+    consume_from_where: ConsumeFromWhere
+    #: Topic -> subscription of the whole group.
+    subscription_table: dict[str, SubscriptionData] = field(default_factory=dict)
+    channel_info_table: dict[Channel, ClientChannelInfo] = field(default_factory=dict)
+    #: (topic, queue id) -> the member that pulled it last. The broker is never told how queues are assigned; this is
+    #: what it can see of it.
+    last_pulled_by: dict[tuple[str, int], Channel] = field(default_factory=dict)
+    last_update_ms: int = 0
+    #: What ``subscription_table`` takes.
+    bytes: int = 0
 
     @property
     def client_ids(self) -> list[str]:
@@ -157,6 +154,13 @@ class ConsumerManager:
     def get_consumer_group_info(self, group: str) -> ConsumerGroupInfo | None:
         """The group, if any of its members is online."""
         return self._table.get(group)
+
+    def online_group(self, group: str, if_not: ResponseCode = ResponseCode.SYSTEM_ERROR) -> ConsumerGroupInfo:
+        """The group. Raises :class:`RequestRefused` with ``if_not`` when no member is online."""
+        info = self._table.get(group)
+        if info is None:
+            raise RequestRefused(f"no consumer of group {group!r} is connected", if_not)
+        return info
 
     def find_subscription_data(self, group: str, topic: str) -> SubscriptionData | None:
         """What ``group`` wants of ``topic``."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from engine.protocol.body.message_queue import MessageQueue
 from engine.runtime.port import Clock
@@ -22,14 +23,12 @@ from engine.runtime.port import Clock
 logger = logging.getLogger("glassmq.broker")
 
 
+@dataclass(slots=True, eq=False)
 class LockEntry:
     """Who holds one queue, and since when the lease runs."""
 
-    __slots__ = ("client_id", "last_update_ms")
-
-    def __init__(self, client_id: str, last_update_ms: int) -> None:
-        self.client_id = client_id
-        self.last_update_ms = last_update_ms
+    client_id: str
+    last_update_ms: int
 
 
 class RebalanceLockManager:

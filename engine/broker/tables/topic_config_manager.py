@@ -32,6 +32,8 @@ from engine.protocol.names import (
     validate_topic,
 )
 from engine.protocol.permission import PERM_INHERIT, PERM_READ_WRITE, is_inherited
+from engine.protocol.response_code import ResponseCode
+from engine.remoting.errors import RequestRefused
 from engine.runtime.port import Clock
 from engine.store.files.config_file import ConfigFile
 
@@ -99,6 +101,13 @@ class TopicConfigManager:
         """What is known of ``topic``."""
         return self.topic_config_table.get(topic)
 
+    def known_topic(self, topic: str) -> TopicConfig:
+        """What is known of ``topic``. Raises :class:`RequestRefused` when that is nothing."""
+        config = self.topic_config_table.get(topic)
+        if config is None:
+            raise RequestRefused(f"topic {topic!r} does not exist on this broker", ResponseCode.TOPIC_NOT_EXIST)
+        return config
+
     def is_order_topic(self, topic: str) -> bool:
         """True for a topic that was created for strict order."""
         config = self.topic_config_table.get(topic)
@@ -151,12 +160,7 @@ class TopicConfigManager:
             return None
         queue_nums = max(1, min(client_queue_nums, template.write_queue_nums))
         config = TopicConfig(
-            topic,
-            queue_nums,
-            queue_nums,
-            template.perm & ~PERM_INHERIT,
-            template.topic_filter_type,
-            topic_sys_flag,
+            topic, queue_nums, queue_nums, template.perm & ~PERM_INHERIT, template.topic_filter_type, topic_sys_flag
         )
         self._make(config)
         logger.info("topic %s is created with %d queues: %s sends to it", topic, queue_nums, remote_address)

@@ -32,11 +32,7 @@ from engine.protocol.message.message_properties import (
     decode_properties,
     encode_properties,
 )
-from engine.protocol.names import (
-    TRANSACTION_CHECK_MAX_TIME_TOPIC,
-    TRANSACTION_HALF_TOPIC,
-    TRANSACTION_OP_HALF_TOPIC,
-)
+from engine.protocol.names import TRANSACTION_CHECK_MAX_TIME_TOPIC, TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
 from engine.protocol.system_flags import TRANSACTION_COMMIT_TYPE, clear_transaction_type
 from engine.store.log.store_message import StoreMessage
 

@@ -6,10 +6,9 @@ answer them on the wire. The group that END_TRANSACTION has to name is the messa
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from typing import TYPE_CHECKING
 
+from engine.broker.foundation.store_lookups import dispatcher_done
 from engine.broker.transactions.half_message import producer_group
 from engine.broker.transactions.half_message_lookup import (
     Deed,
@@ -24,17 +23,11 @@ from engine.protocol.message.message import MessageExt
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.protocol.system_flags import TRANSACTION_COMMIT_TYPE, TRANSACTION_ROLLBACK_TYPE
-from engine.remoting.channel import Channel
-from engine.remoting.processor import ProcessorTable
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
+from engine.remoting.remoting_server import RemotingServer
+from engine.store.message_store import MessageStore
 
 logger = logging.getLogger("glassmq.broker")
 
-
-#: Turns of the event loop that are waited for the dispatcher; where the disk takes nothing it never gets done.
-_TURNS_MAX = 100
 _DECISIONS = {Deed.COMMIT: TRANSACTION_COMMIT_TYPE, Deed.ROLLBACK: TRANSACTION_ROLLBACK_TYPE}
 _DONE = {Deed.COMMIT: "committed", Deed.ROLLBACK: "rolled back", Deed.RESUME: "taken up again"}
 
@@ -47,11 +40,10 @@ class HalfMessageAdministrator:
     ask. ``anyway`` leaves that out for commit and rollback, to show what happens then.
     """
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._lookup = HalfMessageLookup(StoredHalfMessages(broker.store))
-        self._channel = Channel(broker.runtime.clock, ProcessorTable())
-        self._channel.remote_address = "the administrator"
+    def __init__(self, store: MessageStore, server: RemotingServer) -> None:
+        self._store = store
+        self._server = server
+        self._lookup = HalfMessageLookup(StoredHalfMessages(store))
 
     def check(self, deed: Deed, name: str, *, anyway: bool = False) -> MessageExt:
         """The message that :meth:`act` would act on. Raises :class:`HalfMessageRefused`."""
@@ -59,15 +51,10 @@ class HalfMessageAdministrator:
 
     async def act(self, deed: Deed, name: str, *, anyway: bool = False) -> MessageExt:
         """Do it; the message as it lay there before. Raises :class:`HalfMessageRefused`: then nothing has happened."""
-        for _ in range(_TURNS_MAX):
-            # An op message that was put a moment ago is not visible yet.
-            if not self._broker.store.dispatcher.pending_count:
-                break
-            await asyncio.sleep(0)
+        await dispatcher_done(self._store)  # an op message that was put a moment ago is not visible yet
         message = self.check(deed, name, anyway=anyway)
         request = request_for(deed, message)
-        reply = self._broker.server.processors.find_unguarded(request.code)(self._channel, request)
-        assert isinstance(reply, RemotingCommand), "these codes are answered at once"
+        reply = await self._server.ask_unguarded(request, "the administrator")
         if reply.code != ResponseCode.SUCCESS:
             raise HalfMessageRefused(Refusal.BY_BROKER, remark=reply.remark or f"code {reply.code}")
         group = producer_group(message)

@@ -17,11 +17,7 @@ from engine.protocol.errors import ProtocolError
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import decode_stored_message
 from engine.protocol.message.message_id import decode_offset_message_id
-from engine.protocol.names import (
-    TRANSACTION_CHECK_MAX_TIME_TOPIC,
-    TRANSACTION_HALF_TOPIC,
-    TRANSACTION_OP_HALF_TOPIC,
-)
+from engine.protocol.names import TRANSACTION_CHECK_MAX_TIME_TOPIC, TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
 from engine.store.message_store import MessageStore
 from engine.texts import Text
 

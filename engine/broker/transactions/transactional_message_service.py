@@ -30,8 +30,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from engine.broker.foundation.broker_address import BrokerAddress
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.broker.tables.consumer_offset_manager import ConsumerOffsetManager
+from engine.broker.tables.producer_manager import ProducerManager
+from engine.broker.tables.topic_config_manager import TopicConfigManager
 from engine.broker.transactions.half_message import (
     HALF_QUEUE_ID,
     check_times,
@@ -53,9 +57,7 @@ from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import encode_stored_message
-from engine.protocol.message.message_properties import (
-    PROPERTY_CHECK_IMMUNITY_TIME_IN_SECONDS,
-)
+from engine.protocol.message.message_properties import PROPERTY_CHECK_IMMUNITY_TIME_IN_SECONDS
 from engine.protocol.names import (
     TRANSACTION_CHECK_GROUP,
     TRANSACTION_CHECK_MAX_TIME_TOPIC,
@@ -64,12 +66,11 @@ from engine.protocol.names import (
 )
 from engine.protocol.request_code import RequestCode
 from engine.runtime.background_tasks import BackgroundTasks
+from engine.runtime.port import Clock
 from engine.store.log.put_message_result import PutMessageResult, PutMessageStatus
 from engine.store.log.store_message import StoreMessage
+from engine.store.message_store import MessageStore
 from engine.store.recovery.recovery_report import RecoveryReport
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 logger = logging.getLogger("glassmq.broker")
 
@@ -101,6 +102,7 @@ class _Round:
     done_ops: dict[int, None] = field(default_factory=dict)
 
 
+@dataclass(eq=False)
 class TransactionalMessageService:
     """Keeps the half queue of one broker in order.
 
@@ -109,13 +111,17 @@ class TransactionalMessageService:
     :ivar next_round_ms: when the next round is due, by the broker's clock; 0 before ``start``.
     """
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._clock = broker.runtime.clock
-        self._store = broker.store
-        self._offsets = broker.consumer_offset_manager
+    config: BrokerConfig
+    address: BrokerAddress
+    clock: Clock
+    store: MessageStore
+    topics: TopicConfigManager
+    offsets: ConsumerOffsetManager
+    producers: ProducerManager
+
+    def __post_init__(self) -> None:
         #: None: RocketMQ's way (``commit_transaction_once``).
-        self._undecided = UndecidedTransactions() if broker.config.commit_transaction_once else None
+        self._undecided = UndecidedTransactions() if self.config.commit_transaction_once else None
         #: Half messages whose op message could not be written yet -> where the committed message lies.
         self._owed: dict[int, int | None] = {}
         self._turn = 0
@@ -128,7 +134,7 @@ class TransactionalMessageService:
         if self._undecided is None:
             return
         topics = (TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC, TRANSACTION_CHECK_MAX_TIME_TOPIC)
-        in_log = UndecidedInLog(self._store, report, {topic: self._offset(topic) for topic in topics})
+        in_log = UndecidedInLog(self.store, report, {topic: self._offset(topic) for topic in topics})
         self._undecided, self._owed = in_log.found, in_log.owed
         if in_log.owed:
             logger.warning("%d transactions were committed and not marked so; they are marked now", len(in_log.owed))
@@ -137,7 +143,7 @@ class TransactionalMessageService:
         """Check at every interval from now on."""
         if self._owed:
             tasks.spawn(self._mark_committed(), "mark committed transactions")
-        tasks.every(self._broker.config.transaction_check_interval_ms, self._check_and_wait, "transaction check")
+        tasks.every(self.config.transaction_check_interval_ms, self._check_and_wait, "transaction check")
         self._note_next_round()
 
     async def _mark_committed(self) -> None:
@@ -150,14 +156,14 @@ class TransactionalMessageService:
             self._note_next_round()
 
     def _note_next_round(self) -> None:
-        self.next_round_ms = self._clock.now_ms() + self._broker.config.transaction_check_interval_ms
+        self.next_round_ms = self.clock.now_ms() + self.config.transaction_check_interval_ms
 
     # ------------------------------------------------------------------------------ putting
 
     @property
     def refusal(self) -> str | None:
         """Why no further transaction may begin; None: it may."""
-        limit = self._broker.config.max_undecided_transactions
+        limit = self.config.max_undecided_transactions
         if self._undecided is None or len(self._undecided) < limit:
             return None
         return f"{limit} transactions are undecided already (maxUndecidedTransactions); nothing is stored"
@@ -192,7 +198,7 @@ class TransactionalMessageService:
         :param committed_place: where in the log the committed message lies; None: rolled back.
         """
         if self._undecided is None:
-            return self._put(op_message(half.queue_offset, self._broker.store_host, self._clock.now_ms()))
+            return self._put(op_message(half.queue_offset, self.address.store_host, self.clock.now_ms()))
         newest = self._undecided.decidable(first_copy(half))
         assert newest is not None, "only an undecided transaction is decided"
         self._undecided.remove(first_copy(half))
@@ -203,7 +209,7 @@ class TransactionalMessageService:
         """Write the op messages that are due; those that the store refuses stay due. Returns the last outcome."""
         result = PutMessageResult(PutMessageStatus.PUT_OK)
         for offset, committed_place in list(self._owed.items()):
-            op = op_message(offset, self._broker.store_host, self._clock.now_ms(), committed_place)
+            op = op_message(offset, self.address.store_host, self.clock.now_ms(), committed_place)
             result = self._put(op)
             if result.status is not PutMessageStatus.PUT_OK:
                 break
@@ -212,8 +218,8 @@ class TransactionalMessageService:
 
     def _put(self, message: StoreMessage) -> PutMessageResult:
         """Store any form of :mod:`engine.broker.transactions.half_message`; its topic is made if need be."""
-        self._broker.topic_config_manager.create_topic_in_send_message_back(message.topic, 1)
-        return self._store.put_message(message)
+        self.topics.create_topic_in_send_message_back(message.topic, 1)
+        return self.store.put_message(message)
 
     # ------------------------------------------------------------------------------ where things stand
 
@@ -228,34 +234,34 @@ class TransactionalMessageService:
         return self._offset(TRANSACTION_OP_HALF_TOPIC)
 
     def _offset(self, topic: str) -> int:
-        stored = self._offsets.query_offset(TRANSACTION_CHECK_GROUP, topic, HALF_QUEUE_ID)
-        return max(stored, self._store.min_offset(topic, HALF_QUEUE_ID))
+        stored = self.offsets.query_offset(TRANSACTION_CHECK_GROUP, topic, HALF_QUEUE_ID)
+        return max(stored, self.store.min_offset(topic, HALF_QUEUE_ID))
 
     def _messages(self, topic: str, offset: int, count: int) -> list[MessageExt | None]:
         """The messages at ``offset`` and behind it; None for one that is gone."""
-        end = min(offset + count, self._store.max_offset(topic, HALF_QUEUE_ID))
-        return [self._store.message_in_queue(topic, HALF_QUEUE_ID, place) for place in range(offset, end)]
+        end = min(offset + count, self.store.max_offset(topic, HALF_QUEUE_ID))
+        return [self.store.message_in_queue(topic, HALF_QUEUE_ID, place) for place in range(offset, end)]
 
     # ------------------------------------------------------------------------------ a round
 
     async def check(self) -> None:
         """One round."""
-        walk = _Round(self._clock.now_ms(), self.half_offset, self.op_offset)
-        first_op, end = walk.op_offset, self._store.max_offset(TRANSACTION_HALF_TOPIC, HALF_QUEUE_ID)
+        walk = _Round(self.clock.now_ms(), self.half_offset, self.op_offset)
+        first_op, end = walk.op_offset, self.store.max_offset(TRANSACTION_HALF_TOPIC, HALF_QUEUE_ID)
         looked_at = 0
         while self._look_at_next(walk):
             looked_at += 1
             if looked_at % _SLICE == 0:
                 await asyncio.sleep(0)
-            if self._clock.now_ms() - walk.started_ms > MAX_ROUND_MS:
+            if self.clock.now_ms() - walk.started_ms > MAX_ROUND_MS:
                 break
         if walk.half_offset >= end:
             # The round has seen every half message that a late answer could have meant.
             walk.done_ops |= dict.fromkeys(walk.late.values())
         while first_op in walk.done_ops:
             first_op += 1
-        discarded = self._store.max_offset(TRANSACTION_CHECK_MAX_TIME_TOPIC, 0)
-        if self._undecided is not None and not await self._store.flushed(self._store.commit_log_max_offset):
+        discarded = self.store.max_offset(TRANSACTION_CHECK_MAX_TIME_TOPIC, 0)
+        if self._undecided is not None and not await self.store.flushed(self.store.commit_log.max_offset):
             logger.warning("the transaction check begins where it did before: what it wrote is not on the disk yet")
             return
         self._commit(TRANSACTION_HALF_TOPIC, walk.half_offset)
@@ -265,7 +271,7 @@ class TransactionalMessageService:
 
     def _commit(self, topic: str, offset: int) -> None:
         if offset != self._offset(topic):
-            self._offsets.commit_offset("this broker", TRANSACTION_CHECK_GROUP, topic, HALF_QUEUE_ID, offset)
+            self.offsets.commit_offset("this broker", TRANSACTION_CHECK_GROUP, topic, HALF_QUEUE_ID, offset)
 
     def _look_at_next(self, walk: _Round) -> bool:
         """One step of the round, see the table at the top. False: the round ends."""
@@ -286,14 +292,14 @@ class TransactionalMessageService:
         return self._look_at(walk, half)
 
     def _look_at(self, walk: _Round, half: MessageExt) -> bool:
-        now_ms = self._clock.now_ms()
+        now_ms = self.clock.now_ms()
         age_ms = now_ms - half.born_timestamp
         if self._is_given_up(half, age_ms) and not self._is_done_with(walk, half):
             return self._went_on(walk, self._discard(half))
         if half.store_timestamp >= walk.started_ms:
             return False
         immunity_ms = immunity_of(half)
-        if immunity_ms is None and 0 <= age_ms < self._broker.config.transaction_time_out_ms:
+        if immunity_ms is None and 0 <= age_ms < self.config.transaction_time_out_ms:
             return False
         if self._read_ops(walk):
             return True
@@ -301,7 +307,7 @@ class TransactionalMessageService:
             walk.half_offset += 1
             return True
         if immunity_ms is not None and age_ms < immunity_ms:
-            return self._went_on(walk, self.put_copy(half, put_off(half, self._broker.store_host)))
+            return self._went_on(walk, self.put_copy(half, put_off(half, self.address.store_host)))
         return self._went_on(walk, self._check(half))
 
     def _is_done_with(self, walk: _Round, half: MessageExt) -> bool:
@@ -319,8 +325,8 @@ class TransactionalMessageService:
         return True
 
     def _is_given_up(self, half: MessageExt, age_ms: int) -> bool:
-        reserved_ms = self._broker.store_config.file_reserved_time_hours * _HOUR_MS
-        return check_times(half) >= self._broker.config.transaction_check_max or age_ms > reserved_ms
+        reserved_ms = self.store.config.file_reserved_time_hours * _HOUR_MS
+        return check_times(half) >= self.config.transaction_check_max or age_ms > reserved_ms
 
     def _read_ops(self, walk: _Round) -> bool:
         """Read further op messages; whether there were any."""
@@ -342,7 +348,7 @@ class TransactionalMessageService:
     def _discard(self, half: MessageExt) -> PutMessageResult:
         if self._undecided is not None:
             tell_first_copy(half)
-        result = self._put(discarded_message(half, self._broker.store_host))
+        result = self._put(discarded_message(half, self.address.store_host))
         if result.status is PutMessageStatus.PUT_OK:
             if self._undecided is not None:
                 self._undecided.give_up(first_copy(half))
@@ -360,7 +366,7 @@ class TransactionalMessageService:
         """Count the check, by storing the message again, and ask."""
         if self._undecided is not None:
             tell_first_copy(half)
-        result = self.put_copy(half, checked_once_more(half, self._broker.store_host))
+        result = self.put_copy(half, checked_once_more(half, self.address.store_host))
         if result.status is PutMessageStatus.PUT_OK:
             half.queue_offset, half.commit_log_offset = result.queue_offset, result.offset
             self._ask_producer(half)
@@ -369,16 +375,12 @@ class TransactionalMessageService:
     def _ask_producer(self, half: MessageExt) -> None:
         """Send code 39 to one member of the group, the next one each time; it answers with END_TRANSACTION."""
         group = producer_group(half)
-        clients = [client for client in self._broker.producer_manager.clients_of_group(group) if client.channel.is_open]
+        clients = [client for client in self.producers.clients_of_group(group) if client.channel.is_open]
         if not clients:
             logger.warning("nobody of producer group %s is there to say what became of %s", group, half.message_id)
             return
         header = CheckTransactionStateRequestHeader(
-            half.queue_offset,
-            half.commit_log_offset,
-            half.unique_id,
-            half.unique_id,
-            half.offset_message_id,
+            half.queue_offset, half.commit_log_offset, half.unique_id, half.unique_id, half.offset_message_id
         )
         try:
             half.topic, half.queue_id = real_place(half)

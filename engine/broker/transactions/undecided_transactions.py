@@ -26,11 +26,7 @@ from engine.broker.transactions.half_message import (
     first_copy_if_told,
 )
 from engine.protocol.message.message import MessageExt
-from engine.protocol.names import (
-    TRANSACTION_CHECK_MAX_TIME_TOPIC,
-    TRANSACTION_HALF_TOPIC,
-    TRANSACTION_OP_HALF_TOPIC,
-)
+from engine.protocol.names import TRANSACTION_CHECK_MAX_TIME_TOPIC, TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
 from engine.store.files.consume_queue_entry import FILLER_SIZE
 from engine.store.message_store import MessageStore
 from engine.store.recovery.recovery_report import RecoveryReport
@@ -152,5 +148,5 @@ class UndecidedInLog:
         Looked at in every start: the sender may not have been asked before the next one.
         """
         place = committed_at(op)
-        is_gone = place is None or place < self._store.commit_log_min_offset
+        is_gone = place is None or place < self._store.commit_log.min_offset
         return is_gone or self._store.message_at(place or 0) is not None

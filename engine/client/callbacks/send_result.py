@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from engine.protocol.body.message_queue import MessageQueue
-from engine.protocol.response_code import ResponseCode
+from engine.protocol.response_code import STORED_CODES, ResponseCode
 
 #: MixAll.DEFAULT_TRACE_REGION_ID
 DEFAULT_REGION_ID = "DefaultRegion"
@@ -23,10 +23,7 @@ class SendStatus(StrEnum):
 
 #: Response codes that mean "stored". Any other code is an error.
 STATUS_OF_CODE: dict[int, SendStatus] = {
-    ResponseCode.SUCCESS: SendStatus.SEND_OK,
-    ResponseCode.FLUSH_DISK_TIMEOUT: SendStatus.FLUSH_DISK_TIMEOUT,
-    ResponseCode.FLUSH_SLAVE_TIMEOUT: SendStatus.FLUSH_SLAVE_TIMEOUT,
-    ResponseCode.SLAVE_NOT_AVAILABLE: SendStatus.SLAVE_NOT_AVAILABLE,
+    code: SendStatus.SEND_OK if code is ResponseCode.SUCCESS else SendStatus(code.name) for code in STORED_CODES
 }
 
 

@@ -83,7 +83,7 @@ def check_scenario_name(name: str) -> str:
 
 
 def read_scenario_file(path: Path) -> Scenario:
-    """The scenario of a file of the user. Raises OSError, UnicodeDecodeError and ``LabError``."""
+    """The scenario of a user's file. Raises ``OSError``, ``UnicodeDecodeError``, ``LabError``."""
     return parse_scenario(path.read_text(encoding="utf-8"), check_scenario_name(path.stem))
 
 

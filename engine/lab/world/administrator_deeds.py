@@ -10,8 +10,6 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from engine.broker.delivery.dead_letter import DeadLetterRefused, ResendTo
-from engine.broker.delivery.dead_letter_administrator import DeadLetterAdministrator
-from engine.broker.transactions.half_message_administrator import HalfMessageAdministrator
 from engine.broker.transactions.half_message_lookup import Deed, HalfMessageRefused
 from engine.lab.nodes.broker_role import BrokerRole
 from engine.lab.scenario.errors import CommandRefused
@@ -33,7 +31,7 @@ class DeadLetterCommandRefused(CommandRefused):
 def act_on_half_message(role: BrokerRole, command: Command) -> None:
     """Do ``command`` on the broker, which runs. Raises :class:`HalfMessageCommandRefused`."""
     assert role.broker is not None, "a running broker has its engine"
-    administrator, deed = HalfMessageAdministrator(role.broker), _DEEDS[command.kind]
+    administrator, deed = role.broker.half_message_administrator, _DEEDS[command.kind]
     name, anyway = str(command.value["message"]), bool(command.value.get("anyway"))
     try:
         administrator.check(deed, name, anyway=anyway)
@@ -45,7 +43,7 @@ def act_on_half_message(role: BrokerRole, command: Command) -> None:
 def resend_dead_letter(role: BrokerRole, command: Command) -> None:
     """Do ``command`` on the broker, which runs. Raises :class:`DeadLetterCommandRefused`."""
     assert role.broker is not None, "a running broker has its engine"
-    administrator = DeadLetterAdministrator(role.broker)
+    administrator = role.broker.dead_letter_administrator
     group, name, to = str(command.value["group"]), str(command.value["message"]), ResendTo(str(command.value["to"]))
     anyway = bool(command.value["anyway"])
     try:

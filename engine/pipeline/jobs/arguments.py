@@ -59,10 +59,7 @@ def read_arguments(description: JobDescription, given: Mapping[str, object]) -> 
     for name in named:
         if name not in parameters:
             allowed = ", ".join(parameters) or "none"
-            raise ArgumentRefused(
-                name[:100],
-                Text("job.argument.no_parameter", job=description.name, allowed=allowed),
-            )
+            raise ArgumentRefused(name[:100], Text("job.argument.no_parameter", job=description.name, allowed=allowed))
     return {name: _read_one(parameter, named.get(name)) for name, parameter in parameters.items()}
 
 
@@ -72,10 +69,7 @@ def by_parameter(given: Mapping[str, object]) -> dict[str, object]:
     for name, value in given.items():
         own = name.replace("-", "_")
         if own in named:
-            raise ArgumentRefused(
-                own[:100],
-                Text("job.argument.twice"),
-            )
+            raise ArgumentRefused(own[:100], Text("job.argument.twice"))
         named[own] = value
     return named
 
@@ -96,10 +90,7 @@ def _text(parameter: JobParameter, value: object) -> str:
         raise ArgumentRefused(parameter.name, Text("job.argument.no_text"))
     text = str(value).strip()
     if len(text) > TEXT_MAX or not text.isprintable():
-        raise ArgumentRefused(
-            parameter.name,
-            Text("job.argument.too_long", limit=TEXT_MAX),
-        )
+        raise ArgumentRefused(parameter.name, Text("job.argument.too_long", limit=TEXT_MAX))
     return text
 
 
@@ -114,10 +105,7 @@ def _topics(parameter: JobParameter, value: object) -> str:
 def _parts(parameter: JobParameter, value: object) -> list[str]:
     names = [name.strip() for name in _text(parameter, value).split(",")]
     if not all(names):
-        raise ArgumentRefused(
-            parameter.name,
-            Text("job.argument.empty_name"),
-        )
+        raise ArgumentRefused(parameter.name, Text("job.argument.empty_name"))
     return names
 
 
@@ -131,10 +119,7 @@ def _groups(parameter: JobParameter, value: object) -> str:
     for part in parts:
         group, at, topic = part.partition("@")
         if not group or (at and not topic):
-            raise ArgumentRefused(
-                parameter.name,
-                Text("job.argument.no_name", value=_shown(part)),
-            )
+            raise ArgumentRefused(parameter.name, Text("job.argument.no_name", value=_shown(part)))
         _name(parameter, group, validate_group)
         if at:
             _name(parameter, topic, validate_topic)
@@ -155,8 +140,7 @@ def _integer(parameter: JobParameter, value: object) -> int:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
         raise ArgumentRefused(
-            parameter.name,
-            Text("job.argument.no_number", value=_shown(value), allowed=_range_text(parameter)),
+            parameter.name, Text("job.argument.no_number", value=_shown(value), allowed=_range_text(parameter))
         )
     return _in_range(parameter, value)
 
@@ -165,10 +149,7 @@ def _duration(parameter: JobParameter, value: object) -> int:
     if isinstance(value, str) and (found := _DURATION.fullmatch(value.strip())):
         value = int(found[1]) * DURATION_UNITS_MS[found[2] or "ms"]
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ArgumentRefused(
-            parameter.name,
-            Text("job.argument.no_duration", value=_shown(value)),
-        )
+        raise ArgumentRefused(parameter.name, Text("job.argument.no_duration", value=_shown(value)))
     return _in_range(parameter, value)
 
 
@@ -176,10 +157,7 @@ def _in_range(parameter: JobParameter, value: int) -> int:
     low, high = parameter.minimum, parameter.maximum
     if (low is not None and value < low) or (high is not None and value > high):
         allowed = _range_text(parameter)
-        raise ArgumentRefused(
-            parameter.name,
-            Text("job.argument.out_of_range", value=value, allowed=allowed),
-        )
+        raise ArgumentRefused(parameter.name, Text("job.argument.out_of_range", value=value, allowed=allowed))
     return value
 
 
@@ -198,20 +176,14 @@ def _range_text(parameter: JobParameter) -> Text:
 def _choice(parameter: JobParameter, value: object) -> str:
     if not isinstance(value, str) or value.strip() not in parameter.choices:
         choices = ", ".join(parameter.choices)
-        raise ArgumentRefused(
-            parameter.name,
-            Text("job.argument.no_choice", value=_shown(value), choices=choices),
-        )
+        raise ArgumentRefused(parameter.name, Text("job.argument.no_choice", value=_shown(value), choices=choices))
     return value.strip()
 
 
 def _switch(parameter: JobParameter, value: object) -> bool:
     word = str(value).strip().lower() if isinstance(value, str | bool | int) else ""
     if word not in _SWITCH_WORDS:
-        raise ArgumentRefused(
-            parameter.name,
-            Text("job.argument.no_switch", value=_shown(value)),
-        )
+        raise ArgumentRefused(parameter.name, Text("job.argument.no_switch", value=_shown(value)))
     return _SWITCH_WORDS[word]
 
 

@@ -1,4 +1,6 @@
-"""Columns of record batches as numpy arrays, and single values out of lists and maps, without a loop in Python."""
+"""Schemas that Spark and Arrow share; columns of record batches as numpy arrays, and single values out of lists and
+maps, without a loop in Python.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Numbers = npt.NDArray[np.int64]
+#: Spark's types, and Arrow's.
+_ARROW_TYPES = {
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "array<bigint>": pa.list_(pa.field("element", pa.int64())),
+}
+
+
+def arrow_schema_of(schema: str) -> pa.Schema:
+    """Of a schema as Spark writes it: ``"kind string, count bigint"``."""
+    return pa.schema([(name, _ARROW_TYPES[kind]) for name, kind in (column.split() for column in schema.split(", "))])
 
 
 def int64(values: Any) -> Numbers:

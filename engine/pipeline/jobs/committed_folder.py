@@ -79,10 +79,6 @@ class Commit:
     state: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _nothing(_point: str) -> None:
-    return None
-
-
 def _own_place(file: StagedFile) -> str:
     return file.place
 
@@ -94,7 +90,7 @@ class CommittedFolder:
     """
 
     def __init__(
-        self, spark: SparkSession, folder: str, writer: str, reached: Callable[[str], None] = _nothing
+        self, spark: SparkSession, folder: str, writer: str, reached: Callable[[str], None] = lambda _point: None
     ) -> None:
         """:param writer: a name that no other writer uses; what it staged in an earlier life is removed.
         :param reached: called with the name of each step when it is done; tests die there.
@@ -161,7 +157,7 @@ class CommittedFolder:
         for staged, name in commit.moves.items():
             if not self.files.exists(name) and not self.files.move(staged, name) and not self.files.exists(name):
                 raise JobFailed(
-                    Text("job.error.damaged_folder", folder=self.files.root, staged=staged, version=commit.version),
+                    Text("job.error.damaged_folder", folder=self.files.root, staged=staged, version=commit.version)
                 )
             self._reached("moved a file")
         self.files.delete(commit.staging)

@@ -94,6 +94,11 @@ class TableColumn:
         return self.text or Text(f"job.column.{self.name}")
 
 
+def columns(kind: ColumnKind, *names: str) -> tuple[TableColumn, ...]:
+    """Several of one kind, side by side."""
+    return tuple(TableColumn(name, kind) for name in names)
+
+
 def cell_texts(*cells: str, room: str = "job.cell.") -> Mapping[str, Texts]:
     """For :class:`TableColumn`: cell -> its text, which stands in the catalogue under ``room`` and the cell."""
     return {cell: Text(f"{room}{cell}") for cell in cells}
@@ -163,13 +168,7 @@ STARTING_OFFSETS = JobParameter(
 )
 #: For jobs that cannot begin in the middle of a queue.
 STARTING_END = JobParameter(
-    "starting_offsets",
-    ParameterKind.CHOICE,
-    default="earliest",
-    choices=(
-        "earliest",
-        "latest",
-    ),
+    "starting_offsets", ParameterKind.CHOICE, default="earliest", choices=("earliest", "latest")
 )
 #: For jobs whose stream does the same as their one look at what is there.
 FOLLOW = JobParameter("follow", ParameterKind.SWITCH, default=False)

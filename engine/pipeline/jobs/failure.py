@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from engine.pipeline.errors import JobFailed
-from engine.texts import Text, joined
+from engine.texts import Text, catalogue, joined
 
 #: The last line of a traceback that came along as text: "package.module.SomeError: why". Spark sends the tracebacks of
 #: its Python workers so.
@@ -18,20 +18,8 @@ _LENGTH_MAX = 600
 _JAVA_DID_NOT_START = "Java ended before Spark had started; the log says why"
 _JAVA_IS_GONE = "Spark's Java process is gone; the log says why (too little memory, perhaps)"
 
+#: What the page says in front of the English line is ``job.failure.KIND``; of the source the kinds are its conditions.
 _JAVA = {_JAVA_DID_NOT_START: "java_did_not_start", _JAVA_IS_GONE: "java_is_gone"}
-#: The source's conditions. What the page says in front of the English line is ``job.failure.CONDITION``.
-_CONDITIONS = (
-    "ROCKETMQ_WRONG_OPTION",
-    "ROCKETMQ_UNKNOWN_TOPIC",
-    "ROCKETMQ_NAME_SERVER_AWAY",
-    "ROCKETMQ_BROKER_AWAY",
-    "ROCKETMQ_OFFSETS_GONE",
-    "ROCKETMQ_REFUSED",
-    "ROCKETMQ_BROKEN_MESSAGE",
-    "ROCKETMQ_WRONG_ROW",
-    "ROCKETMQ_SEND_FAILED",
-)
-
 #: What a line of the source may name as ``topic 'Orders'``.
 _NAMED = ("option", "topic", "group", "broker", "queue", "column")
 _NAMED_IN_LINE = re.compile(rf"\b({'|'.join(_NAMED)}) '([^']{{1,200}})'")
@@ -51,9 +39,9 @@ def sentence(line: str) -> Text:
     """The kind of failure that a line of :func:`explain` is about, with what the line names."""
     found = _KIND.match(line)
     kind = found[1] if found is not None else _JAVA.get(line)
-    if kind not in (*_CONDITIONS, *_JAVA.values()):
-        return Text("job.failure.sentence", what=Text("job.failure.spark"))
     what, named = Text(f"job.failure.{kind}"), dict(_NAMED_IN_LINE.findall(line))
+    if what.key not in catalogue("en"):
+        return Text("job.failure.sentence", what=Text("job.failure.spark"))
     if not named:
         return Text("job.failure.sentence", what=what)
     names = [Text(f"job.failure.named.{kind}", name=name) for kind, name in named.items()]

@@ -1,16 +1,19 @@
 """A job while it runs: what it is given and what it must do.
 
-A job is a class without state of its own; everything is in the :class:`JobRun`. It keeps its logic in functions from
-DataFrames (with the columns of :mod:`engine.pipeline.source.decoding.schema`) to DataFrames, so that tests and other
-sources (Parquet) can use them, and does reading, reporting and writing in :meth:`Job.run`.
+A job is a function; everything it has is in the :class:`JobRun`. It keeps its logic in functions from DataFrames (with
+the columns of :mod:`engine.pipeline.source.decoding.schema`) to DataFrames, so that tests and other sources (Parquet)
+can use them, and does reading, reporting and writing itself.
 """
 
 from __future__ import annotations
 
+import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from engine.pipeline.errors import PipelineError
 from engine.pipeline.jobs.report import JobReport
@@ -31,7 +34,7 @@ class JobRun:
     :ivar stop: set when the user wants the job to end; a job without queries looks at it between steps.
     :ivar watch: ``watch(query)`` waits until the query ends or the user stops the job (the query is then stopped), and
         raises what the query failed with. Its batches are reported meanwhile.
-    :ivar failure: what a function of :meth:`each_batch` failed with, if it was the job's own error.
+    :ivar failure: what the function of a micro-batch failed with, if it was the job's own error.
     """
 
     spark: SparkSession
@@ -55,11 +58,40 @@ class JobRun:
         """The same, as a stream."""
         return self.spark.readStream.format("rocketmq").options(**{**self.cluster, **options}).load()
 
-    def each_batch(self, function: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
-        """``function`` as ``foreachBatch`` shall call it.
+    @contextmanager
+    def checkpoint(self) -> Iterator[str]:
+        """Where a stream keeps what it knows: the argument ``checkpoint_folder``, else a folder for this run alone."""
+        with folder_or_temporary(self.arguments["checkpoint_folder"], "checkpoint") as folder:
+            yield str(folder)
 
-        Spark passes on nothing but the text of what it raises; what the job itself has to say, in both languages, is
-        kept as :attr:`failure`.
+    def follow(
+        self,
+        frame: DataFrame,
+        function: Callable[[DataFrame, int], None],
+        checkpoint: str,
+        *,
+        name: str | None = None,
+        output_mode: str = "append",
+    ) -> None:
+        """Give each micro-batch and its number to ``function``, until the query ends or the user stops the job.
+
+        With the argument ``follow`` every ``trigger_ms``; without it what is there now.
+
+        :param checkpoint: where Spark notes how far it has read.
+        """
+        writer = frame.writeStream.outputMode(output_mode).foreachBatch(self._each_batch(function))
+        writer = writer.option("checkpointLocation", checkpoint)
+        if name is not None:
+            writer = writer.queryName(name)
+        if self.arguments["follow"]:
+            writer = writer.trigger(processingTime=f"{self.arguments['trigger_ms']} milliseconds")
+        else:
+            writer = writer.trigger(availableNow=True)
+        self.watch(writer.start())
+
+    def _each_batch(self, function: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
+        """Spark passes on nothing but the text of what a function raises; what the job itself has to say, in both
+        languages, is kept as :attr:`failure`.
         """
 
         def call(batch: DataFrame, batch_id: int) -> None:
@@ -72,9 +104,16 @@ class JobRun:
         return call
 
 
-class Job(Protocol):
-    """Something that ``glassmq pipeline`` runs."""
+#: What ``glassmq pipeline`` runs: it works until done or stopped, and raises
+#: :class:`~engine.pipeline.errors.JobFailed` for what the user can mend.
+Job = Callable[[JobRun], None]
 
-    def run(self, run: JobRun) -> None:
-        """Work until done or stopped. Raises :class:`~engine.pipeline.errors.JobFailed` for what the user can mend."""
-        ...
+
+@contextmanager
+def folder_or_temporary(given: str | Path | None, purpose: str) -> Iterator[str | Path]:
+    """``given``, or a folder that is deleted in the end."""
+    if given:
+        yield given
+        return
+    with tempfile.TemporaryDirectory(prefix=f"glassmq-{purpose}-", ignore_cleanup_errors=True) as made:
+        yield made

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.streaming.listener import (
-    QueryIdleEvent,
     QueryProgressEvent,
     QueryStartedEvent,
     QueryTerminatedEvent,
@@ -56,9 +56,6 @@ class QueryProgress(StreamingQueryListener):
         """Called by Spark after each micro-batch."""
         self.note(json.loads(event.progress.json))
 
-    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802 - Spark's name
-        """Called by Spark when nothing came for some time; there is nothing to tell."""
-
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802 - Spark's name
         """Called by Spark."""
         with self._changed:
@@ -71,7 +68,8 @@ class QueryProgress(StreamingQueryListener):
         query = str(progress.get("id"))
         sources = [source for source in progress.get("sources", []) if isinstance(source, dict)]
         reached = _merged(queue_offsets(source.get("endOffset")) for source in sources)
-        latest = _merged(_latest_of(source) for source in sources)
+        # Spark leaves it out, or writes "null", while a source has not said where the queues ended.
+        latest = _merged(queue_offsets(source.get("latestOffset")) for source in sources)
         self._report.batch(batch_figures(progress, lag_of(reached, latest)))
         if reached:
             self._reached[query] = reached
@@ -130,11 +128,6 @@ def lag_of(reached: QueueOffsets, latest: QueueOffsets) -> int | None:
     )
 
 
-def _latest_of(source: Mapping[str, Any]) -> QueueOffsets:
-    """Where the queues ended; Spark leaves it out, or writes "null", while a source has not said it."""
-    return queue_offsets(source.get("latestOffset"))
-
-
 def _merged(several: Any) -> dict[str, dict[str, int]]:
     """Offsets of several queries as one; where two read the same queue the smaller counts: both have come so far."""
     merged: dict[str, dict[str, int]] = {}
@@ -153,50 +146,42 @@ def _rate(value: object) -> float | None:
     return round(float(value), 1)
 
 
-class TaskProgress:
-    """Counts the tasks of what Spark runs at the moment and reports them, in a thread of its own.
+@contextmanager
+def told_tasks(context: SparkContext, report: JobReport, queries: QueryProgress) -> Iterator[None]:
+    """Count the tasks of what Spark runs at the moment and report them, in a thread of its own, until this is left.
 
     Silent while streams run: their batches tell more than their tasks, which come and go many times a second.
     """
+    end = threading.Event()
 
-    def __init__(self, context: SparkContext, report: JobReport, queries: QueryProgress) -> None:
-        self._tracker = context.statusTracker()
-        self._report = report
-        self._queries = queries
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="task progress", daemon=True)
-
-    def start(self) -> None:
-        """Begin to count."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Count no more."""
-        self._end.set()
-        self._thread.join(2)
-
-    def _run(self) -> None:
+    def run() -> None:
         last = (0, 0)
-        while not self._end.wait(TASKS_INTERVAL_S):
-            if self._queries.running > 0:
+        while not end.wait(TASKS_INTERVAL_S):
+            if queries.running > 0:
                 continue
             try:
-                counted = self._count()
+                counted = _count_tasks(context)
             except Exception:  # Spark is on its way out; whoever waits for the job learns why
                 log.debug("tasks could not be counted", exc_info=True)
                 return
             if counted[1] > 0 and counted != last:
                 last = counted
-                self._report.progress(*counted, "tasks")
+                report.progress(*counted, "tasks")
 
-    def _count(self) -> tuple[int, int]:
-        """(done, all) tasks of the stages that run."""
-        done = total = 0
-        for job_id in self._tracker.getActiveJobsIds():
-            job = self._tracker.getJobInfo(job_id)
-            for stage_id in () if job is None else job.stageIds:
-                stage = self._tracker.getStageInfo(stage_id)
-                if stage is not None:
-                    done += stage.numCompletedTasks
-                    total += stage.numTasks
-        return done, total
+    thread = threading.Thread(target=run, name="task progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+        thread.join(2)
+
+
+def _count_tasks(context: SparkContext) -> tuple[int, int]:
+    """(done, all) tasks of the stages that run."""
+    tracker = context.statusTracker()
+    jobs = [job for job_id in tracker.getActiveJobsIds() if (job := tracker.getJobInfo(job_id)) is not None]
+    stages = [
+        stage for job in jobs for stage_id in job.stageIds if (stage := tracker.getStageInfo(stage_id)) is not None
+    ]
+    return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)

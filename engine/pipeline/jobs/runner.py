@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import logging
 import subprocess
-import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.pipeline.errors import PackageMissing, PipelineError
 from engine.pipeline.jobs.arguments import Argument, read_arguments
 from engine.pipeline.jobs.failure import failed
+from engine.pipeline.jobs.job import Job, JobRun, folder_or_temporary
 from engine.pipeline.jobs.registry import describe, load_job
 from engine.pipeline.jobs.report import JobReport
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from engine.pipeline.jobs.job import Job
     from engine.pipeline.jobs.query_progress import QueryProgress
 
 log = logging.getLogger("glassmq.pipeline")
@@ -69,13 +69,13 @@ def run_job(
     description = describe(name)
     checked = read_arguments(description, arguments)
     job = _load(name)
-    with _folder(work_folder) as folder:
+    with folder_or_temporary(work_folder, "pipeline") as folder:
         run = _Run(job, checked, cluster, report, stop, started)
         if session is not None:
             run.work(lambda: session)
             return
         try:
-            run.work(lambda: _start_spark(name, master, folder, conf or {}))
+            run.work(lambda: _start_spark(name, master, Path(folder), conf or {}))
         finally:
             _end_spark()
 
@@ -95,74 +95,54 @@ def _start_spark(name: str, master: str, folder: Path, conf: Mapping[str, str]) 
     return make_session(f"glassmq {name}", master, folder, {**_REDACTION_CONF, **conf})
 
 
-@contextlib.contextmanager
-def _folder(given: Path | None) -> Iterator[Path]:
-    if given is not None:
-        yield given
-        return
-    with tempfile.TemporaryDirectory(prefix="glassmq-pipeline-", ignore_cleanup_errors=True) as made:
-        yield Path(made)
-
-
+@dataclass(slots=True)
 class _Run:
     """One job at work. It has a thread of its own, so that whoever waits can also hear that it shall stop."""
 
-    def __init__(
-        self,
-        job: Job,
-        arguments: Mapping[str, Argument],
-        cluster: Mapping[str, str],
-        report: JobReport,
-        stop: threading.Event,
-        started: Callable[[], None],
-    ) -> None:
-        self._job = job
-        self._arguments = arguments
-        self._cluster = cluster
-        self._report = report
-        self._stop = stop
-        self._started = started
-        self._spark: SparkSession | None = None
-        self._failure: BaseException | None = None
+    job: Job
+    arguments: Mapping[str, Argument]
+    cluster: Mapping[str, str]
+    report: JobReport
+    stop: threading.Event
+    started: Callable[[], None]
+    spark: SparkSession | None = None
+    failure: BaseException | None = None
 
     def work(self, start_spark: Callable[[], SparkSession]) -> None:
         thread = threading.Thread(target=self._run, args=(start_spark,), name="job", daemon=True)
         thread.start()
-        while thread.is_alive() and not self._stop.is_set():
+        while thread.is_alive() and not self.stop.is_set():
             thread.join(_LOOK_S)
-        if self._stop.is_set():
+        if self.stop.is_set():
             self._end_work()
             thread.join(STOP_PATIENCE_S)
-        if self._failure is not None and not self._stop.is_set():
-            if isinstance(self._failure, PipelineError):
-                raise self._failure
-            log.error("the job failed", exc_info=self._failure)
-            raise failed(self._failure) from self._failure
+        if self.failure is not None and not self.stop.is_set():
+            if isinstance(self.failure, PipelineError):
+                raise self.failure
+            log.error("the job failed", exc_info=self.failure)
+            raise failed(self.failure) from self.failure
 
     def _run(self, start_spark: Callable[[], SparkSession]) -> None:
-        from engine.pipeline.jobs.job import JobRun
-        from engine.pipeline.jobs.query_progress import QueryProgress, TaskProgress
+        from engine.pipeline.jobs.query_progress import QueryProgress, told_tasks
 
         run: JobRun | None = None
         try:
-            spark = self._spark = start_spark()
-            if self._stop.is_set():
+            spark = self.spark = start_spark()
+            if self.stop.is_set():
                 return
-            self._started()
-            queries = QueryProgress(self._report)
+            self.started()
+            queries = QueryProgress(self.report)
             spark.streams.addListener(queries)
-            tasks = TaskProgress(spark.sparkContext, self._report, queries)
-            tasks.start()
             try:
-                run = JobRun(
-                    spark, self._arguments, self._cluster, self._report, self._watcher(queries), stop=self._stop
-                )
-                self._job.run(run)
+                with told_tasks(spark.sparkContext, self.report, queries):
+                    run = JobRun(
+                        spark, self.arguments, self.cluster, self.report, self._watcher(queries), stop=self.stop
+                    )
+                    self.job(run)
             finally:
-                tasks.stop()
                 in_passing(lambda: spark.streams.removeListener(queries)).join(_LAST_WORD_S)
         except BaseException as failure:  # the waiting thread raises it
-            self._failure = (run and run.failure) or failure
+            self.failure = (run and run.failure) or failure
 
     def _watcher(self, queries: QueryProgress) -> Callable[[StreamingQuery], None]:
         """What a job waits for its query with."""
@@ -170,7 +150,7 @@ class _Run:
         def watch(query: StreamingQuery) -> None:
             # It raises what the query failed with. It takes fractions of a second, whatever its annotation says.
             while not query.awaitTermination(_LOOK_S):  # type: ignore[arg-type]
-                if self._stop.is_set():
+                if self.stop.is_set():
                     query.stop()
                     return
             queries.wait_until_ended(str(query.runId), _LAST_WORD_S)
@@ -179,8 +159,8 @@ class _Run:
 
     def _end_work(self) -> None:
         """Cancel what Spark runs; queries are stopped by whoever watches them."""
-        if self._spark is not None:
-            in_passing(self._spark.sparkContext.cancelAllJobs)
+        if self.spark is not None:
+            in_passing(self.spark.sparkContext.cancelAllJobs)
 
 
 def _end_spark() -> None:

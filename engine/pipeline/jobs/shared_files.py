@@ -121,16 +121,12 @@ class SharedFiles:
         self._system.delete(self._path(name), True)
 
     def _rename(self, name: str, target: str) -> None:
-        options = self._jvm.org.apache.hadoop.fs.Options.Rename
-        none: Any = self._gateway_array(options)
-        self._context.rename(self._path(name), self._path(target), none)
-
-    def _gateway_array(self, of: JavaObject) -> JavaObject:
         from pyspark import SparkContext
 
         gateway = SparkContext._gateway
         assert gateway is not None, "the driver has a gateway to its JVM"
-        return gateway.new_array(of, 0)
+        no_options: Any = gateway.new_array(self._jvm.org.apache.hadoop.fs.Options.Rename, 0)
+        self._context.rename(self._path(name), self._path(target), no_options)
 
     def _path(self, name: str) -> JavaObject:
         return self._jvm.org.apache.hadoop.fs.Path(self.uri(name))

@@ -25,3 +25,8 @@ class TopicConfig(JsonBody):
     topic_filter_type: str = "SINGLE_TAG"
     topic_sys_flag: int = 0
     order: bool = False
+
+    @property
+    def queue_nums(self) -> int:
+        """How many queues there may be messages in."""
+        return max(self.read_queue_nums, self.write_queue_nums)

@@ -79,10 +79,9 @@ current_actor = cast("ContextVar[LabActor | None]", acting)
 class LabTask(asyncio.Task[_T]):
     """A task that is an actor of the lab, and hashes by a counter, so that its order in a set is the same in every run.
 
-    ``asyncio.TaskGroup`` and ``asyncio.wait`` keep tasks in a set and iterate over it. The usual hash is
-    the memory address, which differs from run to run, and so would the order of events. (Bare futures in
-    ``asyncio.wait`` have that fault still; a hash of their own would slow down every sleep and every lock
-    by a fifth.)
+    ``asyncio.TaskGroup`` and ``asyncio.wait`` keep tasks in a set and iterate over it. The usual hash is the memory
+    address, which differs from run to run, and so would the order of events. (Bare futures in ``asyncio.wait`` have
+    that fault still; a hash of their own would slow down every sleep and every lock by a fifth.)
     """
 
     __slots__ = ("_number", "actor")

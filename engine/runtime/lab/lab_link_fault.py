@@ -38,8 +38,7 @@ class OutOfOrder(tuple[int, ...]):
 class LinkFault(Protocol):
     """Decides over parcels. The first fault of the network with an opinion wins.
 
-    A dropped frame is simply gone: unlike TCP the lab does not send it again, so that a lesson can lose
-    exactly one.
+    A dropped frame is simply gone: unlike TCP the lab does not send it again, so that a lesson can lose exactly one.
     """
 
     def extra_delays_us(self, parcel: Parcel) -> tuple[int, ...] | None:

@@ -40,8 +40,8 @@ class LabDeadlock(Exception):
 class LabLoop(asyncio.AbstractEventLoop):
     """See the module. What can run when is the business of ``schedule``."""
 
-    def __init__(self, schedule: LabSchedule | None = None) -> None:
-        self.schedule = schedule or LabSchedule()
+    def __init__(self) -> None:
+        self.schedule = LabSchedule()
         #: Number of the last event that ran; the first is 1.
         self.event_number = 0
         #: The event that runs now.
@@ -68,9 +68,9 @@ class LabLoop(asyncio.AbstractEventLoop):
         self.last_actor = self.root
 
     @classmethod
-    def new(cls, schedule: LabSchedule | None = None) -> Self:
+    def new(cls) -> Self:
         """A loop. (A type checker takes the class for abstract: it has no sockets, pipes and signals.)"""
-        return cls(schedule)
+        return cls()
 
     # ------------------------------------------------------------------------------ nodes and actors
 

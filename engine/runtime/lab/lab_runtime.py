@@ -15,7 +15,6 @@ import inspect
 import random
 from collections.abc import Callable, Coroutine
 from functools import lru_cache
-from types import TracebackType
 from typing import Any, TypeVar
 
 from engine.runtime.lab.lab_actor import LabActor, LabNode, LabTask
@@ -124,9 +123,8 @@ class LabMachines:
     def crash(self, name: str, keep_page_cache: bool = True, *, silent: bool = False, torn: bool = False) -> None:
         """End a node at once: no ``finally`` runs.
 
-        ``keep_page_cache``: the process was killed, so what it wrote survives; else the power went, and
-        only what was flushed survives (with ``torn``: and chance parts of what was not). ``silent``: peers
-        are not told.
+        ``keep_page_cache``: the process was killed, so what it wrote survives; else the power went, and only what was
+        flushed survives (with ``torn``: and chance parts of what was not). ``silent``: peers are not told.
         """
         runtime = self._runtimes[name]
         assert runtime.node.alive, f"node {name} has crashed already"
@@ -225,9 +223,7 @@ class LabMachines:
     def __enter__(self) -> LabMachines:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def _failed(self) -> bool:

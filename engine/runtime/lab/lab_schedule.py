@@ -1,8 +1,7 @@
 """What can run in a lab world, in which order, and when: the ready list, the timers, the virtual clock.
 
-The order is a function of what was scheduled, and of the :class:`Scheduler` where there is one. Only the
-first ready event of each actor is ever offered: actors change places among each other, the callbacks inside
-one actor do not.
+The order is a function of what was scheduled, and of ``scheduler`` where there is one. Only the first ready event of
+each actor is ever offered: actors change places among each other, the callbacks inside one actor do not.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
 
 from engine.runtime.lab.lab_actor import LabNode
 from engine.runtime.lab.lab_event import LabEvent
@@ -20,23 +18,13 @@ from engine.runtime.lab.lab_event import LabEvent
 _TIMERS_WORTH_CLEANING = 1_000
 
 
-class Scheduler(Protocol):
-    """Chooses who runs next. Without one events run in the order in which they became ready."""
-
-    def choose(self, options: Sequence[LabEvent], time_may_pass: bool) -> LabEvent | None:
-        """One of ``options`` (the first ready event of every actor that may run), or ``None``: let time pass.
-
-        ``None`` is allowed only when ``time_may_pass``: there is a timer to advance to.
-        """
-        ...
-
-
 class LabSchedule:
-    """See the module. ``time_is_a_choice``: the scheduler may let time pass although somebody could run."""
+    """See the module."""
 
-    def __init__(self, scheduler: Scheduler | None = None, *, time_is_a_choice: bool = False) -> None:
-        self.scheduler = scheduler
-        self.time_is_a_choice = time_is_a_choice
+    def __init__(self) -> None:
+        #: Chooses who runs next among the first ready events of all actors that may run. Without one events run in the
+        #: order in which they became ready.
+        self.scheduler: Callable[[Sequence[LabEvent]], LabEvent] | None = None
         #: Asked before each event that has a label; False: not now. The event stays first in line. When the
         #: gate has held its actor or paused or crashed its node the run goes on with others, else it stops
         #: there (a breakpoint).
@@ -72,7 +60,7 @@ class LabSchedule:
             if self.scheduler is None:
                 event = self.ready.popleft() if self.ready else None
             else:
-                event = self._chosen_event(self.scheduler, until_us)
+                event = self._chosen_event(self.scheduler)
             if event is None:
                 if not self._advance(until_us):
                     return None
@@ -155,38 +143,23 @@ class LabSchedule:
         self._parked.clear()
         self._timers.clear()
 
-    def _chosen_event(self, scheduler: Scheduler, until_us: int | None) -> LabEvent | None:
+    def _chosen_event(self, scheduler: Callable[[Sequence[LabEvent]], LabEvent]) -> LabEvent | None:
         options = self.enabled_events()
         if not options:
             # Only cancelled and blocked events are left; the caller sorts them out one by one.
             return self.ready.popleft() if self.ready else None
-        next_due_us = self.next_due_us() if self.time_is_a_choice else None
-        time_may_pass = next_due_us is not None and (until_us is None or next_due_us <= until_us)
-        if len(options) == 1 and not time_may_pass:
-            event = options[0]
-        else:
-            choice = scheduler.choose(options, time_may_pass)
-            if choice is None:
-                assert time_may_pass, "the scheduler let time pass although no timer runs"
-                return None
-            event = choice
+        event = options[0] if len(options) == 1 else scheduler(options)
         self.ready.remove(event)
         return event
 
-    def next_due_us(self) -> int | None:
-        """When the next timer ends; None: none runs."""
+    def _advance(self, until_us: int | None) -> bool:
+        """Move the clock to the next timer and make all that are due then ready. False: none, or beyond."""
         timers = self._timers
         while timers and timers[0][2].is_cancelled:
             heapq.heappop(timers)
-        return timers[0][0] if timers else None
-
-    def _advance(self, until_us: int | None) -> bool:
-        """Move the clock to the next timer and make all that are due then ready. False: none, or beyond."""
-        due_us = self.next_due_us()
-        if due_us is None or (until_us is not None and due_us > until_us):
+        if not timers or (until_us is not None and timers[0][0] > until_us):
             return False
-        self.now_us = max(self.now_us, due_us)
-        timers = self._timers
+        self.now_us = max(self.now_us, timers[0][0])
         while timers and timers[0][0] <= self.now_us:
             event = heapq.heappop(timers)[2]
             if not event.is_cancelled:

@@ -101,9 +101,8 @@ class LabFileContent:
                 del self.dirty[page]
 
     def cut_power(self, torn: random.Random | None) -> None:
-        """Lose the page cache. With ``torn``, chance lets some dirty pages, or first sectors of them, reach
-        the disk.
-        """
+        """Lose the page cache. With ``torn``, chance lets some dirty pages, or first sectors of them, reach the
+        disk."""
         if torn is not None:
             for page in sorted(self.dirty):
                 sectors = torn.choice((0, torn.randrange(_PAGE_SECTORS), _PAGE_SECTORS))

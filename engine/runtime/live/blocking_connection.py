@@ -10,7 +10,6 @@ from __future__ import annotations
 import socket
 import ssl
 import time
-from types import TracebackType
 from typing import Self
 
 from engine.runtime.frame_splitter import FRAME_MIN_LENGTH_BYTES, LENGTH_PREFIX
@@ -58,9 +57,7 @@ class BlockingConnection:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def send_frame(self, frame: bytes, timeout_ms: int) -> None:

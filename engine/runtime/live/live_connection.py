@@ -1,10 +1,9 @@
-"""One end of a TCP connection. The hot path of the whole broker: every request and every reply goes through
-here.
+"""One end of a TCP connection. The hot path of the whole broker: every request and every reply goes through here.
 
-How a read is handled: the bytes are cut into frames, each frame is handed to the handler, and whatever the
-handler sends meanwhile is collected and written in one piece at the end. No task is created, and nothing is
-awaited. Frames beyond one turn's share wait for the next turn (``frame_turns``), those of a peer that does not read
-until it has read (``unsent_budget``); meanwhile nothing more is read from it.
+How a read is handled: the bytes are cut into frames, each frame is handed to the handler, and whatever the handler
+sends meanwhile is collected and written in one piece at the end. No task is created, and nothing is awaited. Frames
+beyond one turn's share wait for the next turn (``frame_turns``), those of a peer that does not read until it has read
+(``unsent_budget``); meanwhile nothing more is read from it.
 """
 
 from __future__ import annotations

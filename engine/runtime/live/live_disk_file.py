@@ -1,14 +1,13 @@
 """A file of fixed size, mapped into memory (RocketMQ: ``MappedFile``).
 
-A write to a mapped file has no return code: where the disk is full, the kernel kills the process with
-SIGBUS. Room is therefore reserved on the disk before the first write into it; that does report a full disk.
-As much is reserved ahead as the file has behind it, a mebibyte at most: a file with one entry costs a page,
-a log one call per mebibyte. What was not reserved stays a hole, so that a large file costs what is in it.
-Reads of what was not reserved go through the file's descriptor: through the mapping, a bad sector would kill
-too.
+A write to a mapped file has no return code: where the disk is full, the kernel kills the process with SIGBUS. Room is
+therefore reserved on the disk before the first write into it; that does report a full disk. As much is reserved ahead
+as the file has behind it, a mebibyte at most: a file with one entry costs a page, a log one call per mebibyte. What was
+not reserved stays a hole, so that a large file costs what is in it. Reads of what was not reserved go through the
+file's descriptor: through the mapping, a bad sector would kill too.
 
-``fdatasync`` also writes what was changed through a mapping. It runs in a thread and without the
-interpreter's lock; ``mmap.flush`` would hold that lock and stop the whole node while the disk works.
+``fdatasync`` also writes what was changed through a mapping. It runs in a thread and without the interpreter's lock;
+``mmap.flush`` would hold that lock and stop the whole node while the disk works.
 """
 
 from __future__ import annotations
@@ -107,8 +106,7 @@ class LiveDiskFile:
 
     def _read_through_descriptor(self, position: int, length: int) -> bytes:
         """Read what this process has not written. Through the mapping, a sector that cannot be read, or a hole in a
-        full tmpfs, would kill the process with SIGBUS; here it is a :class:`DiskFault`.
-        """
+        full tmpfs, would kill the process with SIGBUS; here it is a :class:`DiskFault`."""
         with disk_faults(f"read {self._full_path}"):
             data = os.pread(self._descriptor, length, position)
         if len(data) < length:

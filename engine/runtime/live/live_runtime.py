@@ -1,6 +1,4 @@
-"""The real world behind the port: sockets, mapped files, the machine's clock, threads for blocking
-listeners.
-"""
+"""The real world behind the port: sockets, mapped files, the machine's clock, threads for blocking listeners."""
 
 from __future__ import annotations
 

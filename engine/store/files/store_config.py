@@ -20,6 +20,24 @@ COMMIT_LOG_FILE_MIN_BYTES = 512
 FILE_MAX_BYTES = 2**31 - 1
 
 
+#: The least value of settings that have no greatest one.
+_LEAST = {
+    "mapped_file_size_consume_queue_entries": 1,
+    "max_hash_slot_num": 1,
+    "max_index_num": 2,
+    "flush_interval_commit_log_ms": 1,
+    "flush_interval_consume_queue_ms": 1,
+    "sync_flush_timeout_ms": 1,
+    "clean_resource_interval_ms": 1,
+    "max_message_size": 1,
+    "files_checked_after_normal_exit": 1,
+    "check_commit_log_interval_hours": 1,
+    "check_commit_log_bytes_per_second": 0,
+    "clean_file_forcibly_min_age_hours": 0,
+    "max_mapped_files": 2,
+}
+
+
 class FlushDiskType(Enum):
     """When a message counts as stored: once it is in memory, or once it is on the disk."""
 
@@ -117,24 +135,10 @@ class MessageStoreConfig:
 
     def __post_init__(self) -> None:
         """Raises ValueError that names the setting, what it was and what is allowed."""
-        for name in (
-            "mapped_file_size_consume_queue_entries",
-            "max_hash_slot_num",
-            "max_index_num",
-            "flush_interval_commit_log_ms",
-            "flush_interval_consume_queue_ms",
-            "sync_flush_timeout_ms",
-            "clean_resource_interval_ms",
-            "max_message_size",
-            "files_checked_after_normal_exit",
-            "check_commit_log_interval_hours",
-        ):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        if self.check_commit_log_bytes_per_second < 0:
-            raise ValueError(
-                f"check_commit_log_bytes_per_second is {self.check_commit_log_bytes_per_second}; it must be at least 0"
-            )
+        for name, least in _LEAST.items():
+            if getattr(self, name) < least:
+                why = " (number 0 means 'none')" if name == "max_index_num" else ""
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least {least}{why}")
         if not COMMIT_LOG_FILE_MIN_BYTES <= self.mapped_file_size_commit_log <= FILE_MAX_BYTES:
             raise ValueError(
                 f"mapped_file_size_commit_log is {self.mapped_file_size_commit_log}; "
@@ -151,14 +155,6 @@ class MessageStoreConfig:
                 f"mapped_file_size_consume_queue_ext is {self.mapped_file_size_consume_queue_ext}; "
                 f"it must be 4096 to {FILE_MAX_BYTES} bytes"
             )
-        if self.clean_file_forcibly_min_age_hours < 0:
-            raise ValueError(
-                f"clean_file_forcibly_min_age_hours is {self.clean_file_forcibly_min_age_hours}; it must be at least 0"
-            )
-        if self.max_index_num < 2:
-            raise ValueError(f"max_index_num is {self.max_index_num}; it must be at least 2 (number 0 means 'none')")
-        if self.max_mapped_files < 2:
-            raise ValueError(f"max_mapped_files is {self.max_mapped_files}; it must be at least 2")
         hours = self.delete_hours
         if not hours or not all(0 <= hour <= 23 for hour in hours):
             raise ValueError(f"delete_when is {self.delete_when!r}; it must list hours from 0 to 23, such as '04;16'")

@@ -28,9 +28,9 @@ from engine.protocol.system_flags import TRANSACTION_COMMIT_TYPE, TRANSACTION_MA
 from engine.store.log.record_check import damage_of
 from engine.store.queues.dispatch_request import DispatchRequest
 
-_SIZE_AND_FLAG = fields_at("size", "sys_flag")[0]
 _PREPARED_OFFSET = fields_at("prepared_transaction_offset")
-_PLACE_AND_TIME = fields_at("queue_id", "queue_offset", "store_timestamp", "body_length")
+_PLACE = fields_at("queue_id", "queue_offset", "body_length")
+_PARSED = fields_at("size", "queue_id", "queue_offset", "sys_flag", "store_timestamp", "body_length")
 
 
 def predecessor_of(record: bytes, position: int) -> int | None:
@@ -49,8 +49,8 @@ def predecessor_of(record: bytes, position: int) -> int | None:
 def queue_place_of(record: bytes) -> tuple[str, int, int]:
     """Topic, queue id and queue offset of a message that was found good."""
     (sys_flag,) = SYSTEM_FLAG.unpack_from(record)
-    fields = _PLACE_AND_TIME[sys_flag & HOST_FLAGS]
-    queue_id, queue_offset, _, body_length = fields.unpack_from(record)
+    fields = _PLACE[sys_flag & HOST_FLAGS]
+    queue_id, queue_offset, body_length = fields.unpack_from(record)
     topic_at = fields.size + body_length + 1
     return record[topic_at : topic_at + record[topic_at - 1]].decode("ascii"), queue_id, queue_offset
 
@@ -62,13 +62,15 @@ def parse_record(
 
     ``delay_levels_ms``: see :class:`~engine.store.files.store_config.MessageStoreConfig`.
     """
-    if position + _SIZE_AND_FLAG.size > len(buffer):
+    fields = _PARSED[0]
+    if position + fields.size > len(buffer):
         return None
-    size, sys_flag = _SIZE_AND_FLAG.unpack_from(buffer, position)
+    size, queue_id, queue_offset, sys_flag, store_timestamp, body_length = fields.unpack_from(buffer, position)
     if damage_of(buffer, position, size, commit_log_offset) is not None:
         return None
-    fields = _PLACE_AND_TIME[sys_flag & HOST_FLAGS]
-    queue_id, queue_offset, store_timestamp, body_length = fields.unpack_from(buffer, position)
+    if sys_flag & HOST_FLAGS:
+        fields = _PARSED[sys_flag & HOST_FLAGS]
+        *_, store_timestamp, body_length = fields.unpack_from(buffer, position)
     if queue_id < 0 or not 0 <= queue_offset * FIXED_SIZE_BYTES <= commit_log_offset:
         return None
     topic_at = position + fields.size + body_length + 1

@@ -10,7 +10,6 @@ from engine.protocol.errors import ProtocolError
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import decode_stored_message
 from engine.protocol.message.record_layout import store_timestamp_of
-from engine.store.log.damaged_records import DamagedRecords
 from engine.store.queues.consume_queue import ConsumeQueue, Entry
 from engine.store.queues.consume_queue_ext import ConsumeQueueExtUnit, is_ext_address
 from engine.store.reading.entry_reader import EntryReader
@@ -23,7 +22,7 @@ from engine.store.services.store_parts import StoreParts
 class MessageReader:
     """The reading half of a store. Reads only; never waits.
 
-    :ivar commit_log: the log itself, for who looks at its files.
+    :ivar commit_log: the log itself: its ends, its files, stored messages as bytes, and what of it is damaged.
     """
 
     def __init__(self, parts: StoreParts) -> None:
@@ -148,10 +147,6 @@ class MessageReader:
         record = self.commit_log.record_at(commit_log_offset)
         return _decode(record) if record is not None else None
 
-    def raw_message_at(self, commit_log_offset: int) -> bytes | None:
-        """The bytes of the message that begins there, or None."""
-        return self.commit_log.record_at(commit_log_offset)
-
     def query_message(self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int) -> QueryMessageResult:
         """Messages of ``topic`` whose unique id or one of whose KEYS is ``key``, stored from ``begin_ms`` to
         ``end_ms``, newest first. RocketMQ leaves the comparison of the key itself to the client.
@@ -206,26 +201,6 @@ class MessageReader:
         entries = queue.entries(start, count) if queue is not None else []
         ext = queue.ext if queue is not None else None
         return [(entry, ext.get(entry[2]) if ext is not None else None) for entry in entries]
-
-    @property
-    def commit_log_min_offset(self) -> int:
-        """Where the oldest commit-log file begins."""
-        return self.commit_log.min_offset
-
-    @property
-    def commit_log_max_offset(self) -> int:
-        """Behind the last byte written."""
-        return self.commit_log.max_offset
-
-    @property
-    def flushed_offset(self) -> int:
-        """The log is durable before this offset."""
-        return self.commit_log.flushed_offset
-
-    @property
-    def damaged_records(self) -> DamagedRecords:
-        """What reads and checks since the start could not vouch for."""
-        return self.commit_log.damaged_records
 
     @property
     def entries_rebuilt(self) -> int:

@@ -6,7 +6,7 @@ import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { span } from "../format.js";
 import { memo } from "../memo.js";
-import { Icon } from "../panels/icons.js";
+import { Icon } from "../panels/controls/icons.js";
 import { accused, pointing, view } from "../view.js";
 
 /** Rows of a card; the panel "Money" has more. */

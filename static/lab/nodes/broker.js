@@ -3,14 +3,14 @@
 import { html } from "htm/preact";
 import { bytes, count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
-import { GroupMark, TopicMark } from "../../live/panels/marks.js";
+import { GroupMark, TopicMark } from "../../live/panels/stage/marks.js";
 import { topicMark } from "../../common/palette.js";
 import { shortMs } from "../format.js";
 import { memo } from "../memo.js";
 import { settingOfPart } from "../settings.js";
-import { entriesShown } from "../panels/dock.js";
-import { DeadLettersButton } from "../panels/dead_letters.js";
-import { SettingButton } from "../panels/settings.js";
+import { entriesShown } from "../panels/controls/dock.js";
+import { DeadLettersButton } from "../panels/messages/dead_letters.js";
+import { SettingButton } from "../panels/controls/settings.js";
 import { Roving } from "../roving.js";
 import { accused, compare, isPointed, openRecord, pointedKey, view } from "../view.js";
 import { DelayLevels } from "./delay_levels.js";

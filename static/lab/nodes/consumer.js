@@ -3,13 +3,13 @@
 import { html } from "htm/preact";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
-import { GroupMark, TopicMark } from "../../live/panels/marks.js";
+import { GroupMark, TopicMark } from "../../live/panels/stage/marks.js";
 import { span } from "../format.js";
 import { memo } from "../memo.js";
 import { settingOfPart } from "../settings.js";
 import { accused, compare, openRecord, pointedKey, view } from "../view.js";
-import { Icon } from "../panels/icons.js";
-import { SettingButton } from "../panels/settings.js";
+import { Icon } from "../panels/controls/icons.js";
+import { SettingButton } from "../panels/controls/settings.js";
 import { Bank } from "./bank.js";
 import { NodeCard } from "./node_card.js";
 import { OrderLocks } from "./order_locks.js";

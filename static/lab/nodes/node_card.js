@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
 import { shortMs } from "../format.js";
 import { accused, openFaults } from "../view.js";
-import { Icon } from "../panels/icons.js";
+import { Icon } from "../panels/controls/icons.js";
 
 export const ROLE_LETTERS = {
   producer: "P",

@@ -5,7 +5,7 @@ import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { span } from "../format.js";
 import { memo } from "../memo.js";
-import { SettingButton } from "../panels/settings.js";
+import { SettingButton } from "../panels/controls/settings.js";
 import { settingOfPart } from "../settings.js";
 import { pointedKey, view } from "../view.js";
 import { Bank } from "./bank.js";

@@ -4,12 +4,12 @@
 import { html } from "htm/preact";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
-import { TopicMark } from "../../live/panels/marks.js";
+import { TopicMark } from "../../live/panels/stage/marks.js";
 import { shortMs, span } from "../format.js";
 import { memo } from "../memo.js";
 import { settingOfPart } from "../settings.js";
-import { Icon } from "../panels/icons.js";
-import { SettingButton } from "../panels/settings.js";
+import { Icon } from "../panels/controls/icons.js";
+import { SettingButton } from "../panels/controls/settings.js";
 import { isRecording } from "../session.js";
 import { isPointed, openHalf, openRecord, pointedKey, view } from "../view.js";
 import { Bar } from "./node_card.js";

@@ -6,7 +6,7 @@ import { useSignal } from "@preact/signals";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { inspectedOffset } from "../view.js";
-import { Empty, TopicMark } from "../panels/marks.js";
+import { Empty, TopicMark } from "../panels/stage/marks.js";
 import { RecordDetails } from "./record_details.js";
 import { Trail } from "./trail.js";
 

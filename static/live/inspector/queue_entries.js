@@ -6,7 +6,7 @@ import { useSignal } from "@preact/signals";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { inspectedOffset, inspectedQueue, state } from "../view.js";
-import { Empty, TopicMark } from "../panels/marks.js";
+import { Empty, TopicMark } from "../panels/stage/marks.js";
 
 const PAGE = 20;
 /** Bytes of an entry's fields: commit log offset, size, tags code. */

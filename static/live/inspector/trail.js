@@ -6,7 +6,7 @@ import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { clockTime, count, span } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
-import { GroupMark, TopicMark } from "../panels/marks.js";
+import { GroupMark, TopicMark } from "../panels/stage/marks.js";
 import { brokerNowMs, inspectedOffset } from "../view.js";
 
 const SIGNS = {

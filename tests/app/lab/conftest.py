@@ -110,7 +110,7 @@ class Lab:
         """Let the lab work until nobody waits for anything (or for so many turns)."""
         for _ in range(turns):
             self.host.serve_once()
-            if not any(session.has_job or session.is_urgent for session in self.host.worlds.sessions.values()):
+            if not any(session.player.has_job or session.is_urgent for session in self.host.worlds.sessions.values()):
                 return
 
     def pass_time(self, seconds, step=0.05):

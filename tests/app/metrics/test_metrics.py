@@ -97,7 +97,7 @@ def test_figures_are_those_of_what_was_sent_and_consumed() -> None:
         assert page.value("rocketmq_group_count", group="billing", caddr="", localaddr="") == 1
         assert page.value("rocketmq_producer_count", group="shop") == 1
         assert page.value("rocketmq_brokeruntime_msg_put_total_today_now", des="V4_9_8", broker_version="409") == 12
-        assert page.value("rocketmq_brokeruntime_commitlog_maxoffset") == lab.broker.store.commit_log_max_offset
+        assert page.value("rocketmq_brokeruntime_commitlog_maxoffset") == lab.broker.store.commit_log.max_offset
         assert page.value("rocketmq_brokeruntime_put_tps60") == pytest.approx(12 / 60, rel=0.05)
         assert page.value("glassmq_messages_in_total") == 12
         assert page.value("glassmq_messages_out_total") == 4
@@ -279,7 +279,7 @@ def test_queues_that_are_only_written_count_and_bytes_are_counted_by_direction()
             assert client.send("orders", b"x" * 50, queue_id=queue_id).code == ResponseCode.SUCCESS
         page = look(lab)
         assert page.value("rocketmq_producer_offset", topic="orders") == 2
-        stored_bytes = lab.broker.store.commit_log_max_offset
+        stored_bytes = lab.broker.store.commit_log.max_offset
         assert (page.value("glassmq_bytes_in_total"), page.value("glassmq_bytes_out_total")) == (stored_bytes, 0)
         assert len(client.messages("orders", 0)) == 1
         assert look(lab).value("glassmq_bytes_out_total") == stored_bytes / 2

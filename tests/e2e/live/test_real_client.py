@@ -16,7 +16,7 @@ from tests.interop.harness.installs import ClientUnavailable, cpp_client_python
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster(real_client: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     try:
         cpp_client_python()
     except ClientUnavailable as reason:

@@ -84,7 +84,7 @@ def test_a_delayed_one_does_not_hold_up_those_behind_it():
         _damage(lab, SCHEDULE_TOPIC, 1)
         lab.run_for(2_000)
         assert [message.body for message in client.messages()] == [b"0", b"2"]
-        assert len(lab.broker.store.damaged_records) == 1
+        assert len(lab.broker.store.commit_log.damaged_records) == 1
 
 
 def test_a_half_one_is_never_committed_and_those_behind_it_are_checked():
@@ -115,10 +115,10 @@ def test_what_looks_like_a_damaged_message_within_a_body_is_no_damage():
         client = lab.client()
         client.create_topic("T")
         store = lab.broker.store
-        at = store.commit_log_max_offset + _BODY_AT
+        at = store.commit_log.max_offset + _BODY_AT
         forged = struct.pack(">iiIi4xqqi44xi", 120, MESSAGE_MAGIC, 1, 0, 0, at, 0, 10).ljust(120, b"\x01")
         assert client.send(body=forged).code == ResponseCode.SUCCESS
         assert store.commit_log.read_bytes(at, len(forged)) == forged
         reply = client.call(RequestCode.VIEW_MESSAGE_BY_ID, ViewMessageRequestHeader(offset=at))
         assert reply.code == ResponseCode.SYSTEM_ERROR
-        assert store.damaged_records.found == 0
+        assert store.commit_log.damaged_records.found == 0

@@ -40,7 +40,7 @@ def run_program(name, folder, *arguments):
     """What a program of ``tests/support`` tells in its last line; its executors have only Spark's packages."""
     work = folder / "work"
     work.mkdir()
-    command = [sys.executable, PROJECT / "tests" / "support" / name, work, *arguments]
+    command = [sys.executable, PROJECT / "tests" / "support" / "pipeline" / name, work, *arguments]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     environment["PYSPARK_PYTHON"] = str(make_executor_python(folder))
     done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, timeout=500)

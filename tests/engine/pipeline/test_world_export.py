@@ -18,7 +18,7 @@ from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.source.decoding.schema import arrow_schema
 from engine.pipeline.world_export import export_messages
-from tests.support.memory_report import MemoryReport
+from tests.support.pipeline.memory_report import MemoryReport
 
 LESSON = "15-auditing-with-spark"
 
@@ -81,7 +81,7 @@ def audit(spark, arguments):
     from engine.pipeline.jobs.delivery_audit.job import JOB
 
     report = MemoryReport()
-    JOB.run(JobRun(spark, read_arguments(DESCRIPTION, arguments), {}, report, watch=lambda query: None))
+    JOB(JobRun(spark, read_arguments(DESCRIPTION, arguments), {}, report, watch=lambda query: None))
 
     def rows(name):
         columns = next(table.columns for table in DESCRIPTION.tables if table.name == name)

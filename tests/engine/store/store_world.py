@@ -147,7 +147,7 @@ class StoreWorld:
         """Wait until the log is durable as far as it is written."""
 
         async def flush():
-            return await self.store.flushed(self.store.commit_log_max_offset)
+            return await self.store.flushed(self.store.commit_log.max_offset)
 
         return self.run(flush())
 

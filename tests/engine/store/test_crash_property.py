@@ -97,7 +97,7 @@ class Checker:
             for queue_offset, (offset, size, _) in enumerate(entries, first):
                 if size == FILLER_SIZE:
                     continue
-                record = store.raw_message_at(offset)
+                record = store.commit_log.record_at(offset)
                 assert record is not None, "an entry points to no message"
                 assert len(record) == size
                 message = decode_stored_message(record)
@@ -109,7 +109,7 @@ class Checker:
             if body.endswith(b"x") or body == body.split(b".")[0] + b".":
                 key = body.split(b".")[0].decode()
                 found = store.query_message("T", key, 32, 0, 1 << 62).buffers
-                keys_in_log = decode_stored_message(store.raw_message_at(offset) or b"").keys
+                keys_in_log = decode_stored_message(store.commit_log.record_at(offset) or b"").keys
                 assert len(found) == (1 if keys_in_log else 0)
         return served
 

@@ -45,7 +45,7 @@ def world():
 
 def test_the_walk_finds_every_whole_message_and_cuts_the_torn_one(world):
     assert world.report.messages_checked == MESSAGE_COUNT
-    assert (world.report.commit_log_max_offset, world.store.commit_log_max_offset) == (LOG_END, LOG_END)
+    assert (world.report.commit_log_max_offset, world.store.commit_log.max_offset) == (LOG_END, LOG_END)
     assert world.report.bytes_cut == len(LOG) - LOG_END
     assert world.report.damaged_ranges == []
 
@@ -53,7 +53,7 @@ def test_the_walk_finds_every_whole_message_and_cuts_the_torn_one(world):
 def test_every_message_encodes_to_the_same_bytes(world):
     offset = 0
     while offset < LOG_END:
-        record = world.store.raw_message_at(offset)
+        record = world.store.commit_log.record_at(offset)
         message = decode_stored_message(record)
         assert message.commit_log_offset == offset
         assert encode_stored_message(message, stored_properties_text(record)) == record

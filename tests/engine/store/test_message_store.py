@@ -83,10 +83,10 @@ def test_the_offset_message_id_leads_to_the_message(world):
     result = world.put(b"second")
     assert result.offset_message_id == encode_offset_message_id(STORE_HOST, result.offset)
     assert world.store.message_at(result.offset).body == b"second"
-    assert decode_stored_message(world.store.raw_message_at(result.offset)).body == b"second"
+    assert decode_stored_message(world.store.commit_log.record_at(result.offset)).body == b"second"
     assert world.store.message_at(result.offset + 1) is None
     assert world.store.message_at(10**12) is None
-    assert world.store.raw_message_at(result.end_offset) is None
+    assert world.store.commit_log.record_at(result.end_offset) is None
 
 
 def test_queues_count_their_offsets_separately(world):
@@ -119,7 +119,7 @@ def test_a_message_becomes_visible_only_after_the_turn_of_the_event_loop_that_pu
 
 def test_arrivals_are_told_once_for_all_messages_of_one_turn(world):
     arrived = []
-    world.store.on_messages_arrived = arrived.append
+    world.store.dispatcher.on_messages_arrived = arrived.append
     result = world.do(lambda: [world.store.put_message(store_message(tags="TagA")) for _ in range(2)])[0]
     [requests] = arrived
     assert [(request.topic, request.queue_offset) for request in requests] == [("T", 0), ("T", 1)]
@@ -135,7 +135,7 @@ def test_a_batch_is_stored_side_by_side_with_consecutive_offsets_and_comma_joine
     ids = result.offset_message_id.split(",")
     assert ids == [encode_offset_message_id(STORE_HOST, offset) for offset in result.offsets]
     assert world.bodies() == [b"before", b"a", b"b", b"c"]
-    assert world.store.commit_log_max_offset == result.end_offset
+    assert world.store.commit_log.max_offset == result.end_offset
 
 
 def test_the_messages_of_a_batch_lie_in_the_log_as_if_they_had_come_one_by_one():
@@ -151,10 +151,10 @@ def test_the_messages_of_a_batch_lie_in_the_log_as_if_they_had_come_one_by_one()
 
     batched.do(lambda: batched.store.put_batch(batch))
     single.do(put_singly)
-    end = single.store.commit_log_max_offset
+    end = single.store.commit_log.max_offset
     assert end > 0
     for world in (batched, single):
-        assert world.store.commit_log_max_offset == end
+        assert world.store.commit_log.max_offset == end
     assert batched.store.commit_log.files.read(0, end) == single.store.commit_log.files.read(0, end)
     assert batched.store.consume_queue_entries("T", 0, 0, 9) == single.store.consume_queue_entries("T", 0, 0, 9)
     found = batched.store.query_message("T", "k2", 9, 0, 2**50)
@@ -172,7 +172,7 @@ def test_an_impossible_batch_is_refused_as_a_whole(world, batch, remark):
     result = world.do(lambda: world.store.put_batch(batch))
     assert result.status is PutMessageStatus.MESSAGE_ILLEGAL
     assert remark in result.remark
-    assert world.store.commit_log_max_offset == 0
+    assert world.store.commit_log.max_offset == 0
     assert (result.message_count, result.offset_message_id) == (0, "")
 
 

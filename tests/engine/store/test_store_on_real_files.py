@@ -37,7 +37,7 @@ async def main(folder):
             assert await store.flushed(result.end_offset)
             print(number, flush=True)
             number += 8
-    await asyncio.gather(*[write(store.commit_log_max_offset * 8 + writer) for writer in range(8)])
+    await asyncio.gather(*[write(store.commit_log.max_offset * 8 + writer) for writer in range(8)])
 
 asyncio.run(main(sys.argv[1]))
 """

@@ -16,7 +16,7 @@ from tests.interop.harness.glassmq_cluster import start_glassmq
 from tests.interop.harness.real_rocketmq import start_real_rocketmq
 from tests.interop.harness.waiting import wait_until
 from tests.support.live.live_server import ObedientListener
-from tests.support.memory_report import MemoryReport
+from tests.support.pipeline.memory_report import MemoryReport
 
 pytestmark = pytest.mark.interop_java
 

@@ -50,7 +50,7 @@ class StubServer:
         self.node = node
         runtime = world.node(node)
         self.server = RemotingServer(runtime, node)
-        self.server.set_default_processor(self._process)
+        self.server.processors.set_default(self._process)
         self.requests: list[RemotingCommand] = []
         self._scripts: dict[int, list[Answer]] = {RequestCode.HEART_BEAT: [refuse(ResponseCode.SUCCESS)]}
         self._scripts[RequestCode.UNREGISTER_CLIENT] = [refuse(ResponseCode.SUCCESS)]

@@ -20,7 +20,7 @@ from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.cluster_options import CLUSTER_OPTION_NAMES, ClusterOptions
 from engine.pipeline.source.cluster.option_values import OptionValues
 from engine.protocol.message.message import Message
-from tests.support.memory_report import MemoryReport
+from tests.support.pipeline.memory_report import MemoryReport
 
 
 class Killed(Exception):
@@ -65,7 +65,7 @@ class Backlog:
         return JobRun(self.spark, checked, self.cluster_options, self.report, watch=lambda query: None)
 
     def run(self, **arguments):
-        JOB.run(self.run_for(**arguments))
+        JOB(self.run_for(**arguments))
 
     def dies(self, point, **arguments):
         def reached(now):

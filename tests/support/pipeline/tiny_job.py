@@ -11,6 +11,7 @@ import types
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs import registry
 from engine.pipeline.jobs.description import (
+    CHECKPOINT_FOLDER,
     ColumnKind,
     JobDescription,
     JobParameter,
@@ -18,6 +19,7 @@ from engine.pipeline.jobs.description import (
     JobTable,
     ParameterKind,
     TableColumn,
+    trigger_ms,
 )
 from engine.pipeline.jobs.job import JobRun
 from engine.texts import Text
@@ -46,6 +48,8 @@ DESCRIPTION = JobDescription(
         JobParameter("way", ParameterKind.CHOICE, text=both("How."), default="batch", choices=WAYS),
         JobParameter("output", ParameterKind.FOLDER, text=both("Where to.")),
         JobParameter("follow", ParameterKind.SWITCH, text=both("Go on."), default=False),
+        trigger_ms(300),
+        CHECKPOINT_FOLDER,
     ),
     tables=(
         JobTable(
@@ -65,37 +69,32 @@ DESCRIPTION = JobDescription(
 )
 
 
-class TinyJob:
+def tiny(run: JobRun) -> None:
     """Counts the numbers of a range, or of Spark's own stream of numbers."""
+    if run.arguments["way"] == "fail" and not run.arguments["follow"]:
+        raise JobFailed("the job was told to fail")
+    if run.arguments["way"] == "crash":
+        run.spark.range(10).selectExpr("raise_error('no such thing')").collect()
+    run.report.note(both("Counting."))
+    if run.arguments["follow"]:
+        _follow(run)
+        return
+    numbers = int(run.arguments["numbers"])
+    count = run.spark.range(0, numbers, 1, 20).selectExpr("sum(id % 7)").collect()[0][0]
+    run.report.table("counts", [["sevens", count, 0.5, 0], ["lost", 1, 0.25, 1]])
+    run.report.point("speed", "all", 1, float(numbers))
+    run.report.offsets({"orders": {"broker-a:0": 5}}, {"orders": {"broker-a:0": 9}})
+    run.report.progress(numbers, numbers, "messages")
 
-    def run(self, run: JobRun) -> None:
-        if run.arguments["way"] == "fail" and not run.arguments["follow"]:
-            raise JobFailed("the job was told to fail")
-        if run.arguments["way"] == "crash":
-            run.spark.range(10).selectExpr("raise_error('no such thing')").collect()
-        run.report.note(both("Counting."))
-        if run.arguments["follow"]:
-            self._follow(run)
-            return
-        numbers = int(run.arguments["numbers"])
-        count = run.spark.range(0, numbers, 1, 20).selectExpr("sum(id % 7)").collect()[0][0]
-        run.report.table("counts", [["sevens", count, 0.5, 0], ["lost", 1, 0.25, 1]])
-        run.report.point("speed", "all", 1, float(numbers))
-        run.report.offsets({"orders": {"broker-a:0": 5}}, {"orders": {"broker-a:0": 9}})
-        run.report.progress(numbers, numbers, "messages")
 
-    def _follow(self, run: JobRun) -> None:
-        stream = run.spark.readStream.format("rate").option("rowsPerSecond", 50).load()
+def _follow(run: JobRun) -> None:
+    def count(batch, number):
+        if run.arguments["way"] == "fail":
+            raise JobFailed(Text("job.error.broker_down", broker="tiny"))
+        run.report.table("counts", [["rows", batch.count(), 1.0, 0]])
 
-        def count(batch, number):
-            if run.arguments["way"] == "fail":
-                raise JobFailed(Text("job.error.broker_down", broker="tiny"))
-            run.report.table("counts", [["rows", batch.count(), 1.0, 0]])
-
-        query = (
-            stream.writeStream.foreachBatch(run.each_batch(count)).trigger(processingTime="300 milliseconds").start()
-        )
-        run.watch(query)
+    with run.checkpoint() as folder:
+        run.follow(run.spark.readStream.format("rate").option("rowsPerSecond", 50).load(), count, folder)
 
 
 def register() -> None:
@@ -104,7 +103,7 @@ def register() -> None:
         return
     registry.JOB_NAMES = (*registry.JOB_NAMES, DESCRIPTION.name)
     package = f"engine.pipeline.jobs.{DESCRIPTION.name}"
-    for part, name, value in (("description", "DESCRIPTION", DESCRIPTION), ("job", "JOB", TinyJob())):
+    for part, name, value in (("description", "DESCRIPTION", DESCRIPTION), ("job", "JOB", tiny)):
         module = types.ModuleType(f"{package}.{part}")
         setattr(module, name, value)
         sys.modules[module.__name__] = module

@@ -18,7 +18,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
-from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.archive.deduplication import with_keys, with_kinds
@@ -32,14 +31,7 @@ if TYPE_CHECKING:
 #: A batch is done again if another job archived into the same folder meanwhile; not for ever.
 TRIES_MAX = 10
 
-_KEY_SCHEMA = StructType(
-    [
-        StructField("topic", StringType()),
-        StructField("business_key", StringType()),
-        StructField("body_hash", LongType()),
-        StructField("store_timestamp", TimestampType()),
-    ]
-)
+_KEY_SCHEMA = "topic string, business_key string, body_hash bigint, store_timestamp timestamp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +77,7 @@ class Archiver:
             if self._is_committed(base, stage, state):
                 break
         else:
-            raise JobFailed(
-                Text("job.error.other_archiver", times=TRIES_MAX),
-            )
+            raise JobFailed(Text("job.error.other_archiver", times=TRIES_MAX))
         self._archived(state)
 
     def _is_committed(self, base: Commit, stage: Stage, state: ArchiveState) -> bool:

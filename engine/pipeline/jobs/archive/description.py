@@ -18,6 +18,7 @@ from engine.pipeline.jobs.description import (
     ParameterKind,
     TableColumn,
     cell_texts,
+    columns,
     trigger_ms,
 )
 from engine.texts import Text
@@ -54,10 +55,7 @@ DESCRIPTION = JobDescription(
                 TableColumn("topic", ColumnKind.TEXT, text=Text("job.column.a_topic")),
                 TableColumn("day", ColumnKind.TEXT),
                 TableColumn("messages", ColumnKind.INTEGER, text=Text("job.column.message_count")),
-                TableColumn("copies", ColumnKind.INTEGER),
-                TableColumn("changed", ColumnKind.INTEGER),
-                TableColumn("files", ColumnKind.INTEGER),
-                TableColumn("bytes", ColumnKind.INTEGER),
+                *columns(ColumnKind.INTEGER, "copies", "changed", "files", "bytes"),
             ),
             bad_column="changed",
         ),

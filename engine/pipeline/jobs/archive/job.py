@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from engine.pipeline.jobs.archive.archiver import Archiver, ArchiveRules, query_id_of
-from engine.pipeline.jobs.archive.business_key import check_key_rule
+from engine.pipeline.jobs.archive.deduplication import check_key_rule
 from engine.pipeline.jobs.archive.state import ArchiveState
 from engine.pipeline.jobs.committed_folder import CommittedFolder
 from engine.pipeline.jobs.job import JobRun
@@ -21,39 +21,30 @@ if TYPE_CHECKING:
 CHECKPOINT_FOLDER = "_checkpoint"
 
 
-class ArchiveJob:
+def archive(run: JobRun) -> None:
     """``glassmq pipeline archive``."""
-
-    def run(self, run: JobRun) -> None:
-        """See :class:`~engine.pipeline.jobs.job.Job`."""
-        arguments = run.arguments
-        check_key_rule(arguments["key"])
-        files = SharedFiles(run.spark, arguments["folder"])
-        checkpoint = SharedFiles(run.spark, arguments["checkpoint_folder"] or files.uri(CHECKPOINT_FOLDER))
-        messages = run.read_stream(
-            subscribe=arguments["topics"],
-            startingOffsets=arguments["starting_offsets"],
-            maxOffsetsPerTrigger=str(arguments["max_messages_per_batch"]),
-        )
-        # Whoever has this checkpoint is the same writer in another life.
-        writer_name = hashlib.sha256(checkpoint.root.encode()).hexdigest()[:16]
-        folder = CommittedFolder(run.spark, arguments["folder"], writer_name)
-        progress = _Progress(run.report, ArchiveState.from_json(folder.latest().state))
-        archiver = Archiver(
-            folder,
-            lambda: query_id_of(checkpoint.read("metadata")),
-            ArchiveRules(arguments["key"], arguments["dedup_window_ms"], arguments["max_messages_per_file"]),
-            progress.archived,
-        )
-        writer = messages.writeStream.foreachBatch(run.each_batch(archiver.add_batch))
-        writer = writer.option("checkpointLocation", checkpoint.root)
-        if arguments["follow"]:
-            writer = writer.trigger(processingTime=f"{arguments['trigger_ms']} milliseconds")
-        else:
-            writer = writer.trigger(availableNow=True)
-        run.watch(writer.start())
-        if not progress.batches:
-            run.report.note(Text("job.note.nothing_new"))
+    arguments = run.arguments
+    check_key_rule(arguments["key"])
+    files = SharedFiles(run.spark, arguments["folder"])
+    checkpoint = SharedFiles(run.spark, arguments["checkpoint_folder"] or files.uri(CHECKPOINT_FOLDER))
+    messages = run.read_stream(
+        subscribe=arguments["topics"],
+        startingOffsets=arguments["starting_offsets"],
+        maxOffsetsPerTrigger=str(arguments["max_messages_per_batch"]),
+    )
+    # Whoever has this checkpoint is the same writer in another life.
+    writer_name = hashlib.sha256(checkpoint.root.encode()).hexdigest()[:16]
+    folder = CommittedFolder(run.spark, arguments["folder"], writer_name)
+    progress = _Progress(run.report, ArchiveState.from_json(folder.latest().state))
+    archiver = Archiver(
+        folder,
+        lambda: query_id_of(checkpoint.read("metadata")),
+        ArchiveRules(arguments["key"], arguments["dedup_window_ms"], arguments["max_messages_per_file"]),
+        progress.archived,
+    )
+    run.follow(messages, archiver.add_batch, checkpoint.root)
+    if not progress.batches:
+        run.report.note(Text("job.note.nothing_new"))
 
 
 class _Progress:
@@ -80,4 +71,4 @@ class _Progress:
         self._last = (now, messages)
 
 
-JOB = ArchiveJob()
+JOB = archive

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote
 
@@ -48,10 +48,7 @@ class ArchiveState:
 
     def to_json(self) -> dict[str, Any]:
         """For the commit."""
-        days = {
-            place: [day.messages, day.copies, day.changed, day.files, day.bytes] for place, day in self.days.items()
-        }
-        return {"batches": dict(self.batches), "days": days}
+        return {"batches": dict(self.batches), "days": {place: list(astuple(day)) for place, day in self.days.items()}}
 
     def has(self, query_id: str, batch_id: int) -> bool:
         """Whether this micro-batch is archived."""
@@ -74,16 +71,10 @@ class ArchiveState:
 
     def table(self) -> list[list[Cell]]:
         """Rows of the table ``archive``: where keys hide different messages first, then the newest days."""
-        rows: list[list[Cell]] = []
         places = sorted(
             self.days, key=lambda place: (self.days[place].changed, topic_and_day(place)[::-1]), reverse=True
         )
-        for place in places:
-            day = self.days[place]
-            rows.append(
-                [*topic_and_day(place), day.messages, day.copies, day.changed, day.files, day.bytes],
-            )
-        return rows
+        return [[*topic_and_day(place), *astuple(self.days[place])] for place in places]
 
     def total(self, name: str) -> int:
         """The sum of one field of :class:`DayTotals` over all topics and days."""

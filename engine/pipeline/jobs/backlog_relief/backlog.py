@@ -46,9 +46,7 @@ def look(cluster: Cluster, group: str, topics: tuple[str, ...]) -> Backlog:
     progress = cluster.group_offsets(group, queues)
     if not progress:
         names = ", ".join(topics)
-        raise JobFailed(
-            Text("job.error.no_progress", group=group, names=names),
-        )
+        raise JobFailed(Text("job.error.no_progress", group=group, names=names))
     return Backlog(progress, cluster.min_offsets(progress), cluster.max_offsets(progress))
 
 

@@ -13,6 +13,7 @@ from engine.pipeline.jobs.description import (
     ParameterKind,
     TableColumn,
     cell_texts,
+    columns,
     trigger_ms,
 )
 from engine.texts import Text
@@ -41,15 +42,7 @@ DESCRIPTION = JobDescription(
     title=Text("job.backlog-relief.title"),
     about=Text("job.backlog-relief.about"),
     parameters=(
-        JobParameter(
-            "mode",
-            ParameterKind.CHOICE,
-            default="move",
-            choices=(
-                "move",
-                "send",
-            ),
-        ),
+        JobParameter("mode", ParameterKind.CHOICE, default="move", choices=("move", "send")),
         JobParameter("topics", ParameterKind.TOPICS, required=True, text=Text("job.backlog-relief.topics")),
         JobParameter("group", ParameterKind.GROUP, required=True),
         JobParameter("low_priority", ParameterKind.TEXT, required=True),
@@ -68,8 +61,7 @@ DESCRIPTION = JobDescription(
                 TableColumn("group_at", ColumnKind.INTEGER),
                 TableColumn("from", ColumnKind.INTEGER, text=Text("job.backlog-relief.column.from")),
                 TableColumn("to", ColumnKind.INTEGER, text=Text("job.backlog-relief.column.to")),
-                TableColumn("moved", ColumnKind.INTEGER),
-                TableColumn("kept", ColumnKind.INTEGER),
+                *columns(ColumnKind.INTEGER, "moved", "kept"),
             ),
         ),
         JobTable(
@@ -77,9 +69,7 @@ DESCRIPTION = JobDescription(
             (
                 TableColumn("batch", ColumnKind.INTEGER),
                 TableColumn("messages", ColumnKind.INTEGER, text=Text("job.column.message_count")),
-                TableColumn("sent", ColumnKind.INTEGER),
-                TableColumn("not_sent", ColumnKind.INTEGER),
-                TableColumn("left", ColumnKind.INTEGER),
+                *columns(ColumnKind.INTEGER, "sent", "not_sent", "left"),
             ),
         ),
         JobTable(

@@ -34,27 +34,20 @@ SENDING_S = 2.0
 SENDING_MAX = 100_000
 
 
-def _nothing(_point: str) -> None:
-    return None
-
-
-class BacklogReliefJob:
+def backlog_relief(run: JobRun) -> None:
     """``glassmq pipeline backlog-relief``."""
-
-    def run(self, run: JobRun) -> None:
-        """See :class:`~engine.pipeline.jobs.job.Job`."""
-        with open_cluster(run.cluster) as cluster:
-            relief = Relief(run, cluster)
-            if run.arguments["mode"] == "move":
-                relief.move_aside()
-            else:
-                relief.send_later()
+    with open_cluster(run.cluster) as cluster:
+        relief = Relief(run, cluster)
+        if run.arguments["mode"] == "move":
+            relief.move_aside()
+        else:
+            relief.send_later()
 
 
 class Relief:
     """One run of the job."""
 
-    def __init__(self, run: JobRun, cluster: Cluster, reached: Callable[[str], None] = _nothing) -> None:
+    def __init__(self, run: JobRun, cluster: Cluster, reached: Callable[[str], None] = lambda _: None) -> None:
         """:param reached: called at each step with its name; tests die there."""
         self._run = run
         self._cluster = cluster
@@ -157,9 +150,7 @@ class Relief:
         if state.sending is not None or backlog.lag < max(1, limit):
             return True
         if not self._arguments["follow"]:
-            raise JobFailed(
-                Text("job.error.too_far_behind", group=self._folder.group, lag=backlog.lag, limit=limit),
-            )
+            raise JobFailed(Text("job.error.too_far_behind", group=self._folder.group, lag=backlog.lag, limit=limit))
         return False
 
     def _send_all(self, topic: str) -> ReliefState:
@@ -251,4 +242,4 @@ def _rule(text: str) -> LowPriority:
         raise WrongArgument(f"low_priority: {error}") from None
 
 
-JOB = BacklogReliefJob()
+JOB = backlog_relief

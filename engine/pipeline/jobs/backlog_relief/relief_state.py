@@ -96,7 +96,7 @@ class ReliefState:
                     its_rule=state["rule"],
                     group=group,
                     rule=rule,
-                ),
+                )
             )
         return cls(
             identity=state["identity"],

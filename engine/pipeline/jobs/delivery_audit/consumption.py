@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from engine.pipeline.jobs.arrow_columns import arrow_schema_of
 from engine.pipeline.jobs.delivery_audit.number_set import Numbers, NumberSet
 from engine.pipeline.jobs.delivery_audit.trace_events import EVENT_ARROW, EVENT_SCHEMA
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 SAMPLES_MAX = 500
 #: What the join gives back: one row of facts per task, and the events that must be looked at again.
 FACTS_SCHEMA = f"{EVENT_SCHEMA}, facts string"
-_FACTS_ARROW = EVENT_ARROW.append(pa.field("facts", pa.string()))
+_FACTS_ARROW = arrow_schema_of(FACTS_SCHEMA)
 
 _Flags = npt.NDArray[np.bool_]
 

@@ -46,13 +46,14 @@ class DeliveryBook:
         #: Topic -> its producers that have a book.
         self._producers_of: Counter[str] = Counter()
 
-    def add(self, summaries: Iterable[Summary], read_limit: int | None = None) -> None:
-        """One batch; of each queue it holds what follows on what was added before.
+    def add(self, summaries: Iterable[Summary], read_limit: int | None = None) -> dict[str, TopicTimes]:
+        """One batch; of each queue it holds what follows on what was added before. Returns its times, by topic.
 
         :param read_limit: how many messages a batch has at most. One that is full may have left some behind; it
             holds some of each queue, so it has read all of them up to where the slowest one has come to.
         """
         segments: list[QueueSegment] = []
+        times: dict[str, TopicTimes] = {}
         newest_ms: dict[tuple[str, str], int] = {}
         count = 0
         for kind, summary in summaries:
@@ -67,7 +68,9 @@ class DeliveryBook:
             if kind == "segment":
                 segments.append(QueueSegment.decode(fields))
             else:
-                self.times.setdefault(topic, TopicTimes()).update(TopicTimes.decode(fields["times"]))
+                times.setdefault(topic, TopicTimes()).update(TopicTimes.decode(fields["times"]))
+        for topic, of_topic in times.items():
+            self.times.setdefault(topic, TopicTimes()).update(of_topic)
         self.newest_ms = max([self.newest_ms, *newest_ms.values()])
         is_full = read_limit is not None and count >= read_limit
         self.horizon_ms = max(self.horizon_ms, min(newest_ms.values(), default=0) if is_full else self.newest_ms)
@@ -83,6 +86,7 @@ class DeliveryBook:
             book.batch_ended(self.newest_ms)
         for ledger, stored_ms in list(self._early_ledgers.values()):
             self.add_ledger(ledger, stored_ms)
+        return times
 
     def _open_books(self, segments: Iterable[QueueSegment]) -> None:
         """From which number on a producer is judged is decided when it is seen first.
@@ -115,6 +119,16 @@ class DeliveryBook:
         """Whether each queue of the topic that has messages was read from offset 0."""
         firsts = [extent[0] for (of_topic, _), extent in self.queues.items() if of_topic == topic]
         return bool(firsts) and not any(firsts)
+
+    @property
+    def acknowledged_since_ms(self) -> int:
+        """Acknowledgements before it may be about messages that are deleted, or were not read."""
+        firsts = [
+            (min(times.spans) + 1) * times.width_ms
+            for topic, times in self.times.items()
+            if not self.begins_at_the_beginning(topic)
+        ]
+        return max(firsts, default=0)
 
     def read_ledger(self, body: bytes | None, stored_ms: int) -> None:
         """A message of the ledger topic.

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
 
 from engine.pipeline.errors import JobFailed
-from engine.pipeline.jobs.delivery_audit.consumption import JoinRules, join_events
+from engine.pipeline.jobs.delivery_audit.consumption import FACTS_SCHEMA, JoinRules, join_events
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
 from engine.pipeline.jobs.delivery_audit.results import AuditTeller, findings_of
 from engine.pipeline.jobs.delivery_audit.summaries import COLUMNS, TopicTimes, ledger_body, summarise
-from engine.pipeline.jobs.delivery_audit.trace_events import EVENT_SCHEMA, stored_events, trace_events
+from engine.pipeline.jobs.delivery_audit.trace_events import stored_events, trace_events
 from engine.pipeline.jobs.report import JobReport
 from engine.pipeline.jobs.shared_files import SharedFiles
 from engine.texts import Text
@@ -91,9 +91,7 @@ class Follower:
         if batch == self.batch:
             return
         if batch != self.batch + 1:
-            raise JobFailed(
-                Text("job.error.other_batches", folder=self.files.root, known=self.batch, batch=batch),
-            )
+            raise JobFailed(Text("job.error.other_batches", folder=self.files.root, known=self.batch, batch=batch))
         self._idle.cancel()
         rules, topic = self._rules, F.col("topic")
         is_special = topic.isin(rules.trace_topic, rules.ledger_topic)
@@ -135,18 +133,13 @@ class Follower:
         )
         rows = summarise(frame, rules.late_ms, -1).union(ledgers).collect()
         summaries = [(row.kind, row.summary) for row in rows if row.kind != "ledger"]
-        self.book.add(summaries, rules.read_limit)
+        times = self.book.add(summaries, rules.read_limit)
         for row in rows:
             if row.kind == "ledger":
                 fields = json.loads(row.summary)
                 body = base64.b64decode(fields["body"]) if "body" in fields else None
                 self.book.read_ledger(body, fields["ms"])
         self.book.settle(self.book.horizon_ms - rules.grace_ms)
-        times: dict[str, TopicTimes] = {}
-        for kind, summary in summaries:
-            fields = json.loads(summary)
-            if kind == "times" and fields["topic"] in rules.topics:
-                times.setdefault(fields["topic"], TopicTimes()).update(TopicTimes.decode(fields["times"]))
         return times
 
     def _add_events(self, frame: DataFrame, batch: int) -> None:
@@ -155,32 +148,21 @@ class Follower:
         trace = frame.filter(F.col("topic") == rules.trace_topic)
         events = events.union(trace_events(trace, rules.topics, self.consumption.groups))
         if self.files.exists(_pending(self.batch)):
-            pending = self._spark.read.schema(f"{EVENT_SCHEMA}, facts string").parquet(
-                self.files.uri(_pending(self.batch))
-            )
+            pending = self._spark.read.schema(FACTS_SCHEMA).parquet(self.files.uri(_pending(self.batch)))
             events = events.union(pending.filter(F.col("facts").isNull()).drop("facts"))
         horizon_ms = self.book.horizon_ms
         join = JoinRules(
             judge_until_ms=horizon_ms - rules.grace_ms,
-            acknowledged_since_ms=self._first_ms(),
+            acknowledged_since_ms=self.book.acknowledged_since_ms,
             expected=tuple(self.consumption.expected()),
             forget_ms=horizon_ms - FORGET_AFTER_MS,
         )
         tasks = int(self._spark.conf.get("spark.sql.shuffle.partitions") or 2)
         where = self.files.uri(_pending(batch))
         join_events(events, join, tasks).write.mode("overwrite").parquet(where)
-        written = self._spark.read.schema(f"{EVENT_SCHEMA}, facts string").parquet(where)
+        written = self._spark.read.schema(FACTS_SCHEMA).parquet(where)
         rows = written.filter(F.col("facts").isNotNull()).select("facts").collect()
         self.consumption.add([row.facts for row in rows])
-
-    def _first_ms(self) -> int:
-        """Acknowledgements before it may be about messages that were not read."""
-        firsts = [
-            (min(times.spans) + 1) * times.width_ms
-            for topic, times in self.book.times.items()
-            if not self.book.begins_at_the_beginning(topic)
-        ]
-        return max(firsts, default=0)
 
     # --- what is kept ----------------------------------------------------------------------------------------------
 
@@ -190,9 +172,7 @@ class Follower:
             return
         state = json.loads(self.files.read(f"{_FOLDER}/{states[-1]}"))
         if state["rules"] != json.loads(json.dumps(asdict(self._rules))):
-            raise JobFailed(
-                Text("job.error.other_arguments", folder=self.files.root, rules=state["rules"]),
-            )
+            raise JobFailed(Text("job.error.other_arguments", folder=self.files.root, rules=state["rules"]))
         self.batch = state["batch"]
         self.book = DeliveryBook.decode(state["book"], self._rules.topics)
         self.consumption = ConsumptionBook.decode(state["consumption"], self.consumption.groups)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -32,43 +31,32 @@ END_OF_TIME_MS = 1 << 53
 _MESSAGES_PER_TASK = 500_000
 
 
-class DeliveryAudit:
+def delivery_audit(run: JobRun) -> None:
     """``glassmq pipeline delivery-audit``."""
-
-    def run(self, run: JobRun) -> None:
-        """See :class:`~engine.pipeline.jobs.job.Job`."""
-        arguments = run.arguments
-        if arguments["groups"] and not arguments["judge_groups"]:
-            raise JobFailed(
-                Text("job.error.groups_not_judged"),
-            )
-        if arguments["input_folder"]:
-            if arguments["follow"]:
-                raise JobFailed(
-                    Text("job.error.follow_needs_broker"),
-                )
-            messages = run.spark.read.parquet(arguments["input_folder"])
-            audit_folder(run, messages)
-            return
-        if not arguments["topics"]:
-            raise JobFailed(Text("job.error.nothing_to_audit"))
+    arguments = run.arguments
+    if arguments["groups"] and not arguments["judge_groups"]:
+        raise JobFailed(Text("job.error.groups_not_judged"))
+    if arguments["input_folder"]:
         if arguments["follow"]:
-            _follow(run)
-            return
-        if arguments["starting_offsets"] != "earliest":
-            raise JobFailed(
-                Text("job.error.latest_needs_follow"),
-            )
-        _audit_broker(run)
+            raise JobFailed(Text("job.error.follow_needs_broker"))
+        messages = run.spark.read.parquet(arguments["input_folder"])
+        audit_folder(run, messages)
+        return
+    if not arguments["topics"]:
+        raise JobFailed(Text("job.error.nothing_to_audit"))
+    if arguments["follow"]:
+        _follow(run)
+        return
+    if arguments["starting_offsets"] != "earliest":
+        raise JobFailed(Text("job.error.latest_needs_follow"))
+    _audit_broker(run)
 
 
 def _judged_groups(run: JobRun, topics: tuple[str, ...]) -> JudgedGroups:
     groups = JudgedGroups(run.names("groups") if run.arguments["judge_groups"] else None)
     if unknown := ", ".join(topic for topic in groups.topics() if topic not in topics):
         audited = ", ".join(topics)
-        raise JobFailed(
-            Text("job.error.group_topic", unknown=unknown, audited=audited),
-        )
+        raise JobFailed(Text("job.error.group_topic", unknown=unknown, audited=audited))
     return groups
 
 
@@ -94,9 +82,7 @@ def audit_folder(run: JobRun, everything: DataFrame) -> None:
     missing = [name for name in (*COLUMNS, "unique_id", "body") if name not in everything.columns]
     if missing:
         columns = ", ".join(missing)
-        raise JobFailed(
-            Text("job.error.no_column", columns=columns),
-        )
+        raise JobFailed(Text("job.error.no_column", columns=columns))
     topic = F.col("topic")
     trace_topic, ledger_topic = arguments["trace_topic"], arguments["ledger_topic"]
     found = {row.topic: None for row in everything.select("topic").distinct().collect()}
@@ -136,7 +122,7 @@ def audit(
     elif not run.stop.is_set():
         consumption = ConsumptionBook(groups)
         events = stored_events(messages).union(trace_events(trace, topics, groups))
-        rules = JoinRules(judge_until_ms, _acknowledged_since_ms(book))
+        rules = JoinRules(judge_until_ms, book.acknowledged_since_ms)
         stored = sum(producer.stored for producer in book.producers.values())
         joined = join_events(events, rules, tasks=max(2, -(-stored // _MESSAGES_PER_TASK)))
         consumption.add([row.facts for row in joined.select("facts").collect()])
@@ -149,15 +135,6 @@ def audit(
     teller.conclude(book, consumption)
     if not book.queues:
         run.report.note(Text("job.note.no_messages_to_audit"))
-
-
-def _acknowledged_since_ms(book: DeliveryBook) -> int:
-    """Acknowledgements before it may be about messages that are deleted, or were not read."""
-    since_ms = 0
-    for topic, times in book.times.items():
-        if not book.begins_at_the_beginning(topic):
-            since_ms = max(since_ms, (min(times.spans) + 1) * times.width_ms)
-    return since_ms
 
 
 def _read_ledgers(book: DeliveryBook, messages: DataFrame) -> None:
@@ -190,13 +167,10 @@ def _follow(run: JobRun) -> None:
         maxOffsetsPerTrigger=str(arguments["max_messages_per_batch"]),
         columns=",".join((*COLUMNS, "unique_id", "body")),
     )
-    with tempfile.TemporaryDirectory(prefix="glassmq-audit-", ignore_cleanup_errors=True) as unnamed:
-        checkpoint = arguments["checkpoint_folder"] or unnamed
+    with run.checkpoint() as checkpoint:
         follower = Follower(run.spark, checkpoint, rules, run.report, arguments["trigger_ms"])
-        writer = messages.writeStream.foreachBatch(run.each_batch(follower.add_batch))
-        writer = writer.option("checkpointLocation", follower.files.uri("query"))
-        run.watch(writer.trigger(processingTime=f"{arguments['trigger_ms']} milliseconds").start())
+        run.follow(messages, follower.add_batch, follower.files.uri("query"))
         follower.conclude()
 
 
-JOB = DeliveryAudit()
+JOB = delivery_audit

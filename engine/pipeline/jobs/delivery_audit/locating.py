@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.pipeline.jobs.arrow_columns import arrow_schema_of
 from engine.pipeline.jobs.delivery_audit.summaries import COLUMNS, numbers_of, queue_names
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 Places = Mapping[tuple[str, str], Mapping[int, list[str]]]
 
 _SCHEMA = "producer string, topic string, number bigint, queue string, queue_offset bigint"
-_NAMES = ("producer", "topic", "number", "queue", "queue_offset")
+_ARROW = arrow_schema_of(_SCHEMA)
 
 
 def locate(messages: DataFrame, wanted: Mapping[tuple[str, str], Sequence[int]]) -> Places:
@@ -39,17 +40,12 @@ def _finder(wanted: Mapping[tuple[str, str], Sequence[int]]) -> Callable[[Iterat
         for batch in batches:
             producers, numbers = numbers_of(batch)
             few = pa.array(np.isin(numbers, anybody))
-            columns = (
-                producers,
-                batch.column("topic"),
-                pa.array(numbers),
-                queue_names(batch),
-                batch.column("queue_offset"),
-            )
+            places = queue_names(batch), batch.column("queue_offset")
+            columns = (producers, batch.column("topic"), pa.array(numbers), *places)
             candidates = zip(*(pc.filter(column, few).to_pylist() for column in columns), strict=True)
             found = [row for row in candidates if row[2] in exact.get((row[0], row[1]), ())]
-            arrays = [pa.array(values) for values in zip(*found, strict=True)] if found else None
-            if arrays is not None:
-                yield pa.RecordBatch.from_arrays(arrays, names=_NAMES)
+            if found:
+                arrays = map(pa.array, zip(*found, strict=True))
+                yield pa.RecordBatch.from_arrays(list(arrays), schema=_ARROW)
 
     return run

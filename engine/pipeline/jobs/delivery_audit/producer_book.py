@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.client.producer.numbering_ledger import NumberingLedger
-from engine.pipeline.jobs.delivery_audit.number_ranges import NumberRange, count_of, without
-from engine.pipeline.jobs.delivery_audit.number_set import NumberSet
+from engine.pipeline.jobs.delivery_audit.number_set import NumberRange, NumberSet, count_of, without
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED, QueueSegment
 
 #: All producers of a topic that have no book of their own, because there are too many: only counted.
 OTHERS = "(other producers)"
 _UNJUDGED = (UNNUMBERED, OTHERS)
+_KEPT_AS_THEY_ARE = ("producer", "topic", "first", "settled", "stored", "late", "is_sparse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,11 @@ class Verdict:
     not_judged: int
     has_ended: bool
     is_sparse: bool = False
+
+    @property
+    def findings(self) -> int:
+        """Numbers with which something is wrong."""
+        return self.lost + self.duplicated + self.out_of_order
 
     @property
     def is_numbered(self) -> bool:
@@ -106,7 +111,7 @@ class ProducerBook:
     def batch_ended(self, newest_ms: int) -> None:
         """All that was added until now was stored at ``newest_ms`` at the latest."""
         highest = max(self._highest.values(), default=-1)
-        if highest > max(self.settled, *(number for _, number in self._waiting), -1, -1):
+        if highest > max([self.settled, *(number for _, number in self._waiting)]):
             self._waiting.append((newest_ms, highest))
 
     def settle(self, until_ms: int) -> None:
@@ -178,13 +183,7 @@ class ProducerBook:
     def encode(self) -> dict[str, Any]:
         """As it is kept: JSON."""
         return {
-            "producer": self.producer,
-            "topic": self.topic,
-            "first": self.first,
-            "settled": self.settled,
-            "stored": self.stored,
-            "late": self.late,
-            "is_sparse": self.is_sparse,
+            **{name: getattr(self, name) for name in _KEPT_AS_THEY_ARE},
             "ledger": self.ledger.encode().decode() if self.ledger is not None else None,
             "numbers": self.numbers.encode(),
             "repeated": {queue: numbers.encode() for queue, numbers in self.repeated.items()},
@@ -197,10 +196,10 @@ class ProducerBook:
     def decode(cls, encoded: dict[str, Any]) -> ProducerBook:
         """What :meth:`encode` made."""
         made = cls(encoded["producer"], encoded["topic"], encoded["first"])
-        made.settled, made.stored, made.late = encoded["settled"], encoded["stored"], encoded["late"]
+        for name in _KEPT_AS_THEY_ARE:
+            setattr(made, name, encoded[name])
         if encoded["ledger"] is not None:
             made.ledger = NumberingLedger.decode(encoded["ledger"].encode())
-        made.is_sparse = encoded["is_sparse"]
         made.numbers = NumberSet.decode(encoded["numbers"])
         made.repeated = {queue: NumberSet.decode(numbers) for queue, numbers in encoded["repeated"].items()}
         made.descending = {queue: NumberSet.decode(numbers) for queue, numbers in encoded["descending"].items()}

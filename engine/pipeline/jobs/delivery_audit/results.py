@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import PRODUCERS_MAX, DeliveryBook
@@ -35,7 +35,7 @@ _ORDER = {kind: place for place, kind in enumerate(KINDS)}
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AuditFinding:
     """Something that is not as it should be.
 
     :ivar who: a producer or a consumer group.
@@ -62,54 +62,58 @@ class Finding:
         return (_ORDER[self.kind], -self.count, self.topic, self.who, self.first or 0)
 
 
-def findings_of(book: DeliveryBook, consumption: ConsumptionBook | None) -> tuple[list[Finding], int]:
-    """The worst findings, and how many more there are."""
+#: The worst findings, and how many more there are.
+Found = tuple[list[AuditFinding], int]
+
+
+def findings_of(book: DeliveryBook, consumption: ConsumptionBook | None) -> Found:
+    """What the books hold against producers, brokers and groups."""
     seen = 0
 
-    def counted() -> Iterator[Finding]:
+    def counted() -> Iterator[AuditFinding]:
         nonlocal seen
         for finding in _findings(book, consumption):
             seen += 1
             yield finding
 
-    worst = heapq.nsmallest(ROWS_MAX, counted(), key=Finding.badness)
+    worst = heapq.nsmallest(ROWS_MAX, counted(), key=AuditFinding.badness)
     return worst, seen - len(worst)
 
 
-def _findings(book: DeliveryBook, consumption: ConsumptionBook | None) -> Iterator[Finding]:
+def _findings(book: DeliveryBook, consumption: ConsumptionBook | None) -> Iterator[AuditFinding]:
     for producer in book.producers.values():
         yield from _of_producer(producer)
     if consumption is None:
         return
     for one in consumption.samples:
         where = Text("job.where.message_id", unique_id=one.unique_id)
-        yield Finding("acknowledged, not stored", one.topic, one.producer_group, "", None, None, 1, where)
+        yield AuditFinding("acknowledged, not stored", one.topic, one.producer_group, "", None, None, 1, where)
     for group, topic in consumption.expected():
         for queue, (first, last) in consumption.missing(group, topic):
-            yield Finding("not consumed", topic, group, queue, first, last, last - first + 1, _from_offset(first))
+            yield AuditFinding("not consumed", topic, group, queue, first, last, last - first + 1, _from_offset(first))
         for queue, of_queue in consumption.queues.get((group, topic), {}).items():
             for kind, offsets in (("consumed twice", of_queue.twice), ("failed", of_queue.failed)):
                 for first, last in offsets.runs():
-                    yield Finding(kind, topic, group, queue, first, last, last - first + 1, _from_offset(first))
+                    yield AuditFinding(kind, topic, group, queue, first, last, last - first + 1, _from_offset(first))
 
 
 def _from_offset(first: int) -> Text:
     return Text("job.where.from_offset", first=first)
 
 
-def _of_producer(book: ProducerBook) -> Iterator[Finding]:
+def _of_producer(book: ProducerBook) -> Iterator[AuditFinding]:
     about = (book.topic, book.producer)
     if book.is_sparse:
-        yield Finding("too sparse", *about, "", book.first, book.last, book.stored)
+        yield AuditFinding("too sparse", *about, "", book.first, book.last, book.stored)
     for first, last in book.lost():
-        yield Finding("lost", *about, "", first, last, last - first + 1)
+        yield AuditFinding("lost", *about, "", first, last, last - first + 1)
     for kind, queues in (("duplicated", book.repeated.items()), ("out of order", book.out_of_order())):
         for queue, numbers in queues:
             for first, last in numbers.runs():
-                yield Finding(kind, *about, queue, first, last, last - first + 1)
+                yield AuditFinding(kind, *about, queue, first, last, last - first + 1)
 
 
-def located(findings: Iterable[Finding], places: Places) -> Iterator[Finding]:
+def located(findings: Iterable[AuditFinding], places: Places) -> Iterator[AuditFinding]:
     """The findings about numbers, with where those, or their neighbours, lie."""
     for finding in findings:
         first, last = finding.first, finding.last
@@ -142,7 +146,7 @@ def _place(place: str) -> Text:
     return Text("job.where.place", queue=queue, offset=offset)
 
 
-def wanted_places(findings: Iterable[Finding]) -> dict[tuple[str, str], list[int]]:
+def wanted_places(findings: Iterable[AuditFinding]) -> dict[tuple[str, str], list[int]]:
     """(producer, topic) -> the numbers to look up for :func:`located`."""
     wanted: dict[tuple[str, str], dict[int, None]] = {}
     for finding in findings:
@@ -160,7 +164,7 @@ class AuditTeller:
     def __init__(self, report: JobReport) -> None:
         self._report = report
 
-    def tell(self, book: DeliveryBook, consumption: ConsumptionBook | None, found: tuple[list[Finding], int]) -> None:
+    def tell(self, book: DeliveryBook, consumption: ConsumptionBook | None, found: Found) -> None:
         """All tables."""
         verdicts = [producer.verdict() for producer in book.producers.values()]
         rows = sorted(
@@ -191,8 +195,7 @@ class AuditTeller:
         """Sentences about what was found, and what could not be judged."""
         verdicts = [producer.verdict() for producer in book.producers.values()]
         self._conclude_producers([verdict for verdict in verdicts if verdict.is_numbered])
-        unnumbered = sum(verdict.stored for verdict in verdicts if verdict.producer == UNNUMBERED)
-        if unnumbered:
+        if unnumbered := sum(verdict.stored for verdict in verdicts if verdict.producer == UNNUMBERED):
             self._report.note(Text("job.note.unnumbered", unnumbered=unnumbered))
         for verdict in verdicts:
             if verdict.producer == OTHERS:
@@ -201,54 +204,38 @@ class AuditTeller:
                 )
         if book.unreadable_ledgers:
             self._report.note(Text("job.note.unreadable_ledgers", count=book.unreadable_ledgers))
-        if consumption is not None and consumption.not_stored:
-            count = sum(consumption.not_stored.values())
-            self._report.note(Text("job.note.not_stored", count=count))
-        if consumption is not None and consumption.unreadable:
-            count = consumption.unreadable
-            self._report.note(Text("job.note.unreadable_traces", count=count))
+        if consumption is not None:
+            self._conclude_consumption(consumption)
 
-        if consumption is not None and consumption.groups.named is None:
+    def _conclude_consumption(self, consumption: ConsumptionBook) -> None:
+        if consumption.not_stored:
+            self._report.note(Text("job.note.not_stored", count=sum(consumption.not_stored.values())))
+        if consumption.unreadable:
+            self._report.note(Text("job.note.unreadable_traces", count=consumption.unreadable))
+        if consumption.groups.named is None:
             self._report.note(Text("job.note.no_group_judged"))
-        silent = [] if consumption is None else consumption.silent_groups()
-        if silent:
-            names = ", ".join(silent)
-            self._report.note(Text("job.note.silent_groups", names=names))
+        if silent := consumption.silent_groups():
+            self._report.note(Text("job.note.silent_groups", names=", ".join(silent)))
 
     def _conclude_producers(self, verdicts: list[Verdict]) -> None:
         if not verdicts:
             return
-        findings = sum(verdict.lost + verdict.duplicated + verdict.out_of_order for verdict in verdicts)
-        if not findings and not any(verdict.is_sparse for verdict in verdicts):
-            self._report.note(Text("job.note.nothing_lost"))
         sparse = [verdict for verdict in verdicts if verdict.is_sparse]
+        if not sparse and not any(verdict.findings for verdict in verdicts):
+            self._report.note(Text("job.note.nothing_lost"))
         if sparse:
             count = sum(verdict.stored for verdict in sparse)
             self._report.note(Text("job.note.too_sparse", producers=len(sparse), count=count))
-        not_judged = sum(verdict.not_judged for verdict in verdicts if not verdict.is_sparse)
-        if not_judged:
+        if not_judged := sum(verdict.not_judged for verdict in verdicts if not verdict.is_sparse):
             self._report.note(Text("job.note.not_judged", not_judged=not_judged))
-        unended = sum(not verdict.has_ended for verdict in verdicts)
-        if unended:
+        if unended := sum(not verdict.has_ended for verdict in verdicts):
             self._report.note(Text("job.note.unended", unended=unended, producers=len(verdicts)))
 
 
 def _producer_row(verdict: Verdict) -> list[Cell]:
-    return [
-        verdict.producer or "(not numbered)",
-        verdict.topic,
-        verdict.numbered,
-        verdict.stored,
-        verdict.lost,
-        verdict.duplicated,
-        verdict.out_of_order,
-        verdict.late,
-        verdict.refused,
-        verdict.unknown,
-        verdict.not_judged,
-        verdict.has_ended,
-        verdict.lost + verdict.duplicated + verdict.out_of_order + verdict.is_sparse,
-    ]
+    """Its fields in their order; of sparse numbers the count of findings tells."""
+    told = list(astuple(verdict))[1:-1]
+    return [verdict.producer or "(not numbered)", *told, verdict.findings + verdict.is_sparse]
 
 
 def _group_row(consumption: ConsumptionBook, group: str, topic: str) -> list[Cell]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.client.producer.numbering_ledger import LEDGER_BYTES_MAX, PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY
-from engine.pipeline.jobs.arrow_columns import int64, milliseconds, property_values
+from engine.pipeline.jobs.arrow_columns import arrow_schema_of, int64, milliseconds, property_values
 from engine.pipeline.jobs.delivery_audit.number_set import Numbers
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED, QueueSegment
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 COLUMNS = ("topic", "broker_name", "queue_id", "queue_offset", "properties", "born_timestamp", "store_timestamp")
 #: A summary: its kind ("segment" or "times"; "disorder": the task gave up) and its JSON.
 SUMMARY_SCHEMA = "kind string, summary string"
-_SUMMARY_ARROW = pa.schema([("kind", pa.string()), ("summary", pa.string())])
+_SUMMARY_ARROW = arrow_schema_of(SUMMARY_SCHEMA)
 #: Stretches of one queue that a task keeps apart because messages do not come in order; then it gives up.
 STRETCHES_MAX = 200
 #: A topic's latency over time is kept for so many spans; then two and two become one.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
 
+from engine.pipeline.jobs.arrow_columns import arrow_schema_of
 from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
 
 if TYPE_CHECKING:
@@ -24,20 +25,7 @@ EVENT_SCHEMA = (
     "unique_id string, kind string, topic string, queue string, queue_offset bigint, at_ms bigint, "
     "client_group string, call string, is_ok boolean, is_counted boolean"
 )
-EVENT_ARROW = pa.schema(
-    [
-        ("unique_id", pa.string()),
-        ("kind", pa.string()),
-        ("topic", pa.string()),
-        ("queue", pa.string()),
-        ("queue_offset", pa.int64()),
-        ("at_ms", pa.int64()),
-        ("client_group", pa.string()),
-        ("call", pa.string()),
-        ("is_ok", pa.bool_()),
-        ("is_counted", pa.bool_()),
-    ]
-)
+EVENT_ARROW = arrow_schema_of(EVENT_SCHEMA)
 _FIELD_END, _RECORD_END = "\x01", "\x02"
 #: Ordinals of RocketMQ's MessageType: half messages may be rolled back, delayed ones come later.
 _NOT_STORED_AT_ONCE = ("1", "3")

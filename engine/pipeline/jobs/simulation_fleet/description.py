@@ -10,6 +10,7 @@ from engine.pipeline.jobs.description import (
     ParameterKind,
     TableColumn,
     cell_texts,
+    columns,
 )
 from engine.texts import Text
 
@@ -44,15 +45,7 @@ _PARAMETERS = (
     JobParameter("scenario", ParameterKind.SCENARIO, required=True),
     JobParameter("seeds", ParameterKind.INTEGER, default=1_000, minimum=1, maximum=SEEDS_MAX),
     JobParameter("first_seed", ParameterKind.INTEGER, default=1, minimum=0, maximum=SEED_MAX - SEEDS_MAX),
-    JobParameter(
-        "faults",
-        ParameterKind.CHOICE,
-        default="random",
-        choices=(
-            "none",
-            "random",
-        ),
-    ),
+    JobParameter("faults", ParameterKind.CHOICE, default="random", choices=("none", "random")),
     JobParameter("results_folder", ParameterKind.FOLDER),
     JobParameter("chunk", ParameterKind.INTEGER, minimum=1, maximum=10_000),
     JobParameter("address", ParameterKind.TEXT, default=""),
@@ -62,13 +55,9 @@ _KINDS = JobTable(
     KINDS_TABLE,
     (
         TableColumn("kind", ColumnKind.TEXT, cell_texts=FAULTS, text=Text("job.simulation-fleet.column.kind")),
-        TableColumn("runs", ColumnKind.INTEGER),
-        TableColumn("bad", ColumnKind.INTEGER),
-        TableColumn("rate", ColumnKind.SHARE),
-        TableColumn("low", ColumnKind.SHARE),
-        TableColumn("high", ColumnKind.SHARE),
-        TableColumn("alone", ColumnKind.INTEGER),
-        TableColumn("alone_bad", ColumnKind.INTEGER),
+        *columns(ColumnKind.INTEGER, "runs", "bad"),
+        *columns(ColumnKind.SHARE, "rate", "low", "high"),
+        *columns(ColumnKind.INTEGER, "alone", "alone_bad"),
     ),
     bad_column="bad",
 )
@@ -93,8 +82,5 @@ DESCRIPTION = JobDescription(
     title=Text("job.simulation-fleet.title"),
     about=Text("job.simulation-fleet.about"),
     parameters=_PARAMETERS,
-    tables=(
-        _KINDS,
-        _FINDINGS,
-    ),
+    tables=(_KINDS, _FINDINGS),
 )

@@ -11,8 +11,8 @@ from engine.lab.run.spread import Spread
 from engine.lab.sweep.seed_chunk import SeedRange, SeedTask, cut_into_chunks, run_chunk, shorten_counterexample
 from engine.lab.sweep.sweep_summary import Counterexample, SweepSummary
 from engine.pipeline.errors import JobFailed
-from engine.pipeline.jobs.simulation_fleet.engine_digest import engine_digest
 from engine.pipeline.jobs.simulation_fleet.results_folder import ResultsFolder
+from engine.pipeline.shipping import engine_digest
 from engine.texts import Text
 
 #: A portion is at most so large: a table that moves, and little to lose when it is stopped.
@@ -73,9 +73,7 @@ def run_fleet(
         for index, (digest, summary) in coming:
             if digest != engine_digest():
                 here = engine_digest()
-                raise JobFailed(
-                    Text("job.error.other_engine", digest=digest, here=here),
-                )
+                raise JobFailed(Text("job.error.other_engine", digest=digest, here=here))
             if results is not None:
                 results.append(portions[index], summary)
             else:

@@ -24,33 +24,28 @@ from engine.texts import Text
 _TELL_EVERY_S = 1.0
 
 
-class SimulationFleet:
+def simulation_fleet(run: JobRun) -> None:
     """See the module."""
-
-    def run(self, run: JobRun) -> None:
-        """See :class:`~engine.pipeline.jobs.job.Job`."""
-        arguments = run.arguments
-        scenario = _scenario(str(arguments["scenario"]))
-        task = SeedTask(scenario.name, scenario.text, arguments["faults"] == "random")
-        seeds = SeedRange(int(arguments["first_seed"]), int(arguments["seeds"]))
-        spread = SparkSpread(run.spark, run.stop.is_set)
-        teller = _Teller(run, task)
-        with ExitStack() as stack:
-            results = None
-            if arguments["results_folder"]:
-                results = stack.enter_context(
-                    ResultsFolder(Path(str(arguments["results_folder"])), task, python_version())
-                )
-            state = run_fleet(
-                task,
-                seeds,
-                spread,
-                chunk=int(arguments["chunk"] or chunk_size(seeds.size, spread.workers)),
-                results=results,
-                on_progress=teller.tell_now_and_then,
-            )
-        teller.tell(state)
-        teller.conclude(state)
+    arguments = run.arguments
+    scenario = _scenario(str(arguments["scenario"]))
+    task = SeedTask(scenario.name, scenario.text, arguments["faults"] == "random")
+    seeds = SeedRange(int(arguments["first_seed"]), int(arguments["seeds"]))
+    spread = SparkSpread(run.spark, run.stop.is_set)
+    teller = _Teller(run, task)
+    with ExitStack() as stack:
+        results = None
+        if arguments["results_folder"]:
+            results = stack.enter_context(ResultsFolder(Path(str(arguments["results_folder"])), task, python_version()))
+        state = run_fleet(
+            task,
+            seeds,
+            spread,
+            chunk=int(arguments["chunk"] or chunk_size(seeds.size, spread.workers)),
+            results=results,
+            on_progress=teller.tell_now_and_then,
+        )
+    teller.tell(state)
+    teller.conclude(state)
 
 
 class _Teller:
@@ -90,4 +85,4 @@ def _scenario(name: str) -> Scenario:
         raise JobFailed(Text("job.argument.named", parameter="scenario", text=error.text)) from None
 
 
-JOB = SimulationFleet()
+JOB = simulation_fleet

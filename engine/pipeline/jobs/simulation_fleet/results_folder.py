@@ -13,13 +13,12 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Self
 
 from engine.lab.sweep.seed_chunk import SeedRange, SeedTask
 from engine.lab.sweep.sweep_summary import SweepSummary
 from engine.pipeline.errors import JobFailed
-from engine.pipeline.jobs.simulation_fleet.engine_digest import engine_digest
+from engine.pipeline.shipping import engine_digest
 from engine.texts import Text
 
 FILE_NAME = "fleet.jsonl"
@@ -65,9 +64,7 @@ class ResultsFolder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # --- file ------------------------------------------------------------------------------------------------------
@@ -77,9 +74,7 @@ class ResultsFolder:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise JobFailed(
-                Text("job.error.results_in_use", path=self._path),
-            ) from None
+            raise JobFailed(Text("job.error.results_in_use", path=self._path)) from None
 
     def _read(self, header: Mapping[str, Any]) -> None:
         self._file.seek(0)
@@ -93,18 +88,14 @@ class ResultsFolder:
             try:
                 self._read_line(number, json.loads(line), header)
             except (KeyError, TypeError, ValueError, AttributeError) as error:
-                raise JobFailed(
-                    Text("job.error.no_result", path=self._path, number=number, error=error),
-                ) from None
+                raise JobFailed(Text("job.error.no_result", path=self._path, number=number, error=error)) from None
             whole_bytes += len(line)
         self._file.truncate(whole_bytes)
         self._file.seek(0, os.SEEK_END)
         self.done.sort()
         for before, after in itertools.pairwise(self.done):
             if after.first < before.end:
-                raise JobFailed(
-                    Text("job.error.seed_twice", path=self._path, seed=after.first),
-                )
+                raise JobFailed(Text("job.error.seed_twice", path=self._path, seed=after.first))
         if whole_bytes == 0:
             self._write(header)
 
@@ -122,15 +113,11 @@ class ResultsFolder:
             if fields.get(name) != header[name]:
                 was, now = (f"{value}" for value in (fields.get(name), header[name]))
                 raise JobFailed(
-                    Text(
-                        "job.error.other_results", path=self._path, what=Text(f"job.results.{name}"), was=was, now=now
-                    ),
+                    Text("job.error.other_results", path=self._path, what=Text(f"job.results.{name}"), was=was, now=now)
                 )
 
     def _is_foreign(self) -> JobFailed:
-        return JobFailed(
-            Text("job.error.foreign_results", path=self._path),
-        )
+        return JobFailed(Text("job.error.foreign_results", path=self._path))
 
     def _write(self, fields: Mapping[str, Any]) -> None:
         try:
@@ -138,9 +125,7 @@ class ResultsFolder:
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
-            raise JobFailed(
-                Text("job.error.results_unwritable", path=self._path, problem=error.strerror),
-            ) from None
+            raise JobFailed(Text("job.error.results_unwritable", path=self._path, problem=error.strerror)) from None
 
     def _take(self, seeds: SeedRange, summary: SweepSummary) -> None:
         self.done.append(seeds)

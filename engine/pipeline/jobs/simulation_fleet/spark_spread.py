@@ -51,11 +51,13 @@ class SparkSpread:
         arrived = context.accumulator([], _Gathered())
         failures: list[BaseException] = []
 
+        run_piece = functools.partial(_run_piece, function, arrived)
+
         def run() -> None:
             # A job group counts for the thread that set it.
             context.setJobGroup(group, "lab", interruptOnCancel=True)
             try:
-                context.parallelize(list(enumerate(items)), len(items)).foreach(_Piece(function, arrived))
+                context.parallelize(list(enumerate(items)), len(items)).foreach(run_piece)
             except Exception as error:  # the thread that waits raises it
                 failures.append(error)
 
@@ -81,17 +83,11 @@ class SparkSpread:
             raise failures[0]
 
 
-class _Piece:
+def _run_piece(function: Callable[[Any], Any], arrived: Any, numbered: tuple[int, Any]) -> None:
     """What a task does with its piece."""
-
-    def __init__(self, function: Callable[[Any], Any], arrived: Any) -> None:
-        self._function = function
-        self._arrived = arrived
-
-    def __call__(self, numbered: tuple[int, Any]) -> None:
-        _settle()
-        index, item = numbered
-        self._arrived.add([(index, self._function(item))])
+    _settle()
+    index, item = numbered
+    arrived.add([(index, function(item))])
 
 
 @functools.cache

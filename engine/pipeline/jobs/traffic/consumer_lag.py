@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from engine.pipeline.jobs.report import Cell, JobReport
@@ -98,54 +99,46 @@ class LagTeller:
         self._problems = problems
 
 
-class LagWatch:
-    """Asks every ``interval_ms`` until it is left; use in a ``with``.
+@contextmanager
+def watched_lag(
+    cluster: Mapping[str, str],
+    groups: Sequence[str],
+    topics: Sequence[str],
+    interval_ms: int,
+    report: JobReport,
+    tick: Callable[[int], None],
+) -> Iterator[None]:
+    """Ask every ``interval_ms``, in a thread of its own, until this is left.
 
     :param tick: is called at each interval too, with the time in ms.
     """
+    teller, end = LagTeller(report), threading.Event()
 
-    def __init__(
-        self,
-        cluster: Mapping[str, str],
-        groups: Sequence[str],
-        topics: Sequence[str],
-        interval_ms: int,
-        report: JobReport,
-        tick: Callable[[int], None],
-    ) -> None:
-        self._cluster = cluster
-        self._groups = groups
-        self._topics = topics
-        self._interval_s = interval_ms / 1_000
-        self._teller = LagTeller(report)
-        self._tick = tick
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="consumer lag", daemon=True)
-
-    def __enter__(self) -> LagWatch:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        self._thread.join(_PATIENCE_S)
-
-    def _run(self) -> None:
-        with open_cluster(self._cluster) as cluster:
-            while not self._end.is_set():
+    def run() -> None:
+        with open_cluster(cluster) as connected:
+            while not end.is_set():
                 now_ms = time.time_ns() // 1_000_000
-                self._tick(now_ms)
-                if self._groups:
-                    self._look(cluster, now_ms)
-                self._end.wait(self._interval_s)
+                tick(now_ms)
+                if groups:
+                    _look(teller, connected, groups, topics, now_ms)
+                end.wait(interval_ms / 1_000)
 
-    def _look(self, cluster: Cluster, now_ms: int) -> None:
-        # Whatever it is, the lag is no reason to end anything: a broker that is away for a while ends the stream's
-        # reading, or not.
-        try:
-            self._teller.tell(look_at_lag(cluster, self._groups, self._topics), now_ms)
-        except RocketMQError as error:
-            self._teller.tell_problem(str(error))
-        except Exception as error:
-            log.exception("the consumer lag could not be asked for")
-            self._teller.tell_problem(f"{type(error).__name__}: {error}")
+    thread = threading.Thread(target=run, name="consumer lag", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+        thread.join(_PATIENCE_S)
+
+
+def _look(teller: LagTeller, cluster: Cluster, groups: Sequence[str], topics: Sequence[str], now_ms: int) -> None:
+    # Whatever it is, the lag is no reason to end anything: a broker that is away for a while ends the stream's reading,
+    # or not.
+    try:
+        teller.tell(look_at_lag(cluster, groups, topics), now_ms)
+    except RocketMQError as error:
+        teller.tell_problem(str(error))
+    except Exception as error:
+        log.exception("the consumer lag could not be asked for")
+        teller.tell_problem(f"{type(error).__name__}: {error}")

@@ -15,6 +15,7 @@ from engine.pipeline.jobs.description import (
     JobTable,
     ParameterKind,
     TableColumn,
+    columns,
     trigger_ms,
 )
 from engine.texts import Text
@@ -36,15 +37,7 @@ DESCRIPTION = JobDescription(
         JobParameter("groups", ParameterKind.TEXT, text=Text("job.traffic.groups")),
         STARTING_OFFSETS,
         JobParameter("window_ms", ParameterKind.DURATION, default=10_000, minimum=100, maximum=DAY_MS),
-        JobParameter(
-            "event_time",
-            ParameterKind.CHOICE,
-            default="stored",
-            choices=(
-                "stored",
-                "born",
-            ),
-        ),
+        JobParameter("event_time", ParameterKind.CHOICE, default="stored", choices=("stored", "born")),
         JobParameter("watermark_ms", ParameterKind.DURATION, default=10_000, minimum=0, maximum=DAY_MS),
         JobParameter("top", ParameterKind.INTEGER, default=10, minimum=1, maximum=100),
         JobParameter("count_bytes", ParameterKind.SWITCH, default=True),
@@ -72,8 +65,7 @@ DESCRIPTION = JobDescription(
                 TableColumn("start", ColumnKind.TIMESTAMP),
                 _TOPIC,
                 _MESSAGES,
-                TableColumn("per_s", ColumnKind.NUMBER),
-                TableColumn("bytes_per_s", ColumnKind.NUMBER),
+                *columns(ColumnKind.NUMBER, "per_s", "bytes_per_s"),
                 TableColumn("p50", ColumnKind.MILLISECONDS, text=Text("job.traffic.column.p50")),
                 TableColumn("p99", ColumnKind.MILLISECONDS, text=Text("job.traffic.column.p99")),
                 TableColumn("max", ColumnKind.MILLISECONDS),
@@ -88,33 +80,11 @@ DESCRIPTION = JobDescription(
                 TableColumn("group", ColumnKind.TEXT, text=Text("job.traffic.column.group")),
                 _TOPIC,
                 TableColumn("queue", ColumnKind.TEXT, text=Text("job.traffic.column.queue")),
-                TableColumn("offset", ColumnKind.INTEGER),
-                TableColumn("end", ColumnKind.INTEGER),
-                TableColumn("lag", ColumnKind.INTEGER),
+                *columns(ColumnKind.INTEGER, "offset", "end", "lag"),
             ),
         ),
-        JobTable(
-            "tags",
-            (
-                _TOPIC,
-                TableColumn("tag", ColumnKind.TEXT),
-                _MESSAGES,
-                _SHARE,
-                _PEAK_SHARE,
-                _PEAK_WINDOW,
-            ),
-        ),
-        JobTable(
-            "keys",
-            (
-                _TOPIC,
-                TableColumn("key", ColumnKind.TEXT),
-                _MESSAGES,
-                _SHARE,
-                _PEAK_SHARE,
-                _PEAK_WINDOW,
-            ),
-        ),
+        JobTable("tags", (_TOPIC, TableColumn("tag", ColumnKind.TEXT), _MESSAGES, _SHARE, _PEAK_SHARE, _PEAK_WINDOW)),
+        JobTable("keys", (_TOPIC, TableColumn("key", ColumnKind.TEXT), _MESSAGES, _SHARE, _PEAK_SHARE, _PEAK_WINDOW)),
         JobTable(
             "queues",
             (
@@ -128,8 +98,7 @@ DESCRIPTION = JobDescription(
         JobTable(
             "late",
             (
-                TableColumn("read", ColumnKind.INTEGER),
-                TableColumn("counted", ColumnKind.INTEGER),
+                *columns(ColumnKind.INTEGER, "read", "counted"),
                 TableColumn("late", ColumnKind.INTEGER, text=Text("job.traffic.column.late")),
             ),
         ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -13,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of Spark wr
 
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.shared_files import SharedFiles
-from engine.pipeline.jobs.traffic.consumer_lag import LagTeller, LagWatch, look_at_lag
+from engine.pipeline.jobs.traffic.consumer_lag import LagTeller, look_at_lag, watched_lag
 from engine.pipeline.jobs.traffic.late_count import OBSERVATION, OBSERVED, LateCount
 from engine.pipeline.jobs.traffic.picture import WINDOWS_MAX, TrafficPicture, WindowFigures, newest_windows
 from engine.pipeline.jobs.traffic.windows import COLUMNS_NEEDED, window_figures
@@ -27,18 +26,15 @@ if TYPE_CHECKING:
 _EVENT_TIMES = {"stored": "store_timestamp", "born": "born_timestamp"}
 
 
-class Traffic:
+def traffic(run: JobRun) -> None:
     """See :mod:`engine.pipeline.jobs.traffic.description`."""
-
-    def run(self, run: JobRun) -> None:
-        """See :class:`~engine.pipeline.jobs.job.Job`."""
-        if run.arguments["follow"]:
-            _follow(run)
-        else:
-            _look_back(run)
+    if run.arguments["follow"]:
+        _follow(run)
+    else:
+        _look_back(run)
 
 
-JOB = Traffic()
+JOB = traffic
 
 
 def _options(run: JobRun) -> dict[str, str]:
@@ -95,9 +91,7 @@ def _follow(run: JobRun) -> None:
     watermark_ms = run.arguments["watermark_ms"]
     topics, groups = run.names("topics"), run.names("groups")
     with ExitStack() as stack:
-        folder = run.arguments["checkpoint_folder"]
-        if not folder:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="glassmq-traffic-"))
+        folder = stack.enter_context(run.checkpoint())
         with open_cluster(run.cluster) as cluster:
             picture = _picture(run, cluster, patience_ms=watermark_ms)
         late = LateCount(run.report, SharedFiles(run.spark, f"{folder}/counts"))
@@ -110,16 +104,8 @@ def _follow(run: JobRun) -> None:
         run.spark.streams.addListener(late)
         stack.callback(run.spark.streams.removeListener, late)
         stack.enter_context(
-            LagWatch(run.cluster, groups, topics, run.arguments["trigger_ms"], run.report, picture.close_until)
+            watched_lag(run.cluster, groups, topics, run.arguments["trigger_ms"], run.report, picture.close_until)
         )
-        query = (
-            _figures(run, messages, watermark_ms)
-            .writeStream.outputMode("update")
-            .foreachBatch(run.each_batch(batch))
-            .option("checkpointLocation", f"{folder}/query")
-            .trigger(processingTime=f"{run.arguments['trigger_ms']} milliseconds")
-            .queryName("traffic")
-            .start()
-        )
-        run.watch(query)
+        figures = _figures(run, messages, watermark_ms)
+        run.follow(figures, batch, f"{folder}/query", name="traffic", output_mode="update")
         picture.close_all()

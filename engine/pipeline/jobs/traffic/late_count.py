@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql.streaming.listener import (
-    QueryIdleEvent,
     QueryProgressEvent,
     QueryStartedEvent,
     QueryTerminatedEvent,
@@ -146,9 +145,6 @@ class LateCount(StreamingQueryListener):
                 batch_id = event.progress.batchId
                 self._read[batch_id] = self._read.get(batch_id, 0) + int(observed[OBSERVED])
                 self._settle(batch_id)
-
-    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802 - Spark's name
-        """Called by Spark; nothing to do."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802 - Spark's name
         """Called by Spark; nothing to do."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.pipeline.jobs.report import ROWS_MAX, Cell, JobReport
 
@@ -44,19 +44,8 @@ class WindowFigures:
     @classmethod
     def of_row(cls, row: Any) -> WindowFigures:
         """From a row of the DataFrame."""
-        counts = [dict(map(tuple, row[name] or ())) for name in ("queues", "tags", "keys")]
-        return cls(
-            row["start_ms"],
-            row["topic"],
-            row["messages"],
-            row["bytes"],
-            row["p50_ms"],
-            row["p99_ms"],
-            row["max_ms"],
-            counts[0],
-            counts[1],
-            counts[2],
-        )
+        counts = {name: dict(map(tuple, row[name] or ())) for name in ("queues", "tags", "keys")}
+        return cls(**{**row.asDict(), **counts})
 
 
 def newest_windows(figures: DataFrame) -> tuple[list[WindowFigures], bool]:
@@ -71,8 +60,7 @@ def newest_windows(figures: DataFrame) -> tuple[list[WindowFigures], bool]:
     return [window for window in windows if window.start_ms > oldest_ms], False
 
 
-@dataclass(frozen=True, slots=True)
-class Imbalance:
+class Imbalance(NamedTuple):
     """How unevenly messages spread over queues: 1 and 0 when all have the same.
 
     :ivar max_to_mean: the fullest queue by the mean.
@@ -194,7 +182,7 @@ class TrafficPicture:
         self._report.table("keys", self._item_rows({topic: of_topic.keys for topic, of_topic in sums.items()}, sums))
 
     def _sums(self) -> dict[str, WindowSums]:
-        sums = {topic: dropped.copy() for topic, dropped in self._dropped.items()}
+        sums = copy.deepcopy(self._dropped)
         for key in sorted(self._windows):
             window = self._windows[key]
             of_topic = sums.setdefault(window.topic, WindowSums())
@@ -204,31 +192,12 @@ class TrafficPicture:
     def _window_row(self, window: WindowFigures) -> list[Cell]:
         spread = self._imbalance(window.topic, window.queues)
         per_s = 1_000 / self._window_ms
-        return [
-            window.start_ms,
-            window.topic,
-            window.messages,
-            window.messages * per_s,
-            None if window.bytes is None else window.bytes * per_s,
-            window.p50_ms,
-            window.p99_ms,
-            window.max_ms,
-            spread.max_to_mean,
-            spread.variation,
-        ]
+        figures = window.messages, window.messages * per_s, None if window.bytes is None else window.bytes * per_s
+        return [window.start_ms, window.topic, *figures, window.p50_ms, window.p99_ms, window.max_ms, *spread]
 
     def _topic_row(self, topic: str, sums: WindowSums) -> list[Cell]:
-        spread = self._imbalance(topic, sums.queues)
-        return [
-            topic,
-            sums.messages,
-            sums.bytes,
-            sums.peak_per_s,
-            sums.peak_ms,
-            sums.worst_p99_ms,
-            spread.max_to_mean,
-            spread.variation,
-        ]
+        peak = sums.peak_per_s, sums.peak_ms
+        return [topic, sums.messages, sums.bytes, *peak, sums.worst_p99_ms, *self._imbalance(topic, sums.queues)]
 
     def _queue_rows(self, sums: Mapping[str, WindowSums]) -> list[list[Cell]]:
         """The fullest first."""
@@ -267,22 +236,18 @@ class _Item:
     peak_ms: int = 0
 
 
+@dataclass(slots=True)
 class WindowSums:
     """Windows of one topic added up."""
 
-    def __init__(self) -> None:
-        self.messages = 0
-        self.bytes: int | None = None
-        self.peak_per_s = 0.0
-        self.peak_ms = 0
-        self.worst_p99_ms = 0
-        self.queues: dict[str, int] = {}
-        self.tags: dict[str | None, _Item] = {}
-        self.keys: dict[str | None, _Item] = {}
-
-    def copy(self) -> WindowSums:
-        """Another one with the same sums."""
-        return copy.deepcopy(self)
+    messages: int = 0
+    bytes: int | None = None
+    peak_per_s: float = 0.0
+    peak_ms: int = 0
+    worst_p99_ms: int = 0
+    queues: dict[str, int] = field(default_factory=dict)
+    tags: dict[str | None, _Item] = field(default_factory=dict)
+    keys: dict[str | None, _Item] = field(default_factory=dict)
 
     def add(self, window: WindowFigures, window_ms: int) -> None:
         """One more window."""

@@ -16,13 +16,14 @@ from engine.pipeline.jobs.description import (
     ParameterKind,
     TableColumn,
     cell_texts,
+    columns,
     trigger_ms,
 )
-from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Finding, Status, Window
+from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Status, TransactionAnomaly, Window
 from engine.texts import Text
 
 _STATUS = cell_texts(*Status)
-_FINDING = cell_texts(*Finding)
+_FINDING = cell_texts(*TransactionAnomaly)
 _AGREEMENT = cell_texts(*Agreement)
 _WINDOW = cell_texts(*Window)
 
@@ -62,8 +63,7 @@ DESCRIPTION = JobDescription(
                 _MESSAGE,
                 _TOPIC,
                 _KEY,
-                TableColumn("commits", ColumnKind.INTEGER),
-                TableColumn("ops", ColumnKind.INTEGER),
+                *columns(ColumnKind.INTEGER, "commits", "ops"),
                 _BROKER,
                 TableColumn("count", ColumnKind.INTEGER),
             ),
@@ -88,10 +88,7 @@ DESCRIPTION = JobDescription(
         JobTable(
             "money",
             (
-                TableColumn("before", ColumnKind.INTEGER),
-                TableColumn("expected", ColumnKind.INTEGER),
-                TableColumn("after", ColumnKind.INTEGER),
-                TableColumn("in_flight", ColumnKind.INTEGER),
+                *columns(ColumnKind.INTEGER, "before", "expected", "after", "in_flight"),
                 TableColumn("lost", ColumnKind.INTEGER, text=Text("job.transaction-reconciliation.column.lost")),
                 TableColumn("from_nowhere", ColumnKind.INTEGER),
                 TableColumn("conserved", ColumnKind.YES_NO),
@@ -102,12 +99,8 @@ DESCRIPTION = JobDescription(
         JobTable(
             "accounts",
             (
-                TableColumn("bank", ColumnKind.TEXT),
-                TableColumn("account", ColumnKind.TEXT),
-                TableColumn("opening", ColumnKind.INTEGER),
-                TableColumn("debited", ColumnKind.INTEGER),
-                TableColumn("credited", ColumnKind.INTEGER),
-                TableColumn("balance", ColumnKind.INTEGER),
+                *columns(ColumnKind.TEXT, "bank", "account"),
+                *columns(ColumnKind.INTEGER, "opening", "debited", "credited", "balance"),
             ),
         ),
         JobTable(
@@ -115,10 +108,8 @@ DESCRIPTION = JobDescription(
             (
                 TableColumn("agreement", ColumnKind.TEXT, cell_texts=_AGREEMENT),
                 _KEY,
-                TableColumn("debited", ColumnKind.INTEGER),
-                TableColumn("credited", ColumnKind.INTEGER),
-                TableColumn("debited_at", ColumnKind.TIMESTAMP),
-                TableColumn("credited_at", ColumnKind.TIMESTAMP),
+                *columns(ColumnKind.INTEGER, "debited", "credited"),
+                *columns(ColumnKind.TIMESTAMP, "debited_at", "credited_at"),
                 TableColumn("message", ColumnKind.TEXT, cell_texts=_STATUS),
                 TableColumn("wrong", ColumnKind.INTEGER),
             ),
@@ -130,8 +121,7 @@ DESCRIPTION = JobDescription(
                 TableColumn("what", ColumnKind.TEXT, cell_texts=_WINDOW),
                 TableColumn("count", ColumnKind.INTEGER),
                 TableColumn("p50", ColumnKind.MILLISECONDS, text=Text("job.transaction-reconciliation.column.p50")),
-                TableColumn("p90", ColumnKind.MILLISECONDS),
-                TableColumn("p99", ColumnKind.MILLISECONDS),
+                *columns(ColumnKind.MILLISECONDS, "p90", "p99"),
                 TableColumn(
                     "longest", ColumnKind.MILLISECONDS, text=Text("job.transaction-reconciliation.column.longest")
                 ),
@@ -142,8 +132,7 @@ DESCRIPTION = JobDescription(
             (
                 TableColumn("what", ColumnKind.TEXT, cell_texts=_WINDOW),
                 _KEY,
-                TableColumn("from", ColumnKind.TIMESTAMP),
-                TableColumn("to", ColumnKind.TIMESTAMP),
+                *columns(ColumnKind.TIMESTAMP, "from", "to"),
                 TableColumn("window", ColumnKind.MILLISECONDS),
             ),
         ),

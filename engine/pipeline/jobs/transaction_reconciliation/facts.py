@@ -20,7 +20,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.pipeline.jobs.arrow_columns import first_elements, int64, milliseconds, numbers, property_values
+from engine.pipeline.jobs.arrow_columns import (
+    arrow_schema_of,
+    first_elements,
+    int64,
+    milliseconds,
+    numbers,
+    property_values,
+)
 from engine.pipeline.jobs.transaction_reconciliation.packing import PACKED_SCHEMA, pack
 from engine.protocol.message.message_properties import (
     PROPERTY_PRODUCER_GROUP,
@@ -29,11 +36,7 @@ from engine.protocol.message.message_properties import (
     PROPERTY_TRANSACTION_PREPARED,
     PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET,
 )
-from engine.protocol.names import (
-    TRANSACTION_CHECK_MAX_TIME_TOPIC,
-    TRANSACTION_HALF_TOPIC,
-    TRANSACTION_OP_HALF_TOPIC,
-)
+from engine.protocol.names import TRANSACTION_CHECK_MAX_TIME_TOPIC, TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -101,24 +104,32 @@ FIELDS = {
 KEY = ("role", "broker_name", "identity")
 #: The columns of facts: the key, all offsets that the half message had in the half queue, and what is merged.
 FACT_COLUMNS = (*KEY, "half_offsets", *FIELDS)
-_TYPES = {
-    **dict.fromkeys(KEY, "string"),
-    "half_offsets": "array<bigint>",
-    **{name: kind for name, (kind, _) in FIELDS.items()},
-}
-ARROW_TYPES = {
-    "string": pa.string(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "timestamp": pa.timestamp("us", tz="UTC"),
-    "array<bigint>": pa.list_(pa.field("element", pa.int64())),
-}
-FACT_ARROW = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in _TYPES.items()])
-
+_KEY_SCHEMA = ", ".join(f"{name} string" for name in KEY)
+_FIELD_SCHEMA = ", ".join(f"{name} {kind}" for name, (kind, _) in FIELDS.items())
+FACT_ARROW = arrow_schema_of(f"{_KEY_SCHEMA}, half_offsets array<bigint>, {_FIELD_SCHEMA}")
+#: Facts that know one half offset at most.
+SPREAD_ARROW = arrow_schema_of(f"{_KEY_SCHEMA}, half_offset bigint, {_FIELD_SCHEMA}")
 #: A task gives facts on when it has so many.
 _ROWS_TOGETHER = 50_000
 #: What a message is to a transaction.
 _NOTHING, _HALF, _OP, _GIVEN_UP, _COMMITTED = range(5)
+#: Column of facts -> the messages that it counts.
+_COUNTED = {"copies": _HALF, "ops": _OP, "given_up": _GIVEN_UP, "committed": _COMMITTED}
+#: Column of facts -> which messages say it, and by which of their columns.
+_TAKEN = {
+    "first_half_offset": (_HALF, "queue_offset"),
+    "last_half_offset": (_HALF, "queue_offset"),
+    "first_half_place": (_HALF, "commit_log_offset"),
+    "last_half_place": (_HALF, "commit_log_offset"),
+    "half_stored": (_HALF, "store_timestamp"),
+    "last_half_stored": (_HALF, "store_timestamp"),
+    "op_stored": (_OP, "store_timestamp"),
+    "last_op_stored": (_OP, "store_timestamp"),
+    "given_up_place": (_GIVEN_UP, "commit_log_offset"),
+    "prepared_place": (_COMMITTED, "prepared_transaction_offset"),
+    "committed_stored": (_COMMITTED, "store_timestamp"),
+    "last_committed_stored": (_COMMITTED, "store_timestamp"),
+}
 
 
 def facts_of(messages: DataFrame) -> DataFrame:
@@ -220,21 +231,17 @@ class _Extraction:
 
     def table(self, half_offsets: Any) -> Any:
         """:param half_offsets: of each row, null: none."""
-        columns = {
-            **self._of_all(half_offsets, first_put_off := self._first_put_off()),
-            **self._of_half(),
+        first_put_off = self._first_put_off()
+        known = {
+            **self._of_all(half_offsets, first_put_off),
+            "checks": self._only(_HALF, self._checks()),
             "first_put_off_offset": first_put_off,
-            **self._of_committed(),
-            "ops": self._one(_OP),
             "named_offset": self._only(_OP, half_offsets),
-            "op_stored": self._only(_OP, self._of("store_timestamp")),
-            "last_op_stored": self._only(_OP, self._of("store_timestamp")),
-            "given_up": self._one(_GIVEN_UP),
-            "given_up_place": self._only(_GIVEN_UP, self._of("commit_log_offset")),
-            "transactions": pa.array(np.zeros(self._count, np.int64)),
-            "forgotten_checks": pa.array(np.zeros(self._count, np.int64)),
         }
-        arrays = [pc.cast(columns[field.name], field.type) for field in FACT_ARROW]
+        known |= {name: pc.cast(self._is[kind], pa.int64()) for name, kind in _COUNTED.items()}
+        known |= {name: self._only(kind, self._of(column)) for name, (kind, column) in _TAKEN.items()}
+        nothing = pa.array(np.zeros(self._count, np.int64))
+        arrays = [pc.cast(known.get(field.name, nothing), field.type) for field in FACT_ARROW]
         return pa.Table.from_arrays(arrays, schema=FACT_ARROW)
 
     def _of(self, name: str) -> Any:
@@ -246,9 +253,6 @@ class _Extraction:
     def _only(self, kind: int, values: Any) -> Any:
         """``values`` for messages of this kind, null for others."""
         return pc.if_else(self._is[kind], values, None)
-
-    def _one(self, kind: int) -> Any:
-        return pc.cast(self._is[kind], pa.int64())
 
     def _first_put_off(self) -> Any:
         """Where a half message that is immune to checks lay first: an answer of its sender names that place."""
@@ -282,26 +286,7 @@ class _Extraction:
             "last_stored": self._of("store_timestamp"),
         }
 
-    def _of_half(self) -> dict[str, Any]:
+    def _checks(self) -> Any:
         times = self._property(PROPERTY_TRANSACTION_CHECK_TIMES)
         is_number = pc.fill_null(pc.match_substring_regex(times, "^[0-9]{1,9}$"), False)
-        checks = pc.cast(pc.if_else(is_number, times, "0"), pa.int32())
-        offset, place = self._of("queue_offset"), self._of("commit_log_offset")
-        return {
-            "copies": self._one(_HALF),
-            "checks": self._only(_HALF, checks),
-            "first_half_offset": self._only(_HALF, offset),
-            "last_half_offset": self._only(_HALF, offset),
-            "first_half_place": self._only(_HALF, place),
-            "last_half_place": self._only(_HALF, place),
-            "half_stored": self._only(_HALF, self._of("store_timestamp")),
-            "last_half_stored": self._only(_HALF, self._of("store_timestamp")),
-        }
-
-    def _of_committed(self) -> dict[str, Any]:
-        return {
-            "committed": self._one(_COMMITTED),
-            "prepared_place": self._only(_COMMITTED, self._of("prepared_transaction_offset")),
-            "committed_stored": self._only(_COMMITTED, self._of("store_timestamp")),
-            "last_committed_stored": self._only(_COMMITTED, self._of("store_timestamp")),
-        }
+        return pc.cast(pc.if_else(is_number, times, "0"), pa.int32())

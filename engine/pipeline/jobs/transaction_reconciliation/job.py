@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,18 +15,16 @@ import pyarrow.compute as pc
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.job import JobRun
-from engine.pipeline.jobs.report import Cell
-from engine.pipeline.jobs.transaction_reconciliation import results
 from engine.pipeline.jobs.transaction_reconciliation.facts import COLUMNS_NEEDED, TRANSACTION, facts_of
 from engine.pipeline.jobs.transaction_reconciliation.ledger_memory import LedgerMemory
 from engine.pipeline.jobs.transaction_reconciliation.ledger_watch import LedgerWatch
 from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers
 from engine.pipeline.jobs.transaction_reconciliation.merging import merge, tasks_for
 from engine.pipeline.jobs.transaction_reconciliation.packing import rows_of
+from engine.pipeline.jobs.transaction_reconciliation.results import ReconciliationTeller
 from engine.pipeline.jobs.transaction_reconciliation.stream_state import StreamState
-from engine.pipeline.jobs.transaction_reconciliation.summary import Buckets, Keys, Summary, buckets_over, summarise
-from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, Rules, bounds_of, forget, halves_until_ms
-from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Status, Window
+from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, forget
+from engine.pipeline.jobs.transaction_reconciliation.words import Status
 from engine.pipeline.source.cluster.cluster import Cluster, open_cluster
 from engine.pipeline.source.cluster.errors import RocketMQError
 from engine.pipeline.source.cluster.queue_offsets import Offsets, to_json_object
@@ -47,31 +44,24 @@ if TYPE_CHECKING:
 _TOPICS_MAX = 1_000
 
 
-class TransactionReconciliation:
+def transaction_reconciliation(run: JobRun) -> None:
     """See :mod:`engine.pipeline.jobs.transaction_reconciliation.description`."""
-
-    def run(self, run: JobRun) -> None:
-        """See :class:`~engine.pipeline.jobs.job.Job`."""
-        if not run.arguments["follow"] and run.arguments["starting_offsets"] == "latest":
-            raise JobFailed(
-                Text("job.error.starts_at_the_end"),
-            )
-        _refuse_topics_of_the_brokers(run.names("topics"))
-        if run.arguments["follow"]:
-            _Following(run).work()
-        else:
-            _reconcile_once(run)
+    if not run.arguments["follow"] and run.arguments["starting_offsets"] == "latest":
+        raise JobFailed(Text("job.error.starts_at_the_end"))
+    _refuse_topics_of_the_brokers(run.names("topics"))
+    if run.arguments["follow"]:
+        _Following(run).work()
+    else:
+        _reconcile_once(run)
 
 
-JOB = TransactionReconciliation()
+JOB = transaction_reconciliation
 
 
 def _refuse_topics_of_the_brokers(topics: Sequence[str]) -> None:
     wrong = ", ".join(topic for topic in topics if topic in NOT_ALLOWED_SEND_TOPICS)
     if wrong:
-        raise JobFailed(
-            Text("job.error.topics_of_brokers", wrong=wrong),
-        )
+        raise JobFailed(Text("job.error.topics_of_brokers", wrong=wrong))
 
 
 def _now_ms() -> int:
@@ -140,7 +130,7 @@ def _reconcile_once(run: JobRun) -> None:
                 facts = system.unionByName(facts_of(_read(run, topics, real_ends, COLUMNS_NEEDED)))
             merged = merge(facts, tasks_for(_messages_left(cluster, ends))).persist()
             try:
-                _Results(run, op_queue, topics).tell(merged, ledgers)
+                ReconciliationTeller(run, op_queue, topics).tell(merged, ledgers)
             finally:
                 merged.unpersist()
         finally:
@@ -212,25 +202,14 @@ class _Following:
     def work(self) -> None:
         """Until stopped."""
         run = self._run
-        with ExitStack() as stack:
-            stack.enter_context(self._ledgers)
-            folder = run.arguments["checkpoint_folder"]
-            if not folder:
-                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="glassmq-reconciliation-"))
+        with self._ledgers, run.checkpoint() as folder:
             with open_cluster(run.cluster) as cluster:
                 op_queue = _op_queue(cluster)
                 _tell_of(run, op_queue)
                 topics = self._real_topics(cluster, op_queue)
             state = StreamState(run.spark, f"{folder}/facts")
-            query = (
-                self._facts(topics, op_queue)
-                .writeStream.foreachBatch(run.each_batch(partial(self._batch, state, op_queue, topics)))
-                .option("checkpointLocation", f"{folder}/query")
-                .trigger(processingTime=f"{run.arguments['trigger_ms']} milliseconds")
-                .queryName("transaction-reconciliation")
-                .start()
-            )
-            run.watch(query)
+            batch = partial(self._batch, state, op_queue, topics)
+            run.follow(self._facts(topics, op_queue), batch, f"{folder}/query", name="transaction-reconciliation")
 
     def _real_topics(self, cluster: Cluster, op_queue: OpQueue) -> tuple[str, ...]:
         wanted = self._run.names("topics")
@@ -241,9 +220,7 @@ class _Following:
         topics = cluster.known(wanted)
         _tell_unknown(self._run, [topic for topic in wanted if topic not in topics])
         if not topics:
-            raise JobFailed(
-                Text("job.error.no_topics"),
-            )
+            raise JobFailed(Text("job.error.no_topics"))
         self._run.report.note(
             Text("job.note.follows_topics", topics=", ".join(topics), not_read=Text(f"job.cell.{Status.NOT_READ}"))
         )
@@ -279,8 +256,8 @@ class _Following:
                 # A credit may be late for longer than a settled transaction is remembered.
                 kept_keys = [*ledgers.uncredited(), *memory.without_transfer]
             merged = state.advance(batch_id, facts, lambda known: forget(known, keep_ms, op_queue, kept_keys, topics))
-            told = _Results(self._run, op_queue, topics, is_history=False).tell(merged, ledgers, memory.unknown)
-            self._ledgers.tell_again_by(told)
+            teller = ReconciliationTeller(self._run, op_queue, topics, is_history=False)
+            self._ledgers.tell_again_by(teller.tell(merged, ledgers, memory.unknown))
             if ledgers is None:
                 state.keep_memory(batch_id, None)
             else:
@@ -297,96 +274,3 @@ class _Following:
         # Spark has fixed by now from where on messages are read; or nobody has asked for ledgers until now, and what
         # was settled long ago is forgotten.
         return LedgerMemory.until(_now_ms())
-
-
-# --- results ---------------------------------------------------------------------------------------------------------
-
-
-class _Results:
-    """Tells what merged facts say.
-
-    :param topics: those that were read.
-    :param is_history: everything there is was read: plots show all of it; else one point is added.
-    """
-
-    def __init__(self, run: JobRun, op_queue: OpQueue, topics: tuple[str, ...], *, is_history: bool = True) -> None:
-        self._run = run
-        self._report = run.report
-        self._op_queue = op_queue
-        self._topics = topics
-        self._is_history = is_history
-
-    def tell(
-        self, merged: DataFrame, ledgers: Ledgers | None, unknown: tuple[int, int] | None = None
-    ) -> Callable[[], None]:
-        """Returns what tells the money again, if the ledgers were copied anew; it asks nothing of Spark.
-
-        :param unknown: see :meth:`Ledgers.compare`.
-        """
-        bounds = bounds_of(merged)
-        rules, buckets = Rules(bounds, self._op_queue, self._topics), buckets_over(bounds)
-        if ledgers is None:
-            summary = summarise(merged, rules, buckets)
-        else:
-            # Other programs' transactions are no transfers, even if their keys look alike.
-            summary = summarise(merged, rules, buckets, Keys(ledgers.add_messages, ledgers.producer_group))
-        if self._run.names("topics"):
-            # Nobody has asked for these.
-            summary.statuses.pop(Status.NOT_READ, None)
-        self._tell_transactions(summary, buckets)
-        windows, longest = results.window_row(summary), results.longest_rows(summary)
-        read_until_ms = None if self._is_history else halves_until_ms(bounds)
-
-        def tell_the_rest() -> None:
-            if ledgers is not None:
-                ledgers.compare(read_until_ms, unknown)
-                self._tell_money(ledgers)
-            self._tell_windows(ledgers, windows, longest)
-
-        tell_the_rest()
-        return tell_the_rest
-
-    def _tell_windows(self, ledgers: Ledgers | None, of_messages: Sequence[Cell], longest: results.Rows) -> None:
-        windows = [of_messages]
-        if ledgers is not None:
-            windows.append([Window.DEBIT_TO_CREDIT, *ledgers.window_row()])
-            longest = longest + [[Window.DEBIT_TO_CREDIT, *row] for row in ledgers.longest_rows()]
-        self._report.table("windows", windows)
-        self._report.table("longest", longest)
-
-    def _tell_transactions(self, summary: Summary, buckets: Buckets) -> None:
-        self._report.table("summary", results.summary_rows(summary))
-        unsettled = sum(summary.statuses.get(status, (0, 0))[0] for status in UNSETTLED)
-        found = results.open_rows(summary, _now_ms())
-        self._report.table("open", found, left_out=unsettled - len(found))
-        findings = results.finding_rows(summary)
-        self._report.table("findings", findings, left_out=summary.finding_count - len(findings))
-        if self._is_history:
-            for at_ms, level in buckets.levels(summary.open_changes):
-                self._report.point("open", "open", at_ms, level)
-            self._tell_outcome(summary)
-        else:
-            self._report.point("open", "open", _now_ms(), unsettled)
-
-    def _tell_outcome(self, summary: Summary) -> None:
-        if not summary.statuses:
-            self._report.note(Text("job.note.no_transactions"))
-        elif not summary.finding_count and self._op_queue.is_readable:
-            self._report.note(Text("job.note.nothing_wrong"))
-        elif not summary.finding_count:
-            self._report.note(Text("job.note.nothing_found"))
-
-    def _tell_money(self, ledgers: Ledgers) -> None:
-        sums = ledgers.money()
-        self._report.table("money", [results.money_row(sums, self._run.arguments["opening_sum"])])
-        accounts: results.Rows = [
-            [one.bank, one.name, one.opening, one.debited, one.credited, one.balance] for one in ledgers.accounts
-        ]
-        self._report.table("accounts", accounts, left_out=ledgers.account_count - len(accounts))
-        rows = ledgers.transfer_rows()
-        self._report.table("transfers", rows, left_out=ledgers.differing() - len(rows))
-        if self._is_history:
-            for at_ms, level in ledgers.levels():
-                self._report.point("in_flight", "in flight", at_ms, level)
-        else:
-            self._report.point("in_flight", "in flight", _now_ms(), sums.in_flight)

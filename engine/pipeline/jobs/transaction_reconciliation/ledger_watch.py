@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.transaction_reconciliation.ledgers import PAYING_FILE, RECEIVING_FILE, Ledgers
@@ -43,9 +42,7 @@ class LedgerWatch:
             self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ends.set()
         # A micro-batch that was cut off may still hold the copies; they are temporary files.
         if self._turn.acquire(timeout=_LAST_WORD_S):

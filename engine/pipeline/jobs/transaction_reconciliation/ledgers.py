@@ -22,7 +22,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from engine.pipeline.errors import JobFailed
@@ -101,14 +100,7 @@ _POSTING_TYPES = {"key": "text", "amount": "integer", "at_ms": "integer"}
 #: Table -> column -> what SQLite must hold there; it lets anybody write anything.
 _TYPES = {"account": {"name": "text", "balance": "integer"}, "transfer": _POSTING_TYPES, "credit": _POSTING_TYPES}
 #: Of several transactions with one key, the one that may still bring the credit counts. The least first.
-_RANKS = (
-    Status.ROLLED_BACK,
-    Status.GIVEN_UP,
-    Status.NOT_READ,
-    Status.NOT_COMMITTED,
-    Status.OPEN,
-    Status.COMMITTED,
-)
+_RANKS = (Status.ROLLED_BACK, Status.GIVEN_UP, Status.NOT_READ, Status.NOT_COMMITTED, Status.OPEN, Status.COMMITTED)
 _RANK = " ".join(f"WHEN '{status}' THEN {rank}" for rank, status in enumerate(_RANKS))
 _ADD_MESSAGE = f"""
     INSERT INTO message VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET status = excluded.status
@@ -202,9 +194,7 @@ class Ledgers:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._close()
 
     def _close(self) -> None:
@@ -240,9 +230,7 @@ class Ledgers:
     def _attach_copy(self, name: str, bank: str) -> Path:
         path = self._folder / name
         if not path.is_file():
-            raise JobFailed(
-                Text("job.error.no_bank_folder", path=path),
-            )
+            raise JobFailed(Text("job.error.no_bank_folder", path=path))
         copy = Path(self._copies.name) / f"{bank}.db"
         with _named(path):
             # Read-only: a look must not leave a journal beside a file that is replaced at each commit.
@@ -278,13 +266,13 @@ class Ledgers:
                             table=table,
                             kind=Text(f"job.type.{kind}"),
                             column=column,
-                        ),
+                        )
                     )
             counted = "balance" if table == "account" else "amount"
             (size,) = next(self._ask(f"SELECT total(abs(CAST({counted} AS REAL))) FROM {bank}.{table}"))
             if size >= _SUM_MAX:
                 raise JobFailed(
-                    Text("job.error.sum_too_large", path=path, counted=counted, table=table, size=size, limit=_SUM_MAX),
+                    Text("job.error.sum_too_large", path=path, counted=counted, table=table, size=size, limit=_SUM_MAX)
                 )
 
     def uncredited(self) -> list[str]:
@@ -412,6 +400,4 @@ def _named(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise JobFailed(
-            Text("job.error.no_bank", path=path, error=str(error)),
-        ) from error
+        raise JobFailed(Text("job.error.no_bank", path=path, error=str(error))) from error

@@ -17,11 +17,11 @@ import pyarrow.compute as pc
 
 from engine.pipeline.jobs.arrow_columns import int64, numbers, one_chunk
 from engine.pipeline.jobs.transaction_reconciliation.facts import (
-    ARROW_TYPES,
     BROKER,
     FACT_ARROW,
     FIELDS,
     KEY,
+    SPREAD_ARROW,
     TRANSACTION,
     WAITING_OP,
 )
@@ -29,14 +29,6 @@ from engine.pipeline.jobs.transaction_reconciliation.packing import Sorted, map_
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-_SPREAD_TYPES = {
-    **dict.fromkeys(KEY, "string"),
-    "half_offset": "bigint",
-    **{name: kind for name, (kind, _) in FIELDS.items()},
-}
-#: Facts that know one half offset at most.
-_SPREAD_ARROW = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in _SPREAD_TYPES.items()])
 
 #: The facts of so many messages are merged by one task, in its memory: some 64 MiB ...
 _FACTS_PER_TASK = 250_000
@@ -125,7 +117,7 @@ def spread_offsets(facts: Any) -> Any:
     is_first = pa.array(position == 0)
     all_rows, first_rows = pa.array(rows), pa.array(rows, mask=position > 0)
     columns = []
-    for name in _SPREAD_ARROW.names:
+    for name in SPREAD_ARROW.names:
         kind, how = FIELDS.get(name, ("", ""))
         if name == "half_offset":
             columns.append(half_offsets)
@@ -133,7 +125,7 @@ def spread_offsets(facts: Any) -> Any:
             columns.append(pc.if_else(is_first, facts.column(name).take(all_rows), 0))
         else:
             columns.append(facts.column(name).take(first_rows if kind == "string" else all_rows))
-    return pa.Table.from_arrays(columns, schema=_SPREAD_ARROW)
+    return pa.Table.from_arrays(columns, schema=SPREAD_ARROW)
 
 
 def resolve(spread: Any) -> Any:

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from engine.pipeline.jobs.arrow_columns import arrow_schema_of
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 #: ``bucket`` says which pieces must come together; it means nothing where nothing must.
 PACKED_SCHEMA = "bucket int, piece binary"
-_PACKED_ARROW = pa.schema([("bucket", pa.int32()), ("piece", pa.binary())])
+_PACKED_ARROW = arrow_schema_of(PACKED_SCHEMA)
 #: Bytes of a piece, about: several are in memory at a time.
 _PIECE_BYTES = 8 << 20
 

@@ -1,15 +1,24 @@
-"""Rows of the result tables out of a summary."""
+"""The result tables, plots and notes of the reconciliation, out of merged facts and ledgers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
+from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.report import Cell
-from engine.pipeline.jobs.transaction_reconciliation.ledgers import Money
-from engine.pipeline.jobs.transaction_reconciliation.summary import Summary
-from engine.pipeline.jobs.transaction_reconciliation.words import Status, Window
+from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers, Money
+from engine.pipeline.jobs.transaction_reconciliation.summary import Buckets, Keys, Summary, buckets_over, summarise
+from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, Rules, bounds_of, halves_until_ms
+from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Status, Window
+from engine.texts import Text
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 Rows = list[Sequence[Cell]]
+#: Those first that still need somebody.
 _STATUS_ORDER = (
     Status.OPEN,
     Status.NOT_COMMITTED,
@@ -20,41 +29,111 @@ _STATUS_ORDER = (
 )
 
 
-def summary_rows(summary: Summary) -> Rows:
-    """(status, transactions, share, check-backs), those first that still need somebody."""
-    counted = summary.statuses
-    total = sum(count for count, _ in counted.values())
-    return [
-        [status.value, counted[status][0], counted[status][0] / total, counted[status][1]]
-        for status in _STATUS_ORDER
-        if status in counted
-    ]
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
-def open_rows(summary: Summary, now_ms: int) -> Rows:
-    """(message, topic, producer group, key, status, since, age ms, check-backs, broker, half offset), oldest first."""
-    return [
-        [*row[:5], born_ms, max(0, now_ms - born_ms), row[5] or 0, *row[6:]] for born_ms, _, row in summary.unsettled
-    ]
+class ReconciliationTeller:
+    """Tells a report what merged facts say.
 
+    :param topics: those that were read.
+    :param is_history: everything there is was read: plots show all of it; else one point is added.
+    """
 
-def finding_rows(summary: Summary) -> Rows:
-    """(finding, message, topic, key, commits, op messages, broker, 1), the worst first."""
-    return [row for *_, row in summary.findings]
+    def __init__(self, run: JobRun, op_queue: OpQueue, topics: tuple[str, ...], *, is_history: bool = True) -> None:
+        self._run = run
+        self._report = run.report
+        self._op_queue = op_queue
+        self._topics = topics
+        self._is_history = is_history
 
+    def tell(
+        self, merged: DataFrame, ledgers: Ledgers | None, unknown: tuple[int, int] | None = None
+    ) -> Callable[[], None]:
+        """Returns what tells the money again, if the ledgers were copied anew; it asks nothing of Spark.
 
-def window_row(summary: Summary) -> Sequence[Cell]:
-    """(what, count, p50, p90, p99, longest), ms: how long committed messages were kept back."""
-    windows = summary.windows
-    shares = [windows.percentile(share) for share in (0.5, 0.9, 0.99)] if windows.count else [None] * 3
-    return [Window.HALF_TO_COMMITTED, windows.count, *shares, windows.longest if windows.count else None]
+        :param unknown: see :meth:`Ledgers.compare`.
+        """
+        bounds = bounds_of(merged)
+        rules, buckets = Rules(bounds, self._op_queue, self._topics), buckets_over(bounds)
+        if ledgers is None:
+            summary = summarise(merged, rules, buckets)
+        else:
+            # Other programs' transactions are no transfers, even if their keys look alike.
+            summary = summarise(merged, rules, buckets, Keys(ledgers.add_messages, ledgers.producer_group))
+        if self._run.names("topics"):
+            # Nobody has asked for these.
+            summary.statuses.pop(Status.NOT_READ, None)
+        self._tell_transactions(summary, buckets)
+        read_until_ms = None if self._is_history else halves_until_ms(bounds)
 
+        def tell_the_rest() -> None:
+            if ledgers is not None:
+                ledgers.compare(read_until_ms, unknown)
+                self._tell_money(ledgers)
+            self._tell_windows(summary, ledgers)
 
-def longest_rows(summary: Summary) -> Rows:
-    """(what, key, from, to, ms), the longest first."""
-    return [
-        [Window.HALF_TO_COMMITTED, key, from_ms, to_ms, -negative] for negative, key, from_ms, to_ms in summary.longest
-    ]
+        tell_the_rest()
+        return tell_the_rest
+
+    def _tell_windows(self, summary: Summary, ledgers: Ledgers | None) -> None:
+        """How long committed messages were kept back, and from debit to credit; the longest first."""
+        kept_back, what = summary.windows, Window.HALF_TO_COMMITTED
+        percentiles: list[Cell] = [None] * 4
+        if kept_back.count:
+            percentiles = [*(kept_back.percentile(share) for share in (0.5, 0.9, 0.99)), kept_back.longest]
+        windows: Rows = [[what, kept_back.count, *percentiles]]
+        longest: Rows = [[what, key, from_ms, to_ms, -negative] for negative, key, from_ms, to_ms in summary.longest]
+        if ledgers is not None:
+            windows.append([Window.DEBIT_TO_CREDIT, *ledgers.window_row()])
+            longest += [[Window.DEBIT_TO_CREDIT, *row] for row in ledgers.longest_rows()]
+        self._report.table("windows", windows)
+        self._report.table("longest", longest)
+
+    def _tell_transactions(self, summary: Summary, buckets: Buckets) -> None:
+        counted, now_ms = summary.statuses, _now_ms()
+        total = sum(count for count, _ in counted.values())
+        known = [status for status in _STATUS_ORDER if status in counted]
+        self._report.table(
+            "summary",
+            [[status.value, counted[status][0], counted[status][0] / total, counted[status][1]] for status in known],
+        )
+        unsettled = sum(counted.get(status, (0, 0))[0] for status in UNSETTLED)
+        found: Rows = [
+            [*row[:5], born_ms, max(0, now_ms - born_ms), row[5] or 0, *row[6:]]
+            for born_ms, _, row in summary.unsettled
+        ]
+        self._report.table("open", found, left_out=unsettled - len(found))
+        findings = [row for *_, row in summary.findings]
+        self._report.table("findings", findings, left_out=summary.finding_count - len(findings))
+        if self._is_history:
+            for at_ms, level in buckets.levels(summary.open_changes):
+                self._report.point("open", "open", at_ms, level)
+            self._tell_outcome(summary)
+        else:
+            self._report.point("open", "open", now_ms, unsettled)
+
+    def _tell_outcome(self, summary: Summary) -> None:
+        if not summary.statuses:
+            self._report.note(Text("job.note.no_transactions"))
+        elif not summary.finding_count:
+            could_see_all = self._op_queue.is_readable
+            self._report.note(Text("job.note.nothing_wrong") if could_see_all else Text("job.note.nothing_found"))
+
+    def _tell_money(self, ledgers: Ledgers) -> None:
+        sums = ledgers.money()
+        self._report.table("money", [money_row(sums, self._run.arguments["opening_sum"])])
+        accounts: Rows = [
+            [one.bank, one.name, one.opening, one.debited, one.credited, one.balance] for one in ledgers.accounts
+        ]
+        self._report.table("accounts", accounts, left_out=ledgers.account_count - len(accounts))
+        rows = ledgers.transfer_rows()
+        self._report.table("transfers", rows, left_out=ledgers.differing() - len(rows))
+        if self._is_history:
+            for at_ms, level in ledgers.levels():
+                self._report.point("in_flight", "in flight", at_ms, level)
+        else:
+            self._report.point("in_flight", "in flight", _now_ms(), sums.in_flight)
 
 
 def money_row(sums: Money, expected: int | None) -> Sequence[Cell]:
@@ -63,13 +142,6 @@ def money_row(sums: Money, expected: int | None) -> Sequence[Cell]:
     :param expected: what somebody knows of ``before``; that it was another sum is a problem, too. None: nobody knows.
     """
     is_as_expected = expected in (None, sums.before)
-    return [
-        sums.before,
-        expected,
-        sums.after,
-        sums.in_flight,
-        sums.lost,
-        sums.from_nowhere,
-        sums.is_conserved and is_as_expected,
-        sums.problems + (0 if is_as_expected else 1),
-    ]
+    problems = sums.problems + (0 if is_as_expected else 1)
+    moved = sums.in_flight, sums.lost, sums.from_nowhere
+    return [sums.before, expected, sums.after, *moved, sums.is_conserved and is_as_expected, problems]

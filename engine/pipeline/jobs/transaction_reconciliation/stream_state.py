@@ -43,9 +43,7 @@ class StreamState:
         """
         known = [number for number in self._numbers() if number < batch_id]
         if batch_id > 0 and not known:
-            raise JobFailed(
-                Text("job.error.no_state", folder=self._files.root, batch_id=batch_id),
-            )
+            raise JobFailed(Text("job.error.no_state", folder=self._files.root, batch_id=batch_id))
         if known:
             before = self._read(known[-1])
             self._check_version(before)
@@ -65,9 +63,7 @@ class StreamState:
         """Once per run: what another run left has the columns that facts have now."""
         pieces = [] if self._is_readable else state.limit(1).collect()
         if any(unpack_piece(bytes(row.piece)).schema.names != FACT_ARROW.names for row in pieces):
-            raise JobFailed(
-                Text("job.error.other_version", folder=self._files.root),
-            )
+            raise JobFailed(Text("job.error.other_version", folder=self._files.root))
         self._is_readable = True
 
     def is_first(self, batch_id: int) -> bool:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.pipeline.jobs.arrow_columns import milliseconds, numbers
+from engine.pipeline.jobs.arrow_columns import arrow_schema_of, milliseconds, numbers
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 from engine.pipeline.jobs.report import ROWS_MAX
 from engine.pipeline.jobs.transaction_reconciliation.facts import FORGOTTEN, TRANSACTION
 from engine.pipeline.jobs.transaction_reconciliation.packing import pack_piece, unpack, unpack_piece
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OP_GRACE_MS, Bounds, Rules, is_counted, judge_table
-from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Finding, Status
+from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Status, TransactionAnomaly
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -29,12 +29,12 @@ LONGEST_MAX = 20
 POINTS_MAX = 200
 #: A row of a task is its summary, or a packed table of keys and statuses of transactions.
 _SCHEMA = "summary string, piece binary"
-_ARROW = pa.schema([("summary", pa.string()), ("piece", pa.binary())])
+_ARROW = arrow_schema_of(_SCHEMA)
 #: Later than any message, in ms.
 _NEVER = 1 << 52
 #: Places in a row of the table ``findings``.
 _COMMITS, _BROKER = 4, 6
-_FINDINGS = {finding.value: place for place, finding in enumerate(Finding)}
+_FINDINGS = {finding.value: place for place, finding in enumerate(TransactionAnomaly)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,7 @@ def buckets_over(bounds: dict[str, Bounds]) -> Buckets:
     return Buckets.over(min([newest_ms, *(one.oldest_ms for one in bounds.values())]), newest_ms)
 
 
+@dataclass
 class Summary:
     """Counts, and the rows that are worth telling.
 
@@ -79,14 +80,13 @@ class Summary:
     :ivar open_changes: bucket -> half messages stored less half messages decided.
     """
 
-    def __init__(self) -> None:
-        self.statuses: dict[str, list[int]] = {}
-        self.unsettled: list[list[Any]] = []
-        self.findings: list[list[Any]] = []
-        self.finding_count = 0
-        self.windows = LatencyHistogram()
-        self.longest: list[list[Any]] = []
-        self.open_changes: dict[int, int] = {}
+    statuses: dict[str, list[int]] = field(default_factory=dict)
+    unsettled: list[list[Any]] = field(default_factory=list)
+    findings: list[list[Any]] = field(default_factory=list)
+    finding_count: int = 0
+    windows: LatencyHistogram = field(default_factory=LatencyHistogram)
+    longest: list[list[Any]] = field(default_factory=list)
+    open_changes: dict[int, int] = field(default_factory=dict)
 
     def update(self, other: Summary) -> None:
         """Add what another task found."""
@@ -105,7 +105,7 @@ class Summary:
 
         Exact as long as all findings are rows.
         """
-        late = [row for row in self.findings if row[-1][0] == Finding.DECIDED_LATE]
+        late = [row for row in self.findings if row[-1][0] == TransactionAnomaly.DECIDED_LATE]
         commits = [(row[1], row[-1][_BROKER]) for row in late for _ in range(row[-1][_COMMITS])]
         ops = [row for row in late if not row[-1][_COMMITS]]
         for at_ms, broker_name in sorted(commits):
@@ -201,28 +201,15 @@ class Summary:
 
     def encode(self) -> str:
         """JSON."""
-        return json.dumps(
-            {
-                "statuses": self.statuses,
-                "unsettled": self.unsettled,
-                "findings": self.findings,
-                "finding_count": self.finding_count,
-                "windows": self.windows.encode(),
-                "longest": self.longest,
-                "open_changes": list(self.open_changes.items()),
-            }
-        )
+        encoded = {"windows": self.windows.encode(), "open_changes": list(self.open_changes.items())}
+        return json.dumps(vars(self) | encoded)
 
     @classmethod
     def decode(cls, text: str) -> Summary:
         """What :meth:`encode` made."""
         fields = json.loads(text)
-        made = cls()
-        made.statuses, made.unsettled, made.findings = fields["statuses"], fields["unsettled"], fields["findings"]
-        made.finding_count, made.longest = fields["finding_count"], fields["longest"]
-        made.windows = LatencyHistogram.decode(fields["windows"])
-        made.open_changes = dict(fields["open_changes"])
-        return made
+        decoded = {"windows": LatencyHistogram.decode(fields["windows"]), "open_changes": dict(fields["open_changes"])}
+        return cls(**fields | decoded)
 
 
 def _age(row: list[Any]) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from engine.pipeline.jobs.transaction_reconciliation.facts import (
 )
 from engine.pipeline.jobs.transaction_reconciliation.merging import fold, spread_offsets
 from engine.pipeline.jobs.transaction_reconciliation.packing import map_packed, rows_of
-from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Finding, Status
+from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Status, TransactionAnomaly
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -74,23 +74,18 @@ class Bounds:
 
     def and_those_of(self, other: Bounds) -> Bounds:
         """Of two parts of what was read of one broker."""
-        return Bounds(
-            min(self.first_offset, other.first_offset),
-            min(self.first_place, other.first_place),
-            max(self.last_offset, other.last_offset),
-            max(self.last_place, other.last_place),
-            max(self.ops_until_ms, other.ops_until_ms),
-            min(self.oldest_ms, other.oldest_ms),
-            max(self.newest_ms, other.newest_ms),
-            max(self.newest_half_ms, other.newest_half_ms),
-            max(self.forgotten_offset, other.forgotten_offset),
-            max(self.forgotten_place, other.forgotten_place),
-            max(self.unread_offset, other.unread_offset),
-            {
-                topic: max(self.unread_places.get(topic, -1), other.unread_places.get(topic, -1))
-                for topic in (*self.unread_places, *other.unread_places)
-            },
-        )
+        both = {
+            one.name: (min if one.name in _BEGINNINGS else max)(getattr(self, one.name), getattr(other, one.name))
+            for one in fields(Bounds)
+            if one.name != "unread_places"
+        }
+        topics = (*self.unread_places, *other.unread_places)
+        places = {topic: max(self.unread_places.get(topic, -1), other.unread_places.get(topic, -1)) for topic in topics}
+        return Bounds(**both, unread_places=places)
+
+
+#: Fields of :class:`Bounds` of which the least of two counts; of the others the greatest does.
+_BEGINNINGS = ("first_offset", "first_place", "oldest_ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +339,7 @@ class _Verdict:
         texts = pa.array([finding.value for finding in rules], pa.string())
         return pa.ListArray.from_arrays(pa.array(ends.astype(np.int32)), texts.take(pa.array(np.nonzero(flags)[1])))
 
-    def _finding_rules(self) -> dict[Finding, _Flags]:
+    def _finding_rules(self) -> dict[TransactionAnomaly, _Flags]:
         copies, committed, ops = self._of("copies"), self._of("committed"), self._of("ops")
         prepared = self._of("prepared_place")
         named = numbers(first_elements(one_chunk(self._table.column("half_offsets"))), -1)
@@ -359,10 +354,10 @@ class _Verdict:
         # An op message does not say for which topic.
         op_may_be_unread = named <= self.of_broker("unread_offset")
         rules = {
-            Finding.COMMITTED_TWICE: committed > 1,
-            Finding.DECIDED_LATE: (lost_half & was_forgotten & ~was_unread)
+            TransactionAnomaly.COMMITTED_TWICE: committed > 1,
+            TransactionAnomaly.DECIDED_LATE: (lost_half & was_forgotten & ~was_unread)
             | (waits & op_was_forgotten & ~op_may_be_unread),
-            Finding.COMMITTED_WITHOUT_HALF: lost_half & ~was_forgotten,
+            TransactionAnomaly.COMMITTED_WITHOUT_HALF: lost_half & ~was_forgotten,
         }
         if self._rules.op_queue.is_readable:
             committed_ms = milliseconds(self._table.column("last_committed_stored"), _NEVER_MS)
@@ -370,9 +365,9 @@ class _Verdict:
             is_op_due = (copies > 0) & (prepared >= self.of_broker("first_place"))
             is_op_due &= committed_ms < self.of_broker("ops_until_ms") - OP_GRACE_MS
             rules |= {
-                Finding.COMMITTED_AND_ROLLED_BACK: (copies > 0) & (committed > 0) & (ops > committed),
-                Finding.ROLLED_BACK_TWICE: is_transaction & (committed == 0) & (ops > 1),
-                Finding.COMMITTED_WITHOUT_OP: is_op_due & (committed > ops),
-                Finding.OP_WITHOUT_HALF: waits & ~op_was_forgotten,
+                TransactionAnomaly.COMMITTED_AND_ROLLED_BACK: (copies > 0) & (committed > 0) & (ops > committed),
+                TransactionAnomaly.ROLLED_BACK_TWICE: is_transaction & (committed == 0) & (ops > 1),
+                TransactionAnomaly.COMMITTED_WITHOUT_OP: is_op_due & (committed > ops),
+                TransactionAnomaly.OP_WITHOUT_HALF: waits & ~op_was_forgotten,
             }
         return rules

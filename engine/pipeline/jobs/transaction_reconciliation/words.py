@@ -25,7 +25,7 @@ class Status(StrEnum):
 UNSETTLED = (Status.OPEN, Status.NOT_COMMITTED, Status.GIVEN_UP)
 
 
-class Finding(StrEnum):
+class TransactionAnomaly(StrEnum):
     """What must not have happened, although RocketMQ does not prevent it. The worst come first."""
 
     COMMITTED_AND_ROLLED_BACK = "committed and rolled back"

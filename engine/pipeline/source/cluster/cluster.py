@@ -89,7 +89,8 @@ class Cluster:
 
     def known(self, topics: Sequence[str]) -> tuple[str, ...]:
         """Those of ``topics`` that have a queue that one may read."""
-        return tuple(topic for topic in topics if self.queues_there_are([topic]))
+        routes = zip(topics, self._routes(topics), strict=True)
+        return tuple(topic for topic, route in routes if self._queues_of(topic, route))
 
     def _nothing_to_read(self, topic: str, route: TopicRouteData | None) -> str:
         if route is not None:

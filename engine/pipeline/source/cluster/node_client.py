@@ -87,10 +87,6 @@ class NodeClient:
                 del self._unanswered[answer.opaque]
                 return answer
 
-    def ask(self, request: RemotingCommand) -> RemotingCommand:
-        """One question, one answer."""
-        return self.ask_all([request])[0]
-
     def ask_all(self, requests: Sequence[RemotingCommand]) -> list[RemotingCommand]:
         """The answers in the order of the requests; a bounded number is on the way at a time.
 

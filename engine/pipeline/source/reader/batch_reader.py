@@ -102,6 +102,4 @@ def matching_queues(cluster: Cluster, options: ReadOptions, pattern: str) -> lis
 
     A topic may be deleted between the two questions, and one that may only be written must not stop the others.
     """
-    return cluster.queues_there_are(
-        cluster.topics_like(pattern, with_system_topics=options.include_system_topics),
-    )
+    return cluster.queues_there_are(cluster.topics_like(pattern, with_system_topics=options.include_system_topics))

@@ -11,11 +11,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-from pyspark.sql.datasource import (
-    DataSourceArrowWriter,
-    DataSourceStreamArrowWriter,
-    WriterCommitMessage,
-)
+from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from engine.pipeline.source.cluster.cluster import Cluster

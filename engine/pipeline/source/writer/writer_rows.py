@@ -5,6 +5,7 @@ Works on whole Arrow record batches; every refusal names the column, the row wit
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -12,17 +13,7 @@ from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    DataType,
-    IntegerType,
-    LongType,
-    MapType,
-    ShortType,
-    StringType,
-    StructType,
-)
+from pyspark.sql.types import StructType
 
 from engine.pipeline.source.cluster.errors import RocketMQError
 from engine.protocol.message.message_properties import (
@@ -43,19 +34,21 @@ DELAY_LEVEL_MAX = 18
 #: What it takes to recognise a row among those of one partition of one micro-batch: 64 bits.
 _FINGERPRINT_BYTES = 8
 
-_WHOLE_NUMBERS = (ShortType, IntegerType, LongType)
-#: Column -> how its allowed types are called, and what tells them.
-_ALLOWED: dict[str, str] = {
-    "topic": "string",
-    "body": "binary or string",
-    "keys": "array<string>, or string with words separated by spaces",
-    "tags": "string",
-    "properties": "map<string,string>",
-    "sharding_key": "string",
-    "queue_id": "int",
-    "broker_name": "string",
-    "delay_level": "int",
+_TEXT, _WHOLE_NUMBER = frozenset({"string"}), frozenset({"smallint", "int", "bigint"})
+#: Column -> how its allowed types are called, and Spark's names for them.
+_ALLOWED: dict[str, tuple[str, frozenset[str]]] = {
+    "topic": ("string", _TEXT),
+    "body": ("binary or string", _TEXT | {"binary"}),
+    "keys": ("array<string>, or string with words separated by spaces", _TEXT | {"array<string>"}),
+    "tags": ("string", _TEXT),
+    "properties": ("map<string,string>", frozenset({"map<string,string>"})),
+    "sharding_key": ("string", _TEXT),
+    "queue_id": ("int", _WHOLE_NUMBER),
+    "broker_name": ("string", _TEXT),
+    "delay_level": ("int", _WHOLE_NUMBER),
 }
+#: How a text is compared matters to nobody here.
+_COLLATION = re.compile(r" collate \w+")
 COLUMN_NAMES: tuple[str, ...] = tuple(_ALLOWED)
 
 
@@ -97,10 +90,9 @@ def check_columns(schema: StructType, topic: str | None) -> None:
     for field in schema.fields:
         if field.name not in _ALLOWED:
             raise wrong_column(f"column {field.name!r} cannot be written; allowed: {', '.join(COLUMN_NAMES)}")
-        if not _is_allowed(field.name, field.dataType):
-            raise wrong_column(
-                f"column {field.name!r} is {field.dataType.simpleString()}; allowed: {_ALLOWED[field.name]}"
-            )
+        kind, (allowed, types) = field.dataType.simpleString(), _ALLOWED[field.name]
+        if _COLLATION.sub("", kind) not in types:
+            raise wrong_column(f"column {field.name!r} is {kind}; allowed: {allowed}")
     names = schema.fieldNames()
     if "body" not in names:
         raise wrong_column(f"there is no column 'body'; the columns are {', '.join(names)}")
@@ -108,24 +100,6 @@ def check_columns(schema: StructType, topic: str | None) -> None:
         raise wrong_column("nothing says where the messages go; give the option 'topic' or a column 'topic'")
     if "broker_name" in names and "queue_id" not in names:
         raise wrong_column("a column 'broker_name' needs a column 'queue_id'")
-
-
-def _is_allowed(name: str, kind: DataType) -> bool:
-    if name == "body":
-        return isinstance(kind, BinaryType | StringType)
-    if name == "keys":
-        return isinstance(kind, StringType) or (
-            isinstance(kind, ArrayType) and isinstance(kind.elementType, StringType)
-        )
-    if name == "properties":
-        return (
-            isinstance(kind, MapType)
-            and isinstance(kind.keyType, StringType)
-            and isinstance(kind.valueType, StringType)
-        )
-    if name in ("queue_id", "delay_level"):
-        return isinstance(kind, _WHOLE_NUMBERS)
-    return isinstance(kind, StringType)
 
 
 class RowReader:

@@ -18,12 +18,7 @@ from engine.pipeline.source.cluster.node_client import UNREACHABLE
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
 from engine.pipeline.source.writer.writer_messages import Pending, make_pending
 from engine.pipeline.source.writer.writer_options import WriteOptions, check_topic
-from engine.pipeline.source.writer.writer_replay import (
-    WriteIdentity,
-    begin_of_search,
-    find_earlier,
-    sent_messages,
-)
+from engine.pipeline.source.writer.writer_replay import WriteIdentity, begin_of_search, find_earlier, sent_messages
 from engine.pipeline.source.writer.writer_rows import OutgoingRow, wrong_row
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.command.send_message_headers import SendMessageRequestHeader, SendMessageResponseHeader
@@ -32,26 +27,12 @@ from engine.protocol.message.message_id import UniqueIdGenerator
 from engine.protocol.message.message_properties import PROPERTY_WAIT_STORE_MSG_OK, encode_properties
 from engine.protocol.names import AUTO_CREATE_TOPIC_KEY_TOPIC
 from engine.protocol.request_code import RequestCode
-from engine.protocol.response_code import ResponseCode, outcome_is_known
+from engine.protocol.response_code import STORED_CODES, ResponseCode, outcome_is_known
 from engine.runtime.port import ConnectFailed
 
-#: Stored; the codes beside SUCCESS say that flush or replication is late.
-_STORED_CODES = frozenset(
-    {
-        ResponseCode.SUCCESS,
-        ResponseCode.FLUSH_DISK_TIMEOUT,
-        ResponseCode.SLAVE_NOT_AVAILABLE,
-        ResponseCode.FLUSH_SLAVE_TIMEOUT,
-    }
-)
 #: The broker may take it another time; SYSTEM_ERROR is the one among them after which nobody knows.
 _PASSING_CODES = frozenset(
-    {
-        ResponseCode.SYSTEM_BUSY,
-        ResponseCode.FLOW_CONTROL,
-        ResponseCode.SERVICE_NOT_AVAILABLE,
-        ResponseCode.SYSTEM_ERROR,
-    }
+    {ResponseCode.SYSTEM_BUSY, ResponseCode.FLOW_CONTROL, ResponseCode.SERVICE_NOT_AVAILABLE, ResponseCode.SYSTEM_ERROR}
 )
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
@@ -260,7 +241,7 @@ class PartitionSender:
             client.close()
             self._look_for_master(queue)
             return _Failure(str(error), is_known=isinstance(error, ConnectFailed))
-        if answer.code in _STORED_CODES:
+        if answer.code in STORED_CODES:
             self.sent += len(messages)
             # The offset of a delayed message is that in the queue where it waits.
             if not messages[0].row.is_delayed:

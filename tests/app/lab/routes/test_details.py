@@ -149,7 +149,7 @@ def test_a_window_has_the_events_and_frames_of_its_time(browser):
 
 def test_frames_that_are_not_kept_any_more_are_known_by_their_arrival(lab, browser):
     frames = browser.view["frames"]
-    recorder = lab.host.worlds.sessions[browser.world].timeline.head.frames
+    recorder = lab.host.worlds.sessions[browser.world].player.timeline.head.frames
     while recorder._kept and recorder._kept[0][0] <= frames[-1]["id"]:
         recorder._kept.popleft()
     answer = get(browser, "window", left_us=0, right_us=frames[-1]["arrives_us"]).get_json()

@@ -281,7 +281,7 @@ def test_a_world_that_nobody_watches_stops_playing_and_is_freed_in_the_end(lab):
     browser.close()
     (session,) = lab.host.worlds.sessions.values()
     lab.pass_time(20, step=1)
-    assert not session.playing
+    assert not session.player.playing
     lab.pass_time(700, step=10)
     assert not lab.host.worlds.sessions
 

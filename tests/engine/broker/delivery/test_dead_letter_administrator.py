@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine.broker.delivery import dead_letter_administrator
 from engine.broker.delivery.dead_letter import DeadLetterRefusal, ResendTo
-from engine.broker.delivery.dead_letter_administrator import DeadLetterAdministrator, ResendReport
+from engine.broker.delivery.dead_letter_administrator import ResendReport
 from engine.protocol.names import dlq_topic, retry_topic
 from engine.protocol.response_code import ResponseCode
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
@@ -36,11 +36,11 @@ def lab() -> Iterator[BrokerLab]:
 
 
 def resend_from(lab: BrokerLab, start: int, to: ResendTo = ResendTo.GROUP) -> ResendReport:
-    return lab.world.run(DeadLetterAdministrator(lab.broker).resend_from(GROUP, start, to), node="broker-a")
+    return lab.world.run(lab.broker.dead_letter_administrator.resend_from(GROUP, start, to), node="broker-a")
 
 
 def resend_named(lab: BrokerLab, *names: str) -> ResendReport:
-    administrator = DeadLetterAdministrator(lab.broker)
+    administrator = lab.broker.dead_letter_administrator
     return lab.world.run(administrator.resend_named(GROUP, names, ResendTo.GROUP, anyway=False), node="broker-a")
 
 
@@ -81,7 +81,7 @@ def test_the_dead_letters_of_all_queues_are_one_sequence_in_the_order_of_the_log
         for number, queue_id in enumerate(queue_ids):
             client.send(DLQ, str(number).encode(), queue_id=queue_id)
         lab.run_for(100)
-        administrator = DeadLetterAdministrator(lab.broker)
+        administrator = lab.broker.dead_letter_administrator
         kept = list(range(min(expired, max(0, len(queue_ids) - 1)), len(queue_ids)))
         if kept:
             (oldest,) = administrator.page(GROUP, kept[0], 1)
@@ -110,12 +110,12 @@ def test_those_in_other_queues_are_resent_too(lab: BrokerLab, monkeypatch: pytes
 
 
 def test_a_dead_letter_that_is_named_twice_or_by_two_at_once_is_resent_once(lab: BrokerLab) -> None:
-    (dead,) = DeadLetterAdministrator(lab.broker).page(GROUP, 0, 1)
+    (dead,) = lab.broker.dead_letter_administrator.page(GROUP, 0, 1)
     report = resend_named(lab, "k0", "U0", dead.offset_message_id)
     assert (keys(report), report.already) == (["k0"], 2)
 
     async def three_at_once() -> list[ResendReport]:
-        administrators = [DeadLetterAdministrator(lab.broker) for _ in range(3)]
+        administrators = [lab.broker.dead_letter_administrator for _ in range(3)]
         return await asyncio.gather(*(one.resend_from(GROUP, 0, ResendTo.GROUP) for one in administrators))
 
     reports = lab.world.run(three_at_once(), node="broker-a")
@@ -133,7 +133,7 @@ def test_a_message_that_is_no_dead_letter_of_the_group_is_none_whatever_it_is_ca
 
 def test_it_goes_back_to_its_queue_unless_that_is_gone(lab: BrokerLab) -> None:
     client = lab.client("admin")
-    administrator = DeadLetterAdministrator(lab.broker)
+    administrator = lab.broker.dead_letter_administrator
     first = lab.world.run(administrator.resend(GROUP, "k0", ResendTo.TOPIC), node="broker-a")
     assert (first.topic, first.queue_id, first.queue_offset) == ("T", 3, 4)
     client.create_topic("T", queues=2)

@@ -49,7 +49,7 @@ class Parked:
         request = RemotingCommand.request(RequestCode.PULL_MESSAGE)
         return all(
             self.service.suspend_pull_request(
-                PullRequest(cast(Channel, peer), request, header, None, self.service._clock.now_ms(), 60_000, 0)
+                PullRequest(cast(Channel, peer), request, header, None, self.service.clock.now_ms(), 60_000, 0)
             )
             for _ in range(count)
         )

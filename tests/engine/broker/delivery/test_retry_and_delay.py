@@ -1,7 +1,5 @@
 """Send-back, retry topics and dead letters, together with their delays as a consumer lives through them."""
 
-import dataclasses
-
 import pytest
 
 from engine.broker.processors.send_message_processor import MIN_VERSION_MAX_RECONSUME_TIMES
@@ -237,7 +235,7 @@ def test_what_may_not_be_written_takes_nothing_back():
         reply = client.send_back(message)
         assert reply.code == ResponseCode.NO_PERMISSION and RETRY in (reply.remark or "")
         client.create_topic(RETRY, queues=1, perm=6)
-        lab.broker.config = dataclasses.replace(lab.broker.config, broker_permission=4)
+        lab.broker.config.broker_permission = 4
         reply = client.send_back(message)
         assert reply.code == ResponseCode.NO_PERMISSION and "broker-a" in (reply.remark or "")
         assert lab.broker.store.max_offset(SCHEDULE_TOPIC, 2) == 0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from engine.broker.delivery.send_message_checks import SendRefused
 from engine.broker.delivery.send_rate_limit import SendRateLimit, make_send_rate_limit
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client.foundation.errors import MQBrokerError
 from engine.protocol.message.message import Message
 from engine.protocol.names import dlq_topic, retry_topic
 from engine.protocol.response_code import ResponseCode
+from engine.remoting.errors import RequestRefused
 from tests.engine.broker.lab_broker import broker_lab
 from tests.engine.broker.processors.test_send_message_processor import batch_request
 from tests.support.lab.lab_cluster import LabCluster
@@ -31,7 +31,7 @@ def admitted(limit: SendRateLimit, topic: str, tries: int, count: int = 1) -> in
     for _ in range(tries):
         try:
             limit.admit(topic, count)
-        except SendRefused:
+        except RequestRefused:
             continue
         passed += 1
     return passed

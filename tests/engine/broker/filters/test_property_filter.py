@@ -274,13 +274,13 @@ def test_an_arriving_message_is_read_once_for_all_waiting_pulls_of_a_group(monke
         lab.run_for(100)
         assert len(lab.broker.pull_request_hold_service) == 50
         service, reads = lab.broker.pull_request_hold_service, []
-        read = service._read_record
+        read = service.read_record
 
         def counted(offset: int, size_bytes: int) -> bytes | None:
             reads.append(offset)
             return read(offset, size_bytes)
 
-        monkeypatch.setattr(service, "_read_record", counted)
+        monkeypatch.setattr(service, "read_record", counted)
         send_ages(client, 30)
         lab.run_for(100)
         assert len(reads) == 1

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from engine.broker.foundation.traffic import Traffic
-from engine.broker.foundation.traffic_samples import Span, TrafficSamples
+from engine.broker.foundation.traffic_samples import Span, Traffic, TrafficSamples
 from engine.protocol.command.headers import ViewBrokerStatsDataRequestHeader
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode

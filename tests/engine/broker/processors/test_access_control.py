@@ -9,11 +9,9 @@ import pytest
 
 from engine.broker.broker import ACL_WATCH_INTERVAL_MS, Broker
 from engine.broker.delivery.dead_letter import ResendTo
-from engine.broker.delivery.dead_letter_administrator import DeadLetterAdministrator
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.foundation.errors import ConfigRefused
 from engine.broker.processors import access_guard
-from engine.broker.transactions.half_message_administrator import HalfMessageAdministrator
 from engine.broker.transactions.half_message_lookup import Deed
 from engine.client.callbacks.acl_client_rpc_hook import AclClientRPCHook, SessionCredentials
 from engine.protocol.command.acl_headers import (
@@ -302,7 +300,7 @@ def test_whoever_runs_the_broker_resends_dead_letters_without_an_account() -> No
         admin.send("T", properties={"UNIQ_KEY": "U"})
         (message,) = admin.messages()
         assert admin.send_back(message, delay_level=-1).code == ResponseCode.SUCCESS
-        administrator = DeadLetterAdministrator(lab.broker)
+        administrator = lab.broker.dead_letter_administrator
         report = lab.world.run(administrator.resend_from("consumers", 0, ResendTo.GROUP), node="broker-a")
         assert ([one.topic for one in report.resent], report.failed) == (["%RETRY%consumers"], [])
         assert lab.broker.access_guard.refused_requests == 0
@@ -314,7 +312,7 @@ def test_whoever_runs_the_broker_decides_half_messages_without_an_account() -> N
         admin.create_topic("T")
         properties = {"UNIQ_KEY": "U", "TRAN_MSG": "true", "PGROUP": "p"}
         assert admin.send("T", sys_flag=TRANSACTION_PREPARED_TYPE, properties=properties).code == ResponseCode.SUCCESS
-        lab.world.run(HalfMessageAdministrator(lab.broker).act(Deed.COMMIT, "U"), node="broker-a")
+        lab.world.run(lab.broker.half_message_administrator.act(Deed.COMMIT, "U"), node="broker-a")
         lab.run_for(1)
         assert [message.unique_id for message in admin.messages()] == ["U"]
 

@@ -278,7 +278,7 @@ def test_the_runtime_table_has_only_names_of_the_captured_one_and_true_values():
         assert table["brokerVersionDesc"] == "V4_9_8"
         assert table["msgPutTotalTodayNow"] == "21"
         assert table["msgGetTotalTodayNow"] == "20"
-        assert table["commitLogMaxOffset"] == str(lab.broker.store.commit_log_max_offset)
+        assert table["commitLogMaxOffset"] == str(lab.broker.store.commit_log.max_offset)
         assert table["scheduleMessageOffset_1"] == "1,1"
         assert table["runtime"] == "[ 0 days, 0 hours, 0 minutes, 10 seconds ]"
         assert float(table["putTps"].split(" ")[0]) == pytest.approx(2.1)

@@ -246,7 +246,7 @@ def test_a_batch_that_cannot_be_is_refused_whole(fields, remark):
         reply = client.exchange(batch_request([Message("T", b"x")], **fields))
         assert reply.code == ResponseCode.MESSAGE_ILLEGAL
         assert remark in (reply.remark or "")
-        assert lab.broker.store.commit_log_max_offset == 0
+        assert lab.broker.store.commit_log.max_offset == 0
 
 
 def test_a_batch_larger_than_the_largest_body_is_refused():
@@ -331,7 +331,7 @@ def test_sync_flush_answers_after_the_disk_and_async_before():
         with broker_lab(store_config=MessageStoreConfig(flush_disk_type=kind)) as lab:
             client = lab.client()
             client.send()
-            durable = lab.broker.store.flushed_offset == lab.broker.store.commit_log_max_offset
+            durable = lab.broker.store.commit_log.flushed_offset == lab.broker.store.commit_log.max_offset
             assert durable is (kind is FlushDiskType.SYNC_FLUSH)
 
 
@@ -339,7 +339,7 @@ def test_a_message_that_waits_for_nothing_is_answered_before_the_flush():
     with broker_lab(store_config=MessageStoreConfig(flush_disk_type=FlushDiskType.SYNC_FLUSH)) as lab:
         client = lab.client()
         client.send(properties={"WAIT": "false"})
-        assert lab.broker.store.flushed_offset == 0
+        assert lab.broker.store.commit_log.flushed_offset == 0
 
 
 def test_sends_are_counted():
@@ -349,7 +349,7 @@ def test_sends_are_counted():
         client.send("SCHEDULE_TOPIC_XXXX")
         stats = lab.broker.stats
         assert stats.topics["T"].in_messages == 1
-        assert stats.totals.in_bytes == lab.broker.store.commit_log_max_offset
+        assert stats.totals.in_bytes == lab.broker.store.commit_log.max_offset
 
 
 def test_after_a_flush_that_failed_nothing_is_acknowledged_any_more():
@@ -375,12 +375,12 @@ def test_transaction_bits_are_refused_in_a_batch_that_looks_like_the_one_before(
         client = lab.client()
         client.create_topic("T")
         assert client.exchange(batch_request([Message("T", b"x")])).code == ResponseCode.SUCCESS
-        end = lab.broker.store.commit_log_max_offset
+        end = lab.broker.store.commit_log.max_offset
         request = batch_request([Message("T", b"y")])
         request.ext_fields["f"] = "4"
         reply = client.exchange(request)
         assert (reply.code, "transaction bits" in (reply.remark or "")) == (ResponseCode.MESSAGE_ILLEGAL, True)
-        assert lab.broker.store.commit_log_max_offset == end
+        assert lab.broker.store.commit_log.max_offset == end
 
 
 def test_a_batch_that_waits_for_nothing_is_answered_before_the_flush():
@@ -388,6 +388,6 @@ def test_a_batch_that_waits_for_nothing_is_answered_before_the_flush():
         client = lab.client()
         client.create_topic("T")
         assert client.exchange(batch_request([Message("T", b"x")], properties="WAIT\x01false")).code == 0
-        assert lab.broker.store.flushed_offset == 0
+        assert lab.broker.store.commit_log.flushed_offset == 0
         assert client.exchange(batch_request([Message("T", b"x")])).code == ResponseCode.SUCCESS
-        assert lab.broker.store.flushed_offset == lab.broker.store.commit_log_max_offset
+        assert lab.broker.store.commit_log.flushed_offset == lab.broker.store.commit_log.max_offset

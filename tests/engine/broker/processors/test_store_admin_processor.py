@@ -86,11 +86,11 @@ def old_messages(lab: BrokerLab) -> LabClient:
 def test_expired_files_are_deleted_on_demand_whatever_the_hour():
     with broker_lab(store_config=SMALL_FILES) as lab:
         client = old_messages(lab)
-        assert lab.broker.store.commit_log_min_offset == 0
+        assert lab.broker.store.commit_log.min_offset == 0
         assert client.call(RequestCode.DELETE_EXPIRED_COMMITLOG).code == ResponseCode.SUCCESS
         store = lab.broker.store
         # More than the 10 files of one round.
-        assert store.commit_log_min_offset > 10 * (1 << 10)
+        assert store.commit_log.min_offset > 10 * (1 << 10)
         assert store.min_offset("T", 0) > 40
         assert client.messages(offset=60)[0].body == b"new"
 

@@ -348,4 +348,4 @@ def test_a_flush_that_was_under_way_does_not_record_the_queues_of_a_deleted_topi
         lab.run_for(3_000)
         point = json.loads(lab.broker.runtime.disk.read_whole("config/recoveryPoint.json"))
         assert "T" not in point["consumeQueues"]
-        assert point["dispatchedOffset"] == store.dispatched_offset, "the later flush has the last word"
+        assert point["dispatchedOffset"] == store.dispatcher.dispatched_offset, "the later flush has the last word"

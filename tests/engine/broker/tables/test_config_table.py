@@ -139,7 +139,7 @@ def test_what_the_broker_makes_counts_at_once_and_is_written_once_per_interval(l
 
 
 def test_the_bound_counts_what_is_wanted_too(lab):
-    lab.table._max_entries = 2
+    lab.table.max_entries = 2
 
     async def three():
         return await asyncio.gather(

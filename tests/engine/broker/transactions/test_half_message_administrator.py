@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from engine.broker.transactions import half_message_lookup
-from engine.broker.transactions.half_message_administrator import HalfMessageAdministrator
 from engine.broker.transactions.half_message_lookup import Deed, HalfMessageRefused, Refusal, deciding_op
 from engine.protocol.message.message import MessageExt
 from engine.protocol.names import TRANSACTION_CHECK_MAX_TIME_TOPIC, TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
@@ -22,7 +21,7 @@ from tests.engine.broker.transactions.test_transactions import (
 
 
 def act(lab: TransactionLab, deed: Deed, name: str, *, anyway: bool = False) -> MessageExt:
-    administrator = HalfMessageAdministrator(lab.lab.broker)
+    administrator = lab.lab.broker.half_message_administrator
     message = lab.lab.world.run(administrator.act(deed, name, anyway=anyway), node="broker-a")
     lab.lab.run_for(1)
     return message

@@ -52,7 +52,7 @@ def crash(lab: TransactionLab, *, power: bool = False, torn: bool = False) -> No
 
 
 async def flush(store: MessageStore) -> None:
-    assert await store.flushed(store.commit_log_max_offset)
+    assert await store.flushed(store.commit_log.max_offset)
 
 
 # --- kill -9 ---------------------------------------------------------------------------------------------------------

@@ -130,8 +130,8 @@ def _store_again(run, key, topic, *, reconsume_times, in_topic="Orders"):
         body=message.body,
         properties_string=encode_properties(message.properties),
         born_timestamp=0,
-        born_host=broker.store_host,
-        store_host=broker.store_host,
+        born_host=broker.where.store_host,
+        store_host=broker.where.store_host,
         reconsume_times=reconsume_times,
         tags_code=java_string_hash(message.tags or ""),
     )

@@ -25,8 +25,8 @@ def stored(run: LabRun, topic: str, key: str) -> None:
         body=b"forged",
         properties_string=encode_properties({PROPERTY_KEYS: key, PROPERTY_UNIQUE_KEY: f"unique-{key}"}),
         born_timestamp=broker.runtime.clock.now_ms(),
-        born_host=broker.store_host,
-        store_host=broker.store_host,
+        born_host=broker.where.store_host,
+        store_host=broker.where.store_host,
     )
     run.world.lab.loop.call_soon(broker.store.put_message, message)
 
@@ -76,15 +76,15 @@ def test_a_second_delivery_of_a_committed_message_is_allowed():
 
 def test_a_check_service_that_goes_past_a_half_message_without_asking_is_found(monkeypatch):
     def forget(self, half):
-        return self._store.put_message(
+        return self.store.put_message(
             StoreMessage(
                 topic="Transfers",
                 queue_id=0,
                 body=b"something else",
                 properties_string="",
                 born_timestamp=0,
-                born_host=self._broker.store_host,
-                store_host=self._broker.store_host,
+                born_host=self.address.store_host,
+                store_host=self.address.store_host,
             )
         )
 

@@ -79,7 +79,7 @@ def test_a_batch_that_may_not_be_is_refused_as_a_whole(field, detail):
         assert all(detail in entry.detail for entry in sent)
         assert [(entry.queue_id, entry.queue_offset, entry.offset_message_id) for entry in sent] == [(-1, -1, "")] * 8
         assert run.world.producers()[0].sender.refused == 8
-        assert run.world.brokers()[0].broker.store.commit_log_max_offset == 0
+        assert run.world.brokers()[0].broker.store.commit_log.max_offset == 0
 
 
 def test_a_batch_whose_answers_are_lost_is_unknown_as_a_whole_and_was_stored():
@@ -100,7 +100,7 @@ def test_the_broker_has_a_limit_of_its_own_for_a_whole_batch():
         sent = run.world.history.sends_returned
         assert [entry.status for entry in sent] == ["refused"] * 8
         assert "allowed: 1000 (maxMessageSize of the broker)" in sent[0].detail
-        assert run.world.brokers()[0].broker.store.commit_log_max_offset == 0
+        assert run.world.brokers()[0].broker.store.commit_log.max_offset == 0
     with LabRun(small(limited, bodies)) as run:
         run_to_ms(run, 5_000)
         assert {entry.status for entry in run.world.history.sends_returned} == {"ok"}, "each alone is small enough"

@@ -63,7 +63,7 @@ def deliveries(run: LabRun, key: str, node: str) -> list[tuple[str, str]]:
 def administrator(run: LabRun) -> DeadLetterAdministrator:
     (role,) = run.world.brokers()
     assert role.broker is not None
-    return DeadLetterAdministrator(role.broker)
+    return role.broker.dead_letter_administrator
 
 
 DIED_MS = 8_000
@@ -152,11 +152,11 @@ def test_a_run_with_a_resent_dead_letter_can_be_repeated(begun):
 )
 def test_what_cannot_be_resent_is_refused_by_name_and_nothing_happens(begun, target, fields, words):
     run = begun(DIED_MS)
-    end = run.world.nodes["B1"].broker.store.commit_log_max_offset
+    end = run.world.nodes["B1"].broker.store.commit_log.max_offset
     with pytest.raises(CommandRefused) as caught:
         apply(run, "resend-dead-letter", target, **{"group": "shop", **fields})
     assert words.replace("'", "") in str(caught.value).replace("'", "")
-    assert run.world.nodes["B1"].broker.store.commit_log_max_offset == end
+    assert run.world.nodes["B1"].broker.store.commit_log.max_offset == end
 
 
 def test_a_broker_that_flushes_synchronously_resends_too():

@@ -6,7 +6,7 @@ import json
 import math
 
 from engine.pipeline.jobs.query_progress import QueryProgress, batch_figures, lag_of, queue_offsets
-from tests.support.memory_report import MemoryReport
+from tests.support.pipeline.memory_report import MemoryReport
 
 
 def progress(query="q1", end=None, latest=None, rows=100):

@@ -11,8 +11,8 @@ import pytest
 from engine.pipeline.errors import JobFailed, UnknownJob, WrongArgument
 from engine.pipeline.jobs import registry, runner
 from engine.pipeline.jobs.runner import run_job
-from tests.support.memory_report import MemoryReport
 from tests.support.pipeline import tiny_job
+from tests.support.pipeline.memory_report import MemoryReport
 
 
 @pytest.fixture(autouse=True)

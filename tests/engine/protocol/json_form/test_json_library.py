@@ -83,7 +83,7 @@ def test_the_protocol_works_in_a_python_without_orjson():
     program = """
 import sys
 sys.modules["orjson"] = None
-from engine.protocol import json_library
+from engine.protocol.json_form import json_library
 from engine.protocol.json_form.json_text import loads_json
 from engine.protocol.command.remoting_command import RemotingCommand, decode_command, encode_command
 assert json_library.loads is json_library.standard_loads

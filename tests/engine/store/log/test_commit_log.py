@@ -75,7 +75,7 @@ def test_the_stores_encoder_writes_what_the_codec_writes(
             reconsume_times=reconsume_times,
             prepared_transaction_offset=prepared,
         )
-        assert world.store.raw_message_at(0) == expected
+        assert world.store.commit_log.record_at(0) == expected
     finally:
         world.world.close()
 
@@ -95,7 +95,7 @@ def test_a_full_file_ends_with_a_blank_and_the_log_goes_on_in_the_next(world):
     size, magic = peek_stored_message(world.disk.read_whole("commitlog/00000000000000000000"), end)
     assert (size, magic) == (1024 - end, BLANK_MAGIC)
     assert world.disk.list_folder("commitlog") == ["00000000000000000000", "00000000000000001024"]
-    assert decode_stored_message(world.store.raw_message_at(1024)).commit_log_offset == 1024
+    assert decode_stored_message(world.store.commit_log.record_at(1024)).commit_log_offset == 1024
     assert first_in_second_file.queue_offset == results.index(first_in_second_file)
     assert len(world.bodies()) == 4
 
@@ -103,7 +103,7 @@ def test_a_full_file_ends_with_a_blank_and_the_log_goes_on_in_the_next(world):
 @pytest.mark.parametrize("rest", range(16))
 def test_a_message_fits_only_if_eight_bytes_are_left_for_the_blank(world, rest):
     world.put(b"x" * 400)
-    first_end = world.store.commit_log_max_offset
+    first_end = world.store.commit_log.max_offset
     overhead = first_end - 400
     second = world.put(b"y" * (1024 - first_end - overhead - rest))
     assert second.offset == (first_end if rest >= 8 else 1024)
@@ -177,7 +177,7 @@ def test_what_does_not_fit_the_layout_is_refused_and_named(fields, status, remar
     ):
         assert result.status is status
         assert remark in result.remark
-    assert world.store.commit_log_max_offset == 0
+    assert world.store.commit_log.max_offset == 0
     assert world.put(b"fine").queue_offset == 0
 
 
@@ -195,7 +195,7 @@ def test_a_refused_batch_names_the_message_and_stores_none(fields, remark):
     messages = [store_message(), store_message(body=b"x" * 100, properties_string="x" * 100), store_message(**fields)]
     result = world.do(lambda: world.store.put_batch(store_batch(messages)))
     assert remark in result.remark
-    assert world.store.commit_log_max_offset == 0
+    assert world.store.commit_log.max_offset == 0
 
 
 def test_the_longest_topic_and_properties_fit():

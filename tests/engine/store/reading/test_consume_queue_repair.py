@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from engine.broker.filters.tag_message_filter import TagMessageFilter
+from engine.broker.filters.expression_message_filter import TagMessageFilter
 from engine.protocol.body.subscription_data import build_subscription_data
 from engine.protocol.message.message_codec import decode_messages
 from engine.store.files.consume_queue_entry import CONSUME_QUEUE_ENTRY, ENTRY_SIZE_BYTES
@@ -167,5 +167,5 @@ def test_a_hole_in_the_log_is_searched_once_for_all_its_messages(monkeypatch):
     lost = 400 - len(bodies)
     assert lost > 50
     assert bodies == [body for number in range(400) if (body := body_of(number)) in bodies]
-    assert world.store.damaged_records.found == lost
+    assert world.store.commit_log.damaged_records.found == lost
     assert len(searched) == 1

@@ -46,7 +46,7 @@ def test_one_flipped_bit_of_a_body_hides_that_message_and_no_other(caplog):
         )
         for _ in range(3):
             assert _numbers(world) == [number for number in range(200) if number != 50]
-    assert [record.damage for record in world.store.damaged_records.newest(9)] == [Damage.BODY]
+    assert [record.damage for record in world.store.commit_log.damaged_records.newest(9)] == [Damage.BODY]
     lines = [line for record in caplog.records if "is not sent" in (line := record.getMessage())]
     assert len(lines) == 1, "said once"
     assert "topic T, queue 0, offset 50" in lines[0]
@@ -76,7 +76,7 @@ def test_damage_to_each_field_that_can_be_checked_is_seen(at, expected):
 
     world = _damaged_after_clean_exit(80, damage, mapped_file_size_commit_log=4096)
     assert _numbers(world) == [number for number in range(80) if number != 20]
-    assert [record.damage for record in world.store.damaged_records.newest(9)] == [expected]
+    assert [record.damage for record in world.store.commit_log.damaged_records.newest(9)] == [expected]
 
 
 def test_four_kibibytes_of_zeros_hide_what_they_touch_and_nothing_behind():
@@ -89,7 +89,7 @@ def test_four_kibibytes_of_zeros_hide_what_they_touch_and_nothing_behind():
     hidden = [number for number in range(400) if number not in found]
     assert hidden == list(range(100, 100 + len(hidden)))
     assert zeros // size <= len(hidden) <= zeros // size + 2
-    assert len(world.store.damaged_records) == len(hidden)
+    assert len(world.store.commit_log.damaged_records) == len(hidden)
 
 
 def test_a_truncated_old_file_hides_what_was_cut_off():
@@ -99,7 +99,7 @@ def test_a_truncated_old_file_hides_what_was_cut_off():
     found = _numbers(world)
     assert found[:100] == list(range(100))
     assert found[-200:] == list(range(200, 400))
-    assert len(found) + len(world.store.damaged_records) == 400
+    assert len(found) + len(world.store.commit_log.damaged_records) == 400
 
 
 def test_a_pull_that_meets_only_damaged_messages_moves_on():
@@ -127,11 +127,11 @@ def test_a_damaged_message_is_found_by_no_other_way():
     offset = world.store.consume_queue_entries("T", 0, 4, 1)[0][0]
     world.store.commit_log.files.files[0].file.write_at(offset + _BODY_AT, b"\0")
     store = world.store
-    assert store.raw_message_at(offset) is None
+    assert store.commit_log.record_at(offset) is None
     assert store.message_at(offset) is None
     assert store.message_in_queue("T", 0, 4) is None
     assert store.query_message("T", "k4", 32, 0, 1 << 62).buffers == []
-    assert len(store.damaged_records) == 1
+    assert len(store.commit_log.damaged_records) == 1
 
 
 def test_a_place_where_no_message_begins_is_no_damage():
@@ -139,7 +139,7 @@ def test_a_place_where_no_message_begins_is_no_damage():
     assert world.store.message_at(7) is None
     assert world.store.message_at(1 << 40) is None
     assert world.store.message_at(-1) is None
-    assert len(world.store.damaged_records) == 0
+    assert len(world.store.commit_log.damaged_records) == 0
 
 
 def test_messages_of_ipv6_hosts_are_vouched_for_as_well():
@@ -177,7 +177,7 @@ def test_without_the_crc_everything_else_is_still_checked():
     log.write_at(places[3] + _BODY_AT, b"\0")
     log.write_at(places[5] + _BODY_LENGTH_AT, b"\x10")
     result = world.store.get_message("G", "T", 0, 0, 32)
-    assert (result.message_count, len(world.store.damaged_records)) == (9, 1)
+    assert (result.message_count, len(world.store.commit_log.damaged_records)) == (9, 1)
 
 
 def test_a_size_below_nothing_makes_no_room_for_more_than_was_asked_for():

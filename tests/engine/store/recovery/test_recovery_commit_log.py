@@ -14,7 +14,7 @@ from tests.engine.store.recovered_world import assert_goes_on, assert_holds, bod
 def test_a_log_cut_at_any_byte_of_its_last_three_messages_serves_every_whole_one(is_clean):
     world = world_with(12, queues=3)
     ends = [world.store.message_at(0).store_size]
-    while ends[-1] < world.store.commit_log_max_offset:
+    while ends[-1] < world.store.commit_log.max_offset:
         ends.append(ends[-1] + world.store.message_at(ends[-1]).store_size)
     if is_clean:
         world.shutdown()
@@ -122,7 +122,7 @@ def test_queue_pages_lost_behind_the_recovery_point_are_written_again():
 def test_a_flipped_byte_in_the_last_message_never_costs_another_one():
     world = world_with(8)
     start = world.store.consume_queue_entries("T", 1, 3, 1)[0][0]
-    end = world.store.commit_log_max_offset
+    end = world.store.commit_log.max_offset
     world.shutdown()
     world.runtime = world.world.restart("broker-a")
     original = {path: world.disk.read_whole(path) for path in list(world.storage.files)}
@@ -230,7 +230,7 @@ def test_a_deleted_log_takes_its_messages_and_nothing_else_with_it():
 def test_garbage_behind_the_log_does_not_come_back_later():
     world = world_with(6)
     world.shutdown()
-    end = world.store.commit_log_max_offset
+    end = world.store.commit_log.max_offset
     world.overwrite(world.path_of_log(), end, b"garbage" * 100)
     report = world.start_again()
     assert report.bytes_cut == 700

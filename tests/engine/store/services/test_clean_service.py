@@ -76,7 +76,7 @@ def test_readers_are_told_where_the_queue_begins_now():
     assert (result.status, result.next_begin_offset) == (GetMessageStatus.OFFSET_TOO_SMALL, minimum)
     assert [message.queue_offset for message in world.messages()] == list(range(minimum, 15))
     assert world.store.query_message("T", "k0", 32, 0, 1 << 62).buffers == []
-    assert world.store.commit_log_min_offset > 0
+    assert world.store.commit_log.min_offset > 0
     world.shutdown()
     assert world.start_again().lines == []
     assert world.store.min_offset("T", 0) == minimum
@@ -220,7 +220,7 @@ def test_files_deleted_during_a_flush_do_not_come_back():
         world.put(b"x", keys=f"k{number}")
 
     async def scenario():
-        flush = asyncio.ensure_future(world.store.flush_service.flushed(world.store.commit_log_max_offset))
+        flush = asyncio.ensure_future(world.store.flush_service.flushed(world.store.commit_log.max_offset))
         queues = [queue for _, _, queue in world.store.consume_queues()]
         flushing = [asyncio.ensure_future(queue.flush()) for queue in queues]
         await asyncio.sleep(0.001)

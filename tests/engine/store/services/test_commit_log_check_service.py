@@ -47,7 +47,7 @@ def test_a_walk_finds_damage_that_no_reader_has_met_and_takes_the_time_that_is_a
     world.world.run_for(old_files * 1_000)
     assert (service.is_walking, service.checked_bytes) == (False, old_files * 16 * 1024)
     assert service.damaged_ranges == 1
-    (found,) = world.store.damaged_records.newest(9)
+    (found,) = world.store.commit_log.damaged_records.newest(9)
     assert (found.commit_log_offset, found.damage) == (place, Damage.BODY)
 
 
@@ -86,7 +86,7 @@ def test_files_that_are_deleted_meanwhile_are_left_out():
     world.do(lambda: world.store.commit_log.files.remove_first(2))
     world.world.run_for(10_000)
     assert not world.store.check_service.is_walking
-    assert len(world.store.damaged_records) == 0
+    assert len(world.store.commit_log.damaged_records) == 0
 
 
 @pytest.mark.parametrize("zeros", [1, 100, 4096])
@@ -95,7 +95,7 @@ def test_a_walk_goes_on_behind_what_is_damaged(zeros):
     first, behind = _place(world, 10), _place(world, 10 + -(-zeros // 155) + 2)
     _damage(world, first + 5, bytes(zeros))
     stretches = list(
-        CommitLogWalk(_file_of(world, first), world.store.commit_log_max_offset, is_newest=True).stretches()
+        CommitLogWalk(_file_of(world, first), world.store.commit_log.max_offset, is_newest=True).stretches()
     )
     damaged = [one for one in stretches if one.damage is not None]
     assert [one.offset for one in damaged] == [first]

@@ -60,7 +60,7 @@ def test_what_is_durable_already_needs_no_waiting(world):
     world.run(put_and_wait(world, b"x"))
 
     async def scenario():
-        return world.store.flushed(world.store.flushed_offset).done()
+        return world.store.flushed(world.store.commit_log.flushed_offset).done()
 
     assert world.run(scenario())
 
@@ -89,13 +89,13 @@ def test_a_disk_slower_than_the_timeout_answers_false_in_time_and_goes_on(world)
     assert world.run(scenario()) == (False, 5_000)
     world.storage.flush_us = 2_000
     assert world.run(put_and_wait(world, b"y")) is True
-    assert world.store.flushed_offset == world.store.commit_log_max_offset
+    assert world.store.commit_log.flushed_offset == world.store.commit_log.max_offset
 
 
 def test_a_message_that_nobody_waits_for_is_flushed_within_milliseconds(world):
     world.put(b"x")
     world.world.run_for(30)
-    assert world.store.flushed_offset == world.store.commit_log_max_offset
+    assert world.store.commit_log.flushed_offset == world.store.commit_log.max_offset
 
 
 def test_a_failed_flush_is_final_until_the_next_start(world):
@@ -108,7 +108,7 @@ def test_a_failed_flush_is_final_until_the_next_start(world):
     assert "input/output error" in world.put(b"refused").remark
 
     async def ask():
-        return await world.store.flushed(world.store.commit_log_max_offset)
+        return await world.store.flushed(world.store.commit_log.max_offset)
 
     assert world.run(ask()) is False
     world.shutdown()
@@ -122,7 +122,7 @@ def test_async_flush_runs_when_enough_pages_are_dirty():
     world.start()
     world.put(b"x" * 20_000)
     world.world.run_for(600)
-    assert world.store.flushed_offset == world.store.commit_log_max_offset
+    assert world.store.commit_log.flushed_offset == world.store.commit_log.max_offset
 
 
 def test_async_flush_leaves_a_few_dirty_pages_for_ten_seconds():
@@ -130,9 +130,9 @@ def test_async_flush_leaves_a_few_dirty_pages_for_ten_seconds():
     world.start()
     world.put(b"x")
     world.world.run_for(9_000)
-    assert world.store.flushed_offset == 0
+    assert world.store.commit_log.flushed_offset == 0
     world.world.run_for(2_000)
-    assert world.store.flushed_offset == world.store.commit_log_max_offset
+    assert world.store.commit_log.flushed_offset == world.store.commit_log.max_offset
 
 
 def test_shutdown_flushes_everything():

@@ -18,8 +18,8 @@ def test_a_message_that_nobody_sent_is_a_ghost_read():
             body=b"boo",
             properties_string=properties,
             born_timestamp=0,
-            born_host=broker.store_host,
-            store_host=broker.store_host,
+            born_host=broker.where.store_host,
+            store_host=broker.where.store_host,
         )
         run.world.lab.loop.call_soon(broker.store.put_message, ghost)
         violation = of(finish(run), NAME)[0]

@@ -16,7 +16,7 @@ import pytest
 
 from engine.pipeline.jobs.runner import run_job
 from tests.support.live.live_server import LiveServer, message
-from tests.support.memory_report import MemoryReport
+from tests.support.pipeline.memory_report import MemoryReport
 
 #: Only a hang takes so long; a start of Spark on an idle machine takes six seconds.
 PATIENCE_S = 600

@@ -11,7 +11,7 @@ from pyspark.errors import StreamingQueryException
 
 from engine.pipeline.errors import JobFailed, WrongArgument
 from engine.pipeline.jobs.archive.archiver import Archiver, ArchiveRules, query_id_of
-from engine.pipeline.jobs.archive.business_key import check_key_rule
+from engine.pipeline.jobs.archive.deduplication import check_key_rule
 from engine.pipeline.jobs.archive.state import ArchiveState
 from engine.pipeline.jobs.committed_folder import CommitTaken, CommittedFolder
 from engine.pipeline.source.decoding.schema import spark_schema

@@ -28,7 +28,7 @@ from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import (
     message_table,
     numbered_table,
 )
-from tests.support.memory_report import MemoryReport
+from tests.support.pipeline.memory_report import MemoryReport
 
 COLUMNS = {table.name: [column.name for column in table.columns] for table in DESCRIPTION.tables}
 
@@ -36,7 +36,7 @@ COLUMNS = {table.name: [column.name for column in table.columns] for table in DE
 def audit(spark, **arguments) -> MemoryReport:
     report = MemoryReport()
     checked = read_arguments(DESCRIPTION, arguments)
-    JOB.run(JobRun(spark, checked, {}, report, watch=lambda _query: None))
+    JOB(JobRun(spark, checked, {}, report, watch=lambda _query: None))
     return report
 
 

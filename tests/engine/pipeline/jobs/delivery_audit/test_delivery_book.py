@@ -15,14 +15,13 @@ from engine.client.producer.numbering_ledger import NumberingLedger
 from engine.pipeline.jobs.delivery_audit import delivery_book, number_set, results
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
-from engine.pipeline.jobs.delivery_audit.number_ranges import count_of, without
-from engine.pipeline.jobs.delivery_audit.number_set import NumberSet
+from engine.pipeline.jobs.delivery_audit.number_set import NumberSet, count_of, without
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED
 from engine.pipeline.jobs.delivery_audit.results import KINDS, AuditTeller, findings_of
 from engine.pipeline.jobs.delivery_audit.summaries import TIME_SPANS_MAX, TopicTimes, summariser
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import EPOCH_MS, Model, Stored, message_table
-from tests.support.memory_report import MemoryReport
+from tests.support.pipeline.memory_report import MemoryReport
 from tests.support.tiers import examples
 
 ALL = 1 << 53

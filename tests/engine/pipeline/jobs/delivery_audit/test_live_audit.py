@@ -13,7 +13,7 @@ from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
 from engine.pipeline.jobs.delivery_audit.job import JOB
 from engine.pipeline.jobs.job import JobRun
 from tests.support.live.live_server import LiveServer
-from tests.support.memory_report import MemoryReport
+from tests.support.pipeline.memory_report import MemoryReport
 
 COLUMNS = {table.name: [column.name for column in table.columns] for table in DESCRIPTION.tables}
 COUNT = 60
@@ -58,7 +58,7 @@ async def send_and_consume(name_servers) -> None:
 def audit(spark, server, watch=lambda _query: None, **arguments) -> MemoryReport:
     report = MemoryReport()
     checked = read_arguments(DESCRIPTION, {"topics": "Audited", "grace_ms": 0, **arguments})
-    JOB.run(JobRun(spark, checked, {"nameServer": server.name_servers[0]}, report, watch=watch))
+    JOB(JobRun(spark, checked, {"nameServer": server.name_servers[0]}, report, watch=watch))
     return report
 
 

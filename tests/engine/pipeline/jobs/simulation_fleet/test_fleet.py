@@ -19,7 +19,7 @@ from engine.pipeline.jobs.simulation_fleet.description import DESCRIPTION, FINDI
 from engine.pipeline.jobs.simulation_fleet.fleet import chunk_size, run_fleet
 from engine.pipeline.jobs.simulation_fleet.job import JOB
 from engine.pipeline.jobs.simulation_fleet.results_folder import ResultsFolder
-from tests.support.memory_report import MemoryReport
+from tests.support.pipeline.memory_report import MemoryReport
 
 #: Among them seed 17, which violates two invariants.
 SEEDS = SeedRange(12, 8)
@@ -92,7 +92,7 @@ def job_run(spark, report, **arguments):
 def test_spark_finds_what_one_process_finds(spark, tmp_path):
     report = MemoryReport()
     arguments = {"scenario": "bank-naive", "first_seed": SEEDS.first, "seeds": SEEDS.size, "chunk": 3}
-    JOB.run(job_run(spark, report, results_folder=str(tmp_path), address="http://lab", **arguments))
+    JOB(job_run(spark, report, results_folder=str(tmp_path), address="http://lab", **arguments))
 
     expected = run_chunk(bank_task(), SEEDS)
     with ResultsFolder(tmp_path, bank_task(), python_version()) as results:
@@ -112,7 +112,7 @@ def test_the_job_says_that_nothing_was_violated_and_what_was_there_before(spark,
     with ResultsFolder(tmp_path, task, python_version()) as results:
         results.append(SeedRange(1, 2), run_chunk(task, SeedRange(1, 2)))
     report = MemoryReport()
-    JOB.run(job_run(spark, report, scenario="hello", seeds=3, faults="none", results_folder=str(tmp_path)))
+    JOB(job_run(spark, report, scenario="hello", seeds=3, faults="none", results_folder=str(tmp_path)))
     notes = [note["en"] for note in report.notes]
     assert notes == [
         "2 of 3 seeds were in the results folder already.",
@@ -132,7 +132,7 @@ def test_a_stopped_job_leaves_what_is_finished(spark, tmp_path):
             run.stop.set()
 
     report.table = stop_after_some
-    JOB.run(run)
+    JOB(run)
     with ResultsFolder(tmp_path, bank_task(), python_version()) as results:
         assert 2 <= results.summary.seeds < 1_000
 
@@ -140,4 +140,4 @@ def test_a_stopped_job_leaves_what_is_finished(spark, tmp_path):
 @pytest.mark.parametrize("name", ["no-such-scenario", "missing.yaml"])
 def test_a_scenario_that_is_not_there_is_named(spark, name):
     with pytest.raises(JobFailed, match=name):
-        JOB.run(job_run(spark, MemoryReport(), scenario=name))
+        JOB(job_run(spark, MemoryReport(), scenario=name))

@@ -8,12 +8,12 @@ import pytest
 
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.pipeline.jobs.traffic import consumer_lag
-from engine.pipeline.jobs.traffic.consumer_lag import LagLook, LagTeller, LagWatch, QueueLag, look_at_lag
+from engine.pipeline.jobs.traffic.consumer_lag import LagLook, LagTeller, QueueLag, look_at_lag, watched_lag
 from engine.pipeline.source.cluster.cluster import Cluster, open_cluster
 from engine.pipeline.source.cluster.errors import RocketMQError
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
 from tests.support.live.live_server import LiveServer
-from tests.support.memory_report import MemoryReport
+from tests.support.pipeline.memory_report import MemoryReport
 
 RULES = """\
 accounts:
@@ -102,7 +102,7 @@ def test_the_watch_goes_on_after_whatever_error_and_says_each_once(monkeypatch):
 
     monkeypatch.setattr(consumer_lag, "look_at_lag", look_at_lag)
     report, ticks = Notes(), []
-    with LagWatch({"nameServer": "127.0.0.1:1"}, ["readers"], ["Orders"], 1, report, ticks.append):
+    with watched_lag({"nameServer": "127.0.0.1:1"}, ["readers"], ["Orders"], 1, report, ticks.append):
         for _ in range(3):
             assert report.told.acquire(timeout=60)
     assert [note["en"] for note in report.notes] == [

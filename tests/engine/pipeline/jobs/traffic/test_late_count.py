@@ -15,7 +15,7 @@ from engine.pipeline.jobs.traffic.late_count import OBSERVATION, OBSERVED, LateC
 from engine.pipeline.jobs.traffic.picture import TrafficPicture, WindowFigures, newest_windows
 from engine.pipeline.jobs.traffic.windows import window_figures
 from engine.pipeline.source.decoding.schema import spark_schema
-from tests.support.memory_report import MemoryReport
+from tests.support.pipeline.memory_report import MemoryReport
 from tests.support.pipeline.traffic_messages import COLUMNS, message, table_of
 
 

@@ -10,7 +10,7 @@ import pytest
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.runner import run_job
 from tests.support.live.live_server import LiveServer, message
-from tests.support.memory_report import MemoryReport
+from tests.support.pipeline.memory_report import MemoryReport
 
 PATIENCE_S = 180
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from engine.pipeline.jobs.traffic import picture as picture_module
 from engine.pipeline.jobs.traffic.description import DESCRIPTION
 from engine.pipeline.jobs.traffic.picture import TrafficPicture, WindowFigures, imbalance
-from tests.support.memory_report import MemoryReport
+from tests.support.pipeline.memory_report import MemoryReport
 
 
 def window(start_ms, messages, topic="Orders", **figures):

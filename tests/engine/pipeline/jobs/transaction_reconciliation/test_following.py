@@ -16,7 +16,7 @@ from engine.pipeline.jobs.transaction_reconciliation.stream_state import StreamS
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue
 from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Window
 from tests.support.live.bank_files import START_MS, make_bank, post
-from tests.support.memory_report import MemoryReport
+from tests.support.pipeline.memory_report import MemoryReport
 from tests.support.pipeline.transaction_log import TransactionLog, messages
 
 

@@ -18,7 +18,7 @@ from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.runner import run_job
 from engine.pipeline.jobs.transaction_reconciliation.packing import unpack_piece
 from tests.support.live.live_server import LiveServer, ObedientListener
-from tests.support.memory_report import MemoryReport
+from tests.support.pipeline.memory_report import MemoryReport
 
 COMMIT, ROLLBACK, UNKNOWN = (
     LocalTransactionState.COMMIT_MESSAGE,

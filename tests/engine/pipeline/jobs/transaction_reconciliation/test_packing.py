@@ -10,7 +10,7 @@ from engine.pipeline.jobs.transaction_reconciliation import merging, packing
 from engine.pipeline.jobs.transaction_reconciliation.description import DESCRIPTION
 from engine.pipeline.jobs.transaction_reconciliation.facts import COLUMNS_NEEDED, facts_of_batch
 from engine.pipeline.jobs.transaction_reconciliation.job import _messages_left
-from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Finding, Status, Window
+from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Status, TransactionAnomaly, Window
 from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
 from engine.pipeline.source.decoding.schema import arrow_schema
@@ -104,7 +104,7 @@ def test_every_word_of_the_tables_is_told_in_both_languages():
         ("summary", "status"): tuple(Status),
         ("open", "status"): tuple(Status),
         ("transfers", "message"): tuple(Status),
-        ("findings", "finding"): tuple(Finding),
+        ("findings", "finding"): tuple(TransactionAnomaly),
         ("transfers", "agreement"): tuple(Agreement),
         ("windows", "what"): tuple(Window),
         ("longest", "what"): tuple(Window),

@@ -10,10 +10,11 @@ from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.transaction_reconciliation import job as job_module
 from engine.pipeline.jobs.transaction_reconciliation.facts import facts_of
-from engine.pipeline.jobs.transaction_reconciliation.job import JOB, _named_topics, _Results
+from engine.pipeline.jobs.transaction_reconciliation.job import JOB, _named_topics
+from engine.pipeline.jobs.transaction_reconciliation.results import ReconciliationTeller
 from engine.pipeline.jobs.transaction_reconciliation.summary import Summary
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue
-from tests.support.memory_report import MemoryReport
+from tests.support.pipeline.memory_report import MemoryReport
 from tests.support.pipeline.transaction_log import TransactionLog, messages
 
 NO_SPARK: Any = None
@@ -23,7 +24,7 @@ NO_SPARK: Any = None
 def test_a_topic_that_nobody_can_send_to_is_refused(follow):
     arguments = {"topics": "Orders,RMQ_SYS_TRANS_HALF_TOPIC", "follow": follow, "starting_offsets": "earliest"}
     with pytest.raises(JobFailed, match=r"^topics: RMQ_SYS_TRANS_HALF_TOPIC: nobody can send there") as failed:
-        JOB.run(JobRun(NO_SPARK, arguments, {}, MemoryReport(), print))
+        JOB(JobRun(NO_SPARK, arguments, {}, MemoryReport(), print))
     assert "RMQ_SYS_TRANS_HALF_TOPIC" in failed.value.sentence["zh"]
 
 
@@ -53,7 +54,7 @@ def test_topics_are_those_that_half_messages_name_and_too_many_are_told(spark, m
 def test_what_could_not_be_looked_at_is_not_called_right(op_queue, sentence):
     report, summary = MemoryReport(), Summary()
     summary.statuses = {"committed": [1, 0]}
-    results = _Results(JobRun(NO_SPARK, {}, {}, report, print), op_queue, ("Orders",))
+    results = ReconciliationTeller(JobRun(NO_SPARK, {}, {}, report, print), op_queue, ("Orders",))
     results._tell_outcome(summary)
     (note,) = report.notes
     assert note["en"].startswith(sentence)

@@ -23,7 +23,7 @@ from engine.pipeline.jobs.transaction_reconciliation.verdicts import (
     halves_until_ms,
     judge_table,
 )
-from engine.pipeline.jobs.transaction_reconciliation.words import Finding, Status
+from engine.pipeline.jobs.transaction_reconciliation.words import Status, TransactionAnomaly
 from tests.support.pipeline.transaction_log import START, TransactionLog, messages
 
 STORIES = {}
@@ -147,15 +147,15 @@ def anomalies(log):
 
 def test_what_must_not_have_happened_is_found(judged):
     assert judged["anomalies"] == {
-        "twice": (Status.COMMITTED, [Finding.COMMITTED_TWICE]),
-        "both": (Status.COMMITTED, [Finding.COMMITTED_AND_ROLLED_BACK]),
-        "back twice": (Status.ROLLED_BACK, [Finding.ROLLED_BACK_TWICE]),
-        "no op": (Status.COMMITTED, [Finding.COMMITTED_WITHOUT_OP]),
-        "late end": (Status.COMMITTED, [Finding.COMMITTED_TWICE]),
-        "lost half": (Status.COMMITTED, [Finding.COMMITTED_WITHOUT_HALF]),
+        "twice": (Status.COMMITTED, [TransactionAnomaly.COMMITTED_TWICE]),
+        "both": (Status.COMMITTED, [TransactionAnomaly.COMMITTED_AND_ROLLED_BACK]),
+        "back twice": (Status.ROLLED_BACK, [TransactionAnomaly.ROLLED_BACK_TWICE]),
+        "no op": (Status.COMMITTED, [TransactionAnomaly.COMMITTED_WITHOUT_OP]),
+        "late end": (Status.COMMITTED, [TransactionAnomaly.COMMITTED_TWICE]),
+        "lost half": (Status.COMMITTED, [TransactionAnomaly.COMMITTED_WITHOUT_HALF]),
         "nobody": (Status.OPEN, []),
         "last": (Status.OPEN, []),
-        "7": (None, [Finding.OP_WITHOUT_HALF]),
+        "7": (None, [TransactionAnomaly.OP_WITHOUT_HALF]),
     }
 
 
@@ -308,11 +308,11 @@ def random_log(seed, count=60):
 def expected(deed):
     findings = []
     if deed["commits"] > 1:
-        findings.append(Finding.COMMITTED_TWICE)
+        findings.append(TransactionAnomaly.COMMITTED_TWICE)
     if deed["commits"] and deed["ops"] > deed["commits"]:
-        findings.append(Finding.COMMITTED_AND_ROLLED_BACK)
+        findings.append(TransactionAnomaly.COMMITTED_AND_ROLLED_BACK)
     if not deed["commits"] and deed["ops"] > 1:
-        findings.append(Finding.ROLLED_BACK_TWICE)
+        findings.append(TransactionAnomaly.ROLLED_BACK_TWICE)
     if deed["commits"]:
         status = Status.COMMITTED
     elif deed["ops"]:
@@ -359,8 +359,8 @@ def test_a_stream_forgets_what_is_settled_but_not_that_it_was(spark):
     log.rows.clear()
     log.commit("committed", half)
     found = verdicts(merge(state.unionByName(facts(spark, [log]))))["broker-a"]
-    assert found["committed"] == (Status.COMMITTED, [Finding.DECIDED_LATE])
-    assert found["1"] == (None, [Finding.DECIDED_LATE])
+    assert found["committed"] == (Status.COMMITTED, [TransactionAnomaly.DECIDED_LATE])
+    assert found["1"] == (None, [TransactionAnomaly.DECIDED_LATE])
 
 
 def remembered(state):

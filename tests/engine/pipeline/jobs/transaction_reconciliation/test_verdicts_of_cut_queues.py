@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue
-from engine.pipeline.jobs.transaction_reconciliation.words import Finding, Status
+from engine.pipeline.jobs.transaction_reconciliation.words import Status, TransactionAnomaly
 from tests.support.pipeline.judged_facts import JudgedFacts
 from tests.support.pipeline.transaction_log import TransactionLog
 
@@ -59,7 +59,7 @@ def test_a_first_place_that_cannot_be_is_not_believed(told):
     assert JudgedFacts().read(log.rows).verdicts()["t"] == (Status.OPEN, [])
 
 
-@pytest.mark.parametrize(("later_ms", "findings"), [(9_000, []), (11_000, [Finding.COMMITTED_WITHOUT_OP])])
+@pytest.mark.parametrize(("later_ms", "findings"), [(9_000, []), (11_000, [TransactionAnomaly.COMMITTED_WITHOUT_OP])])
 def test_an_op_message_may_be_stored_after_those_of_later_answers(later_ms, findings):
     """Answers are handled side by side, and RocketMQ 5 gathers op messages for some seconds."""
     log = TransactionLog()

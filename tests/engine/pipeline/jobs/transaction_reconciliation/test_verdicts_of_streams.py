@@ -7,7 +7,7 @@ import random
 import pytest
 
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue
-from engine.pipeline.jobs.transaction_reconciliation.words import Finding, Status
+from engine.pipeline.jobs.transaction_reconciliation.words import Status, TransactionAnomaly
 from tests.support.pipeline.judged_facts import JudgedFacts
 from tests.support.pipeline.transaction_log import TransactionLog
 
@@ -47,7 +47,7 @@ def test_a_late_decision_changes_no_count_and_is_one_finding():
     assert stream.counts() == {Status.ROLLED_BACK: 2}
     summary = stream.summary()
     ((finding, identity, *_),) = [row for *_, row in summary.findings]
-    assert (finding, identity, summary.finding_count) == (Finding.DECIDED_LATE, "t", 1)
+    assert (finding, identity, summary.finding_count) == (TransactionAnomaly.DECIDED_LATE, "t", 1)
     # Nor once it is forgotten, or would be.
     assert story.later().counts() == {Status.ROLLED_BACK: 3}
 
@@ -75,7 +75,7 @@ def test_a_commit_without_its_op_message_is_remembered_until_the_broker_has_aske
     story.log.half("t", checks=1)
     story.log.commit("t")
     stream = story.look()
-    assert stream.verdicts()["t"] == (Status.COMMITTED, [Finding.COMMITTED_TWICE])
+    assert stream.verdicts()["t"] == (Status.COMMITTED, [TransactionAnomaly.COMMITTED_TWICE])
     assert stream.counts() == {Status.COMMITTED: 1, Status.ROLLED_BACK: 1}
 
 
@@ -88,7 +88,7 @@ def test_a_transaction_whose_newest_copy_is_not_decided_is_remembered():
     story.log.half("t", checks=2)
     story.log.commit("t")
     stream = story.look()
-    assert stream.verdicts()["t"] == (Status.COMMITTED, [Finding.COMMITTED_AND_ROLLED_BACK])
+    assert stream.verdicts()["t"] == (Status.COMMITTED, [TransactionAnomaly.COMMITTED_AND_ROLLED_BACK])
     assert sum(stream.counts().values()) == 2
 
 
@@ -121,7 +121,7 @@ def test_late_commits_are_told_also_while_a_topic_that_is_not_read_is_in_use():
     # Its op message does not say for which topic it is; neither does that of the other.
     story.log.roll_back("unread", unread)
     stream = story.look()
-    assert stream.findings() == {"t": [Finding.DECIDED_LATE]}
+    assert stream.findings() == {"t": [TransactionAnomaly.DECIDED_LATE]}
     assert stream.counts() == {Status.COMMITTED: 1, Status.ROLLED_BACK: 1, Status.NOT_READ: 1}
 
 
@@ -139,7 +139,7 @@ def test_each_topic_that_was_not_read_is_told_apart():
         story.log.topic = topic
         story.log.visible(topic, half)
     story.log.rows = [row for row in story.log.rows if row["topic"] != "Nowhere"]
-    assert story.look().findings() == {"Transfers": [Finding.DECIDED_LATE]}
+    assert story.look().findings() == {"Transfers": [TransactionAnomaly.DECIDED_LATE]}
     assert story.stream.counts() == {Status.NOT_READ: 2, Status.ROLLED_BACK: 2}
 
 

@@ -1,0 +1,40 @@
+"""Where clients reach this broker, and since when (RocketMQ: ``BrokerController.getBrokerAddr``)."""
+
+from __future__ import annotations
+
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.broker.foundation.errors import ConfigRefused
+from engine.protocol.errors import ProtocolError
+from engine.protocol.message.addresses import encode_host
+
+_WILDCARD_HOSTS = ("0.0.0.0", "::", "[::]")
+
+
+class BrokerAddress:
+    """Empty until the broker listens.
+
+    :ivar text: ``"ip:port"`` that clients are told.
+    :ivar store_host: the same as bytes, as it stands in every stored message.
+    :ivar started_ms: when the broker was started.
+    """
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.store_host = b""
+        self.started_ms = 0
+
+    def take(self, bound: str, config: BrokerConfig, host_ip: str) -> None:
+        """Work out what clients are told: ``brokerIP1``, or where the broker really listens (``bound``).
+
+        Raises :class:`ConfigRefused`.
+        """
+        ip, _, port = bound.rpartition(":")
+        if config.broker_ip1 is not None:
+            ip = config.broker_ip1
+        elif ip in _WILDCARD_HOSTS:
+            ip = host_ip
+        self.text = f"{ip}:{port}"
+        try:
+            self.store_host = encode_host(self.text)
+        except ProtocolError as error:
+            raise ConfigRefused(f"brokerIP1 must be an IP address: {error}") from error

@@ -1,0 +1,181 @@
+// The search for a schedule that breaks an invariant: what is searched, how it goes, what it found, and the way to see
+// that happen on the stage. The server searches in a process of its own; this panel asks how far it has come.
+
+import { html } from "htm/preact";
+import { signal } from "@preact/signals";
+import { t } from "../../../common/i18n.js";
+import { anomalyName, bilingual, span, virtualTime } from "../../format.js";
+import { isRecording, openLink } from "../../session.js";
+import { tell, view } from "../../view.js";
+import { ExplorerForm } from "./explorer_form.js";
+import { Icon } from "../controls/icons.js";
+
+const ADDRESS = "/api/lab/explorations";
+const ASK_EVERY_MS = 400;
+
+/** The search of this page: what the server last said of it, with its id; or null. */
+const search = signal(null);
+
+const isRunning = (state) => state !== null && !["done", "cancelled", "failed"].includes(state.phase);
+
+async function answerOf(response) {
+  const answer = await response.json();
+  if (!response.ok) throw new Error(bilingual(answer.error) || t("lab.no_answer"));
+  return answer;
+}
+
+const post = (address, body) =>
+  fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }).then(
+    answerOf,
+  );
+
+/** What a search with these wishes would do. */
+const planOf = (request) => post(`${ADDRESS}/plan`, request);
+
+async function begin(request) {
+  search.value = { phase: "starting", schedules: 0 };
+  try {
+    const { id } = await post(ADDRESS, request);
+    const { isUnwanted } = search.peek();
+    search.value = { ...search.peek(), id };
+    if (isUnwanted) await cancel();
+    else setTimeout(ask, ASK_EVERY_MS);
+  } catch (error) {
+    search.value = null;
+    tell(error.message, true);
+  }
+}
+
+async function ask() {
+  const { id } = search.peek();
+  try {
+    search.value = { id, ...(await answerOf(await fetch(`${ADDRESS}/${id}`))) };
+  } catch (error) {
+    search.value = { id, phase: "failed", schedules: 0 };
+    tell(error.message, true);
+  }
+  if (isRunning(search.peek())) setTimeout(ask, ASK_EVERY_MS);
+}
+
+async function cancel() {
+  const { id } = search.peek();
+  // Before the server has named the search nobody can end it: it is ended as soon as it has.
+  if (!id) search.value = { ...search.peek(), isUnwanted: true };
+  else search.value = { id, ...(await answerOf(await fetch(`${ADDRESS}/${id}`, { method: "DELETE" }))) };
+}
+
+export function Explorer() {
+  if (isRecording()) return html`<p class="panel-empty quiet">${t("lab.explorer.needs_server")}</p>`;
+  const state = search.value;
+  return html`<div class="explorer">
+    <details class="explorer-request" open=${state === null || undefined} key=${state === null}>
+      <summary>${t("lab.explorer.request")}</summary>
+      <${ExplorerForm} running=${isRunning(state)} planOf=${planOf} onBegin=${begin} />
+    </details>
+    ${state !== null && html`<${Progress} state=${state} />`}
+    ${state?.finding && html`<${Finding} finding=${state.finding} />`}
+    ${state !== null && !isRunning(state) && !state.finding && html`<${Nothing} state=${state} />`}
+  </div>`;
+}
+
+function Progress({ state }) {
+  const running = isRunning(state);
+  const figures = [t("lab.explorer.schedules", { n: state.schedules })];
+  if (state.cpu_seconds > 0)
+    figures.push(t("lab.explorer.rate", { rate: Math.round(state.schedules / state.cpu_seconds) }));
+  if (state.planned > 1)
+    figures.push(
+      t(state.max_crashes ? "lab.explorer.depth_mixed" : "lab.explorer.depth", {
+        n: state.depth,
+        done: state.done,
+        planned: state.planned,
+      }),
+    );
+  if (state.seconds) figures.push(span(state.seconds * 1_000_000));
+  const share = running ? (state.planned ? state.done / state.planned : 0) : 1;
+  return html`<section class="explorer-progress" aria-live="polite">
+    <div class="explorer-bar">
+      <progress max="1" value=${share} aria-label=${t("lab.explorer.progress")}></progress>
+      ${running && html`<button type="button" class="button" onClick=${cancel}>${t("lab.explorer.cancel")}</button>`}
+    </div>
+    <p class="number">${figures.join(" · ")}</p>
+    <p class="quiet">
+      ${t(`lab.explorer.phase_${state.phase}`)} ${running && state.schedules > 0 ? t("lab.explorer.in_stage") : ""}
+    </p>
+  </section>`;
+}
+
+function Finding({ finding }) {
+  const { violation, holds, link, end_link: endLink, later } = finding;
+  const now = view.value.time_us;
+  const crashes = holds.filter((hold) => hold.kind === "crash").length;
+  const title =
+    crashes === 0
+      ? t("lab.explorer.found", { n: holds.length })
+      : t(crashes === holds.length ? "lab.explorer.found_crash" : "lab.explorer.found_mixed", { n: holds.length });
+  const isNow = (hold) =>
+    now >= hold.time_us && (now < hold.time_us + hold.ms * 1000 || (hold.kind === "crash" && hold.ms === 0));
+  return html`<section class="explorer-finding">
+    <h3><span class="badge badge-bad">${anomalyName(violation.anomaly)}</span> ${title}</h3>
+    <p>${bilingual(violation.text)}</p>
+    ${
+      holds.length === 0
+        ? html`<p>${t("lab.explorer.by_itself")}</p>`
+        : html`<ol class="explorer-holds">
+          ${holds.map(
+            (hold) => html`<li key=${`${hold.actor} ${hold.event}`} aria-current=${isNow(hold) ? "step" : undefined}>
+              <span class="explorer-when">
+                <span class="number quiet">${virtualTime(hold.time_us)} s</span>${" "}
+                <span class="chip">
+                  ${hold.kind === "hold" ? hold.actor : hold.actor.split("/")[0]}
+                </span>
+                <span class=${hold.kind === "crash" ? "badge badge-bad" : "badge"}>
+                  ${t(`lab.explorer.kind_${hold.kind}`)}
+                </span>${" "}
+                <span class="badge">${hold.ms === 0 ? t("lab.explorer.for_ever") : span(hold.ms * 1000)}</span>
+              </span>
+              <span>${bilingual(hold.caption)}</span>
+              ${bilingual(hold.meanwhile) && html`<span class="quiet">${bilingual(hold.meanwhile)}</span>`}
+            </li>`,
+          )}
+        </ol>`
+    }
+    ${later.map(
+      (one) =>
+        html`<p key=${`${one.checker} ${one.event}`}>
+          <strong>${t("lab.explorer.later")}</strong> ${bilingual(one.text)}
+        </p>`,
+    )}
+    <div class="explorer-ways">
+      <button type="button" class="button button-primary" onClick=${() => openLink(link)}>
+        <${Icon} name="play" /><span>${t("lab.explorer.replay")}</span>
+      </button>
+      <button type="button" class="button" onClick=${() => openLink(endLink)}>${t("lab.explorer.to_end")}</button>
+    </div>
+    <p class="quiet">${t("lab.explorer.replay_hint")}</p>
+  </section>`;
+}
+
+function Nothing({ state }) {
+  if (state.error) return html`<p class="panel-note">${bilingual(state.error)}</p>`;
+  if (state.phase !== "done")
+    return html`<p class="panel-note">
+      ${t(state.phase === "failed" ? "lab.explorer.failed" : "lab.explorer.was_cancelled")}${" "}
+      ${state.depth > 0 && t("lab.explorer.got_to", { n: state.depth - 1 })}
+    </p>`;
+  const all = state.is_order ? "lab.explorer.all_run" : "lab.explorer.all_run_sound";
+  const outcome = state.is_complete ? all : state.unconfirmed ? "lab.explorer.unconfirmed" : "lab.explorer.incomplete";
+  return html`<section class="explorer-finding">
+    <h3>${t("lab.explorer.nothing")}</h3>
+    <p>
+      ${t(outcome, {
+        n: state.schedules,
+        stalls: state.max_stalls,
+        crashes: state.max_crashes,
+        from: state.from_ms / 1000,
+        to: state.to_ms / 1000,
+      })}
+    </p>
+    ${state.why && html`<p>${bilingual(state.why)}</p>`}
+  </section>`;
+}

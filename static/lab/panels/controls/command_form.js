@@ -1,0 +1,192 @@
+// A form for one kind of command, made from its line in the table.
+
+import { html } from "htm/preact";
+import { useSignal } from "@preact/signals";
+import { t } from "../../../common/i18n.js";
+import { COMMANDS, commandName, commandText } from "../../commands.js";
+import { compare, nodeNames, nodesOfRole, view } from "../../view.js";
+import { command } from "../../session.js";
+
+/** What a field begins with where the table leaves it open. */
+const STARTS = { ms: 1000, ratio: 0.3, n: 8 };
+
+/** `target`: given for a node's menu; otherwise the form asks for it. */
+export function CommandForm({ kind, target, onDone }) {
+  const spec = COMMANDS[kind];
+  const form = useSignal(null);
+  const submit = (event) => {
+    event.preventDefault();
+    const data = new FormData(event.currentTarget);
+    const values = Object.fromEntries(spec.fields.map((field) => [field.name, readField(field, data)]));
+    command(kind, target ?? readTarget(spec.target, data), values);
+    onDone?.();
+  };
+  return html`<form
+    class="command-form"
+    data-command=${kind}
+    ref=${(element) => (form.value = element)}
+    onSubmit=${submit}
+  >
+    <p class="command-text quiet">${commandText(kind)}</p>
+    ${target === undefined && html`<${TargetFields} target=${spec.target} />`}
+    ${spec.fields.map((field) => html`<${Field} key=${field.name} field=${field} />`)}
+    <button type="submit" class="button button-primary command-go">${commandName(kind)}</button>
+  </form>`;
+}
+
+function TargetFields({ target }) {
+  const nodes = nodeNames.value;
+  const select = (name, options, chosen, label) =>
+    html`<label class="form-row">
+      <span>${label}</span>
+      <select name=${name} value=${chosen}>
+        ${options.map(([value, text]) => html`<option key=${value} value=${value}>${text}</option>`)}
+      </select>
+    </label>`;
+  const names = nodes.map((name) => [name, name]);
+  if (target === "link" || target === "link or nothing") {
+    const any = target === "link" ? [] : [["", t("lab.until.any_node")]];
+    const first = nodesOfRole.producer.value[0] ?? nodes[0];
+    const last = nodesOfRole.broker.value[0] ?? nodes.at(-1);
+    return html`
+      ${select("source", [...any, ...names], any.length ? "" : first, t("lab.faults.source"))}
+      ${
+        target === "link" &&
+        select(
+          "way",
+          [
+            ["<->", t("lab.faults.both_ways")],
+            ["->", t("lab.faults.one_way")],
+          ],
+          "<->",
+          t("lab.faults.way"),
+        )
+      }
+      ${select("sink", [...any, ...names], any.length ? "" : last, t("lab.faults.sink"))}
+    `;
+  }
+  if (target === "topic")
+    return select(
+      "topic",
+      topicNames().map((name) => [name, name]),
+      undefined,
+      t("lab.faults.topic"),
+    );
+  if (target === "new node")
+    return html`<label class="form-row">
+      <span>${t("lab.faults.new_name")}</span>
+      <input class="input" name="new_name" required maxlength="40" value=${freeName()} />
+    </label>`;
+  return null;
+}
+
+function readTarget(target, data) {
+  if (target === "link") return `${data.get("source")}${data.get("way")}${data.get("sink")}`;
+  if (target === "link or nothing")
+    return data.get("source") && data.get("sink") ? `${data.get("source")}->${data.get("sink")}` : "";
+  return data.get("topic") ?? data.get("new_name") ?? "";
+}
+
+function Field({ field }) {
+  const label = t(`lab.field.${field.name}`);
+  const start = field.default ?? STARTS[field.name] ?? "";
+  if (field.kind === "switch")
+    return html`<label class="form-row form-switch">
+      <input type="checkbox" name=${field.name} defaultChecked=${start === true} /><span>${label}</span>
+    </label>`;
+  if (field.kind === "names") return html`<${Names} field=${field} label=${label} />`;
+  if (field.name === "like")
+    return html`<label class="form-row">
+      <span>${label}</span>
+      <select name="like">
+        ${nodesOfRole.consumer.value.map((name) => html`<option key=${name}>${name}</option>`)}
+      </select>
+    </label>`;
+  if (field.kind === "choice")
+    return html`<label class="form-row"><span>${label}</span><${Choice} field=${field} start=${start} /></label>`;
+  return html`<label class="form-row">
+    <span>${label}</span>
+    <input
+      class="input"
+      name=${field.name}
+      type=${["integer", "number"].includes(field.kind) ? "number" : "text"}
+      step=${field.kind === "number" ? "any" : 1}
+      min=${field.low}
+      max=${field.high}
+      required
+      defaultValue=${start}
+    />
+  </label>`;
+}
+
+/** The names of frames are many: those that teach most come first. */
+const FIRST_FRAMES = [
+  "SEND_MESSAGE_V2",
+  "reply to SEND_MESSAGE_V2",
+  "PULL_MESSAGE",
+  "reply to PULL_MESSAGE",
+  "UPDATE_CONSUMER_OFFSET",
+  "CONSUMER_SEND_MSG_BACK",
+  "LOCK_BATCH_MQ",
+  "UNLOCK_BATCH_MQ",
+  "HEART_BEAT",
+  "NOTIFY_CONSUMER_IDS_CHANGED",
+  "END_TRANSACTION",
+  "CHECK_TRANSACTION_STATE",
+];
+
+function Choice({ field, start }) {
+  const isFrame = field.name === "frame";
+  const first = isFrame ? FIRST_FRAMES.filter((name) => field.allowed.includes(name)) : [];
+  const rest = field.allowed.filter((name) => name !== "" && !first.includes(name));
+  const textOf = (value) => (field.name === "result" ? t(`lab.listener.${value}`) : value);
+  return html`<select name=${field.name} value=${first[0] ?? start}>
+    ${field.allowed.includes("") && html`<option value="">${t("lab.faults.any_frame")}</option>`}
+    ${first.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
+    ${
+      isFrame
+        ? html`<optgroup label=${t("lab.faults.other_frames")}>
+          ${rest.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
+        </optgroup>`
+        : rest.map((name) => html`<option key=${name} value=${name}>${textOf(name)}</option>`)
+    }
+  </select>`;
+}
+
+/** One side of a partition: a box per node. */
+function Names({ field, label }) {
+  const isLeft = field.name === "left";
+  const chosen = isLeft ? nodesOfRole.consumer.value.slice(0, 1) : nodesOfRole.broker.value;
+  return html`<fieldset class="names-field">
+    <legend>${label}</legend>
+    ${nodeNames.value.map(
+      (name) => html`<label key=${name} class="name-box">
+        <input type="checkbox" name=${field.name} value=${name} defaultChecked=${chosen.includes(name)} />
+        <span>${name}</span>
+      </label>`,
+    )}
+  </fieldset>`;
+}
+
+function readField(field, data) {
+  if (field.kind === "switch") return data.get(field.name) !== null;
+  if (field.kind === "names") return data.getAll(field.name);
+  if (field.kind === "integer" || field.kind === "number") return Number(data.get(field.name));
+  return data.get(field.name) ?? "";
+}
+
+const topicNames = () =>
+  [
+    ...new Set(
+      Object.values(view.value.nodes).flatMap((node) =>
+        Object.entries(node.topics ?? {})
+          .filter(([, topic]) => topic.kind === "normal")
+          .map(([name]) => name),
+      ),
+    ),
+  ].sort(compare);
+
+function freeName() {
+  const taken = view.peek().nodes;
+  for (let number = 1; ; number += 1) if (!(`C${number}` in taken)) return `C${number}`;
+}

@@ -1,0 +1,155 @@
+// The bar that moves time: restart, step back, play, step, run until, speed, the scrub bar, fork.
+
+import { html } from "htm/preact";
+import { useEffect, useRef } from "preact/hooks";
+import { useComputed, useSignal } from "@preact/signals";
+import { count } from "../../../common/format.js";
+import { t } from "../../../common/i18n.js";
+import { onPaint } from "../../clock.js";
+import { speedText, virtualTime } from "../../format.js";
+import { SPEED_LEAST, SPEED_MOST } from "../../keys.js";
+import { fork, isRecording, restart, scrub, setSpeed, step, stepActor, stepBack, togglePlay } from "../../session.js";
+import { loaded, mine, view, violations } from "../../view.js";
+import { Icon } from "./icons.js";
+import { RunUntil } from "./run_until.js";
+
+export function Controls() {
+  return html`<section class="controls-bar panel" aria-label=${t("lab.controls.title")}>
+    <div class="control-buttons"><${Buttons} /><${RunUntil} /></div>
+    <${Speed} /><${Scrub} /><${Place} />
+  </section>`;
+}
+
+function Buttons() {
+  const playing = useComputed(() => view.value.playing);
+  const isOver = useComputed(() => view.value.is_over && !view.value.in_past);
+  const atStart = useComputed(() => view.value.event === 0);
+  const next = useComputed(() => view.value.next?.actor ?? null);
+  const button = (name, action, isOff = false, key = "") => html`<button
+    type="button"
+    class="button icon-button"
+    id=${`control-${name}`}
+    disabled=${isOff}
+    onClick=${action}
+    title=${`${t(`lab.controls.${name}`)}${key && ` (${key})`}`}
+    aria-label=${t(`lab.controls.${name}`)}
+  >
+    <${Icon} name=${name} />
+  </button>`;
+  const off = !loaded.value;
+  return html`
+    ${button("restart", restart, off || atStart.value, "r")}
+    ${button("back", stepBack, off || atStart.value, ",")}
+    <button
+      type="button"
+      class="button button-primary play-button"
+      id="control-play"
+      disabled=${off || isOver.value}
+      onClick=${togglePlay}
+      title=${`${t(playing.value ? "lab.controls.pause" : "lab.controls.play")} (${t("lab.keys.space")})`}
+    >
+      <${Icon} name=${playing.value ? "pause" : "play"} />
+      <span>${t(playing.value ? "lab.controls.pause" : "lab.controls.play")}</span>
+    </button>
+    ${button("step", step, off || isOver.value, ".")}
+    ${!isRecording() && button("actor", () => stepActor(next.peek()), off || next.value === null, "a")}
+  `;
+}
+
+/** Logarithmic: each hundredth of the slider is the same factor. */
+function Speed() {
+  const speed = useComputed(() => view.value.speed);
+  const [least, most] = [Math.log10(SPEED_LEAST), Math.log10(SPEED_MOST)];
+  const snap = (value) => {
+    const exact = 10 ** value;
+    const digit = 10 ** Math.floor(value);
+    return Number((Math.max(1, Math.round(exact / digit)) * digit).toPrecision(1));
+  };
+  return html`<label class="speed" title=${t("lab.controls.speed_hint")}>
+    <span class="quiet">${t("lab.controls.speed")}</span>
+    <input
+      type="range"
+      id="speed"
+      min=${least}
+      max=${most}
+      step="0.05"
+      value=${Math.log10(speed.value)}
+      aria-valuetext=${speedText(speed.value)}
+      onInput=${(event) => setSpeed(snap(Number(event.currentTarget.value)))}
+    />
+    <output class="number speed-value">${speedText(speed.value)}</output>
+  </label>`;
+}
+
+function Scrub() {
+  const event = useComputed(() => view.value.event);
+  const total = useComputed(() => Math.max(view.value.events_total, view.value.event));
+  const dragged = useSignal(null);
+  const marks = useComputed(() => [
+    ...violations.value.map((violation) => ["violation", violation.event]),
+    ...view.value.faults.filter((fault) => fault.event).map((fault) => ["fault", fault.event]),
+  ]);
+  const shown = dragged.value ?? event.value;
+  return html`<div class="scrub">
+    <input
+      type="range"
+      id="scrub"
+      min="0"
+      max=${Math.max(1, total.value)}
+      step="1"
+      value=${shown}
+      aria-label=${t("lab.controls.scrub")}
+      aria-valuetext=${t("lab.controls.event_of", { event: count(shown), total: count(total.value) })}
+      onInput=${(change) => scrub((dragged.value = Number(change.currentTarget.value)))}
+      onChange=${() => (dragged.value = null)}
+    />
+    <span class="scrub-marks" aria-hidden="true">
+      ${marks.value.map(
+        ([kind, at], index) => html`<span
+          key=${index}
+          class=${`scrub-mark scrub-${kind}`}
+          style=${{ left: `${(100 * at) / Math.max(1, total.value)}%` }}
+        ></span>`,
+      )}
+    </span>
+  </div>`;
+}
+
+function Place() {
+  const event = useComputed(() => view.value.event);
+  const total = useComputed(() => view.value.events_total);
+  const inPast = useComputed(() => view.value.in_past);
+  const isOver = useComputed(() => view.value.is_over && !view.value.in_past);
+  return html`<div class="place">
+    <span class="place-figures">
+      <span class="clock"><${Clock} /></span>
+      <span class="quiet number" id="event-number" data-event=${event.value}>
+        ${t("lab.controls.event_of", { event: count(event.value), total: count(total.value) })}
+      </span>
+    </span>
+    ${isOver.value && html`<span class="badge" id="run-over">${t("lab.controls.over")}</span>`}
+    <button
+      type="button"
+      class=${`button fork-button ${inPast.value ? "button-primary" : ""}`}
+      id="control-fork"
+      disabled=${(!inPast.value && mine.value) || isRecording()}
+      onClick=${fork}
+      title=${`${t("lab.controls.fork_hint")} (f)`}
+    >
+      <${Icon} name="fork" /><span>${t("lab.controls.fork")}</span>
+    </button>
+  </div>`;
+}
+
+/** Virtual time, written straight into the document: it changes with every picture. */
+function Clock() {
+  const text = useRef(null);
+  useEffect(
+    () =>
+      onPaint((time) => {
+        if (text.current) text.current.textContent = `${virtualTime(time)} s`;
+      }),
+    [],
+  );
+  return html`<span class="number" id="virtual-time" ref=${text} title=${t("lab.controls.time")}></span>`;
+}

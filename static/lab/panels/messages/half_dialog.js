@@ -1,0 +1,78 @@
+// Deciding a half message by hand: what each deed will lead to, and its button. What is decided already can be decided
+// "anyway", as a real broker does when END_TRANSACTION comes twice.
+
+import { html } from "htm/preact";
+import { useSignal } from "@preact/signals";
+import { t } from "../../../common/i18n.js";
+import { COMMANDS, commandName, commandText } from "../../commands.js";
+import { span } from "../../format.js";
+import { command } from "../../session.js";
+import { openHalf, view } from "../../view.js";
+import { Dialog } from "../controls/dialog.js";
+
+export function HalfDialog() {
+  const open = openHalf.value;
+  const close = () => (openHalf.value = null);
+  const title = open && t("lab.half.dialog_title", { name: open.message.key || open.message.id, broker: open.broker });
+  return html`<${Dialog}
+    isOpen=${open !== null}
+    onClose=${close}
+    id="half-dialog"
+    kind="small-dialog"
+    title=${title ?? ""}
+  >
+    ${open && html`<${Deeds} key=${open.message.id} ...${open} close=${close} />`}
+  </${Dialog}>`;
+}
+
+/** `message`: a row of the card. It is looked up anew: a check or an END_TRANSACTION may have come since. */
+function Deeds({ broker, message: opened, close }) {
+  const anyway = useSignal(false);
+  const part = view.value.nodes[broker]?.transactions;
+  const newest = (rows) => rows?.findLast((row) => row.id === opened.id);
+  const message = newest(part?.messages) ?? newest(part?.given_up) ?? opened;
+  const isGivenUp = message.given_up_us !== undefined;
+  const isDecided = !isGivenUp && message.decided_by !== null;
+  const act = (kind) => {
+    command(kind, broker, { message: message.id, ...(isDecided ? { anyway: true } : {}) });
+    close();
+  };
+  const fact = (key, value) => html`<div><dt>${t(`lab.half.fact_${key}`)}</dt><dd>${value}</dd></div>`;
+  return html`
+    <dl class="half-facts">
+      ${fact("id", html`<span class="mono">${message.id}</span>`)}
+      ${fact("place", `${message.topic} Q${message.queue_id}`)}
+      ${fact("group", message.group)}
+      ${fact("checks", t("lab.half.checks", { n: message.check_times, max: part?.check_max ?? "–" }))}
+      ${fact("age", span(view.value.time_us - message.born_us))}
+    </dl>
+    ${
+      isDecided &&
+      html`<label class="form-row form-switch">
+        <input
+          type="checkbox"
+          name="anyway"
+          checked=${anyway.value}
+          onChange=${(event) => (anyway.value = event.currentTarget.checked)}
+        />
+        <span>${t("lab.half.anyway", { op: message.decided_by })}</span>
+      </label>`
+    }
+    ${(isGivenUp ? ["resume-half"] : ["commit-half", "rollback-half"]).map(
+      (kind) =>
+        kind in COMMANDS &&
+        html`<div class="half-deed" key=${kind}>
+          <p>${commandText(kind)}</p>
+          <button
+            type="button"
+            class="button button-primary"
+            data-deed=${kind}
+            disabled=${isDecided && !anyway.value}
+            onClick=${() => act(kind)}
+          >
+            ${commandName(kind)}
+          </button>
+        </div>`,
+    )}
+  `;
+}

@@ -1,0 +1,69 @@
+// The timers that are running, the next to fire first, with the time left as a bar.
+
+import { html } from "htm/preact";
+import { useEffect, useRef } from "preact/hooks";
+import { useComputed } from "@preact/signals";
+import { t } from "../../../common/i18n.js";
+import { onPaint, shownTime } from "../../clock.js";
+import { span } from "../../format.js";
+import { labelText } from "../../labels.js";
+import { runUntil } from "../../session.js";
+import { settingOfTimer } from "../../settings.js";
+import { runningTimers } from "../../view.js";
+import { SettingButton } from "../controls/settings.js";
+
+const MOST = 40;
+/** Bars need no more pictures than this; rows of figures cost the browser a layout each. */
+const PAINT_EVERY_MS = 150;
+
+export function Timers() {
+  const timers = useComputed(() => runningTimers.value.slice(0, MOST));
+  const list = useRef(null);
+  // Bars and figures move with every picture; the rows are rendered only when timers come and go.
+  const painted = useRef(0);
+  useEffect(
+    () =>
+      onPaint((time) => {
+        if (performance.now() - painted.current < PAINT_EVERY_MS) return;
+        painted.current = performance.now();
+        for (const row of list.current?.children ?? []) {
+          const { start, due } = row.dataset;
+          if (due === undefined) continue;
+          const left = Math.max(0, due - time);
+          row.querySelector(".bar-fill").style.transform =
+            `scaleX(${Math.min(1, left / Math.max(1, due - start)).toFixed(3)})`;
+          const text = span(left);
+          const figure = row.querySelector(".timer-left");
+          if (figure.textContent !== text) figure.textContent = text;
+        }
+      }),
+    [],
+  );
+  if (timers.value.length === 0) return html`<p class="panel-empty quiet">${t("lab.timers.none")}</p>`;
+  const now = shownTime();
+  return html`<ul class="timers" ref=${list}>
+    ${timers.value.map(
+      (timer) => html`<li
+        key=${`${timer.actor} ${timer.label} ${timer.due_us}`}
+        class="timer-row"
+        data-start=${timer.started_us}
+        data-due=${timer.due_us}
+      >
+        <span class="timer-node">${timer.node}</span>
+        <span class="timer-name ellipsis" title=${`${timer.actor}: ${labelText(timer.label)}`}>
+          ${labelText(timer.label || timer.actor.split("/").at(-1))}
+        </span>
+        <button
+          type="button"
+          class="timer-left number link-button"
+          onClick=${() => runUntil({ on: "time", node: "", contains: "", time_us: timer.due_us })}
+          title=${t("lab.timers.run", { actor: timer.actor })}
+        >
+          ${span(timer.due_us - now)}
+        </button>
+        <span class="timer-setting"><${SettingButton} node=${timer.node} name=${settingOfTimer(timer)} /></span>
+        <span class="bar" aria-hidden="true"><span class="bar-fill"></span></span>
+      </li>`,
+    )}
+  </ul>`;
+}

@@ -1,0 +1,299 @@
+// Paints the sequence diagram and remembers where everything clickable is.
+
+import { roundStep } from "../../../common/format.js";
+
+const LABEL_WIDTH = 76;
+/** More where lanes say which part their node plays. */
+const PARTS_WIDTH = 44;
+const AXIS_HEIGHT = 18;
+
+/** Paints `scene` and returns { spots: [{x, y, entry | frame}] }. */
+export function paintSequence(canvas, scene) {
+  const { clientWidth: width, clientHeight: height } = canvas;
+  if (width === 0 || height === 0) return null;
+  const ratio = Math.min(2, devicePixelRatio || 1);
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
+  }
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  const paint = new Painter(context, width, height, scene, coloursOf(canvas));
+  paint.axis();
+  paint.lanes();
+  paint.frames();
+  paint.events();
+  paint.commands();
+  paint.chain();
+  paint.now();
+  return paint;
+}
+
+let themeColours = null;
+addEventListener("themechange", () => (themeColours = null));
+
+/** The theme's colours; asked from the browser once per theme, because asking forces it to compute styles. */
+function coloursOf(element) {
+  const style = getComputedStyle(element);
+  const of = (name) => style.getPropertyValue(name).trim();
+  return (themeColours ??= {
+    text: of("--text"),
+    quiet: of("--text-quiet"),
+    line: of("--line"),
+    strong: of("--line-strong"),
+    accent: of("--accent"),
+    request: of("--plot-in"),
+    response: of("--plot-out"),
+    lost: of("--lab-bad"),
+    oneway: of("--lab-oneway"),
+    panel: of("--panel"),
+    font: style.fontFamily,
+  });
+}
+
+class Painter {
+  constructor(context, width, height, scene, colours) {
+    Object.assign(this, { context, width, height, scene, colours, spots: [] });
+    this.labels = (LABEL_WIDTH + (scene.parts.size > 0 ? PARTS_WIDTH : 0)) * scene.unit;
+    this.top = AXIS_HEIGHT * scene.unit;
+    this.row = Math.min(46 * scene.unit, (height - this.top) / Math.max(1, scene.lanes.length));
+    this.size = Math.max(2.5, Math.min(4.5, this.row / 6)) * Math.min(1.4, scene.unit);
+    this.laneOf = new Map(scene.lanes.map((name, index) => [name, this.top + this.row * (index + 0.5)]));
+    context.font = `${Math.round(12 * scene.unit)}px ${colours.font}`;
+    context.textBaseline = "middle";
+  }
+
+  x(time) {
+    const { left, right } = this.scene;
+    return this.labels + ((time - left) / (right - left)) * (this.width - this.labels);
+  }
+
+  axis() {
+    const { context, scene, colours } = this;
+    const least = (scene.right - scene.left) / Math.max(2, (this.width - this.labels) / (110 * scene.unit));
+    const step = roundStep(least);
+    context.textAlign = "center";
+    for (let time = Math.max(0, Math.ceil(scene.left / step) * step); time <= scene.right; time += step) {
+      const x = this.x(time);
+      if (x < this.labels + 20) continue;
+      this.line(colours.line, 1, [
+        [x, this.top],
+        [x, this.height],
+      ]);
+      context.fillStyle = colours.quiet;
+      context.fillText(axisText(time, step), x, this.top / 2);
+    }
+  }
+
+  lanes() {
+    const { context, scene, colours } = this;
+    context.textAlign = "left";
+    for (const name of scene.lanes) {
+      const y = this.laneOf.get(name);
+      this.line(
+        colours.strong,
+        1,
+        [
+          [Math.max(this.labels, this.x(0)), y],
+          [Math.min(this.width, this.x(scene.now)), y],
+        ],
+        0.55,
+      );
+      context.fillStyle = colours.text;
+      context.fillText(name.length > 10 ? `${name.slice(0, 9)}…` : name, 8, y);
+      this.part(name, y);
+    }
+    context.save();
+    context.beginPath();
+    context.rect(this.labels, 0, this.width, this.height);
+    context.clip();
+  }
+
+  /** The parts that the node plays in a transaction over several nodes, right-aligned before the lane begins. */
+  part(name, y) {
+    const { context, scene, colours } = this;
+    const text = scene.parts.get(name);
+    if (text === undefined || text === name) return;
+    context.save();
+    context.font = `650 ${Math.round(10.5 * scene.unit)}px ${colours.font}`;
+    context.textAlign = "right";
+    context.fillStyle = colours.quiet;
+    context.fillText(text, this.labels - 8, y);
+    context.restore();
+  }
+
+  frames() {
+    const { scene, colours } = this;
+    for (const frame of scene.frames) {
+      const [y1, y2] = [this.laneOf.get(frame.source), this.laneOf.get(frame.target)];
+      if (y1 === undefined || y2 === undefined || frame.sent_us > scene.now || y1 === y2) continue;
+      const isReply = frame.kind === "response";
+      const colour = frame.dropped
+        ? colours.lost
+        : frame.oneway
+          ? colours.oneway
+          : isReply
+            ? colours.response
+            : ["request", "frame"].includes(frame.kind)
+              ? colours.request
+              : colours.quiet;
+      const whole = Math.max(1, (frame.dropped ? frame.sent_us + 1500 : frame.arrives_us) - frame.sent_us);
+      const share = frame.dropped ? 0.5 : Math.min(1, (scene.now - frame.sent_us) / whole);
+      const [x1, x2] = [this.x(frame.sent_us), this.x(frame.sent_us + whole)];
+      const end = [x1 + (x2 - x1) * share, y1 + (y2 - y1) * share];
+      this.line(colour, 1.4, [[x1, y1], end], 1, isReply ? [4, 3] : []);
+      if (frame.dropped) this.cross(end, colour);
+      else this.arrowHead([x1, y1], end, colour);
+      this.spots.push({ x: (x1 + end[0]) / 2, y: (y1 + end[1]) / 2, frame }, { x: end[0], y: end[1], frame });
+    }
+  }
+
+  events() {
+    const { context, scene, colours } = this;
+    context.fillStyle = colours.text;
+    for (let index = firstAtOrAfter(scene.journal, scene.left); index < scene.journal.length; index += 1) {
+      const entry = scene.journal[index];
+      if (entry.number > scene.lastEvent || entry.time > scene.right) break;
+      const y = this.laneOf.get(entry.node);
+      if (y === undefined) continue;
+      const x = this.x(entry.time);
+      context.fillRect(x - this.size / 2, y - this.size / 2, this.size, this.size);
+      this.spots.push({ x, y, entry });
+    }
+  }
+
+  commands() {
+    const { context, scene, colours } = this;
+    for (const command of scene.commands) {
+      if (command.time_us < scene.left || command.time_us > scene.now) continue;
+      const x = this.x(command.time_us);
+      const y = this.laneOf.get(command.target);
+      this.line(
+        colours.lost,
+        1.5,
+        [
+          [x, this.top],
+          [x, this.height],
+        ],
+        0.8,
+        [2, 3],
+      );
+      context.fillStyle = colours.lost;
+      if (y !== undefined) this.flash(x, y);
+      context.textAlign = "left";
+      this.plate(command.name, x + 6, this.top + 7 * scene.unit);
+    }
+  }
+
+  chain() {
+    const { scene, colours } = this;
+    for (let index = 0; index < scene.chain.length; index += 1) {
+      const [entry, cause] = [scene.chain[index], scene.chain[index + 1]];
+      const [x, y] = [this.x(entry.time), this.laneOf.get(entry.node)];
+      if (y === undefined) continue;
+      if (cause && this.laneOf.has(cause.node))
+        this.line(colours.text, 2.6, [
+          [this.x(cause.time), this.laneOf.get(cause.node)],
+          [x, y],
+        ]);
+      this.ring(x, y, index === 0 ? 8 : 5.5);
+    }
+  }
+
+  now() {
+    this.line(this.colours.accent, 2, [
+      [this.x(this.scene.now), this.top - 4],
+      [this.x(this.scene.now), this.height],
+    ]);
+    this.context.restore();
+  }
+
+  // ------------------------------------------------------------------------------------------------ strokes
+
+  line(colour, lineWidth, points, alpha = 1, dashes = []) {
+    const { context } = this;
+    context.globalAlpha = alpha;
+    context.strokeStyle = colour;
+    context.lineWidth = lineWidth;
+    context.setLineDash(dashes);
+    context.beginPath();
+    points.forEach(([x, y], index) => (index === 0 ? context.moveTo(x, y) : context.lineTo(x, y)));
+    context.stroke();
+    context.setLineDash([]);
+    context.globalAlpha = 1;
+  }
+
+  arrowHead([x1, y1], [x2, y2], colour) {
+    const { context } = this;
+    const angle = Math.atan2(y2 - y1, x2 - x1);
+    const length = 6 * this.scene.unit;
+    context.fillStyle = colour;
+    context.beginPath();
+    context.moveTo(x2, y2);
+    for (const turn of [2.75, -2.75])
+      context.lineTo(x2 + length * Math.cos(angle + turn), y2 + length * Math.sin(angle + turn));
+    context.fill();
+  }
+
+  cross([x, y], colour) {
+    const reach = 4.5 * this.scene.unit;
+    this.line(colour, 2.5, [
+      [x - reach, y - reach],
+      [x + reach, y + reach],
+    ]);
+    this.line(colour, 2.5, [
+      [x - reach, y + reach],
+      [x + reach, y - reach],
+    ]);
+  }
+
+  flash(x, y) {
+    const { context } = this;
+    const scale = 0.95 * this.scene.unit;
+    context.beginPath();
+    [
+      [2, -9],
+      [-5, 1],
+      [-1, 1],
+      [-2, 9],
+      [6, -2],
+      [1, -2],
+    ].forEach(([dx, dy], index) => context[index === 0 ? "moveTo" : "lineTo"](x + dx * scale, y + dy * scale));
+    context.fill();
+  }
+
+  ring(x, y, radius) {
+    const { context } = this;
+    context.strokeStyle = this.colours.accent;
+    context.lineWidth = 2.4;
+    context.beginPath();
+    context.arc(x, y, radius * Math.min(1.4, this.scene.unit), 0, 2 * Math.PI);
+    context.stroke();
+  }
+
+  plate(text, x, y) {
+    const { context, colours } = this;
+    const width = context.measureText(text).width + 8;
+    const left = x + width > this.width ? x - width - 12 : x;
+    context.fillStyle = colours.panel;
+    context.fillRect(left, y - 8 * this.scene.unit, width, 16 * this.scene.unit);
+    context.fillStyle = colours.lost;
+    context.fillText(text, left + 4, y);
+  }
+}
+
+function firstAtOrAfter(journal, time) {
+  let [low, high] = [0, journal.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (journal[middle].time < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Enough digits to tell neighbouring marks apart. */
+function axisText(time, step) {
+  const digits = Math.max(0, 6 - Math.floor(Math.log10(step)));
+  return `${(time / 1e6).toFixed(Math.min(6, digits))} s`;
+}

@@ -1,0 +1,71 @@
+// What deeds done by hand on the live page have in common: the question in its dialog, the request, and why it was
+// refused.
+
+import { html } from "htm/preact";
+import { useEffect, useRef } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { language, t } from "../../../common/i18n.js";
+
+/** A dialog that is open while there is a question; a click beside it closes it. */
+export function DeedDialog({ id, question, onClose, children }) {
+  const dialog = useRef(null);
+  useEffect(() => {
+    if (question && !dialog.current.open) dialog.current.showModal();
+    if (!question && dialog.current.open) dialog.current.close();
+  }, [question]);
+  return html`<dialog
+    class="deed-dialog"
+    id=${id}
+    ref=${dialog}
+    aria-labelledby=${`${id}-title`}
+    onClose=${onClose}
+    onClick=${(event) => event.target === dialog.current && onClose()}
+  >
+    ${question && children}
+  </dialog>`;
+}
+
+/** The question in the dialog `id`. `act` does the deed and gives {why: it was not done, done: what is told if it was}.
+ */
+export function DeedForm({ id, title, button, act, onClose, onDone, children }) {
+  const problem = useSignal("");
+  const isSent = useSignal(false);
+  const submit = async (event) => {
+    event.preventDefault();
+    isSent.value = true;
+    const { why, done } = await act();
+    isSent.value = false;
+    problem.value = why;
+    if (why) return;
+    onClose();
+    onDone(done);
+  };
+  return html`<form class="deed-body" onSubmit=${submit}>
+    <h2 id=${`${id}-title`}>${title}</h2>${children}
+    ${problem.value && html`<p class="problem" role="alert">${problem.value}</p>`}
+    <div class="deed-end">
+      <button type="button" class="button" onClick=${onClose}>${t("live.half.cancel")}</button>
+      <button type="submit" class="button button-primary" disabled=${isSent.value}>${button}</button>
+    </div>
+  </form>`;
+}
+
+/** {answer} of the server, or {why} there is none. */
+export async function post(address, body) {
+  try {
+    const response = await fetch(address, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    // The gate before the application answers these in plain text: the token is missing, or another site asks.
+    if (response.status === 401 || response.status === 403)
+      return { why: t(`live.half.not_allowed_${response.status}`) };
+    if (!response.headers.get("Content-Type")?.startsWith("application/json"))
+      return { why: t("live.half.failed", { status: response.status }) };
+    const answer = await response.json();
+    return response.ok ? { answer } : { why: answer.text?.[language] ?? answer.error };
+  } catch (error) {
+    return { why: t("live.search.unreachable", { why: error.message }) };
+  }
+}

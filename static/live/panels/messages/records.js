@@ -1,0 +1,82 @@
+// The newest records of the commit log as a table, and the table that search results share with it.
+
+import { html } from "htm/preact";
+import { useComputed } from "@preact/signals";
+import { bytes, clockTime, count } from "../../../common/format.js";
+import { t } from "../../../common/i18n.js";
+import { useHold } from "../../hold.js";
+import { inspectedOffset, loaded, state } from "../../view.js";
+import { Empty, GlassmqCommand, TopicMark } from "../stage/marks.js";
+
+export function Records() {
+  const tail = useComputed(() => state.value.commit_log.tail);
+  const { value: shown, isHeld, handlers } = useHold(tail.value);
+  return html`<section class="panel" id="records" tabindex="-1" aria-labelledby="records-title">
+    <header class="panel-head">
+      <h2 class="panel-title" id="records-title">${t("live.records.title")}</h2>
+      <span class="quiet">${t("live.records.hint")}</span>
+      ${isHeld && shown.length > 0 && html`<span class="badge">${t("live.held")}</span>`}
+    </header>
+    <div class="table-scroll records-scroll" tabindex="0" role="group" aria-labelledby="records-title" ...${handlers}>
+      <${RecordTable} records=${shown.toReversed()} caption=${t("live.records.title")} />
+      ${
+        loaded.value &&
+        shown.length === 0 &&
+        html`<${Empty} title=${t("live.records.none")}>
+          <p>${t("live.records.none_next")}</p><${GlassmqCommand} words="send orders 'hello'" />
+        </${Empty}>`
+      }
+    </div>
+  </section>`;
+}
+
+const COLUMNS = ["offset", "stored", "topic", "queue_offset", "tags", "keys", "size", "body"];
+
+/** Summaries of records, one per row; the first cell opens the inspector. */
+export function RecordTable({ records, caption }) {
+  if (records.length === 0) return null;
+  return html`<table class="records">
+    <caption class="sr-only">${caption}</caption>
+    <thead>
+      <tr>
+        ${COLUMNS.map(
+          (column) => html`<th scope="col" class=${`column-${column}`}>${t(`live.records.${column}`)}</th>`,
+        )}
+      </tr>
+    </thead>
+    <tbody>${records.map((record) => html`<${RecordRow} key=${record.offset} record=${record} />`)}</tbody>
+  </table>`;
+}
+
+function RecordRow({ record }) {
+  const open = () => (inspectedOffset.value = record.offset);
+  const keys = Array.isArray(record.keys) ? record.keys.join(" ") : record.keys;
+  return html`<tr class="record-row" onClick=${open}>
+    <td class="column-offset">
+      <button
+        type="button"
+        class="link-button number"
+        onClick=${open}
+        aria-label=${t("live.records.open", { offset: record.offset })}
+      >
+        ${count(record.offset)}
+      </button>
+    </td>
+    <td class="number column-stored">${clockTime(record.store_ms, true)}</td>
+    <td class="column-topic">
+      <span class="topic-cell">
+        <${TopicMark} topic=${record.topic} /><span class="ellipsis" title=${record.topic}>${record.topic}</span>
+      </span>
+    </td>
+    <td class="number column-queue_offset">Q${record.queue_id} · ${count(record.queue_offset)}</td>
+    <td class="column-tags">${record.tags ?? ""}</td>
+    <td class="column-keys" title=${keys}>${keys ?? ""}</td>
+    <td class="number column-size">${bytes(record.size)}</td>
+    <td class="column-body">
+      ${
+        record.body_preview ||
+        html`<span class="quiet">${t("live.records.body_bytes", { n: record.body_bytes })}</span>`
+      }
+    </td>
+  </tr>`;
+}

@@ -1,0 +1,116 @@
+// Message search: by key within a topic, by the client's unique id, by the broker's offset message id.
+
+import { html } from "htm/preact";
+import { useRef } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { t } from "../../../common/i18n.js";
+import { inspectedOffset, userTopics, groupTopics } from "../../view.js";
+import { Empty } from "../stage/marks.js";
+import { RecordTable } from "./records.js";
+
+const MODES = ["key", "unique_id", "offset_message_id", "offset"];
+
+export function Search() {
+  const mode = useSignal("key");
+  const result = useSignal({ state: "idle" });
+  const newest = useRef(0);
+  const topics = [...userTopics.value, ...groupTopics.value];
+
+  const submit = async (event) => {
+    event.preventDefault();
+    const fields = new FormData(event.target);
+    const text = fields.get("text").trim();
+    if (!text) return;
+    if (mode.value === "offset") return openOffset(text, result);
+    const asked = ++newest.current;
+    result.value = { state: "searching" };
+    const answer = await findMessages(mode.value, text, fields.get("topic"));
+    if (asked === newest.current) result.value = answer; // a slow answer must not replace a later one
+  };
+
+  return html`<section class="panel" id="search" tabindex="-1" aria-labelledby="search-title">
+    <header class="panel-head"><h2 class="panel-title" id="search-title">${t("live.search.title")}</h2></header>
+    <form class="search-form" onSubmit=${submit} role="search">
+      <fieldset class="segmented">
+        <legend class="sr-only">${t("live.search.by")}</legend>
+        ${MODES.map(
+          (name) => html`<label>
+            <input type="radio" name="mode" checked=${mode.value === name} onChange=${() => (mode.value = name)} />
+            <span>${t(`live.search.by_${name}`)}</span>
+          </label>`,
+        )}
+      </fieldset>
+      ${
+        mode.value === "key" &&
+        html`<label class="field">
+          <span>${t("live.search.topic")}</span>
+          <select name="topic" class="topic-select">
+            ${topics.length === 0 && html`<option value="">${t("live.topics.none")}</option>`}
+            ${topics.map((topic) => html`<option value=${topic}>${topic}</option>`)}
+          </select>
+        </label>`
+      }
+      <label class="field field-grow">
+        <span class="sr-only">${t(`live.search.by_${mode.value}`)}</span>
+        <input
+          id="search-text"
+          name="text"
+          type="search"
+          autocomplete="off"
+          spellcheck=${false}
+          required
+          placeholder=${t(`live.search.placeholder_${mode.value}`)}
+        />
+      </label>
+      <button type="submit" class="button button-primary">${t("live.search.submit")}</button>
+    </form>
+    <div
+      class="table-scroll search-result"
+      aria-live="polite"
+      tabindex="0"
+      role="group"
+      aria-label=${t("live.search.results")}
+    >
+      <${Result} result=${result.value} mode=${mode.value} />
+    </div>
+  </section>`;
+}
+
+function openOffset(text, result) {
+  const offset = Number(text.replaceAll(",", ""));
+  if (Number.isSafeInteger(offset) && offset >= 0) inspectedOffset.value = offset;
+  else result.value = { state: "failed", why: t("live.search.bad_offset", { text }) };
+}
+
+async function findMessages(mode, text, topic) {
+  const query = new URLSearchParams(mode === "key" ? { topic: topic ?? "", key: text } : { [mode]: text });
+  try {
+    const response = await fetch(`/api/messages?${query}`);
+    const answer = await response.json();
+    if (!response.ok) return { state: "failed", why: answer.error ?? answer.message ?? response.statusText };
+    return { state: "found", messages: answer.messages, text };
+  } catch (error) {
+    return { state: "failed", why: t("live.search.unreachable", { why: error.message }) };
+  }
+}
+
+function Result({ result, mode }) {
+  switch (result.state) {
+    case "idle":
+      return html`<p class="quiet search-hint">${t(`live.search.hint_${mode}`)}</p>`;
+    case "searching":
+      return html`<p class="quiet search-hint">${t("live.search.searching")}</p>`;
+    case "failed":
+      return html`<p class="problem" role="alert">${result.why}</p>`;
+    default:
+      if (result.messages.length === 0) {
+        return html`<${Empty} title=${t("live.search.none", { text: result.text })}>
+          <p>${t("live.search.none_next")}</p>
+        </${Empty}>`;
+      }
+      return html`
+        <p class="quiet search-hint">${t("live.search.found", { n: result.messages.length })}</p>
+        <${RecordTable} records=${result.messages} caption=${t("live.search.results")} />
+      `;
+  }
+}

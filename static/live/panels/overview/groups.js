@@ -1,0 +1,243 @@
+// Consumer groups in full: members, subscriptions, who owns which queue, held pulls and locks with the time left.
+
+import { html } from "htm/preact";
+import { useComputed, useSignal } from "@preact/signals";
+import { clientVersion, count, span } from "../../../common/format.js";
+import { t } from "../../../common/i18n.js";
+import { brokerNowMs, compare, groupNames, isLagging, loaded, state } from "../../view.js";
+import { Countdown, Empty, GlassmqCommand, GroupMark, LanguageBadge, TopicMark } from "../stage/marks.js";
+
+/** Rows of one group's queue table before a button offers the rest. */
+const MOST_ROWS = 32;
+
+export function Groups() {
+  const names = groupNames.value;
+  const chosen = useSignal(null);
+  const group = names.includes(chosen.value) ? chosen.value : names[0];
+  return html`<section class="panel" id="groups" tabindex="-1" aria-labelledby="groups-title">
+    <header class="panel-head">
+      <h2 class="panel-title" id="groups-title">${t("live.groups.title")}</h2>
+      ${
+        names.length > 0 &&
+        html`<label class="field">
+          <span class="sr-only">${t("live.groups.choose")}</span>
+          <select value=${group} onChange=${(event) => (chosen.value = event.target.value)}>
+            ${names.map((name) => html`<option value=${name}>${name}</option>`)}
+          </select>
+        </label>`
+      }
+    </header>
+    ${group !== undefined && html`<${GroupDetails} key=${group} group=${group} />`}
+    ${
+      loaded.value &&
+      names.length === 0 &&
+      html`<${Empty} title=${t("live.consumers.none")}>
+        <p>${t("live.consumers.none_next")}</p><${GlassmqCommand} words="consume orders --group billing" />
+      </${Empty}>`
+    }
+  </section>`;
+}
+
+function GroupDetails({ group }) {
+  const found = useComputed(() => state.value.groups[group]);
+  if (!found.value) return null;
+  const {
+    message_model: model,
+    consume_type: type,
+    consume_from_where: from,
+    subscriptions = {},
+    members = {},
+  } = found.value;
+  const fact = (key, value) => value && html`<div class="fact"><dt>${t(key)}</dt><dd>${value}</dd></div>`;
+  return html`<div class="group-details">
+    <dl class="facts">
+      <div class="fact fact-name">
+        <dt class="sr-only">${t("live.groups.group")}</dt>
+        <dd><${GroupMark} group=${group} size=${1.85} /> <strong>${group}</strong></dd>
+      </div>
+      ${fact("live.groups.model", model && t(`live.groups.model_${model}`))}
+      ${fact("live.groups.type", type && t(`live.groups.type_${type}`))}
+      ${fact("live.groups.from", from && t(`live.groups.from_${from}`))}
+      ${fact("live.groups.lag", html`<span class="number">${count(found.value.lag ?? 0)}</span>`)}
+    </dl>
+    <div class="group-tables">
+      <${Members} members=${members} />
+      <${Subscriptions} subscriptions=${subscriptions} />
+    </div>
+    <${QueueTable} group=${group} details=${found.value} />
+  </div>`;
+}
+
+function Members({ members }) {
+  const ids = Object.keys(members).sort(compare);
+  return html`<div class="table-block">
+    <h3>${t("live.groups.members", { n: ids.length })}</h3>
+    ${
+      ids.length === 0
+        ? html`<p class="quiet">${t("live.groups.offline")}</p>`
+        : html`<table>
+          <thead>
+            <tr>
+              <th scope="col">${t("live.groups.client")}</th>
+              <th scope="col">${t("live.groups.language")}</th>
+              <th scope="col">${t("live.groups.address")}</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${ids.map(
+              (id) => html`<tr key=${id}>
+                <td class="mono">${id}</td>
+                <td>
+                  <${LanguageBadge} language=${members[id].language} />${" "}
+                  <span class="quiet">
+                    ${clientVersion(members[id].version)}
+                  </span>
+                </td>
+                <td class="mono">${members[id].address}</td>
+              </tr>`,
+            )}
+          </tbody>
+        </table>`
+    }
+  </div>`;
+}
+
+function Subscriptions({ subscriptions }) {
+  const topics = Object.keys(subscriptions).sort(compare);
+  return html`<div class="table-block">
+    <h3>${t("live.groups.subscriptions", { n: topics.length })}</h3>
+    ${
+      topics.length === 0
+        ? html`<p class="quiet">${t("live.groups.no_subscriptions")}</p>`
+        : html`<table>
+          <thead>
+            <tr>
+              <th scope="col">${t("live.records.topic")}</th>
+              <th scope="col">${t("live.groups.expression")}</th>
+              <th scope="col" class="number">${t("live.groups.filtered")}</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${topics.map(
+              (topic) => html`<tr key=${topic}>
+                <td><span class="topic-cell"><${TopicMark} topic=${topic} /><span>${topic}</span></span></td>
+                <td>
+                  <code>${subscriptions[topic].expression}</code>${" "}
+                  <span class="quiet">
+                    ${subscriptions[topic].type}
+                  </span>
+                </td>
+                <td class="number">${filtered(subscriptions[topic])}</td>
+              </tr>`,
+            )}
+          </tbody>
+        </table>`
+    }
+  </div>`;
+}
+
+/** How many messages the broker's filter let through and kept back. */
+function filtered({ expression, let_through: through = 0, kept_back: back = 0 }) {
+  return expression === "*"
+    ? html`<span class="quiet">${t("live.groups.filtered_none")}</span>`
+    : `${count(through)} / ${count(back)}`;
+}
+
+/** Every queue that the group has an owner, an offset, a held pull or a lock for. */
+function QueueTable({ group, details }) {
+  const whole = useSignal(false);
+  const locks = useComputed(() => state.value.locks[group] ?? {});
+  const rows = queueRows(group, details, locks.value, state.value.topics);
+  const shown = whole.value ? rows : rows.slice(0, MOST_ROWS);
+  return html`<div class="table-block">
+    <h3>${t("live.groups.queues", { n: rows.length })}</h3>
+    ${
+      rows.length === 0
+        ? html`<p class="quiet">${t("live.groups.no_queues")}</p>`
+        : html`<div class="table-scroll">
+          <table class="queue-table">
+            <thead>
+              <tr>
+                <th scope="col">${t("live.groups.queue")}</th><th scope="col">${t("live.groups.owner")}</th>
+                <th scope="col" class="number">${t("live.groups.committed")}</th>
+                <th scope="col" class="number">${t("live.groups.max")}</th>
+                <th scope="col" class="number">${t("live.groups.lag")}</th>
+                <th scope="col">${t("live.pulls.title")}</th>
+                <th scope="col">${t("live.locks.title")}</th>
+              </tr>
+            </thead>
+            <tbody>${shown.map((row) => html`<${QueueRow} key=${row.key} ...${row} />`)}</tbody>
+          </table>
+        </div>`
+    }
+    ${
+      shown.length < rows.length &&
+      html`<button type="button" class="button" onClick=${() => (whole.value = true)}>
+        ${t("live.groups.show_all", { n: rows.length })}
+      </button>`
+    }
+  </div>`;
+}
+
+function queueRows(group, details, locks, topics) {
+  const keys = new Set([...Object.keys(details.held_pulls ?? {}), ...Object.keys(locks)]);
+  for (const [topic, owners] of Object.entries(details.assignment ?? {}))
+    for (const id of Object.keys(owners)) keys.add(`${topic}@${id}`);
+  for (const [topic, { queues }] of Object.entries(topics)) {
+    for (const [id, queue] of Object.entries(queues))
+      if (queue.committed && group in queue.committed) keys.add(`${topic}@${id}`);
+  }
+  return [...keys]
+    .map((key) => {
+      const at = key.lastIndexOf("@");
+      const [topic, queueId] = [key.slice(0, at), key.slice(at + 1)];
+      const queue = topics[topic]?.queues[queueId];
+      return {
+        key,
+        topic,
+        queueId,
+        max: queue?.max,
+        committed: queue?.committed?.[group],
+        owner: details.assignment?.[topic]?.[queueId],
+        pull: details.held_pulls?.[key],
+        lock: locks[key],
+      };
+    })
+    .sort((a, b) => compare(a.topic, b.topic) || a.queueId - b.queueId);
+}
+
+function QueueRow({ topic, queueId, owner, committed, max, pull, lock }) {
+  const lag = committed === undefined || max === undefined ? undefined : Math.max(0, max - committed);
+  return html`<tr>
+    <td>
+      <span class="topic-cell">
+        <${TopicMark} topic=${topic} />
+        <span class="ellipsis" title=${topic}>${topic}</span> <span class="number">Q${queueId}</span>
+      </span>
+    </td>
+    <td class="mono" title=${owner}>${owner ?? html`<span class="quiet">${t("live.groups.nobody")}</span>`}</td>
+    <td class="number">${count(committed)}</td><td class="number">${count(max)}</td>
+    <td class=${`number ${isLagging(lag) ? "has-lag" : ""}`}>${count(lag)}</td>
+    <td class="timer-cell">
+      ${pull && html`<${TimeLeft} sinceMs=${pull.since_ms} wholeMs=${pull.timeout_ms} label="live.pulls.left" />`}
+    </td>
+    <td class="timer-cell">${lock && html`<${Lease} lock=${lock} />`}</td>
+  </tr>`;
+}
+
+function TimeLeft({ sinceMs, wholeMs, label }) {
+  const left = Math.max(0, sinceMs + wholeMs - brokerNowMs.value);
+  const seconds = Math.ceil(left / 1000);
+  return html`<span class="timer">
+    <${Countdown} left=${left} whole=${wholeMs} label=${t(label, { seconds })} />
+    <span class="number timer-text">${span(left)}</span>
+  </span>`;
+}
+
+/** The lease of a queue's lock, which its owner renews before it runs out. */
+function Lease({ lock }) {
+  const sinceMs = lock.since_ms ?? (state.value.cluster.now_ms ?? 0) - lock.age_ms;
+  return html`<span title=${t("live.locks.owner", { id: lock.client_id })}>
+    <${TimeLeft} sinceMs=${sinceMs} wholeMs=${lock.lease_ms} label="live.locks.left" />
+  </span>`;
+}

@@ -1,0 +1,51 @@
+// What the broker has to say: its last hundred log lines, newest first.
+
+import { html } from "htm/preact";
+import { useComputed, useSignal } from "@preact/signals";
+import { clockTime } from "../../../common/format.js";
+import { t } from "../../../common/i18n.js";
+import { useHold } from "../../hold.js";
+import { loaded, state } from "../../view.js";
+import { Empty } from "../stage/marks.js";
+
+const LEVELS = ["all", "WARNING", "ERROR"];
+const RANK = { DEBUG: 0, INFO: 1, WARNING: 2, ERROR: 3, CRITICAL: 4 };
+
+export function Log() {
+  const least = useSignal("all");
+  const lines = useComputed(() => state.value.log);
+  const { value: all, isHeld, handlers } = useHold(lines.value);
+  const shown = all.filter((line) => least.value === "all" || (RANK[line.level] ?? 1) >= RANK[least.value]);
+  return html`<section class="panel" id="log" tabindex="-1" aria-labelledby="log-title">
+    <header class="panel-head">
+      <h2 class="panel-title" id="log-title">${t("live.log.title")}</h2>
+      <fieldset class="segmented">
+        <legend class="sr-only">${t("live.log.level")}</legend>
+        ${LEVELS.map(
+          (level) => html`<label>
+            <input
+              type="radio"
+              name="log-level"
+              checked=${least.value === level}
+              onChange=${() => (least.value = level)}
+            />
+            <span>${t(`live.log.level_${level}`)}</span>
+          </label>`,
+        )}
+      </fieldset>
+      ${isHeld && html`<span class="badge">${t("live.held")}</span>`}
+    </header>
+    <div class="log-lines" role="log" aria-live="off" tabindex="0" aria-labelledby="log-title" ...${handlers}>
+      <ol role="list">
+        ${shown.toReversed().map(
+          (line, index) => html`<li key=${`${line.ms} ${shown.length - index}`} class=${`log-line log-${line.level}`}>
+            <time class="number quiet">${clockTime(line.ms, true)}</time>
+            <span class="log-level">${line.level}</span>
+            <span class="log-text">${line.text}</span>
+          </li>`,
+        )}
+      </ol>
+    </div>
+    ${loaded.value && shown.length === 0 && html`<${Empty} title=${t("live.log.none")} />`}
+  </section>`;
+}

@@ -1,0 +1,231 @@
+// One queue as a lane: the stored messages as a bar that ends at the newest one, and where each group stands.
+// It renders again only when its own queue changes (patch.js keeps unchanged queues identical).
+
+import { html } from "htm/preact";
+import { useRef } from "preact/hooks";
+import { useComputed } from "@preact/signals";
+import { topicMark } from "../../../common/palette.js";
+import { compact, count } from "../../../common/format.js";
+import { t } from "../../../common/i18n.js";
+import { axisTicks } from "../../lane_scale.js";
+import { depth, laneHeight, laneMargin, laneWidth, xOf } from "../../lane_axis.js";
+import { byGroup, highlighted, inspectedQueue, isLagging, laneScale, state } from "../../view.js";
+import { LateMarks, ParkedMarks } from "./lane_marks.js";
+import { GroupMark, SparkMark } from "./marks.js";
+
+/** As long as the animation in styles/stage.css. */
+const FLASH_MS = 700;
+/** Lag chips beside a lane; with more groups than that the last chip stands for the rest. */
+export const MOST_CHIPS = 2;
+
+/**
+ * A table row. `queueId` null draws the topic's sum, for a section that is closed. `spark` says how far jobs on Spark
+ * have read, {queue id: {run id: offset}}, where the live state does not; `isPlain`: the name opens nothing.
+ */
+export function LaneRow({ topic, queueId, spark, isPlain = false }) {
+  const queue = useComputed(() => {
+    const found = state.value.topics[topic];
+    return queueId === null ? summedQueue(found) : found?.queues[queueId];
+  });
+  const live = useComputed(() => sparkOffsets(state.value.topics[topic], queueId, state.value.spark?.offsets?.[topic]));
+  const isMarked = useComputed(() => {
+    const at = highlighted.value;
+    return at?.topic === topic && (at.queueId === undefined || at.queueId === queueId);
+  });
+  if (!queue.value) return null;
+  const { min, max } = queue.value;
+  const reached = spark ? sparkOffsets(state.peek().topics[topic], queueId, spark) : live.value;
+  const readers = readersOf(queue.value.committed ?? {}, reached, max);
+  const name = t("live.lane.all_queues");
+  return html`<tr
+    class=${`lane ${isMarked.value ? "is-marked" : ""}`}
+    data-queue=${`${topic}@${queueId ?? "all"}`}
+    onPointerEnter=${() => (highlighted.value = { topic, queueId: queueId ?? undefined })}
+    onPointerLeave=${() => (highlighted.value = null)}
+  >
+    <th scope="row" class="lane-name">
+      ${
+        queueId === null
+          ? html`<span title=${name}>Σ</span>`
+          : isPlain
+            ? `Q${queueId}`
+            : html`<button
+              type="button"
+              class="lane-button"
+              title=${t("live.lane.open")}
+              aria-label=${t("live.lane.open_queue", { topic, id: queueId })}
+              onClick=${() => (inspectedQueue.value = { topic, queueId })}
+            >
+              Q${queueId}
+            </button>`
+      }
+    </th>
+    <td class="number lane-min" data-cell="min" title=${t("live.lane.min_hint")}>
+      ${queueId === null ? "" : count(min)}
+    </td>
+    <td class="lane-cell"><${LaneDrawing} topic=${topic} min=${min} max=${max} readers=${readers} /></td>
+    <td class="number lane-max" data-cell="max" title=${t("live.lane.max_hint")}>
+      ${count(queueId === null ? max - min : max)}
+    </td>
+    <td class="lane-lags" data-cell="lag"><${LagChips} readers=${readers} /></td>
+  </tr>`;
+}
+
+/** Who reads the queue, and how far behind its end: consumer groups in their order, then jobs on Spark. */
+function readersOf(committed, reached, max) {
+  const reader = (kind, offsets) => (name) => ({
+    kind,
+    name,
+    key: `${kind} ${name}`,
+    offset: offsets[name],
+    lag: Math.max(0, max - offsets[name]),
+  });
+  return [
+    ...Object.keys(committed).sort(byGroup).map(reader("group", committed)),
+    ...Object.keys(reached).map(reader("spark", reached)),
+  ];
+}
+
+/** The same object every time, so that lanes without Spark do not render for nothing. */
+const NOBODY = {};
+
+/** Run id -> offset in one queue, or in the sum of all of them. */
+function sparkOffsets(topic, queueId, spark) {
+  if (!topic || !spark) return NOBODY;
+  if (queueId !== null) return spark[queueId] ?? NOBODY;
+  let stored = 0;
+  const behind = {};
+  for (const [id, { min, max }] of Object.entries(topic.queues)) {
+    stored += max - min;
+    for (const [run, offset] of Object.entries(spark[id] ?? {}))
+      behind[run] = (behind[run] ?? 0) + Math.max(0, max - offset);
+  }
+  return Object.fromEntries(Object.entries(behind).map(([run, lag]) => [run, stored - lag]));
+}
+
+/** All queues of a topic as one: how many messages are stored, and each group's lag over all of them. */
+const sums = new WeakMap();
+function summedQueue(topic) {
+  if (!topic) return undefined;
+  if (!sums.has(topic.queues)) {
+    const behind = {};
+    let stored = 0;
+    for (const { min, max, committed: offsets } of Object.values(topic.queues)) {
+      stored += max - min;
+      for (const [group, offset] of Object.entries(offsets ?? {})) behind[group] = (behind[group] ?? 0) + max - offset;
+    }
+    const committed = Object.fromEntries(Object.entries(behind).map(([group, lag]) => [group, stored - lag]));
+    sums.set(topic.queues, { min: 0, max: stored, committed });
+  }
+  return sums.get(topic.queues);
+}
+
+function LaneDrawing({ topic, min, max, readers }) {
+  const flash = useFlash(max);
+  const stored = Math.max(0, max - min);
+  // What a job on Spark has not read yet is no backlog: it takes no message away from anybody.
+  const slowest = Math.min(
+    stored,
+    Math.max(0, ...readers.filter(({ kind }) => kind === "group").map(({ lag }) => lag)),
+  );
+  const width = laneWidth.value;
+  const start = xOf(stored);
+  const end = xOf(0);
+  const unread = xOf(slowest);
+  const late = readers.filter(({ lag }) => lag > 0);
+  const places = late.map(({ lag }) => xOf(Math.min(lag, stored)));
+  const height = laneHeight.value;
+  const middle = height / 2;
+  const bar = { y: height * 0.27, height: height * 0.46, rx: 3 };
+  return html`<svg
+    class=${`lane-drawing tone-${topicMark(topic).tone}`}
+    width=${width}
+    height=${height}
+    role="img"
+    aria-label=${describe(stored, readers)}
+  >
+    ${axisTicks(depth.value, laneScale.value).map(
+      (tick) => html`<line class="lane-grid" x1=${xOf(tick)} x2=${xOf(tick)} y1="0" y2=${height} />`,
+    )}
+    <line class="lane-ground" x1=${laneMargin.value} x2=${end} y1=${middle} y2=${middle} />
+    ${stored > 0 && html`<rect class="lane-bar" x=${start} width=${Math.max(3, end - start)} ...${bar} />`}
+    ${slowest > 0 && html`<rect class="lane-unread" x=${unread} width=${Math.max(3, end - unread)} ...${bar} />`}
+    ${max > 0 && html`<rect key=${flash} class="lane-arrival" x=${end - 5} width="5" ...${bar} />`}
+    <${LateMarks} readers=${late} places=${places} end=${end} height=${height} />
+    <${ParkedMarks} readers=${readers.filter(({ lag }) => lag === 0)} end=${end} y=${middle} />
+  </svg>`;
+}
+
+/** A number that grows when `value` grows, but not faster than a flash lasts: a busy lane need not flicker. */
+function useFlash(value) {
+  const last = useRef({ value, at: -Infinity, number: 0 });
+  const now = performance.now();
+  if (value !== last.current.value && now - last.current.at > FLASH_MS)
+    last.current = { value, at: now, number: last.current.number + 1 };
+  return last.current.number;
+}
+
+const lagText = ({ kind, name, lag }) =>
+  t(kind === "spark" ? "live.lane.spark_lag" : "live.lane.lag_of", { group: name, lag, job: jobOf(name) });
+const jobOf = (run) => state.peek().spark?.jobs?.[run] ?? run;
+
+function describe(stored, readers) {
+  return [t("live.lane.stored", { n: stored }), ...readers.map(lagText)].join(t("text.list_separator"));
+}
+
+function hintOf(reader) {
+  const { kind, name, lag, offset } = reader;
+  return kind === "spark"
+    ? t("live.lane.spark_hint", { job: jobOf(name), lag, offset })
+    : t("live.lane.lag_hint", { group: name, lag, committed: offset });
+}
+
+function LagChips({ readers }) {
+  if (readers.length === 0) return html`<span class="quiet">${t("live.lane.no_group")}</span>`;
+  // A job on Spark is there for a while only: its chip comes first, so that it is seen.
+  const inOrder = [
+    ...readers.filter(({ kind }) => kind === "spark"),
+    ...readers.filter(({ kind }) => kind === "group"),
+  ];
+  const shown = inOrder.slice(0, MOST_CHIPS);
+  const rest = inOrder.slice(MOST_CHIPS);
+  return html`
+    ${shown.map((reader) => html`<${LagChip} key=${reader.key} reader=${reader} hint=${hintOf(reader)} />`)}
+    ${
+      rest.length > 0 &&
+      html`<${RestChip}
+        n=${rest.length}
+        most=${Math.max(...rest.map(({ lag }) => lag))}
+        hint=${rest.map(hintOf).join("\n")}
+      />`
+    }
+  `;
+}
+
+function LagChip({ reader, hint }) {
+  const { kind, name, lag } = reader;
+  return html`<span class=${`lag-chip ${kind === "group" && isLagging(lag) ? "has-lag" : ""}`} title=${hint}>
+    ${kind === "spark" ? html`<${SparkMark} size=${1.2} />` : html`<${GroupMark} group=${name} size=${1.2} />`}
+    <span class="number">${compact(lag)}</span>
+  </span>`;
+}
+
+/** The groups that have no chip of their own, by the greatest of their lags. */
+function RestChip({ n, most, hint }) {
+  return html`<span class=${`lag-chip lag-rest ${isLagging(most) ? "has-lag" : ""}`} title=${hint}>
+    <span aria-hidden="true">+${n} ≤ </span>
+    <span class="sr-only">${t("live.lane.rest", { n })} </span>
+    <span class="number">${compact(most)}</span>
+  </span>`;
+}
+
+/** Lags over all queues of a topic that has too many groups for chips of their own beside each lane. */
+export function TopicLags({ topic }) {
+  const queue = useComputed(() => summedQueue(state.value.topics[topic]));
+  const { max = 0, committed = {} } = queue.value ?? {};
+  const readers = readersOf(committed, {}, max);
+  if (readers.length <= MOST_CHIPS) return null;
+  return html`<span class="topic-lags">
+    ${readers.map((reader) => html`<${LagChip} key=${reader.key} reader=${reader} hint=${lagText(reader)} />`)}
+  </span>`;
+}

@@ -1,0 +1,151 @@
+// The lines between clients and broker, and the frames that fly along them.
+//
+// The lines follow the cards: every element with data-link gets one, measured again whenever a column changes its
+// size or scrolls. A dot is a batch of frames of one connection since the last state, the bigger the more; at most
+// one dot per direction and connection starts in MIN_GAP_MS, and at most MOST_DOTS fly. None do while motion is off.
+
+import { html } from "htm/preact";
+import { useEffect, useRef } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { motion } from "../../view.js";
+import { remPx } from "../../lane_axis.js";
+import { onFrames } from "../../frame_rates.js";
+
+const FLIGHT_MS = 900;
+const MIN_GAP_MS = 400;
+const MOST_DOTS = 40;
+
+export function Links({ stage }) {
+  const lines = useSignal([]);
+  const dots = useRef(null);
+
+  useEffect(() => {
+    let frame = 0;
+    const measure = () => {
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(() => {
+        const next = measureLines(stage.current);
+        if (JSON.stringify(next) !== JSON.stringify(lines.peek())) lines.value = next;
+      });
+    };
+    const sizes = new ResizeObserver(measure);
+    const lists = [...stage.current.querySelectorAll(".client-list")];
+    [stage.current, ...lists].forEach((element) => sizes.observe(element));
+    // Cards inside come and go without changing the size of a scrolled list.
+    const cards = new MutationObserver(measure);
+    lists.forEach((list) => cards.observe(list, { childList: true, subtree: true }));
+    stage.current.addEventListener("scroll", measure, true);
+    measure();
+    return () => {
+      sizes.disconnect();
+      cards.disconnect();
+      stage.current?.removeEventListener("scroll", measure, true);
+    };
+  }, []);
+
+  useEffect(() => onFrames(flightStarter(dots, lines)), []);
+
+  return html`
+    <svg class="links" aria-hidden="true">
+      ${lines.value.map((line) => html`<path key=${line.key} class="link" d=${pathOf(line.points)} />`)}
+    </svg>
+    <div ref=${dots} class="link-dots" aria-hidden="true"></div>
+  `;
+}
+
+/** One line per linked card that is in sight: [{ key, address, points }], the points from client to broker. */
+function measureLines(stage) {
+  const origin = stage.getBoundingClientRect();
+  const broker = stage.querySelector(".broker").getBoundingClientRect();
+  const isStacked = stage.querySelector(".producers").getBoundingClientRect().right > broker.left;
+  const lines = [];
+  for (const card of stage.querySelectorAll("[data-link]")) {
+    const [side, address] = card.dataset.link.split(" ");
+    const place = card.getBoundingClientRect();
+    const column = card.closest(".client-list").getBoundingClientRect();
+    if (place.bottom < column.top + 8 || place.top > column.bottom - 8) continue;
+    if (isStacked && (place.right < column.left + 8 || place.left > column.right - 8)) continue;
+    const points = isStacked
+      ? verticalLine(place, broker, origin, side)
+      : horizontalLine(place, column, broker, origin, side);
+    lines.push({ key: `${card.dataset.link}@${lines.length}`, address, points });
+  }
+  return lines;
+}
+
+const clamp = (value, least, most) => Math.min(Math.max(value, least), most);
+
+function horizontalLine(place, column, broker, origin, side) {
+  const y = clamp(place.top + place.height / 2, column.top + 8, column.bottom - 8);
+  const [from, to] = side === "producer" ? [place.right, broker.left] : [place.left, broker.right];
+  const target = clamp(y, broker.top + 30, broker.bottom - 20);
+  return curve(from - origin.left, y - origin.top, to - origin.left, target - origin.top, true);
+}
+
+function verticalLine(place, broker, origin, side) {
+  const x = clamp(place.left + place.width / 2, broker.left + 20, broker.right - 20);
+  const [from, to] = side === "producer" ? [place.bottom, broker.top] : [place.top, broker.bottom];
+  return curve(x - origin.left, from - origin.top, x - origin.left, to - origin.top, false);
+}
+
+/** Start, two control points and end of a curve that leaves and arrives at a right angle. */
+function curve(x1, y1, x2, y2, isHorizontal) {
+  const [middleX, middleY] = [(x1 + x2) / 2, (y1 + y2) / 2];
+  const controls = isHorizontal
+    ? [
+        [middleX, y1],
+        [middleX, y2],
+      ]
+    : [
+        [x1, middleY],
+        [x2, middleY],
+      ];
+  return [[x1, y1], ...controls, [x2, y2]].map((point) => point.map(Math.round));
+}
+
+const pathOf = ([start, first, second, end]) => `M${start}C${first} ${second} ${end}`;
+
+/** Keyframes along the curve: transforms are what a browser moves without painting anew. */
+function keyframesAlong(points, radius) {
+  return [0, 0.25, 0.5, 0.75, 1].map((at) => {
+    const [x, y] = [0, 1].map(
+      (axis) => points.reduce((sum, point, index) => sum + BEZIER[index](at) * point[axis], 0) - radius,
+    );
+    return { transform: `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)` };
+  });
+}
+
+const BEZIER = [(t) => (1 - t) ** 3, (t) => 3 * t * (1 - t) ** 2, (t) => 3 * t ** 2 * (1 - t), (t) => t ** 3];
+
+/** A listener for frames that lets dots fly. It works on the DOM itself: dots are no state. */
+function flightStarter(dots, lines) {
+  const lastStart = new Map();
+  return (address, framesIn, framesOut) => {
+    if (!motion.peek() || document.hidden || !dots.current) return;
+    for (const line of lines.peek()) {
+      if (line.address !== address) continue;
+      if (framesIn > 0) start(line, "in", framesIn);
+      if (framesOut > 0) start(line, "out", framesOut);
+    }
+  };
+
+  function start(line, direction, frames) {
+    const key = `${line.key} ${direction}`;
+    const now = performance.now();
+    if (now - (lastStart.get(key) ?? -Infinity) < MIN_GAP_MS) return;
+    lastStart.set(key, now);
+    if (dots.current.childElementCount >= MOST_DOTS) return;
+    const radius = clamp(0.25 + 0.07 * Math.log10(frames), 0.25, 0.45) * remPx.peek();
+    const dot = document.createElement("span");
+    dot.className = `link-dot link-dot-${direction}`;
+    dot.style.width = dot.style.height = `${2 * radius}px`;
+    dots.current.append(dot);
+    const flight = dot.animate(keyframesAlong(line.points, radius), {
+      duration: FLIGHT_MS,
+      easing: "ease-in-out",
+      direction: direction === "in" ? "normal" : "reverse",
+    });
+    flight.onfinish = () => dot.remove();
+    flight.oncancel = () => dot.remove();
+  }
+}

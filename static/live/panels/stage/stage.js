@@ -1,0 +1,51 @@
+// The stage: producers, the broker as a glass box with its commit log and queues, consumer groups.
+
+import { html } from "htm/preact";
+import { useRef } from "preact/hooks";
+import { useComputed } from "@preact/signals";
+import { t } from "../../../common/i18n.js";
+import { state } from "../../view.js";
+import { Consumers, Producers } from "./clients.js";
+import { CommitLogStrip } from "./commit_log.js";
+import { Links } from "./links.js";
+import { Topics } from "./topics.js";
+
+export function Stage() {
+  const stage = useRef(null);
+  return html`<section class="stage" id="stage" ref=${stage} tabindex="-1" aria-label=${t("live.stage.title")}>
+    <${Links} stage=${stage} />
+    <${Producers} />
+    <div class="broker">
+      <${BrokerHead} />
+      <${CommitLogStrip} />
+      <${Topics} />
+    </div>
+    <${Consumers} />
+  </section>`;
+}
+
+function BrokerHead() {
+  const name = useComputed(() => state.value.cluster.broker_name);
+  const address = useComputed(() => state.value.cluster.broker_address);
+  const nameServer = useComputed(() => state.value.cluster.name_server);
+  const flush = useComputed(() => state.value.cluster.flush);
+  return html`<header class="broker-head">
+    <h2 class="broker-name">${name.value ?? t("live.stage.broker")}</h2>
+    <span class="broker-fact">
+      <span class="quiet">${t("live.stage.broker_address")}</span> <code>${address}</code>
+    </span>
+    <span class="broker-fact">
+      <span class="quiet">${t("live.stage.name_server")}</span> <code>${nameServer}</code>
+    </span>
+    ${
+      flush.value &&
+      html`<span class="badge" title=${t(`live.stage.flush_${flush.value}_hint`)}>
+        ${t(`live.stage.flush_${flush.value}`)}
+      </span>`
+    }
+    <span class="legend" aria-hidden="true">
+      <span class="legend-dot legend-in"></span>${t("live.stage.legend_in")}
+      <span class="legend-dot legend-out"></span>${t("live.stage.legend_out")}
+    </span>
+  </header>`;
+}

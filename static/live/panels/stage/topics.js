@@ -1,0 +1,254 @@
+// The topics in the middle of the stage: one section per topic, its queues as lanes on a shared axis.
+
+import { html } from "htm/preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useComputed } from "@preact/signals";
+import { count } from "../../../common/format.js";
+import { t } from "../../../common/i18n.js";
+import { LINEAR, LOGARITHMIC } from "../../lane_scale.js";
+import { laneHeight, laneWidth } from "../../lane_axis.js";
+import {
+  groupOf,
+  groupTopics,
+  highlighted,
+  laneScale,
+  loaded,
+  openTopics,
+  queueCounts,
+  showSystemTopics,
+  state,
+  systemTopics,
+  topicFilter,
+  userTopics,
+} from "../../view.js";
+import { LaneRow, MOST_CHIPS, TopicLags } from "./lane.js";
+import { AxisTicks } from "./lane_ticks.js";
+import { Command, Empty, GlassmqCommand, GroupMark, SparkMark, TopicMark } from "./marks.js";
+
+/** Sections start open while the topics have no more queues than this in all; then they start as one summed lane. */
+const MOST_OPEN_LANES = 48;
+
+const sizeOf = (object) => Object.keys(object ?? {}).length;
+
+export function Topics() {
+  const scroller = useRef(null);
+  const axis = useRef(null);
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(
+      ([entry]) => (laneWidth.value = Math.max(120, Math.floor(entry.contentRect.width))),
+    );
+    observer.observe(axis.current);
+    return () => observer.disconnect();
+  }, []);
+  const matches = (topic) => topic.toLowerCase().includes(topicFilter.value.trim().toLowerCase());
+  const users = userTopics.value.filter(matches);
+  const groups = groupTopics.value.filter(matches);
+  const system = showSystemTopics.value === "yes" ? systemTopics.value.filter(matches) : [];
+  const hasManyReaders = useComputed(() =>
+    Object.entries(state.value.topics).some(([topic, { queues }]) =>
+      Object.entries(queues).some(
+        ([id, { committed }]) => sizeOf(committed) + sizeOf(state.value.spark?.offsets?.[topic]?.[id]) > MOST_CHIPS,
+      ),
+    ),
+  );
+  const nothing = users.length + groups.length + system.length === 0;
+  const startOpen = useStartOpen([...users, ...groups]);
+  const section = (topic) =>
+    html`<${TopicSection} key=${topic} topic=${topic} startOpen=${startOpen} scroller=${scroller} />`;
+  return html`<div class=${`topics ${hasManyReaders.value ? "has-many-readers" : ""}`}>
+    <${TopicTools} />
+    <div class=${`lane-axis lane-columns ${nothing ? "is-unused" : ""}`} aria-hidden="true">
+      <span></span><span class="number">${t("live.lane.min")}</span>
+      <span ref=${axis} class="lane-axis-scale"><${AxisTicks} /></span>
+      <span class="number">${t("live.lane.max")}</span><span>${t("live.lane.lag")}</span>
+      <span class="lane-legend">
+        <i class="lane-legend-unread"></i>
+        ${t("live.lane.legend_unread")}
+        <i class="lane-legend-read"></i>
+        ${t("live.lane.legend_read")}
+        <${SparkLegend} />
+      </span>
+    </div>
+    <div class="topics-scroll" ref=${scroller} tabindex="0" role="group" aria-label=${t("live.topics.title")}>
+      ${nothing && html`<${NoTopics} />`}
+      ${users.map(section)}
+      ${groups.length > 0 && html`<h3 class="topics-divider">${t("live.topics.of_groups")}</h3>`}
+      ${groups.map(section)}
+      ${system.length > 0 && html`<h3 class="topics-divider">${t("live.topics.system")}</h3>`}
+      ${system.map(section)}
+      ${
+        state.value.omitted.topics > 0 &&
+        html`<p class="quiet">${t("live.topics.omitted", { n: state.value.omitted.topics })}</p>`
+      }
+    </div>
+  </div>`;
+}
+
+function TopicTools() {
+  return html`<div class="topics-tools">
+    <h2 class="panel-title">
+      ${t("live.topics.title")} <span class="quiet number">${count(userTopics.value.length)}</span>
+    </h2>
+    <label class="field">
+      <span class="sr-only">${t("live.topics.filter")}</span>
+      <input
+        id="topic-filter"
+        type="search"
+        placeholder=${t("live.topics.filter")}
+        value=${topicFilter.value}
+        onInput=${(event) => (topicFilter.value = event.target.value)}
+      />
+    </label>
+    <span class="quiet" aria-hidden="true">${t("live.topics.scale")}</span>
+    <fieldset class="segmented">
+      <legend class="sr-only">${t("live.topics.scale")}</legend>
+      ${[LOGARITHMIC, LINEAR].map(
+        (scale) => html`<label title=${t(`live.topics.scale_${scale}_hint`)}>
+          <input
+            type="radio"
+            name="lane-scale"
+            checked=${laneScale.value === scale}
+            onChange=${() => (laneScale.value = scale)}
+          />
+          <span>${t(`live.topics.scale_${scale}`)}</span>
+        </label>`,
+      )}
+    </fieldset>
+    <label class="switch">
+      <input
+        type="checkbox"
+        checked=${showSystemTopics.value === "yes"}
+        onChange=${(event) => (showSystemTopics.value = event.target.checked ? "yes" : "no")}
+      />
+      <span>${t("live.topics.show_system")}</span>
+    </label>
+  </div>`;
+}
+
+/** What the star means, while there is one. */
+function SparkLegend() {
+  const isThere = useComputed(() => Object.keys(state.value.spark?.jobs ?? {}).length > 0);
+  return isThere.value ? html`<${SparkMark} size=${1.2} />${t("live.lane.legend_spark")}` : null;
+}
+
+function NoTopics() {
+  if (!loaded.value) return html`<${Empty} title=${t("live.waiting")} />`;
+  if (topicFilter.value.trim()) {
+    return html`<${Empty} title=${t("live.topics.none_match", { text: topicFilter.value.trim() })}>
+      <button type="button" class="button" onClick=${() => (topicFilter.value = "")}>
+        ${t("live.topics.clear_filter")}
+      </button>
+    </${Empty}>`;
+  }
+  return html`<${FirstSteps} />`;
+}
+
+/** A broker without topics: what to do to see it work. */
+function FirstSteps() {
+  const address = useComputed(() => state.value.cluster.name_server);
+  return html`<${Empty} title=${t("live.topics.none")}>
+    <ol class="first-steps" role="list">
+      <li><p>${t("live.topics.none_next")}</p><${GlassmqCommand} words="send orders 'hello'" /></li>
+      <li><p>${t("live.consumers.none_next")}</p><${GlassmqCommand} words="consume orders --group billing" /></li>
+      <li><p>${t("live.topics.own_client")}</p><${Command} text=${address.value ?? "127.0.0.1:9876"} /></li>
+    </ol>
+  </${Empty}>`;
+}
+
+/** Whether sections start open, decided by how many lanes there are; it does not flip back and forth later. */
+function useStartOpen(topics) {
+  const tooMany = useRef(false);
+  const lanes = topics.reduce((sum, topic) => sum + Object.keys(state.peek().topics[topic]?.queues ?? {}).length, 0);
+  if (lanes > MOST_OPEN_LANES) tooMany.current = true;
+  if (lanes < MOST_OPEN_LANES / 2) tooMany.current = false;
+  return !tooMany.current;
+}
+
+function TopicSection({ topic, startOpen, scroller }) {
+  const queueIds = useQueueIds(topic);
+  const open = openTopics.value[topic] ?? startOpen;
+  const rows = open || queueIds.length === 0 ? queueIds : [null];
+  const [place, isNear] = useIsNear(scroller);
+  const toggle = () => (openTopics.value = { ...openTopics.value, [topic]: !open });
+  return html`<section class="topic" ref=${place} data-topic=${topic}>
+    <h3 class="topic-title">
+      <button
+        type="button"
+        class="topic-toggle"
+        aria-expanded=${open}
+        onClick=${toggle}
+        onFocus=${() => (highlighted.value = { topic })}
+        onBlur=${() => (highlighted.value = null)}
+      >
+        <span class="chevron" aria-hidden="true"></span><${TopicMark} topic=${topic} />
+        <${TopicName} topic=${topic} />
+      </button>
+      ${isNear && html`<${TopicLags} topic=${topic} /><${TopicFacts} topic=${topic} />`}
+    </h3>
+    ${
+      isNear
+        ? html`<table class="lanes">
+          <caption class="sr-only">${topic}</caption>
+          <thead class="sr-only">
+            <tr>
+              <th>${t("live.lane.queue_column")}</th><th>${t("live.lane.min")}</th>
+              <th>${t("live.lane.drawing")}</th><th>${t("live.lane.max")}</th><th>${t("live.lane.lag")}</th>
+            </tr>
+          </thead>
+          <tbody>${rows.map((id) => html`<${LaneRow} key=${id ?? "all"} topic=${topic} queueId=${id} />`)}</tbody>
+        </table>`
+        : html`<div class="lanes-placeholder" style=${{ height: `${rows.length * laneHeight.value}px` }}></div>`
+    }
+  </section>`;
+}
+
+function TopicName({ topic }) {
+  const kind = state.peek().topics[topic]?.kind;
+  if (kind !== "retry" && kind !== "dlq") return html`<span class="topic-name">${topic}</span>`;
+  return html`
+    <span class=${`kind kind-${kind}`}>${t(`live.topics.kind_${kind}`)}</span>
+    <${GroupMark} group=${groupOf(topic)} size=${1.2} /><span class="topic-name">${groupOf(topic)}</span>
+    <span class="sr-only">${topic}</span>
+  `;
+}
+
+function TopicFacts({ topic }) {
+  const facts = useComputed(() => state.value.topics[topic]);
+  if (!facts.value) return null;
+  const { perm, read_queues: read, write_queues: write, omitted_queues: omitted = 0 } = facts.value;
+  const rights = `${perm & 4 ? "R" : "–"}${perm & 2 ? "W" : "–"}`;
+  return html`<span class="topic-facts">
+    ${omitted > 0 && html`<span>${t("live.topics.omitted_queues", { n: omitted })}</span>`}
+    ${Object.keys(facts.value.queues).length === 0 && html`<span>${t("live.topics.no_queue_used")}</span>`}
+    <span title=${t("live.topics.stored_hint")}>
+      <span class="number">${count(queueCounts(facts.value))}</span> ${t("live.topics.stored")}
+    </span>
+    <span title=${t("live.topics.perm_hint", { read, write })}>${rights}</span>
+  </span>`;
+}
+
+/** The ids of the topic's queues in order; a new list only when a queue comes or goes. */
+function useQueueIds(topic) {
+  const joined = useComputed(() =>
+    Object.keys(state.value.topics[topic]?.queues ?? {})
+      .map(Number)
+      .sort((a, b) => a - b)
+      .join(" "),
+  );
+  return joined.value ? joined.value.split(" ") : [];
+}
+
+/** True while the element is in or near the scrolled part: far sections are placeholders of the same height. */
+function useIsNear(scroller) {
+  const place = useRef(null);
+  const [isNear, setNear] = useState(false);
+  useEffect(() => {
+    const observer = new IntersectionObserver((entries) => setNear(entries.at(-1).isIntersecting), {
+      root: scroller.current,
+      rootMargin: "200px 0px",
+    });
+    observer.observe(place.current);
+    return () => observer.disconnect();
+  }, []);
+  return [place, isNear];
+}

@@ -1,0 +1,187 @@
+"""What takes many events goes on in slices, and what was wanted after it happens all the same."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from app.foundation.viewer import WINDOW
+from app.lab.foundation.garbage import AT_LATEST_AFTER, QUIET_AFTER, FullCollections
+from app.lab.session import player as player_module
+from app.lab.session.pace import LAG_MAX_S, Pace
+from engine.lab.run.run import LabRun
+
+
+@pytest.fixture
+def browser(lab):
+    browser = lab.browser()
+    browser.open(scenario="general")
+    browser.control("run-until", on="time", time_us=6_000_000)
+    assert browser.view["time_us"] == 6_000_000
+    return browser
+
+
+def session_of(lab, browser):
+    return lab.host.worlds.sessions[browser.world]
+
+
+def begin(lab, browser, event, payload):
+    """Send without letting the lab work more than one slice; the session then has a job."""
+    browser.emit(event, payload)
+    lab.host.serve_once()
+    return session_of(lab, browser)
+
+
+@pytest.fixture
+def short_slices(lab, monkeypatch):
+    """A slice is over after one look at the clock."""
+    ticks = iter(range(10_000_000))
+    monkeypatch.setattr(lab.host.worlds, "_clock", lambda: lab.clock.now + next(ticks) * 0.004)
+
+
+def finish(lab, browser):
+    """Let the lab work until nothing is left to do; the page confirms what it gets."""
+    while session_of(lab, browser).player.has_job:
+        lab.serve(5)
+        browser.receive()
+    lab.clock.now += 1
+    browser.send("resync")
+    return browser.view
+
+
+SETTING = {"kind": "setting", "target": "C1", "name": "pullBatchSize", "value": 1}
+
+
+def test_a_changed_setting_is_brought_to_the_same_time_in_slices(lab, browser, short_slices):
+    session = begin(lab, browser, "command", SETTING)
+    assert session.player.has_job
+    assert session.view(lab.clock.now)["busy"]["kind"] == "setting"
+    old = session.player.run
+    view = finish(lab, browser)
+    assert session.player.run is not old
+    assert view["busy"] is None
+    assert view["time_us"] == 6_000_000
+    assert view["commands"][0]["kind"] == "setting"
+    assert view["forked_from"]
+    with LabRun(old.scenario, old.seed, old.commands) as again:
+        again.run_to_time(6_000_000)
+        assert again.journal_hash != session.player.run.journal_hash, "the setting has changed what happens"
+
+
+def test_pause_gives_a_changed_setting_up(lab, browser, short_slices):
+    session = begin(lab, browser, "command", SETTING)
+    old = session.player.run
+    browser.control("pause")
+    assert not session.player.has_job
+    assert session.player.run is old
+    assert browser.view["commands"] == []
+
+
+def test_what_is_done_while_a_setting_changes_is_refused_and_not_silently_lost(lab, browser, short_slices):
+    session = begin(lab, browser, "command", SETTING)
+    for command in ({"kind": "crash", "target": "B1"}, {**SETTING, "name": "consumeThreadMin"}):
+        browser.emit("command", command)
+        lab.host.serve_once()
+    browser.receive()
+    assert [refused["reason"] for refused in browser.refused] == ["server_busy"] * 2
+    assert session.player.has_job
+    assert [command["kind"] for command in finish(lab, browser)["commands"]] == ["setting"]
+
+
+def test_a_setting_that_cannot_be_is_refused_at_once(lab, browser):
+    browser.command("setting", "C1", name="noSuchSetting", value=1)
+    assert "noSuchSetting" in browser.refused[0]["en"]
+    assert not session_of(lab, browser).player.has_job
+
+
+def test_a_fork_far_from_any_copy_is_a_job_and_the_command_follows(lab, browser, short_slices, monkeypatch):
+    monkeypatch.setattr(player_module, "FORK_AT_ONCE_EVENTS", 100)
+    session = session_of(lab, browser)
+    browser.control("scrub", event=900)
+    finish(lab, browser)
+    browser.control("step-back")
+    finish(lab, browser)
+    session.player.timeline.free_copies()
+    begin(lab, browser, "command", {"kind": "crash", "target": "C1"})
+    assert session.view(lab.clock.now)["busy"]["kind"] == "rebuild"
+    assert browser.receive()["commands"] == []
+    view = finish(lab, browser)
+    assert (view["event"], view["events_total"], view["busy"]) == (899, 899, None)
+    assert [command["kind"] for command in view["commands"]] == ["crash"]
+    assert view["nodes"]["C1"]["status"] == "crashed"
+
+
+def test_what_cannot_be_done_after_a_far_fork_is_told_by_the_view(lab, browser, short_slices, monkeypatch):
+    monkeypatch.setattr(player_module, "FORK_AT_ONCE_EVENTS", 100)
+    session = session_of(lab, browser)
+    browser.control("scrub", event=900)
+    finish(lab, browser)
+    browser.control("step-back")
+    finish(lab, browser)
+    session.player.timeline.free_copies()
+    browser.command("restart", "C1")
+    view = finish(lab, browser)
+    assert view["stopped_by"]["kind"] == "failure"
+    assert view["event"] == 899
+    assert not view["in_past"]
+
+
+def test_forking_near_a_copy_needs_no_job(lab, browser):
+    browser.control("scrub", event=900)
+    browser.command("crash", "C1")
+    assert browser.view["event"] == 900
+    assert browser.view["nodes"]["C1"]["status"] == "crashed"
+    with LabRun(session_of(lab, browser).player.run.scenario, browser.view["seed"]) as again:
+        again.run_events(900)
+        forked = session_of(lab, browser).player.run.world.lab.journal.entries
+        assert forked == again.world.lab.journal.entries
+
+
+def test_a_pace_gives_up_what_it_lags_behind_too_far():
+    pace = Pace()
+    pace.speed = 2.0
+    pace.begin(10.0, 1_000_000)
+    assert pace.due_us(10.5) == 2_000_000
+    pace.note(10.5, 2_000_000 - round(LAG_MAX_S * 1_000_000))
+    assert pace.due_us(10.5) == 2_000_000, "a little behind: it catches up"
+    pace.note(10.5, 1_000_000)
+    assert pace.due_us(10.5) == 1_000_000
+
+
+def test_full_collections_wait_for_a_quiet_moment():
+    before = gc.get_threshold()
+    with FullCollections() as collections:
+        assert gc.get_threshold()[2] > AT_LATEST_AFTER
+        gc.collect()
+        assert not collections.collect_if_due(is_quiet=True)
+        for _ in range(QUIET_AFTER):
+            gc.collect(1)
+        assert not collections.collect_if_due(is_quiet=False)
+        assert collections.collect_if_due(is_quiet=True)
+        assert not collections.collect_if_due(is_quiet=True)
+    assert gc.get_threshold() == before
+
+
+def test_a_page_that_confirms_late_goes_on_with_patches(lab):
+    browser = lab.browser()
+    browser.open(scenario="general")
+    received = []
+    take = browser._take
+
+    def note(name, payload):
+        received.append(name)
+        take(name, payload)
+
+    browser._take = note
+    browser.acknowledges = False
+    browser.control("play")
+    lab.pass_time(2)
+    assert 1 < received.count("patch") <= WINDOW
+    assert browser.view["time_us"] < session_of(lab, browser).player.run.now_us, "it is behind"
+    browser.acknowledges = True
+    browser.emit("acknowledge", {"sequence": browser.sequence})
+    lab.pass_time(0.5)
+    browser.control("pause")
+    assert "snapshot" not in received
+    assert browser.view["time_us"] == session_of(lab, browser).player.run.now_us

@@ -1,0 +1,81 @@
+"""Bodies that are declared: what their fields become on the wire, and how they are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import pytest
+
+from engine.protocol.body.json_body import JsonBody
+from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.errors import MalformedBody
+
+
+class Colour(StrEnum):
+    RED = "RED"
+    BLUE = "BLUE"
+
+
+@dataclass(slots=True)
+class Part(JsonBody, wire_names={"size_bytes": "bodySize"}):
+    size_bytes: int
+    colour: Colour = Colour.RED
+
+
+@dataclass(frozen=True, slots=True)
+class Whole(JsonBody, what="a whole", items_max={"names": 2}):
+    group_name: str
+    parts: tuple[Part, ...]
+    by_name: dict[str, Part]
+    names: tuple[str, ...] = ()
+    remark: str | None = None
+    is_open: bool = False
+    constant: tuple[str, ...] = field(default=(), init=False)
+
+
+WHOLE = Whole("g", (Part(1), Part(2, Colour.BLUE)), {"a": Part(3)}, ("x",))
+TEXT = (
+    b'{"byName":{"a":{"bodySize":3,"colour":"RED"}},"constant":[],"groupName":"g","isOpen":false,"names":["x"],'
+    b'"parts":[{"bodySize":1,"colour":"RED"},{"bodySize":2,"colour":"BLUE"}]}'
+)
+
+
+def test_fields_are_written_in_camel_case_or_under_their_own_name_and_none_is_left_out() -> None:
+    assert WHOLE.to_json() == TEXT
+
+
+def test_what_was_written_is_read() -> None:
+    assert Whole.from_json(TEXT) == WHOLE
+
+
+def test_a_field_with_a_default_may_be_missing_and_constants_may_come_as_numbers() -> None:
+    body = Whole.from_json(b'{"groupName":"g","parts":[{"bodySize":"7","colour":1}],"remark":"","constant":5}')
+    assert body == Whole("g", (Part(7, Colour.BLUE),), {})
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (b"[]", "a whole must be a JSON object"),
+        (b"{}", "'groupName' is missing"),
+        (b'{"groupName":"g","names":["a","b","c"]}', "3 items; allowed: 2"),
+        (b'{"groupName":"g","parts":[1]}', "an object is expected"),
+        (b'{"groupName":"g","parts":[{}]}', "'bodySize' is missing"),
+        (b'{"groupName":"g","parts":[{"bodySize":1,"colour":"GREEN"}]}', "allowed: RED, BLUE"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(text: bytes, why: str) -> None:
+    with pytest.raises(MalformedBody, match=why):
+        Whole.from_json(text)
+
+
+def test_maps_by_queue_have_objects_as_keys_in_the_order_of_the_queues() -> None:
+    @dataclass
+    class Table(JsonBody):
+        table: dict[MessageQueue, int]
+
+    text = Table({MessageQueue("T", "b", 1): 8, MessageQueue("T", "a", 0): 7}).to_json()
+    assert text == (
+        b'{"table":{{"brokerName":"a","queueId":0,"topic":"T"}:7,{"brokerName":"b","queueId":1,"topic":"T"}:8}}'
+    )

@@ -1,0 +1,111 @@
+"""The order of the rooms inside a folder, circles between modules, and how many files a folder holds."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+from tests.support.rules.import_direction import imported_modules
+
+#: Folder -> its rooms: each imports from itself and from those before it only. ".": the files beside the rooms.
+ROOMS: Mapping[str, tuple[str, ...]] = {
+    "app": (
+        "foundation",
+        "observation",
+        "metrics",
+        "remote",
+        "web",
+        "pipeline",
+        "live",
+        "lab",
+        "lessons",
+        ".",
+        "commands",
+    ),
+    "app.commands": (".", "messages", "administration", "lab"),
+    "app.lab": (".", "foundation", "views", "session", "routes"),
+    "engine.broker": ("foundation", "tables", "filters", "delivery", "transactions", "processors", "."),
+    "engine.client": (
+        "foundation",
+        "allocation",
+        "callbacks",
+        "trace",
+        "instance",
+        "producer",
+        "queues",
+        "consumer",
+        ".",
+    ),
+    "engine.lab": (".", "scenario", "nodes", "world", "checkers", "run", "explorer", "sweep"),
+    "engine.lab.checkers": ("watch", "messages", "queues", "transactions", "."),
+    "engine.pipeline.source": ("cluster", "decoding", "reader", "writer", "."),
+    "engine.protocol": (".", "json_form", "message", "command", "body"),
+    "engine.runtime": (".", "lab", "live"),
+    "engine.store": ("files", "queues", "log", "services", "reading", "recovery", "."),
+}
+FOLDER_FILES_MAX = 20
+
+
+def modules_below(project: Path, *tops: str) -> dict[str, Path]:
+    """Dotted name -> file of every module; a package has the name of its folder."""
+    paths = [path for top in tops for path in (project / top).rglob("*.py")]
+    return {
+        path.relative_to(project).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__"): path
+        for path in paths
+    }
+
+
+def imports_of(module: str, path: Path, modules: Mapping[str, Path]) -> Iterator[str]:
+    """The ``modules`` that one of them imports: late imports and those for type checkers count."""
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for _, name in imported_modules(ast.parse(path.read_text(encoding="utf-8")), package):
+        while name and name not in modules:
+            name = name.rpartition(".")[0]
+        if name and name != module:
+            yield name
+
+
+def import_circle(imports: Mapping[str, Iterable[str]]) -> list[str]:
+    """One circle of modules that import each other, or nothing."""
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        circle: list[str] = error.args[1]
+        return circle
+    return []
+
+
+def _room(module: str, folder: str, modules: Mapping[str, Path]) -> str:
+    first = module.removeprefix(folder).lstrip(".").partition(".")[0]
+    path = modules[module]
+    is_beside = module == folder or (path.name != "__init__.py" and module.rpartition(".")[0] == folder)
+    return "." if is_beside else first
+
+
+def upward_imports(imports: Mapping[str, Iterable[str]], modules: Mapping[str, Path]) -> list[str]:
+    """One line for each import from a room that comes later in :data:`ROOMS`, or from one that has no place there."""
+    wrong = []
+    for folder, rooms in ROOMS.items():
+        inside = [module for module in imports if module == folder or module.startswith(f"{folder}.")]
+        for module in inside:
+            room = _room(module, folder, modules)
+            if room not in rooms:
+                wrong.append(f"{module}: decide in ROOMS which place {folder}.{room} has")
+                continue
+            for other in imports[module]:
+                if other == folder or other.startswith(f"{folder}."):
+                    there = _room(other, folder, modules)
+                    if there in rooms and rooms.index(there) > rooms.index(room):
+                        wrong.append(f"{module} imports {other}: {folder}'s room {room} comes before {there}")
+    return wrong
+
+
+def crowded_folders(files: Iterable[Path]) -> dict[str, int]:
+    """Folder -> its files, where there are more than :data:`FOLDER_FILES_MAX`."""
+    counts: dict[str, int] = {}
+    for path in files:
+        folder = path.parent.as_posix()
+        counts[folder] = counts.get(folder, 0) + 1
+    return {folder: count for folder, count in sorted(counts.items()) if count > FOLDER_FILES_MAX}
