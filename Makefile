@@ -102,7 +102,6 @@ lint: $(DEVELOPMENT) $(PAGE_TOOLS)  ## Look for likely mistakes
 types: $(DEVELOPMENT)  ## Check the types, strictly
 	@$(BIN)/mypy
 
-
 .PHONY: coverage
 coverage: install $(DEVELOPMENT)  ## Measure what the engine's own tests reach of it; fail below the floor in pyproject.toml
 	@$(PYTEST) -n $(WORKERS) --cov --cov-report= --ignore tests/engine/pipeline tests/engine

@@ -46,12 +46,15 @@ def test_the_licence_is_named_and_there():
     assert "Apache License\n                           Version 2.0" in (ROOT / "LICENSE").read_text()
 
 
-@pytest.mark.long
-def test_a_wheel_runs_in_a_fresh_environment_without_the_source_tree(tmp_path, monkeypatch):
+@pytest.fixture
+def wheel(tmp_path):
+    call(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, ROOT)
+    return next(tmp_path.glob("glassmq-*.whl"))
+
+
+def test_a_wheel_runs_in_a_fresh_environment_without_the_source_tree(wheel, tmp_path, monkeypatch):
     monkeypatch.delenv("PYTHONPATH", raising=False)
     fresh = tmp_path / "fresh"
-    call(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, ROOT)
-    (wheel,) = tmp_path.glob("glassmq-*.whl")
     call(sys.executable, "-m", "venv", fresh)
     call(fresh / "bin" / "python", "-m", "pip", "install", "--quiet", "--constraint", CONSTRAINTS, wheel)
     installed = call(fresh / "bin" / "python", "-c", "import app; print(app.__path__[0])", cwd=tmp_path).strip()

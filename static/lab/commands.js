@@ -1,5 +1,5 @@
-// The table of commands as engine/lab/scenario/command.py has it, which the server wrote into the page: what can be broken, on
-// what, with which fields. The forms are made from it.
+// The table of commands as engine/lab/scenario/command.py has it, which the server wrote into the page: what can be
+// broken, on what, with which fields. The forms are made from it.
 
 import { bilingual } from "./format.js";
 import { view } from "./view.js";

@@ -19,7 +19,12 @@ QUICK, REST = "quick", "rest"
 #: Hypothesis' profile of ``rest``; that of ``quick`` has its name.
 FULL = "full"
 #: A fixture, and the marker of the tests that use it.
-NEEDS: Mapping[str, str] = {"spark_installed": "spark", "chromium": "browser", "real_client": "interop"}
+NEEDS: Mapping[str, str] = {
+    "spark_installed": "spark",
+    "chromium": "browser",
+    "real_client": "interop",
+    "wheel": "wheel",
+}
 #: Needs Java and Maven, and an hour: of neither tier, see ``make interop``.
 JAVA = "interop_java"
 #: In ``config.stash``: every test that was found, before ``-m`` was looked at, and its markers.

@@ -53,7 +53,7 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
     def journal_page(world: str) -> Response:
         read = read_journal_request(request.args)
         browser = browser_of_request()
-        return json_answer(host.ask(lambda worlds: read(worlds.session(world, browser).player.run.world.lab.journal)))
+        return json_answer(host.ask(lambda worlds: read(worlds.session(world, browser).player.run.world.journal)))
 
     @lab.get("/api/lab/<world>/lives")
     def lives(world: str) -> Response:

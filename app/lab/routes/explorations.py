@@ -33,9 +33,10 @@ RUNNING_MAX = 2
 RUNNING_PER_BROWSER = 1
 #: Searches that are remembered, ended ones included.
 KEPT_MAX = 32
-#: A search ends when nobody has asked about it for so long, and in any case after so long.
+#: A search ends when nobody has asked about it for so long, and in any case after so long: all schedules of three-locks
+#: with up to two stalls, some 30,000, take about ten minutes of one core.
 ABANDONED_S = 30.0
-TIME_MAX_S = 300.0
+TIME_MAX_S = 1_200.0
 #: How often a search says how far it has come.
 SAY_EVERY_S = 0.2
 #: How long a search that was ended may take to go.

@@ -132,7 +132,7 @@ class FilmMaker:
         }
 
     def _film(self) -> JsonObject:
-        entries = self._run.world.lab.journal.entries[-JOURNAL_MAX:]
+        entries = self._run.world.journal.entries[-JOURNAL_MAX:]
         return {
             "view": {**self._first, "link": self._run.link()},
             "patches": self._patches,

@@ -86,7 +86,7 @@ class StepActor(Job):
 
     def advance(self, run: LabRun, until: Callable[[], bool]) -> bool:
         """See the base."""
-        entries = run.world.lab.journal.entries
+        entries = run.world.journal.entries
         while not until():
             self._events_left -= 1
             if not run.step() or entries[-1].actor == self._actor or self._events_left <= 0:

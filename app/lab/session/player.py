@@ -139,7 +139,7 @@ class WorldPlayer:
 
     def step_actor(self, actor: str) -> None:
         """Run until ``actor`` has run one event. Raises :class:`LabRefused`."""
-        if not self.in_past and all(known.name != actor for known in self.run.world.lab.actors()):
+        if not self.in_past and all(known.name != actor for known in self.run.world.actors()):
             raise LabRefused("unknown_actor", actor=actor[:80])
         self._start_job(StepActor(actor))
 
@@ -219,7 +219,7 @@ class WorldPlayer:
     def window(self, left_us: int, right_us: int) -> JsonObject:
         """What happened in a stretch of time, see :func:`app.lab.session.journal_pages.window`."""
         event = self._past.shown_event
-        return window(self.run.world.lab.journal, self.timeline.frames(event), event, left_us, right_us)
+        return window(self.run.world.journal, self.timeline.frames(event), event, left_us, right_us)
 
     def shown_view(self) -> JsonObject:
         """The world as it is looked at."""

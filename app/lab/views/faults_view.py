@@ -58,7 +58,7 @@ def _node_faults(world: ScenarioWorld) -> Iterator[tuple[str, str, str]]:
         yield from _held(role)
         for switch in role.switched_off:
             yield "lock-switch", name, f"{switch}: off"
-        if role.spec.has_disk and world.lab.storages[name].occupied_bytes:
+        if role.spec.has_disk and world.disk_of(name).occupied_bytes:
             yield "disk-full", name, ""
         if isinstance(role, BrokerRole) and role.storage.flush_us != role.spec.disk.fsync_ms * 1_000:
             yield "slow-fsync", name, f"{role.storage.flush_us / 1_000:g} ms"

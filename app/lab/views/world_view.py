@@ -65,7 +65,6 @@ class WorldView:
         """The view of the run as it stands; ``app.lab.session.session`` adds how it is played."""
         run = self.run
         world = run.world
-        lab = world.lab
         has_new_commands = len(world.history.commands) != self._seen_commands
         view: JsonObject = {
             **self._fixed,
@@ -92,7 +91,7 @@ class WorldView:
                     "actor": failure.actor,
                     "text": f"{failure.message}: {failure.exception!r}",
                 }
-                for failure in lab.loop.failures.failures[-VIOLATIONS_SHOWN:]
+                for failure in world.failures[-VIOLATIONS_SHOWN:]
             ],
         }
         self._seen_event = world.event_number
@@ -101,7 +100,7 @@ class WorldView:
 
     def journal_after(self, number: int) -> JsonObject:
         """``{from, entries}``: the newest entries behind entry ``number``; ``from`` is the last one left out."""
-        journal = self.run.world.lab.journal
+        journal = self.run.world.journal
         last = journal.dropped + len(journal.entries)
         start = max(number, last - JOURNAL_BATCH, journal.dropped)
         entries: list[JsonValue] = [list(entry) for entry in journal.entries[start - journal.dropped :]]
@@ -132,7 +131,7 @@ class WorldView:
 
     def _nodes_that_acted(self) -> set[str] | None:
         """Names of the nodes whose actors ran an event since the last view. None: too many events to say."""
-        journal = self.run.world.lab.journal
+        journal = self.run.world.journal
         count = self.run.world.event_number - self._seen_event
         if count > min(_ENTRIES_READ, len(journal.entries)):
             return None

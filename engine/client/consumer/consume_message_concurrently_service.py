@@ -16,37 +16,28 @@ from dataclasses import dataclass
 from engine.client.callbacks.consume_concurrently import (
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
-    MessageListenerConcurrently,
 )
-from engine.client.callbacks.consume_message_hook import ConsumeMessageHooks, ConsumeReturnType
+from engine.client.callbacks.consume_message_hook import ConsumeReturnType
 from engine.client.consumer.consume_message_service import (
     CMResult,
     ConsumeMessageDirectlyResult,
-    call_directly,
+    ConsumeMessageService,
+    ConsumeParts,
     show_to_listener,
 )
-from engine.client.consumer.consumer_stats_manager import ConsumerStatsManager
 from engine.client.consumer.message_back_sender import FIRST_RETRY_DELAY_LEVEL
-from engine.client.foundation.consume_workers import ConsumeWorkers, is_being_cancelled
+from engine.client.foundation.consume_workers import is_being_cancelled
 from engine.client.foundation.errors import MQClientError
-from engine.client.queues.consumer_config import PushConsumerConfig
-from engine.client.queues.offset_store import OffsetStore
 from engine.client.queues.process_queue import ProcessQueue
-from engine.client.queues.rebalance_impl import RebalanceImpl
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.enums import MessageModel
 from engine.protocol.message.message import MessageExt
-from engine.protocol.names import retry_topic
-from engine.runtime.port import Runtime
 from engine.runtime.step import step
 
 _log = logging.getLogger("glassmq.client")
 
 #: ProcessQueue.cleanExpiredMsg looks at no more messages of a queue in one round.
 EXPIRED_MESSAGES_PER_ROUND = 16
-
-#: Gives a message back with a delay level. Raises MQClientError.
-SendBack = Callable[[MessageExt, int], Awaitable[None]]
 
 
 @dataclass(slots=True, eq=False)
@@ -58,56 +49,20 @@ class ConsumeRequest:
     message_queue: MessageQueue
 
 
-class ConsumeMessageConcurrentlyService:
-    """Implements :class:`~engine.client.consumer.consume_message_service.ConsumeMessageService`."""
+class ConsumeMessageConcurrentlyService(ConsumeMessageService[ConsumeRequest]):
+    """:param send_back: gives a message back with a delay level. Raises MQClientError."""
 
     is_orderly = False
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        group: str,
-        config: PushConsumerConfig,
-        listener: MessageListenerConcurrently,
-        rebalance: RebalanceImpl,
-        offset_store: OffsetStore,
-        send_back: SendBack,
-        stats: ConsumerStatsManager,
-        hooks: ConsumeMessageHooks,
-    ) -> None:
-        self._runtime = runtime
-        self._group = group
-        self._retry_topic = retry_topic(group)
-        self._config = config
-        self._listener = listener
-        self._rebalance = rebalance
-        self._offset_store = offset_store
+    def __init__(self, parts: ConsumeParts, send_back: Callable[[MessageExt, int], Awaitable[None]]) -> None:
+        super().__init__(parts)
         self._send_back = send_back
-        self._stats = stats
-        self._hooks = hooks
-        self._workers = ConsumeWorkers(group, self._run)
-
-    # --- life ------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """See :class:`ConsumeMessageService`."""
-        config = self._config
-        self._workers.resize(config.consume_thread_min)
+        """Begin to consume, and to look for listeners that take too long."""
+        super().start()
         background = self._workers.background
-        background.every(config.consume_timeout_ms, self.clean_expired_messages, "expired message cleaner")
-
-    @property
-    def core_pool_size(self) -> int:
-        """See :class:`ConsumeMessageService`."""
-        return self._workers.size
-
-    def update_core_pool_size(self, count: int) -> bool:
-        """See :class:`ConsumeMessageService`."""
-        return self._workers.update_core_pool_size(count, self._config.consume_thread_max)
-
-    async def shutdown(self, await_termination_ms: int) -> None:
-        """See :class:`ConsumeMessageService`. What no worker has begun is left to the next owner of the queue."""
-        await self._workers.shutdown(await_termination_ms)
+        background.every(self._config.consume_timeout_ms, self.clean_expired_messages, "expired message cleaner")
 
     # --- the way of a message --------------------------------------------------------------------------------------
 
@@ -267,9 +222,7 @@ class ConsumeMessageConcurrentlyService:
     ) -> ConsumeMessageDirectlyResult:
         """See :class:`ConsumeMessageService`."""
         queue = MessageQueue(message.topic, broker_name or "", message.queue_id)
-        show_to_listener((message,), self._retry_topic, self._runtime.clock.now_ms())
-        context = ConsumeConcurrentlyContext(queue)
-        return await call_directly(self._runtime, self._group, self._listener, message, context, _RESULT_OF_STATUS)
+        return await self._call_directly(message, ConsumeConcurrentlyContext(queue), _RESULT_OF_STATUS)
 
 
 _RESULT_OF_STATUS: dict[object, CMResult] = {

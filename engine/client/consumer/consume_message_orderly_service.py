@@ -20,31 +20,25 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.client.callbacks.consume_message_hook import ConsumeMessageHooks, ConsumeReturnType
+from engine.client.callbacks.consume_message_hook import ConsumeReturnType
 from engine.client.callbacks.consume_orderly import (
     SUSPEND_AS_CONFIGURED,
     ConsumeOrderlyContext,
     ConsumeOrderlyStatus,
-    MessageListenerOrderly,
 )
 from engine.client.consumer.consume_message_service import (
     CMResult,
     ConsumeMessageDirectlyResult,
-    call_directly,
+    ConsumeMessageService,
+    ConsumeParts,
     show_to_listener,
 )
-from engine.client.consumer.consumer_stats_manager import ConsumerStatsManager
-from engine.client.foundation.consume_workers import ConsumeWorkers, is_being_cancelled
+from engine.client.foundation.consume_workers import is_being_cancelled
 from engine.client.foundation.errors import MQClientError
-from engine.client.queues.consumer_config import PushConsumerConfig
 from engine.client.queues.message_queue_lock import MessageQueueLock
-from engine.client.queues.offset_store import OffsetStore
 from engine.client.queues.process_queue import ProcessQueue
-from engine.client.queues.rebalance_impl import RebalanceImpl
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message import MessageExt
-from engine.protocol.names import retry_topic
-from engine.runtime.port import Runtime
 from engine.runtime.step import step
 
 _log = logging.getLogger("glassmq.client")
@@ -53,9 +47,6 @@ _log = logging.getLogger("glassmq.client")
 FIRST_LOCK_ALL_AFTER_MS = 1_000
 #: ConsumeMessageOrderlyService.submitConsumeRequestLater: what a wished suspension is brought into.
 SUSPEND_MIN_MS, SUSPEND_MAX_MS = 10, 30_000
-
-#: Puts a message aside in the dead-letter topic. Raises MQClientError.
-SendExhausted = Callable[[MessageExt], Awaitable[None]]
 
 
 @dataclass(slots=True, eq=False)
@@ -70,62 +61,33 @@ class OrderlyConsumeRequest:
     slice_began_us: int = 0
 
 
-class ConsumeMessageOrderlyService:
-    """Implements :class:`~engine.client.consumer.consume_message_service.ConsumeMessageService`."""
+class ConsumeMessageOrderlyService(ConsumeMessageService[OrderlyConsumeRequest]):
+    """:param send_exhausted: puts a message aside in the dead-letter topic. Raises MQClientError."""
 
     is_orderly = True
 
     def __init__(
         self,
-        runtime: Runtime,
-        group: str,
-        config: PushConsumerConfig,
-        listener: MessageListenerOrderly,
-        rebalance: RebalanceImpl,
+        parts: ConsumeParts,
         message_queue_lock: MessageQueueLock,
-        offset_store: OffsetStore,
-        send_exhausted: SendExhausted,
-        stats: ConsumerStatsManager,
-        hooks: ConsumeMessageHooks,
+        send_exhausted: Callable[[MessageExt], Awaitable[None]],
     ) -> None:
-        self._runtime = runtime
-        self._group = group
-        self._retry_topic = retry_topic(group)
-        self._config = config
-        self._listener = listener
-        self._rebalance = rebalance
+        super().__init__(parts)
         self._message_queue_lock = message_queue_lock
-        self._offset_store = offset_store
         self._send_exhausted = send_exhausted
-        self._stats = stats
-        self._hooks = hooks
-        self._workers = ConsumeWorkers(group, self._run)
         #: Requests that workers have in hand, by queue; for pictures.
         self.slices: dict[MessageQueue, OrderlyConsumeRequest] = {}
 
-    # --- life ------------------------------------------------------------------------------------------------------
-
     def start(self) -> None:
-        """See :class:`ConsumeMessageService`."""
-        config = self._config
-        self._workers.resize(config.consume_thread_min)
+        """Begin to consume, and to renew broker locks. The consumer releases them after it stored the progress."""
+        super().start()
         if self._rebalance.needs_broker_locks:
             self._workers.background.every(
-                config.rebalance_lock_interval_ms, self._rebalance.lock_all, "lock renewal", FIRST_LOCK_ALL_AFTER_MS
+                self._config.rebalance_lock_interval_ms,
+                self._rebalance.lock_all,
+                "lock renewal",
+                FIRST_LOCK_ALL_AFTER_MS,
             )
-
-    @property
-    def core_pool_size(self) -> int:
-        """See :class:`ConsumeMessageService`."""
-        return self._workers.size
-
-    def update_core_pool_size(self, count: int) -> bool:
-        """See :class:`ConsumeMessageService`."""
-        return self._workers.update_core_pool_size(count, self._config.consume_thread_max)
-
-    async def shutdown(self, await_termination_ms: int) -> None:
-        """See :class:`ConsumeMessageService`. The consumer releases the broker locks after it stored the progress."""
-        await self._workers.shutdown(await_termination_ms)
 
     # --- requests --------------------------------------------------------------------------------------------------
 
@@ -341,8 +303,7 @@ class ConsumeMessageOrderlyService:
     ) -> ConsumeMessageDirectlyResult:
         """See :class:`ConsumeMessageService`."""
         context = ConsumeOrderlyContext(MessageQueue(message.topic, broker_name or "", message.queue_id))
-        show_to_listener((message,), self._retry_topic, self._runtime.clock.now_ms())
-        result = await call_directly(self._runtime, self._group, self._listener, message, context, _RESULT_OF_STATUS)
+        result = await self._call_directly(message, context, _RESULT_OF_STATUS)
         return replace(result, order=True, auto_commit=context.auto_commit)
 
 

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, ClassVar, Generic
 
+from engine.client.callbacks.consume_message_hook import ConsumeMessageHooks
+from engine.client.consumer.consumer_stats_manager import ConsumerStatsManager
+from engine.client.foundation.consume_workers import ConsumeWorkers, Request
+from engine.client.queues.consumer_config import PushConsumerConfig
+from engine.client.queues.offset_store import OffsetStore
 from engine.client.queues.process_queue import ProcessQueue
+from engine.client.queues.rebalance_impl import RebalanceImpl
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_properties import PROPERTY_CONSUME_START_TIME, PROPERTY_RETRY_TOPIC
+from engine.protocol.names import retry_topic
 from engine.runtime.port import Runtime
 
 _log = logging.getLogger("glassmq.client")
@@ -39,31 +47,68 @@ class ConsumeMessageDirectlyResult:
     auto_commit: bool = True
 
 
-class ConsumeMessageService(Protocol):
-    """Takes pulled messages and has them consumed."""
+@dataclass(frozen=True, slots=True)
+class ConsumeParts:
+    """What a service uses of its consumer, whatever the kind of its listener.
 
-    @property
-    def is_orderly(self) -> bool:
-        """Whether messages of a queue are consumed one after the other."""
-        ...
+    :ivar listener: registered by the user, ``listener(messages, context)``.
+    """
+
+    runtime: Runtime
+    group: str
+    config: PushConsumerConfig
+    listener: Callable[[Sequence[MessageExt], Any], Any]
+    rebalance: RebalanceImpl
+    offset_store: OffsetStore
+    stats: ConsumerStatsManager
+    hooks: ConsumeMessageHooks
+
+
+class ConsumeMessageService(ABC, Generic[Request]):
+    """Takes pulled messages and has them consumed, by workers that do one request after the other.
+
+    :cvar is_orderly: whether messages of a queue are consumed one after the other.
+    """
+
+    is_orderly: ClassVar[bool]
+
+    def __init__(self, parts: ConsumeParts) -> None:
+        self._runtime = parts.runtime
+        self._group = parts.group
+        self._retry_topic = retry_topic(parts.group)
+        self._config = parts.config
+        self._listener = parts.listener
+        self._rebalance = parts.rebalance
+        self._offset_store = parts.offset_store
+        self._stats = parts.stats
+        self._hooks = parts.hooks
+        self._workers = ConsumeWorkers(parts.group, self._run)
 
     def start(self) -> None:
         """Begin to consume."""
-        ...
+        self._workers.resize(self._config.consume_thread_min)
 
     async def shutdown(self, await_termination_ms: int) -> None:
-        """Begin nothing new, and wait at most that long for running listeners."""
-        ...
+        """Begin nothing new, and wait at most that long for running listeners.
+
+        What no worker has begun is left to the next owner of its queue.
+        """
+        await self._workers.shutdown(await_termination_ms)
 
     @property
     def core_pool_size(self) -> int:
         """How many listener calls run at a time (``getCorePoolSize``)."""
-        ...
+        return self._workers.size
 
     def update_core_pool_size(self, count: int) -> bool:
         """Change that while the consumer runs; False, and nothing changes, when ``count`` is not allowed."""
-        ...
+        return self._workers.update_core_pool_size(count, self._config.consume_thread_max)
 
+    @abstractmethod
+    async def _run(self, request: Request) -> None:
+        """Do one request; in a worker."""
+
+    @abstractmethod
     async def submit_consume_request(
         self,
         messages: Sequence[MessageExt],
@@ -72,13 +117,29 @@ class ConsumeMessageService(Protocol):
         dispatch_to_consume: bool,
     ) -> None:
         """Messages have been put into ``process_queue``; ``dispatch_to_consume`` is what that returned."""
-        ...
 
+    @abstractmethod
     async def consume_message_directly(
         self, message: MessageExt, broker_name: str | None
     ) -> ConsumeMessageDirectlyResult:
         """Call the listener with one message, outside of everything else: a tool asked for it."""
-        ...
+
+    async def _call_directly(
+        self, message: MessageExt, context: object, results: Mapping[object, CMResult]
+    ) -> ConsumeMessageDirectlyResult:
+        """Call the listener for a tool. ``results`` says what each status means to the tool."""
+        show_to_listener((message,), self._retry_topic, self._runtime.clock.now_ms())
+        started_us = self._runtime.clock.monotonic_us()
+        remark = None
+        try:
+            returned = await self._runtime.call_listener(self._listener, (message,), context)
+        except Exception as error:
+            _log.exception("group %s: the listener failed with a message of a tool", self._group)
+            result, remark = CMResult.CR_THROW_EXCEPTION, f"{type(error).__name__}: {error}"
+        else:
+            result = results.get(returned, CMResult.CR_RETURN_NULL)
+        spent_ms = (self._runtime.clock.monotonic_us() - started_us) // 1000
+        return ConsumeMessageDirectlyResult(result, remark, spent_ms)
 
 
 def show_to_listener(messages: Sequence[MessageExt], group_retry_topic: str, now_ms: int) -> None:
@@ -89,25 +150,3 @@ def show_to_listener(messages: Sequence[MessageExt], group_retry_topic: str, now
         if real_topic is not None and message.topic == group_retry_topic:
             message.topic = real_topic
         message.properties[PROPERTY_CONSUME_START_TIME] = now
-
-
-async def call_directly(
-    runtime: Runtime,
-    group: str,
-    listener: Callable[..., Any],
-    message: MessageExt,
-    context: object,
-    results: Mapping[object, CMResult],
-) -> ConsumeMessageDirectlyResult:
-    """Call ``listener`` for a tool. ``results`` says what each status means to the tool."""
-    started_us = runtime.clock.monotonic_us()
-    remark = None
-    try:
-        returned = await runtime.call_listener(listener, (message,), context)
-    except Exception as error:
-        _log.exception("group %s: the listener failed with a message of a tool", group)
-        result, remark = CMResult.CR_THROW_EXCEPTION, f"{type(error).__name__}: {error}"
-    else:
-        result = results.get(returned, CMResult.CR_RETURN_NULL)
-    spent_ms = (runtime.clock.monotonic_us() - started_us) // 1000
-    return ConsumeMessageDirectlyResult(result, remark, spent_ms)

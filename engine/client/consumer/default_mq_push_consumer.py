@@ -24,7 +24,7 @@ from engine.client.callbacks.consume_orderly import MessageListenerOrderly
 from engine.client.consumer.client_remoting_processor import ClientRemotingProcessor
 from engine.client.consumer.consume_message_concurrently_service import ConsumeMessageConcurrentlyService
 from engine.client.consumer.consume_message_orderly_service import ConsumeMessageOrderlyService
-from engine.client.consumer.consume_message_service import ConsumeMessageService
+from engine.client.consumer.consume_message_service import ConsumeMessageService, ConsumeParts
 from engine.client.consumer.default_mq_push_consumer_impl import DefaultMQPushConsumerImpl
 from engine.client.consumer.message_back_sender import MessageBackSender
 from engine.client.consumer.orderly_switches import OrderlySwitches
@@ -86,28 +86,20 @@ class DefaultMQPushConsumer(ServiceContext):
         check_first_arguments("DefaultMQPushConsumer", runtime, group, settings)
         if group == DEFAULT_CONSUMER_GROUP:
             raise IllegalClientArgument(f"{group!r} is not allowed as a consumer group; choose a name of your own")
-        client_config, self.config = self._build_configs(name_server_addresses, settings)
+        client_config, self.config = build_configs(name_server_addresses, PushConsumerConfig, settings)
         self._own_runtime: LiveRuntime | None = None
         if runtime is None:
             keeps_files = self.config.message_model is MessageModel.BROADCASTING
             runtime = self._own_runtime = make_default_runtime(client_config, keeps_files=keeps_files)
         self.group = group
-        self.instance = self._make_instance(runtime, client_config)
+        is_clustering = self.config.message_model is MessageModel.CLUSTERING
+        self.instance = MQClientInstance(runtime, client_config, unique_client_id=is_clustering)
         self._impl = DefaultMQPushConsumerImpl(self.instance, group, self.config, self._make_offset_store(runtime))
         self._listener: _AnyListener | None = None
         self._hooks = ConsumeMessageHooks()
         self.trace_dispatcher = self._make_trace_dispatcher(client_config)
         self.orderly_switches = OrderlySwitches(self._impl)
         self._life = ServiceLife(f"consumer group {group}")
-
-    def _build_configs(
-        self, name_server_addresses: str | tuple[str, ...] | list[str], settings: dict[str, Any]
-    ) -> tuple[ClientConfig, PushConsumerConfig]:
-        return build_configs(name_server_addresses, PushConsumerConfig, settings)
-
-    def _make_instance(self, runtime: Runtime, config: ClientConfig) -> MQClientInstance:
-        is_clustering = self.config.message_model is MessageModel.CLUSTERING
-        return MQClientInstance(runtime, config, unique_client_id=is_clustering)
 
     def _make_offset_store(self, runtime: Runtime) -> OffsetStore:
         if self.config.message_model is MessageModel.BROADCASTING:
@@ -223,34 +215,13 @@ class DefaultMQPushConsumer(ServiceContext):
         back_sender = MessageBackSender(self.instance, self.group, limit)
         self.instance.producer = back_sender.inner_producer
         self.instance.consumer = impl
-        runtime = self.instance.runtime
-        service: ConsumeMessageService
-        if is_orderly:
-            service = ConsumeMessageOrderlyService(
-                runtime,
-                self.group,
-                config,
-                listener,
-                impl.rebalance,
-                impl.message_queue_lock,
-                impl.offset_store,
-                back_sender.send_exhausted,
-                impl.stats,
-                self._hooks,
-            )
-        else:
-            service = ConsumeMessageConcurrentlyService(
-                runtime,
-                self.group,
-                config,
-                listener,
-                impl.rebalance,
-                impl.offset_store,
-                back_sender.send_back,
-                impl.stats,
-                self._hooks,
-            )
-        impl.consume_service = service
+        rebalance, offset_store, runtime = impl.rebalance, impl.offset_store, self.instance.runtime
+        parts = ConsumeParts(runtime, self.group, config, listener, rebalance, offset_store, impl.stats, self._hooks)
+        impl.consume_service = (
+            ConsumeMessageOrderlyService(parts, impl.message_queue_lock, back_sender.send_exhausted)
+            if is_orderly
+            else ConsumeMessageConcurrentlyService(parts, back_sender.send_back)
+        )
         ClientRemotingProcessor(self.instance, impl, config).register()
 
     async def shutdown(self) -> None:
@@ -325,7 +296,7 @@ class DefaultMQPushConsumer(ServiceContext):
         return self._impl.message_queue_lock
 
     @property
-    def consume_service(self) -> ConsumeMessageService:
+    def consume_service(self) -> ConsumeMessageService[Any]:
         """What calls the listener. For reading, once the consumer is started."""
         return self._impl.consume_service
 

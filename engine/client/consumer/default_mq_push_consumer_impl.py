@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable
+from typing import Any
 
 from engine.client.consumer.consume_message_service import ConsumeMessageService
 from engine.client.consumer.consumer_stats_manager import ConsumerStatsManager
@@ -71,16 +72,16 @@ class DefaultMQPushConsumerImpl:
         self.dispatch_per_pull = False
         self.paused = False
         self.is_started = False
-        self._consume_service: ConsumeMessageService | None = None
+        self._consume_service: ConsumeMessageService[Any] | None = None
 
     @property
-    def consume_service(self) -> ConsumeMessageService:
+    def consume_service(self) -> ConsumeMessageService[Any]:
         """What calls the listener; set by the consumer at its start."""
         assert self._consume_service is not None, "the consumer is started first"
         return self._consume_service
 
     @consume_service.setter
-    def consume_service(self, service: ConsumeMessageService) -> None:
+    def consume_service(self, service: ConsumeMessageService[Any]) -> None:
         self._consume_service = service
 
     # --- MQConsumerInner -------------------------------------------------------------------------------------------

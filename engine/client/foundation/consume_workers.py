@@ -24,10 +24,11 @@ class _AboutAQueue(Protocol):
     def message_queue(self) -> MessageQueue: ...
 
 
-_Request = TypeVar("_Request", bound=_AboutAQueue)
+#: A wish that a worker turn to a queue.
+Request = TypeVar("Request", bound=_AboutAQueue)
 
 
-class ConsumeWorkers(Generic[_Request]):
+class ConsumeWorkers(Generic[Request]):
     """:param run: does one request; an exception of it is logged.
 
     :ivar background: further tasks of the service; they end with the workers.
@@ -35,10 +36,10 @@ class ConsumeWorkers(Generic[_Request]):
     :ivar size: how many workers there shall be.
     """
 
-    def __init__(self, group: str, run: Callable[[_Request], Awaitable[None]]) -> None:
+    def __init__(self, group: str, run: Callable[[Request], Awaitable[None]]) -> None:
         self._group = group
         self._run = run
-        self._requests: asyncio.Queue[_Request | None] = asyncio.Queue()
+        self._requests: asyncio.Queue[Request | None] = asyncio.Queue()
         self._workers: dict[int, asyncio.Task[None]] = {}
         self._workers_made = 0
         self.size = 0
@@ -62,11 +63,11 @@ class ConsumeWorkers(Generic[_Request]):
         self.resize(count)
         return True
 
-    def submit(self, request: _Request) -> None:
+    def submit(self, request: Request) -> None:
         """Have the next free worker do it."""
         self._requests.put_nowait(request)
 
-    def submit_later(self, request: _Request, delay_ms: int) -> None:
+    def submit_later(self, request: Request, delay_ms: int) -> None:
         """The same after ``delay_ms``."""
         asyncio.get_running_loop().call_later(delay_ms / 1000, self.submit, request)
 

@@ -97,7 +97,7 @@ def _happened(run: LabRun, stall: Stall, begin_us: int) -> Iterator[Text]:
     end_us = run.now_us if stall.kind is StallKind.CRASH else begin_us + stall.ms * 1_000
     history = run.world.history
     found: list[tuple[int, Text]] = []
-    for entry in run.world.lab.journal.entries:
+    for entry in run.world.journal.entries:
         milestone = _MILESTONES.get(entry.label)
         is_own_gain = entry.label in _GAINS and entry.actor.startswith(f"{stall.point.node}/")
         if milestone is not None and not is_own_gain and begin_us <= entry.time_us <= end_us:

@@ -86,7 +86,7 @@ def execute_on_stage(setting: StageSetting, stalls: Stalls) -> ScheduleOutcome:
         follow_script(world)
         watch = CheckerWatch(setting, world)
         apply = partial(apply_command, world)
-        run = GatedRun(world.lab.loop, setting.nodes, stalls, apply=apply, watch=watch, plan=setting.commands)
+        run = GatedRun(world.loop, setting.nodes, stalls, apply=apply, watch=watch, plan=setting.commands)
         outcome = run.run(setting.begin_us, setting.end_us, setting.last_us)
         if outcome.violation is None and world.is_over:
             return dataclasses.replace(outcome, violation=watch.at_end())
@@ -129,7 +129,7 @@ class CheckerWatch:
         world.scenario = dataclasses.replace(setting.scenario, invariants=setting.wanted)
         self._checkers = CheckerSet(world)
         self._after_event = self._checkers.after_event
-        self._loop = world.lab.loop
+        self._loop = world.loop
         self._history = world.history
         self._ended = 0
         self._consumed: dict[tuple[str, str, str, int, int], None] = {}

@@ -100,7 +100,7 @@ class ConsumerRole(LabNodeRole):
             settings["consume_timestamp_ms"] = WORLD_BEGIN_MS + spec.from_ms
         settings |= cast("dict[str, Any]", self.settings)
         await self._start_helpers()
-        consumer = self._make_consumer(settings)
+        consumer = DefaultMQPushConsumer(self.runtime, spec.group, self.world.name_server_address, **settings)
         consumer.register_drop_listener(self._note_drop)
         consumer.subscribe(spec.topic, spec.expression, spec.expression_type)
         if spec.orderly:
@@ -154,9 +154,6 @@ class ConsumerRole(LabNodeRole):
         if result is ListenerResult.COMMIT or is_last:
             return ConsumeOrderlyStatus.COMMIT
         return ConsumeOrderlyStatus.SUCCESS
-
-    def _make_consumer(self, settings: dict[str, Any]) -> DefaultMQPushConsumer:
-        return DefaultMQPushConsumer(self.runtime, self.spec.group, self.world.name_server_address, **settings)
 
     async def _listen(
         self, messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext | ConsumeOrderlyContext

@@ -24,7 +24,7 @@ _log = logging.getLogger("glassmq.lab")
 class Surroundings:
     """What the nodes of one world have in common; :class:`engine.lab.world.world.ScenarioWorld` puts them there.
 
-    :ivar lab: loop, network, disks, journal.
+    :ivar lab: network, disks, journal, and the ``loop`` that runs all events.
     :ivar history: what the clients saw.
     :ivar switched_off: switches that are off on every node, also on those that join later; see
         :mod:`engine.lab.scenario.switches`.
@@ -37,6 +37,7 @@ class Surroundings:
     def __init__(self, scenario: Scenario, lab: LabMachines) -> None:
         self.scenario = scenario
         self.lab = lab
+        self.loop = lab.loop
         self.history = LabHistory()
         self.switched_off: dict[str, None] = dict.fromkeys(scenario.switched_off)
         self.nodes: dict[str, LabNodeRole] = {}
@@ -48,12 +49,12 @@ class Surroundings:
     @property
     def event_number(self) -> int:
         """Number of the event that runs, or ran last."""
-        return self.lab.loop.event_number
+        return self.loop.event_number
 
     @property
     def now_us(self) -> int:
         """Virtual time in microseconds."""
-        return self.lab.loop.now_us
+        return self.loop.now_us
 
     def disk_of(self, node: str) -> LabStorage:
         """The machine's disk; it outlives the process."""
@@ -61,7 +62,7 @@ class Surroundings:
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str, node: LabNode) -> None:
         """Run ``work`` on ``node``, as an event like any other."""
-        self.lab.loop.create_task(work, name=name, node=node)
+        self.loop.create_task(work, name=name, node=node)
 
 
 class LabNodeRole:

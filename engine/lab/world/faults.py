@@ -63,7 +63,7 @@ def apply_command(world: ScenarioWorld, command: Command) -> None:
 
 def follow_script(world: ScenarioWorld) -> None:
     """Let the scenario's own commands become events of a world that begins."""
-    loop = world.lab.loop
+    loop = world.loop
     story = loop.new_actor("story", loop.root.node)
     context = loop.context_of(story)
     for line in world.scenario.script:
@@ -119,7 +119,7 @@ def _directions(world: ScenarioWorld, link: str) -> list[tuple[str, str]]:
 
 def find_actor(world: ScenarioWorld, name: str) -> LabActor:
     """The oldest actor of that name which still runs. Raises :class:`NoSuchTarget`."""
-    for actor in world.lab.actors():
+    for actor in world.actors():
         if actor.name == name and actor.node.alive:
             return actor
     raise NoSuchTarget("refusal.no_actor", name=name)
@@ -349,11 +349,11 @@ def _slow_fsync(world: ScenarioWorld, command: Command) -> None:
 
 
 def _hold(world: ScenarioWorld, command: Command) -> None:
-    world.lab.loop.hold(find_actor(world, command.target), _integer(command, "ms") * 1_000)
+    world.loop.hold(find_actor(world, command.target), _integer(command, "ms") * 1_000)
 
 
 def _release(world: ScenarioWorld, command: Command) -> None:
-    world.lab.loop.release(find_actor(world, command.target))
+    world.loop.release(find_actor(world, command.target))
 
 
 def _integer(command: Command, field: str) -> int:

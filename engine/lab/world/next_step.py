@@ -40,7 +40,7 @@ class NextStep:
 
 def next_step(world: ScenarioWorld) -> NextStep | None:
     """What would run if one event were run now; None: nothing, the story is over."""
-    event = world.lab.loop.schedule.peek()
+    event = world.loop.schedule.peek()
     if event is None or event.due_us > world.end_us:
         return None
     file, line, function = source_of(world, event)

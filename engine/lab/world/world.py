@@ -7,7 +7,7 @@ servers and brokers coming up.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -20,6 +20,8 @@ from engine.lab.nodes.xa_roles import CoordinatorRole, ManagerRole, ResourceMana
 from engine.lab.scenario.errors import CommandRefused
 from engine.lab.scenario.scenario import NodeSpec, Role, Scenario
 from engine.lab.world.link_faults import LinkFaults
+from engine.runtime.lab.lab_actor import LabActor
+from engine.runtime.lab.lab_failures import LabFailure
 from engine.runtime.lab.lab_journal import LabJournal
 from engine.runtime.lab.lab_link_fault import Parcel
 from engine.runtime.lab.lab_runtime import LabMachines
@@ -83,6 +85,15 @@ class ScenarioWorld(Surroundings):
         """What every event did."""
         return self.lab.journal
 
+    @property
+    def failures(self) -> Sequence[LabFailure]:
+        """Exceptions that no code caught, in the order of events."""
+        return self.loop.failures.failures
+
+    def actors(self) -> list[LabActor]:
+        """Everything that runs callbacks now: unfinished tasks, then links."""
+        return self.lab.actors()
+
     def watch_parcels(self, watcher: Callable[[Parcel, tuple[int, ...]], None]) -> None:
         """Have ``watcher`` told of every parcel that is sent, and after how many microseconds its copies arrive."""
         self.lab.network.parcel_watchers.append(watcher)
@@ -94,11 +105,11 @@ class ScenarioWorld(Surroundings):
 
     def run_events(self, count: int, until_us: int, stop: Callable[[], bool]) -> int:
         """Run up to ``count`` events that are due by then, until ``stop()`` after one of them; how many ran."""
-        return self.lab.loop.run_events(count, until_us, stop)
+        return self.loop.run_events(count, until_us, stop)
 
     def let_time_pass(self, until_us: int) -> None:
         """The clock, but no event, goes on to there. What is due by then is ready."""
-        self.lab.loop.schedule.let_time_pass(until_us)
+        self.loop.schedule.let_time_pass(until_us)
 
     @property
     def end_us(self) -> int:

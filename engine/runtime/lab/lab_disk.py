@@ -6,11 +6,10 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from engine.runtime.disk_path import checked_path
 from engine.runtime.lab.lab_actor import LabNode
 from engine.runtime.lab.lab_clock import LabClock
 from engine.runtime.lab.lab_storage import LabFileContent, LabStorage
-from engine.runtime.port import DiskFault, FolderLocked
+from engine.runtime.port import DiskFault, FolderLocked, checked_path
 
 _T = TypeVar("_T")
 

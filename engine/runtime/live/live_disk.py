@@ -13,9 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from engine.runtime.disk_path import checked_path
 from engine.runtime.live.live_disk_file import LiveDiskFile, disk_faults, sync_folder
-from engine.runtime.port import DiskFault, FolderLocked
+from engine.runtime.port import DiskFault, FolderLocked, checked_path
 
 _T = TypeVar("_T")
 

@@ -37,7 +37,7 @@ def make_executor_python(folder):
 
 
 def run_program(name, folder, *arguments):
-    """What a program of ``tests/support`` tells in its last line; its executors have only Spark's packages."""
+    """What a program of ``tests/support/pipeline`` tells in its last line; its executors have only Spark's packages."""
     work = folder / "work"
     work.mkdir()
     command = [sys.executable, PROJECT / "tests" / "support" / "pipeline" / name, work, *arguments]

@@ -66,11 +66,12 @@ def test_whoever_names_a_key_gives_what_its_sentence_needs():
         if not isinstance(node, ast.Call) or not node.args or any(word.arg is None for word in node.keywords):
             continue
         key = node.args[0]
-        is_named = isinstance(key, ast.Constant) and key.value in catalogue("en")
-        if is_named and not (isinstance(node.func, ast.Name) and node.func.id == "joined"):
+        if not isinstance(key, ast.Constant) or key.value not in catalogue("en"):
+            continue
+        if not (isinstance(node.func, ast.Name) and node.func.id == "joined"):
             given = {word.arg for word in node.keywords}
             if names_of(key.value) != given:
-                wrong.append(f"{path.name}:{node.lineno} {key.value}: {sorted(names_of(key.value) ^ given)}")
+                wrong.append(f"{path.name}:{node.lineno} {key.value!r}: {sorted(names_of(key.value) ^ given)}")
     assert wrong == []
 
 
@@ -78,7 +79,7 @@ def test_every_key_that_is_named_exists():
     rooms = sorted({key.partition(".")[0] for key in catalogue("en")})
     a_key = re.compile(rf"({'|'.join(rooms)})\.[a-z0-9_.-]+(?<!\.)")
     unknown = [
-        f"{path.name}:{node.lineno} {node.value}"
+        f"{path.name}:{node.lineno} {node.value!r}"
         for path, node in nodes()
         if isinstance(node, ast.Constant)
         and a_key.fullmatch(str(node.value))

@@ -59,14 +59,14 @@ class Clients:
     def ali_ons(self, action: str, group: str, topic: str, *options: object) -> ManagedProcess:
         """The npm client ali-ons; ``options`` are count and body size in bytes."""
         modules = node_modules()
-        command = [node_command(), str(DRIVERS / "ali_ons.js"), action, self.cluster.name_server, group, topic]
+        command = [node_command(), str(DRIVERS / "ali_ons.cjs"), action, self.cluster.name_server, group, topic]
         return self._start(f"ali-ons {action}", [*command, *map(str, options)], {"NODE_PATH": str(modules)})
 
     def ali_ons_with_account(
         self, account: tuple[str, str], group: str, topic: str, other_topic: str
     ) -> ManagedProcess:
         """A producer and a consumer in one process that sign for ``account``; see ``accountable`` in the driver."""
-        command = [node_command(), str(DRIVERS / "ali_ons.js"), "accountable", self.cluster.name_server, group, topic]
+        command = [node_command(), str(DRIVERS / "ali_ons.cjs"), "accountable", self.cluster.name_server, group, topic]
         environment = {"NODE_PATH": str(node_modules()), "ACCESS_KEY": account[0], "SECRET_KEY": account[1]}
         return self._start("ali-ons with an account", [*command, other_topic], environment)
 

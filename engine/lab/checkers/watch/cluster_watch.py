@@ -103,7 +103,7 @@ class ClusterWatch:
         self.now_us = 0
         self.calm_since_us = 0
         self._last_command_us = 0
-        self._loop = world.lab.loop
+        self._loop = world.loop
         self._history = world.history
         self._next_second_us = 0
         self._node_count = 0
@@ -153,9 +153,10 @@ class ClusterWatch:
         if acting is None:
             self._read_what_clients_saw()
         failures = loop.failures.failures
-        for failure in failures[self._failures :]:
-            self._tell(WatchListener.code_failed, failure)
-        self._failures = len(failures)
+        if len(failures) != self._failures:
+            for failure in failures[self._failures :]:
+                self._tell(WatchListener.code_failed, failure)
+            self._failures = len(failures)
         if event_number % _EVENTS_PER_AUDIT == 0:
             self._tell(WatchListener.audit)
         if now_us >= self._next_second_us:

@@ -1,5 +1,5 @@
-// What a crash at each point of a transfer does: a table that was computed before (engine/lab/sweep/crash_points.py); each
-// row leads to its run, as it stood right after the crash.
+// What a crash at each point of a transfer does: a table that was computed before (engine/lab/sweep/crash_points.py);
+// each row leads to its run, as it stood right after the crash.
 
 import { html } from "htm/preact";
 import { signal } from "@preact/signals";

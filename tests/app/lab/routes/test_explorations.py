@@ -9,7 +9,7 @@ import pytest
 
 from app.lab.foundation.refusal import LabRefused
 from app.lab.routes.exploration_routes import read_exploration
-from app.lab.routes.explorations import Explorations
+from app.lab.routes.explorations import TIME_MAX_S, Explorations
 from engine.lab.explorer.plan import ExplorationRequest
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario import Command
@@ -109,7 +109,7 @@ def test_a_search_that_nobody_asks_about_any_more_ends(explorations, clock):
 def test_a_search_ends_after_its_time_even_when_it_is_asked_about(explorations, clock):
     identity = explorations.start("me", LONG)
     wait_until(explorations, identity, lambda state: state["schedules"] > 0)
-    for _ in range(15):
+    for _ in range(int(TIME_MAX_S) // 20):
         clock.now += 20
         explorations.state("me", identity)
     clock.now += 1

@@ -1,7 +1,7 @@
 // Drives the npm client ali-ons from a process of its own. Each report is one line of JSON on standard output.
-//   node ali_ons.js send    NAME_SERVER GROUP TOPIC COUNT [BODY_BYTES]
-//   node ali_ons.js consume NAME_SERVER GROUP TOPIC          (until SIGTERM)
-//   node ali_ons.js accountable NAME_SERVER GROUP TOPIC FORBIDDEN_TOPIC    with ACCESS_KEY and SECRET_KEY (until SIGTERM)
+//   node ali_ons.cjs send    NAME_SERVER GROUP TOPIC COUNT [BODY_BYTES]
+//   node ali_ons.cjs consume NAME_SERVER GROUP TOPIC          (until SIGTERM)
+//   node ali_ons.cjs accountable NAME_SERVER GROUP TOPIC FORBIDDEN_TOPIC    with ACCESS_KEY and SECRET_KEY (until SIGTERM)
 'use strict';
 
 const httpclient = require('urllib');
