@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -41,7 +42,7 @@ def audit(spark, **arguments) -> MemoryReport:
 
 
 def rows(report: MemoryReport, table: str) -> list[dict]:
-    english = [[cell["en"] if isinstance(cell, dict) else cell for cell in row] for row in report.tables[table]]
+    english = [[cell["en"] if isinstance(cell, Mapping) else cell for cell in row] for row in report.tables[table]]
     return [dict(zip(COLUMNS[table], row, strict=True)) for row in english]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 import pytest
 
@@ -63,7 +64,7 @@ def audit(spark, server, watch=lambda _query: None, **arguments) -> MemoryReport
 
 
 def rows(report: MemoryReport, table: str) -> list[dict]:
-    english = [[cell["en"] if isinstance(cell, dict) else cell for cell in row] for row in report.tables[table]]
+    english = [[cell["en"] if isinstance(cell, Mapping) else cell for cell in row] for row in report.tables[table]]
     return [dict(zip(COLUMNS[table], row, strict=True)) for row in english]
 
 
