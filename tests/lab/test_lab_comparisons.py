@@ -24,7 +24,7 @@ PICTURES = {
 
 def test_the_page_has_these_tables_and_knows_them():
     assert sorted(path.name for path in FOLDER.iterdir()) == sorted(PICTURES)
-    panel = (ROOT / "static" / "lab" / "panels" / "compare.js").read_text(encoding="utf-8")
+    panel = (ROOT / "static" / "lab" / "panels" / "analysis" / "compare.js").read_text(encoding="utf-8")
     for name in PICTURES:
         scenario, node, setting, _ = name.split(".")
         assert f'"{scenario}"' in panel

@@ -179,7 +179,7 @@ def test_an_exception_in_a_handler_ends_its_connection_and_no_other(run, caplog,
 
 
 def test_an_end_that_never_reads_is_disconnected_at_the_bound(run, monkeypatch):
-    for module in ("lab_connection", "live_connection"):
+    for module in ("lab.lab_connection", "live.live_connection"):
         monkeypatch.setattr(f"engine.runtime.{module}.UNSENT_LIMIT_BYTES", 3_000_000)
 
     async def scenario(server, client):

@@ -87,7 +87,7 @@ class Generous(CollectingHandler):
 def clock(monkeypatch):
     """Stands still unless a test moves it: turns end by frames and bytes only."""
     now = [0.0]
-    for module in ("live_connection", "frame_turns"):
+    for module in ("live.live_connection", "live.frame_turns"):
         monkeypatch.setattr(f"engine.runtime.{module}.monotonic", lambda: now[0])
     return now
 
