@@ -122,6 +122,7 @@ def test_a_delayed_message_whose_delivery_failed_and_is_forgotten_is_found(monke
     _assert_found("consumed-in-the-end", seeds=40, kinds=(FaultKind.DISK,))
 
 
+@pytest.mark.thorough
 def test_a_message_that_could_not_be_given_back_and_is_forgotten_is_found(monkeypatch):
     async def forget(self, message, reconsume_times):
         return

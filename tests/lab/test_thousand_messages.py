@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from engine.client import (
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
@@ -76,6 +78,7 @@ def test_a_thousand_messages_are_consumed_exactly_once_and_their_offsets_committ
     assert committed == dict.fromkeys(range(8), MESSAGES // 8)
 
 
+@pytest.mark.thorough
 def test_the_journal_is_the_same_under_three_hash_seeds_and_another_with_another_seed():
     def journal_hash(world_seed: int, hash_seed: int) -> str:
         code = f"from tests.lab.test_thousand_messages import run_world; print(run_world({world_seed})[0])"

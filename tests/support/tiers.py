@@ -1,7 +1,8 @@
 """Which tests ``make test`` runs, which it leaves to ``make test-rest``, and how much each of the two tries.
 
 A test says by the fixtures it uses what it needs: Spark, a browser, a client of RocketMQ. What needs one of these is of
-the tier ``rest``; all else, and one test of each kind that is marked ``smoke``, is of the tier ``quick``. A tier is a
+the tier ``rest``, and so is what is marked ``thorough``; all else, and one test of each kind that is marked ``smoke``,
+is of the tier ``quick``. A tier is a
 marker as well: ``pytest`` alone means ``pytest -m quick``, and ``pytest -m ""`` runs all.
 
 Properties and sweeps are of both tiers, and try more in ``rest``: see :func:`examples` and :func:`seeds`.
@@ -25,12 +26,14 @@ NEEDS: Mapping[str, str] = {
     "real_client": "interop",
     "wheel": "wheel",
 }
+#: Said by hand of what takes ten seconds and more, and finds little that quicker tests of the same do not.
+THOROUGH = "thorough"
 #: Needs Java and Maven, and an hour: of neither tier, see ``make interop``.
 JAVA = "interop_java"
 #: In ``config.stash``: every test that was found, before ``-m`` was looked at, and its markers.
 COLLECTED = pytest.StashKey[dict[str, set[str]]]()
-#: What only ``make test-rest`` runs, but for one smoke test of each.
-LEFT_TO_REST = set(NEEDS.values())
+#: What only ``make test-rest`` runs, but for one smoke test of each need.
+LEFT_TO_REST = {*NEEDS.values(), THOROUGH}
 
 
 def register_profiles(derandomize: bool) -> None:

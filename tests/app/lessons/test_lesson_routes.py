@@ -70,7 +70,14 @@ def test_the_page_has_every_text_in_both_languages_and_no_answer(lab, name):
         assert step["predict"] is None or set(step["predict"]) == {"kind", "question", "choices", "targets", "unit"}
 
 
-@pytest.mark.parametrize("name", lesson_names())
+#: The shortest that have all kinds of steps between them; the others are walked through by `make test-rest`.
+WALKED_QUICKLY = ("01-first-message", "04-three-locks", "07-half-messages")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in WALKED_QUICKLY else pytest.param(name, marks=pytest.mark.thorough) for name in lesson_names()],
+)
 def test_a_learner_goes_through_the_whole_lesson(lab, name):
     learner = Learner(lab, name)
     data = lesson_data(learner.http, name)

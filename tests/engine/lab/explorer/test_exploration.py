@@ -68,6 +68,7 @@ def test_what_is_not_protected_is_broken_by_at_most_three_holds_that_a_link_repe
         assert finding.violation in run.violations
 
 
+@pytest.mark.thorough
 def test_with_all_locks_on_no_schedule_of_up_to_two_stalls_breaks_anything() -> None:
     # While the queue changes hands; `glassmq explore two-consumers` runs those of the whole window.
     state = explore(max_stalls=2, from_ms=405, to_ms=440).state

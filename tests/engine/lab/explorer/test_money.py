@@ -109,6 +109,7 @@ def test_debiting_first_loses_money_which_shows_at_the_end_of_the_story() -> Non
         assert balances(run) == {"A": 90_000}
 
 
+@pytest.mark.thorough
 def test_by_transactional_message_no_crash_and_no_hold_breaks_anything() -> None:
     state = explore(
         short("transaction"), max_stalls=1, hold_ms=(50,), max_crashes=1, restart_ms=(100,), to_ms=1_100

@@ -30,6 +30,7 @@ def bank_task():
     return SeedTask(scenario.name, scenario.text, random_faults=True)
 
 
+@pytest.mark.thorough
 def test_processes_find_what_one_process_finds():
     state = run_fleet(bank_task(), SEEDS, ProcessSpread(2), chunk=3)
     assert state.summary == run_chunk(bank_task(), SEEDS)
