@@ -107,15 +107,18 @@ class ProcessorTable:
         self._processors[int(code)] = self._unguarded[int(code)] = processor
 
     def register_methods(self, *owners: object) -> None:
-        """Register every method of ``owners`` that :func:`answers` or :func:`processes` requests."""
+        """Register every method of ``owners`` that :func:`answers` or :func:`processes` requests, or that overrides
+        one that does.
+        """
         for owner in owners:
-            for name, function in vars(type(owner)).items():
-                mark: _Mark | None = getattr(function, _MARK, None)
-                if mark is not None:
-                    method = getattr(owner, name)
-                    processor = method if mark.takes is None else _processor_of(method, mark.takes)
-                    for code in mark.codes:
-                        self.register(code, processor)
+            marks: dict[str, _Mark] = {}
+            for base in reversed(type(owner).__mro__):
+                marks |= {name: getattr(method, _MARK) for name, method in vars(base).items() if hasattr(method, _MARK)}
+            for name, mark in marks.items():
+                method = getattr(owner, name)
+                processor = method if mark.takes is None else _processor_of(method, mark.takes)
+                for code in mark.codes:
+                    self.register(code, processor)
 
     def set_default(self, processor: Processor) -> None:
         """Let ``processor`` answer every code that has none of its own."""

@@ -38,6 +38,7 @@ class ProcessQueue:
         "consume_lock",
         "consuming",
         "consuming_msg_orderly_tree_map",
+        "dropped",
         "flow_control",
         "flow_control_times",
         "given_back",
@@ -46,6 +47,7 @@ class ProcessQueue:
         "last_lock_timestamp",
         "last_pull_timestamp",
         "lock_max_live_time_ms",
+        "locked",
         "msg_count",
         "msg_size",
         "msg_tree_map",
@@ -84,6 +86,11 @@ class ProcessQueue:
         self.given_back: dict[int, asyncio.Future[bool]] = {}
         #: Whose the queue and its lock are; changed by :meth:`hold_lock`, :meth:`lose_lock` and :meth:`drop`.
         self.hold = Hold.UNLOCKED
+        #: The queue was given up: nothing may be consumed, committed or pulled through this object any more. This and
+        #: the next follow from ``hold``; they are asked several times per message.
+        self.dropped = False
+        #: An orderly consumer holds the broker's lock, as of ``last_lock_timestamp``.
+        self.locked = False
         #: A chain of orderly consume requests is under way; ``put_messages`` need not start another.
         self.consuming = False
         now = now_ms()
@@ -124,28 +131,22 @@ class ProcessQueue:
         """True when the broker lock was not renewed in time, so that another client may have it by now."""
         return self._now_ms() - self.last_lock_timestamp > self.lock_max_live_time_ms
 
-    @property
-    def dropped(self) -> bool:
-        """True once the queue was given up: nothing may be consumed, committed or pulled through this any more."""
-        return self.hold.is_dropped
-
-    @property
-    def locked(self) -> bool:
-        """True while an orderly consumer holds the broker's lock, as of ``last_lock_timestamp``."""
-        return self.hold.is_locked
-
     def hold_lock(self) -> None:
         """The broker has just granted or renewed the lock."""
-        self.hold = HOLD_TRANSITIONS[self.hold, HoldEvent.GRANTED]
+        self._move(HoldEvent.GRANTED)
         self.last_lock_timestamp = self._now_ms()
 
     def lose_lock(self) -> None:
         """The broker has refused to renew the lock, or has it back."""
-        self.hold = HOLD_TRANSITIONS[self.hold, HoldEvent.LOST]
+        self._move(HoldEvent.LOST)
 
     def drop(self) -> None:
         """Give the queue up."""
-        self.hold = HOLD_TRANSITIONS[self.hold, HoldEvent.GIVEN_UP]
+        self._move(HoldEvent.GIVEN_UP)
+
+    def _move(self, event: HoldEvent) -> None:
+        self.hold = HOLD_TRANSITIONS[self.hold, event]
+        self.dropped, self.locked = self.hold.is_dropped, self.hold.is_locked
 
     # --- what a concurrent consumer does ---------------------------------------------------------------------------
 

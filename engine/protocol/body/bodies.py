@@ -77,6 +77,11 @@ class ClusterInfo(JsonBody, what="a cluster description"):
     broker_addr_table: dict[str, BrokerData]
     cluster_addr_table: dict[str, list[str]]
 
+    def to_dict(self) -> dict[str, object]:
+        """The JSON object of the wire: a cluster's brokers are sorted, in whichever order they came."""
+        clusters = {name: sorted(brokers) for name, brokers in self.cluster_addr_table.items()}
+        return JsonBody.to_dict(self) | {"clusterAddrTable": clusters}
+
     @classmethod
     def from_dict(cls, value: object) -> ClusterInfo:
         """Read the JSON object of the wire. Raises :class:`MalformedBody`."""

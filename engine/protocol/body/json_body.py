@@ -89,9 +89,10 @@ _writers_of: dict[type[JsonBody], _Writer] = {}
 
 
 def _writer(kind: type[JsonBody]) -> _Writer:
-    """How a body of ``kind`` is written, worked out when the first one is."""
+    """How a body of ``kind`` is written, worked out when the first one is. Other threads see it when it is whole."""
     hints = get_type_hints(kind)
-    plain, others = writer = _writers_of.setdefault(kind, ([], []))
+    plain: list[tuple[str, str]] = []
+    others: list[tuple[str, str, Callable[[Any], object]]] = []
     for field in _fields(kind):
         wire_name, annotation = _wire_name(kind, field.name), hints[field.name]
         if annotation in _PLAIN:
@@ -99,7 +100,7 @@ def _writer(kind: type[JsonBody]) -> _Writer:
         else:
             is_keyed = get_origin(annotation) in (dict, Mapping) and issubclass(get_args(annotation)[0], JsonBody)
             others.append((wire_name, field.name, object_key_map if is_keyed else _written))
-    return writer
+    return _writers_of.setdefault(kind, (plain, others))
 
 
 def _fields(kind: type[JsonBody]) -> tuple[dataclasses.Field[Any], ...]:

@@ -65,6 +65,11 @@ def test_the_cluster_with_unquoted_keys_is_read() -> None:
     assert ClusterInfo.from_json(cluster.to_json()) == cluster
 
 
+def test_the_brokers_of_a_cluster_are_sorted_in_whichever_order_they_came() -> None:
+    cluster = ClusterInfo({}, {"c": ["broker-b", "broker-c", "broker-a"]})
+    assert json.loads(cluster.to_json())["clusterAddrTable"] == {"c": ["broker-a", "broker-b", "broker-c"]}
+
+
 def test_a_group_config_is_written_as_java_writes_it() -> None:
     body = json.loads(body_of(200, "C"))
     assert SubscriptionGroupConfig.from_dict(body).to_dict() == body

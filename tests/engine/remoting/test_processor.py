@@ -98,3 +98,18 @@ def test_a_refusal_is_answered_with_its_code_and_remark(code: int, answer: tuple
 
 def test_of_the_codes_that_mean_stored_only_success_says_for_certain_that_it_stays():
     assert [code for code in sorted(STORED_CODES) if outcome_is_known(code)] == [ResponseCode.SUCCESS]
+
+
+def test_what_a_class_inherits_is_answered_too_by_what_overrides_it():
+    class Derived(Answering):
+        def nothing_for_nothing(self) -> None:
+            raise RequestRefused("overridden")
+
+    with LabMachines(seed=1) as world:
+        server = RemotingServer(world.node("server"), "server")
+        server.processors.register_methods(Derived())
+        replies = [
+            world.run(server.ask_unguarded(request, "here:1"), node="server")
+            for request in (RemotingCommand.request(1, QueueRequestHeader("T", 3)), RemotingCommand.request(3))
+        ]
+    assert [reply.remark for reply in replies] == [None, "overridden"]

@@ -246,3 +246,14 @@ def test_a_queue_that_was_given_up_never_comes_back_whatever_the_broker_answers(
         given_up = given_up or event is HoldEvent.GIVEN_UP
         has_lock = has_lock if event is HoldEvent.GIVEN_UP else event is HoldEvent.GRANTED
         assert (hold.is_dropped, hold.is_locked) == (given_up, has_lock)
+
+
+@given(st.lists(st.sampled_from(HoldEvent)))
+def test_a_queue_says_of_itself_what_its_hold_says_and_looks_nothing_up_for_it(events):
+    queue, _ = filled()
+    moves = {HoldEvent.GRANTED: queue.hold_lock, HoldEvent.LOST: queue.lose_lock, HoldEvent.GIVEN_UP: queue.drop}
+    for event in events:
+        moves[event]()
+        assert (queue.dropped, queue.locked) == (queue.hold.is_dropped, queue.hold.is_locked)
+    # Asked several times per message: plain attributes, ten times as fast as what works it out.
+    assert {"dropped", "locked"} <= set(ProcessQueue.__slots__)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 import pytest
 
+from engine.protocol.body import json_body
 from engine.protocol.body.json_body import JsonBody
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.errors import MalformedBody
@@ -79,3 +81,29 @@ def test_maps_by_queue_have_objects_as_keys_in_the_order_of_the_queues() -> None
     assert text == (
         b'{"table":{{"brokerName":"a","queueId":0,"topic":"T"}:7,{"brokerName":"b","queueId":1,"topic":"T"}:8}}'
     )
+
+
+def test_a_thread_that_writes_while_another_finds_out_how_writes_every_field(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass
+    class Pair(JsonBody):
+        left: int
+        right: int
+
+    half_way, go_on = threading.Event(), threading.Event()
+    find_wire_name = json_body._wire_name
+
+    def slow_wire_name(kind: type[JsonBody], name: str) -> str:
+        if name == "right" and threading.current_thread() is not threading.main_thread():
+            half_way.set()
+            assert go_on.wait(10)
+        return find_wire_name(kind, name)
+
+    monkeypatch.setattr(json_body, "_wire_name", slow_wire_name)
+    other = threading.Thread(target=Pair(1, 2).to_json)
+    other.start()
+    assert half_way.wait(10)
+    try:
+        assert Pair(3, 4).to_json() == b'{"left":3,"right":4}'
+    finally:
+        go_on.set()
+        other.join()
