@@ -10,7 +10,7 @@ from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import NAME_MAX
 from app.lab.foundation.refusal import LabRefused
 
-_PROJECT = Path(engine.__file__).resolve().parent.parent.parent
+_PROJECT = Path(engine.__file__).resolve().parent.parent
 _ENGINE_FILE = re.compile(r"engine(/[a-z0-9_]+)+\.py")
 
 
