@@ -9,6 +9,8 @@ from string import Formatter
 
 import pytest
 
+from engine.lab.scenario.command import parse_command
+from engine.lab.scenario.errors import CommandRefused
 from engine.texts import LANGUAGES, Text, catalogue, joined
 
 ROOT = Path(__file__).parents[3]
@@ -102,6 +104,15 @@ def test_a_text_says_what_it_says_in_every_language():
     assert str(text) == "line 3: no"
     assert pickle.loads(pickle.dumps(text)) == text
     assert json.loads(json.dumps(dict(text))) == text
+
+
+@pytest.mark.parametrize("written", [{}, {"a": 1}, {"en": 1}])
+def test_a_json_object_that_somebody_wrote_is_quoted_and_not_taken_for_words(written):
+    with pytest.raises(CommandRefused) as refused:
+        parse_command({"kind": "crash-power", "target": "B1", "torn": written})
+    assert f" {written}；" in refused.value.text["zh"]
+    with pytest.raises(CommandRefused):
+        parse_command(written)
 
 
 def test_an_unknown_key_is_an_error():
