@@ -24,10 +24,15 @@ def catalogue(language: str) -> Mapping[str, str]:
 
 
 def fill(sentence: str, language: str, arguments: Mapping[str, object]) -> str:
-    """The sentence with its placeholders filled. An argument that is itself words by language is looked up in it."""
-    return sentence.format(
-        **{name: value[language] if isinstance(value, Mapping) else value for name, value in arguments.items()}
-    )
+    """The sentence with its placeholders filled. An argument that is itself words by language is looked up in it; any
+    other mapping is what somebody wrote, and is quoted.
+    """
+    return sentence.format(**{name: _said(value, language) for name, value in arguments.items()})
+
+
+def _said(value: object, language: str) -> object:
+    is_words = isinstance(value, Text) or (isinstance(value, Mapping) and language in value)
+    return value[language] if is_words and isinstance(value, Mapping) else value
 
 
 class Text(Mapping[str, str]):
