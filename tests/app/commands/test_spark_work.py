@@ -169,7 +169,7 @@ def test_seeds_on_spark_end_with_the_figures_of_one_process_and_a_stopped_run_go
 
 def test_a_search_on_spark_finds_what_one_process_finds(spark_installed):
     arguments = ("explore", "bank-naive", "--json")
-    prelude = "from app.commands import shared_work\nshared_work.SPARK_AFTER_S = 0"
+    prelude = "from app.commands.lab import shared_work\nshared_work.SPARK_AFTER_S = 0"
     with Command(*arguments, "--spark", "local[1]", prelude=prelude) as command:
         output, errors = command.process.communicate(timeout=240)
         assert "starting Spark on local[1]" in errors
