@@ -106,7 +106,8 @@ def test_the_keyboard_is_enough(address, open_page):
     page = open_page(f"{address}/pipeline#tiny")
     page.locator("#field-follow").focus()
     page.keyboard.press("Space")
-    page.keyboard.press("Tab")
+    for _ in ("trigger_ms", "checkpoint_folder", "Start"):
+        page.keyboard.press("Tab")
     focused(page, "Start")
     page.keyboard.press("Enter")
     expect(page.locator(".run[data-phase=running]")).to_be_visible()
