@@ -31,8 +31,9 @@ def fill(sentence: str, language: str, arguments: Mapping[str, object]) -> str:
 
 
 def _said(value: object, language: str) -> object:
-    is_words = isinstance(value, Text) or (isinstance(value, Mapping) and language in value)
-    return value[language] if is_words and isinstance(value, Mapping) else value
+    if isinstance(value, Mapping) and (isinstance(value, Text) or language in value):
+        return value[language]
+    return value
 
 
 class Text(Mapping[str, str]):

@@ -19,7 +19,7 @@ from typing import Any
 
 from engine.lab.run.recording import python_version
 from engine.lab.run.run import LabRun
-from engine.lab.scenario.scenario_files import load_scenario, scenario_names, shelf_of
+from engine.lab.scenario.scenario_files import load_scenario, scenario_names, shelved_scenario_names
 
 FOLDER = Path(__file__).parents[1] / "golden" / "lab"
 #: A longer story is cut; the hashes cover it all.
@@ -107,7 +107,8 @@ def _story(run: LabRun) -> list[str]:
 
 def file_of(name: str) -> Path:
     """Where the golden file of a scenario lies."""
-    return FOLDER / shelf_of(name) / f"{name}.json"
+    shelves = shelved_scenario_names().items()
+    return FOLDER / next((shelf for shelf, names in shelves if name in names), "lessons") / f"{name}.json"
 
 
 def main(names: list[str]) -> None:

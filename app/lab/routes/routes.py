@@ -58,7 +58,8 @@ def create_lab_routes(host: LabHost, static_folder: Path, audits: LabAudits) -> 
     @lab.get("/lab")
     def scenario_list() -> ResponseReturnValue:
         with reading:
-            shelves = {shelf: _on_shelf(shelved_scenario_names()[shelf]) for shelf in SHELVES}
+            names = shelved_scenario_names()
+            shelves = {shelf: _on_shelf(names[shelf]) for shelf in SHELVES}
         page = render_template(
             "lab_list.html",
             shelves=shelves,

@@ -48,11 +48,6 @@ def preset_scenario_names() -> list[str]:
     return sorted(name for names in shelved_scenario_names().values() for name in names)
 
 
-def shelf_of(name: str) -> str:
-    """Where the scenario ``name``, which there is, stands: on a shelf, or among the lessons."""
-    return next((shelf for shelf, names in shelved_scenario_names().items() if name in names), "lessons")
-
-
 def scenario_names() -> list[str]:
     """The names of all scenarios, sorted."""
     return sorted([*preset_scenario_names(), *lesson_scenario_names()])
@@ -64,7 +59,8 @@ def scenario_text(name: str) -> str:
         if _LESSON_FOLDER.fullmatch(name):
             return (tutorials_folder() / name / "scenario.yaml").read_text(encoding="utf-8")
         if _PRESET.fullmatch(name):
-            return (tutorials_folder() / "scenarios" / shelf_of(name) / f"{name}.yaml").read_text(encoding="utf-8")
+            for path in (tutorials_folder() / "scenarios").glob(f"*/{name}.yaml"):
+                return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         pass
     raise UnknownScenario("refusal.no_scenario", name=name, known=", ".join(scenario_names()))
