@@ -1,7 +1,8 @@
 """What is broken in a world now: the faults panel, and the signs on nodes and links.
 
 Each has ``kind`` (the command that caused it), ``target``, ``text`` (en, zh) and ``event``, the number of the event
-after which the last such command was given (None: the scenario's own).
+after which the last such command was given (None: the scenario's own). Those of links also have ``links``: the
+directions ``[source, target]`` that they concern.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def faults_view(world: ScenarioWorld) -> list[JsonValue]:
     """Nodes first, then links, then frames that are waited for."""
-    found = [*_node_faults(world), *_link_faults(world)]
+    found = [(*fault, []) for fault in _node_faults(world)] + [*_link_faults(world)]
     if not found:
         return []
     events: dict[tuple[str, str], int] = {}
@@ -28,9 +29,10 @@ def faults_view(world: ScenarioWorld) -> list[JsonValue]:
         events[done.command.kind, done.command.target] = done.event
         events[done.command.kind, ""] = done.event
     shown: list[JsonValue] = []
-    for kind, target, detail in found:
+    for kind, target, detail, links in found:
         event = events.get((kind, target), events.get((kind, "")))
-        shown.append(_fault(kind, target, detail, event))
+        fault = _fault(kind, target, detail, event)
+        shown.append({**fault, "links": links} if links else fault)
     return shown
 
 
@@ -79,25 +81,28 @@ def _held(role: LabNodeRole) -> Iterator[tuple[str, str, str]]:
             yield "hold", task.actor.name, ""
 
 
-def _link_faults(world: ScenarioWorld) -> Iterator[tuple[str, str, str]]:
+def _link_faults(world: ScenarioWorld) -> Iterator[tuple[str, str, str, list[JsonValue]]]:
     faults = world.link_faults
     for partition in faults.partitions:
         arrow = "→" if partition.one_way else "|"
-        yield "partition", "", f"{', '.join(partition.left)} {arrow} {', '.join(partition.right)}"
+        cut: list[JsonValue] = [[source, target] for source in partition.left for target in partition.right]
+        if not partition.one_way:
+            cut += [[source, target] for source in partition.right for target in partition.left]
+        yield "partition", "", f"{', '.join(partition.left)} {arrow} {', '.join(partition.right)}", cut
     for (source, target), link in faults.poor_links.items():
         name = f"{source}->{target}"
         if link.delay_us:
-            yield "link-delay", name, f"+{link.delay_us / 1_000:g} ms"
+            yield "link-delay", name, f"+{link.delay_us / 1_000:g} ms", [[source, target]]
         for kind, ratio in (
             ("link-loss", link.loss_ratio),
             ("link-duplicate", link.duplicate_ratio),
             ("link-reorder", link.reorder_ratio),
         ):
             if ratio:
-                yield kind, name, f"{ratio:.0%}"
+                yield kind, name, f"{ratio:.0%}", [[source, target]]
     for waiting in faults.next_frames:
         kind = (
             "drop-next" if not waiting.delays_us else "delay-next" if len(waiting.delays_us) == 1 else "duplicate-next"
         )
         name = f"{waiting.source}->{waiting.target}" if waiting.source else ""
-        yield kind, name, waiting.frame
+        yield kind, name, waiting.frame, [[waiting.source, waiting.target]] if waiting.source else []
