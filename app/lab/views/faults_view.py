@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def faults_view(world: ScenarioWorld) -> list[JsonValue]:
     """Nodes first, then links, then frames that are waited for."""
-    found = [(*fault, []) for fault in _node_faults(world)] + [*_link_faults(world)]
+    found = [*_node_faults(world), *_link_faults(world)]
     if not found:
         return []
     events: dict[tuple[str, str], int] = {}
@@ -47,23 +47,27 @@ def _fault(kind: str, target: str, detail: str, event: int | None) -> JsonObject
     return {"kind": kind, "target": target, "text": text, "event": event}
 
 
-def _node_faults(world: ScenarioWorld) -> Iterator[tuple[str, str, str]]:
+#: Kind, target, detail, and of one that concerns links: their directions.
+_Found = tuple[str, str, str, list[JsonValue]]
+
+
+def _node_faults(world: ScenarioWorld) -> Iterator[_Found]:
     for name, role in world.nodes.items():
         status = role.status
         if status == "crashed":
-            yield _crash_kind(world, name), name, role.failure
+            yield _crash_kind(world, name), name, role.failure, []
         elif status == "paused":
-            yield "pause-node", name, ""
+            yield "pause-node", name, "", []
         skew_ms = role.runtime.clock.skew_ms
         if skew_ms:
-            yield "clock-skew", name, f"{skew_ms:+d} ms"
+            yield "clock-skew", name, f"{skew_ms:+d} ms", []
         yield from _held(role)
         for switch in role.switched_off:
-            yield "lock-switch", name, f"{switch}: off"
+            yield "lock-switch", name, f"{switch}: off", []
         if role.spec.has_disk and world.disk_of(name).occupied_bytes:
-            yield "disk-full", name, ""
+            yield "disk-full", name, "", []
         if isinstance(role, BrokerRole) and role.storage.flush_us != role.spec.disk.fsync_ms * 1_000:
-            yield "slow-fsync", name, f"{role.storage.flush_us / 1_000:g} ms"
+            yield "slow-fsync", name, f"{role.storage.flush_us / 1_000:g} ms", []
 
 
 def _crash_kind(world: ScenarioWorld, name: str) -> str:
@@ -75,13 +79,13 @@ def _crash_kind(world: ScenarioWorld, name: str) -> str:
     return "crash"
 
 
-def _held(role: LabNodeRole) -> Iterator[tuple[str, str, str]]:
+def _held(role: LabNodeRole) -> Iterator[_Found]:
     for task in role.runtime.node.tasks:
         if task.actor.held_until_us and not task.done():
-            yield "hold", task.actor.name, ""
+            yield "hold", task.actor.name, "", []
 
 
-def _link_faults(world: ScenarioWorld) -> Iterator[tuple[str, str, str, list[JsonValue]]]:
+def _link_faults(world: ScenarioWorld) -> Iterator[_Found]:
     faults = world.link_faults
     for partition in faults.partitions:
         arrow = "→" if partition.one_way else "|"
