@@ -4,6 +4,7 @@ import { html, render } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import "../common/chrome.js";
 import { t } from "../common/i18n.js";
+import { Popover } from "./deeds/popover.js";
 import { labData } from "./commands.js";
 import { listenToKeys } from "./keys.js";
 import { Actors } from "./panels/run/actors.js";
@@ -14,7 +15,7 @@ import { Controls } from "./panels/controls/controls.js";
 import { DeadLettersDialog } from "./panels/messages/dead_letters.js";
 import { Drawer, drawerOpen, shape } from "./panels/controls/dock.js";
 import { Explorer } from "./panels/analysis/explorer.js";
-import { Faults, NodeFaults } from "./panels/controls/faults.js";
+import { Faults } from "./panels/controls/faults.js";
 import { FrameDialog } from "./panels/stage/frame_dialog.js";
 import { Frames } from "./panels/stage/frames.js";
 import { HalfDialog } from "./panels/messages/half_dialog.js";
@@ -75,7 +76,7 @@ function Page() {
         <${Controls} /><${Sequence} />
       </section>
     </div>
-    <${NodeFaults} />
+    <${Popover} />
     <${HalfDialog} />
     <${DeadLettersDialog} />
     <${FrameDialog} />

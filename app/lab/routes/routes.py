@@ -28,6 +28,7 @@ from app.lab.session.session import WorldSession
 from app.web.api import json_answer
 from engine.lab.run.recording import parse_export
 from engine.lab.scenario.command import COMMANDS
+from engine.lab.scenario.switches import SWITCHES
 from engine.lab.scenario.errors import RecordingRefused, ScenarioError
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.scenario.scenario_files import load_scenario, scenario_names, shelved_scenario_names
@@ -114,9 +115,10 @@ def create_lab_routes(host: LabHost, static_folder: Path, audits: LabAudits) -> 
 
 
 def page_tables() -> JsonObject:
-    """What every page with a stage needs: ``commands``, :func:`setting_table`, ``labels``, ``import_max_bytes``."""
+    """What every page with a stage needs: ``commands``, ``switches``, :func:`setting_table`, ``labels``, ``import_max_bytes``."""
     return {
         "commands": command_table(),
+        "switches": {name: {"name": dict(one.name), "what": dict(one.what)} for name, one in SWITCHES.items()},
         **setting_table(),
         "import_max_bytes": IMPORT_MAX_BYTES,
         "labels": label_table(),
