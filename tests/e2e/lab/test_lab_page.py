@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.conftest import choose_language
 from tests.e2e.lab.lab_page import event_number, expect_event, open_faults, opened, run_to_ms, run_until, scrub_to
 from tests.e2e.scenes import empty_scene
 
@@ -146,7 +147,7 @@ def test_a_fault_of_a_link_is_listed_while_it_lasts(page):
 def test_the_page_speaks_chinese_and_keeps_the_world(page):
     run_to_ms(page, 300)
     expected = event_number(page)
-    page.locator("#language-choice").select_option("zh")
+    choose_language(page, "zh")
     opened(page)
     expect(page.locator("#control-play")).to_have_text("播放")
     expect_event(page, expected)
