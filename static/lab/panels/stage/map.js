@@ -78,6 +78,8 @@ export function mapOf(outer, inner) {
   const stops = [
     ...listen(outer, {
       wheel: (event) => {
+        // Where the page itself scrolls, the wheel is the page's.
+        if (!event.ctrlKey && document.scrollingElement.scrollHeight > innerHeight + 1) return;
         event.preventDefault();
         const { left, top } = outer.getBoundingClientRect();
         zoomAt(Math.exp(-event.deltaY / (event.ctrlKey ? 120 : 600)), event.clientX - left, event.clientY - top);
