@@ -11,6 +11,7 @@ import { acceptDrops, importRun } from "../../import_run.js";
 import { keyMapOpen } from "../../keys.js";
 import { exportAddress, isRecording, publish } from "../../session.js";
 import { loaded, mine, sequence, status, tell, view } from "../../view.js";
+import { ExpertSwitch } from "./dock.js";
 import { Icon } from "./icons.js";
 import { followAddress, shareAddress } from "../../permalink.js";
 
@@ -56,6 +57,7 @@ export function Choices() {
   };
   const published = useComputed(() => view.value.world.published ?? false);
   return html`
+    <${ExpertSwitch} />
     ${
       !isRecording() &&
       html`
