@@ -1,4 +1,5 @@
-// What a person must know before acting: this is the past; why play stopped; the world is being rebuilt.
+// What a person must know before acting: this is the past; why play stopped; the world is being rebuilt. It lies
+// over the stage and pushes nothing.
 
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
@@ -12,7 +13,6 @@ import { showPanel } from "./dock.js";
 export function Banner() {
   const inPast = useComputed(() => view.value.in_past);
   const stopped = useComputed(() => view.value.stopped_by);
-  const about = useComputed(() => bilingual(view.value.about));
   const busy = useComputed(() => view.value.busy);
   const event = useComputed(() => view.value.event);
   const total = useComputed(() => view.value.events_total);
@@ -53,8 +53,6 @@ export function Banner() {
       }
     </div>`;
   }
-  if (event.value === 0 && about.value)
-    return html`<div class="banner" id="about-banner"><span class="about-text">${about.value}</span></div>`;
   return null;
 }
 

@@ -13,6 +13,9 @@ import { loaded, mine, tell, view } from "../../view.js";
 import { Dialog } from "./dialog.js";
 import { Icon } from "./icons.js";
 
+/** Of a frame, CSS pixels. */
+const SIZES = ["640x480", "960x600", "1280x800"];
+
 export function Share() {
   const isOpen = useSignal(false);
   useEffect(() => acceptDrops(take, (isOver) => document.body.classList.toggle("is-dropping", isOver)), []);
@@ -35,27 +38,27 @@ export function Share() {
       kind="small-dialog share-dialog"
       title=${t("lab.share.heading")}
     >
-      <${Ways} />
+      <${Ways} onLeave=${() => (isOpen.value = false)} />
     </${Dialog}>
   `;
 }
 
-function Ways() {
+function Ways({ onLeave }) {
   const place = useComputed(() => [view.value.link, view.value.in_past && view.value.event]);
-  const size = useSignal("960x600");
+  const size = useSignal(SIZES[1]);
   if (!place.value[0]) return null;
   const [width, height] = size.value.split("x");
   return html`
     <${Copied} name="link" text=${shareAddress()} autofocus />
     <${Copied} name="embed" text=${embedCode(width, height)}>
       <select aria-label=${t("lab.share.size")} value=${size.value} onChange=${(e) => (size.value = e.target.value)}>
-        ${["640x480", "960x600", "1280x800"].map((one) => html`<option value=${one}>${one.replace("x", " × ")}</option>`)}
+        ${SIZES.map((one) => html`<option key=${one} value=${one}>${one.replace("x", " × ")}</option>`)}
       </select>
     </${Copied}>
     <section class="share-way">
       <h3>${t("lab.share.files")}</h3>
       <div class="share-row">
-        <${File} format="html" /><${File} format="json" /><${Import} />
+        <${File} format="html" /><${File} format="json" /><${Import} onLeave=${onLeave} />
       </div>
       <p class="quiet">${t("lab.share.files_text")}</p>
     </section>
@@ -66,6 +69,17 @@ function Ways() {
 
 /** A heading, a text to take along with a button that copies it, and what it is good for. */
 function Copied({ name, text, children, autofocus = false }) {
+  const copied = useSignal("");
+  /** Plain http from another machine gives no clipboard: then the text stands there, marked, to be copied by hand. */
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      copied.value = t("lab.share.copied");
+    } catch {
+      document.getElementById(`share-${name}`)?.focus();
+      copied.value = t("lab.share.copy_by_hand");
+    }
+  };
   return html`<section class="share-way">
     <h3>${t(`lab.share.${name}`)}</h3>
     <div class="share-row">
@@ -83,24 +97,15 @@ function Copied({ name, text, children, autofocus = false }) {
         class=${`button ${autofocus ? "button-primary" : ""}`}
         id=${`copy-${name}`}
         autofocus=${autofocus}
-        onClick=${() => copy(name, text)}
+        onClick=${copy}
       >
         ${t("lab.share.copy")}
       </button>
     </div>
-    <p class="quiet">${t(`lab.share.${name}_text`)}</p>
+    <p class="quiet">
+      <strong role="status">${copied.value}</strong>${copied.value && " "}${t(`lab.share.${name}_text`)}
+    </p>
   </section>`;
-}
-
-/** Plain http from another machine gives no clipboard: then the text stands there, marked, to be copied by hand. */
-async function copy(name, text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    tell(t("lab.share.copied"));
-  } catch {
-    document.getElementById(`share-${name}`)?.focus();
-    tell(t("lab.share.copy_by_hand"), true);
-  }
 }
 
 function File({ format }) {
@@ -118,10 +123,11 @@ function File({ format }) {
 const take = (file) => importRun(file, labData.import_max_bytes).catch((error) => tell(error.message, true));
 
 /** Another run, from a file that was exported before; it may as well be dropped anywhere on the page. */
-function Import() {
+function Import({ onLeave }) {
   const chosen = (event) => {
     const [file] = event.currentTarget.files;
     event.currentTarget.value = "";
+    onLeave();
     if (file) take(file);
   };
   return html`<label class="button import-button" title=${t("lab.import.hint")}>
