@@ -31,6 +31,7 @@ const EMPTY_VIEW = {
   timers: [],
   actors: [],
   next: null,
+  caption: null,
   invariants: [],
   faults: [],
   settings: [],
