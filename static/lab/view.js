@@ -35,6 +35,7 @@ const EMPTY_VIEW = {
   timers: [],
   actors: [],
   next: null,
+  caption: null,
   invariants: [],
   faults: [],
   settings: [],
