@@ -252,8 +252,6 @@ export const openFrame = signal(null);
 export const openRecord = signal(null);
 /** { node, name } of the setting in the editor, or null. */
 export const openSetting = signal(null);
-/** Node whose menu of faults is open, or null. */
-export const openFaults = signal(null);
 /** { broker, message } of the half message that is decided by hand, or null. */
 export const openHalf = signal(null);
 /** { broker, group } whose dead letters are listed, or null. */
