@@ -15,13 +15,17 @@ from engine.lab.scenario.condition import Condition, ConditionKind
 from engine.lab.scenario.errors import CommandRefused
 from engine.lab.scenario.scenario import (
     LANGUAGES,
+    Breaks,
+    Difficulty,
     FaultKind,
     FaultModel,
     GroupSpec,
+    KeyMoment,
     NodeSpec,
     Role,
     Scenario,
     ScriptLine,
+    Tags,
     TopicSpec,
 )
 from engine.lab.scenario.scenario_banks import check_banks, check_xa
@@ -41,6 +45,12 @@ DEFAULT_DURATION_MS = 60_000
 INVARIANTS_MAX = 50
 SCRIPT_MAX = 100
 ORDER_MAX = 10_000
+#: A summary is one line of a list.
+SUMMARY_MAX_WORDS = 12
+SUMMARY_MAX_CHARACTERS = 26
+
+#: What a key moment may wait for, besides the conditions of a breakpoint.
+VIOLATION = "violation"
 
 _Spec = TypeVar("_Spec")
 
@@ -62,6 +72,9 @@ def parse_scenario(text: str, name: str) -> Scenario:
     scenario = Scenario(
         name=name,
         title=_texts(root, "title", 200),
+        summary=_summary(root),
+        tags=root.part("tags", _tags) or Tags(),
+        key_moment=root.part("key_moment", lambda section: _key_moment(section, nodes)),
         about=_texts(root, "about", 4_000),
         seed=root.integer("seed", 0, SEED_MAX, 1),
         duration_ms=root.integer("duration_ms", 1, DURATION_MAX_MS, DEFAULT_DURATION_MS),
@@ -96,6 +109,45 @@ def _texts(root: Section, field: str, max_length: int) -> Mapping[str, str]:
         if not text:
             raise section.fail(language, "is empty")
     return texts
+
+
+def _summary(root: Section) -> Mapping[str, str]:
+    """One sentence for lists; empty where there is none."""
+    if not root.has("summary"):
+        return {}
+    texts = _texts(root, "summary", 200)
+    if (words := len(texts["en"].split())) > SUMMARY_MAX_WORDS:
+        raise root.fail("summary", f"has {words} English words; allowed: {SUMMARY_MAX_WORDS}")
+    if len(texts["zh"]) > SUMMARY_MAX_CHARACTERS:
+        raise root.fail("summary", f"has {len(texts['zh'])} Chinese characters; allowed: {SUMMARY_MAX_CHARACTERS}")
+    return texts
+
+
+def _tags(section: Section) -> Tags:
+    difficulty = section.word("difficulty", Difficulty.MEDIUM)
+    words = section.words("breaks", max_count=len(Breaks))
+    for word in words:
+        if word not in list(Breaks):
+            raise section.fail("breaks", f"{word!r} is not allowed; allowed: {', '.join(Breaks)}")
+    return Tags(difficulty, tuple(Breaks(word) for word in dict.fromkeys(words)))
+
+
+def _key_moment(section: Section, nodes: tuple[NodeSpec, ...]) -> KeyMoment:
+    until = section.section("until")
+    if until is None:
+        raise section.fail("until", f"is missing; allowed: a condition as of breakpoints, or {{on: {VIOLATION}}}")
+    condition = None
+    if until.choice("on", [*ConditionKind, VIOLATION]) == VIOLATION:
+        until.finish()
+    else:
+        condition = _condition(until, nodes)
+    return KeyMoment(
+        shows=_texts(section, "shows", 200),
+        actions=_script(section, nodes, "do"),
+        from_ms=section.integer("from_ms", 0, DURATION_MAX_MS, 0),
+        until=condition,
+        plus_ms=section.number("plus_ms", 0, 60_000, 0),
+    )
 
 
 def _unfolded(text: str) -> str:
@@ -161,10 +213,10 @@ def _named(
     return tuple(specs)
 
 
-def _script(root: Section, nodes: tuple[NodeSpec, ...]) -> tuple[ScriptLine, ...]:
+def _script(root: Section, nodes: tuple[NodeSpec, ...], name: str = "script") -> tuple[ScriptLine, ...]:
     lines: list[ScriptLine] = []
     known = [node.name for node in nodes]
-    for section in root.sections("script", max_count=SCRIPT_MAX):
+    for section in root.sections(name, max_count=SCRIPT_MAX):
         at_ms = section.integer("at_ms", 0, DURATION_MAX_MS)
         section.choice("kind", list(COMMANDS))
         fields = {name: section.any_value(name) for name in section.names() if name != "at_ms" and section.has(name)}
@@ -183,18 +235,18 @@ def _script(root: Section, nodes: tuple[NodeSpec, ...]) -> tuple[ScriptLine, ...
 
 
 def _breakpoints(root: Section, nodes: tuple[NodeSpec, ...]) -> tuple[Condition, ...]:
-    known = [node.name for node in nodes]
-    breakpoints: list[Condition] = []
-    for section in root.sections("breakpoints", max_count=20):
-        kind = ConditionKind(section.choice("on", list(ConditionKind)))
-        node = section.choice("node", known, "")
-        contains = section.text("contains", "", max_length=100)
-        time_ms = section.number("time_ms", 0, DURATION_MAX_MS, 0)
-        if kind is ConditionKind.TIME and not section.has("time_ms"):
-            raise section.fail("time_ms", "is missing: a breakpoint on time needs it")
-        section.finish()
-        breakpoints.append(Condition(kind, node, contains, round(time_ms * 1_000)))
-    return tuple(breakpoints)
+    return tuple(_condition(section, nodes) for section in root.sections("breakpoints", max_count=20))
+
+
+def _condition(section: Section, nodes: tuple[NodeSpec, ...]) -> Condition:
+    kind = ConditionKind(section.choice("on", list(ConditionKind)))
+    node = section.choice("node", [node.name for node in nodes], "")
+    contains = section.text("contains", "", max_length=100)
+    time_ms = section.number("time_ms", 0, DURATION_MAX_MS, 0)
+    if kind is ConditionKind.TIME and not section.has("time_ms"):
+        raise section.fail("time_ms", "is missing: a breakpoint on time needs it")
+    section.finish()
+    return Condition(kind, node, contains, round(time_ms * 1_000))
 
 
 def _switched_off(root: Section) -> tuple[str, ...]:
