@@ -155,13 +155,20 @@ MOMENTS = (
         _until("bank-transaction", Condition(ConditionKind.FRAME, contains="END_TRANSACTION")),
         _world_stands,
     ),
-    Moment("dead-letter", "A message on its way to the dead letters", _at_ms("retry-to-dead-letter", 55_000), _world_stands),
+    Moment(
+        "dead-letter", "A message on its way to the dead letters", _at_ms("retry-to-dead-letter", 55_000), _world_stands
+    ),
     Moment("big-stage", "The stage with the most nodes", _at_ms("big-stage", 6_000), _world_stands),
     Moment("live", "The live page while a shop trades", "/live", _trade),
     Moment("pipeline", "The pipeline's page", "/pipeline"),
-    Moment("lesson", "The lesson on the three locks, its first question answered", "/tutorials/04-three-locks", _half_a_lesson),
+    Moment(
+        "lesson",
+        "The lesson on the three locks, its first question answered",
+        "/tutorials/04-three-locks",
+        _half_a_lesson,
+    ),
     Moment("side-by-side", "Two worlds side by side: the broker lock on and off", _side_by_side),
-)  # fmt: skip
+)
 
 
 # --- taking them ---------------------------------------------------------------------------------------------------

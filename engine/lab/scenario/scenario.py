@@ -280,7 +280,7 @@ class Difficulty(StrEnum):
 
 
 class Breaks(StrEnum):
-    """What goes wrong in a scenario, by itself or because somebody does it: one word each, for those who look for it."""
+    """What goes wrong in a scenario, by itself or because somebody does it: a word each, for those who look for it."""
 
     #: A node's process ends without warning.
     PROCESS = "process"
@@ -332,11 +332,27 @@ class KeyMoment:
 
 
 @dataclass(frozen=True, slots=True)
+class TryButton:
+    """One thing to try with a scenario: a command, a way to run, or both, in this order.
+
+    :ivar label: by language.
+    :ivar search: it opens the search for a bad schedule.
+    """
+
+    label: Mapping[str, str]
+    command: Command | None = None
+    run_until: Condition | None = None
+    search: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Scenario:
     """See the module. ``text`` is where it came from; ``invariants`` is empty for "all that apply".
 
     :ivar order: scenarios are listed by it, the lowest first: by what a learner needs.
     :ivar suggestion: what to try with it, by language; empty: nothing is suggested.
+    :ivar try_buttons: what does it.
+    :ivar focus: parts of the stage that it is about, the most important first; empty: all alike.
     """
 
     name: str
@@ -360,6 +376,8 @@ class Scenario:
     bytes_per_s: int | None = None
     order: int = 1_000
     suggestion: Mapping[str, str] = field(default_factory=dict)
+    try_buttons: tuple[TryButton, ...] = ()
+    focus: tuple[str, ...] = ()
     #: One sentence, by language; empty: none was written.
     summary: Mapping[str, str] = field(default_factory=dict)
     tags: Tags = Tags()
