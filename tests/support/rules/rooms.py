@@ -18,6 +18,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "metrics",
         "remote",
         "web",
+        "pictures",
         "pipeline",
         "live",
         "lab",
