@@ -31,6 +31,7 @@ from engine.lab.nodes.name_server_role import NameServerRole
 from engine.lab.nodes.producer_role import ProducerRole
 from engine.lab.nodes.xa_roles import CoordinatorRole, ManagerRole, ResourceManagerRole
 from engine.lab.scenario.condition import Condition
+from engine.lab.scenario.scenario import TryButton
 from engine.lab.scenario.settings import SETTINGS
 from engine.lab.world.next_step import next_step
 
@@ -249,8 +250,28 @@ def _fixed_part(run: LabRun) -> JsonObject:
         "scenario": scenario.name,
         "title": dict(scenario.title),
         "about": dict(scenario.about),
+        "suggestion": dict(scenario.suggestion),
+        "try_buttons": [_try_button_json(button) for button in scenario.try_buttons],
+        "focus": list(scenario.focus),
         "seed": run.seed,
         "duration_us": run.world.end_us,
+    }
+
+
+def _try_button_json(button: TryButton) -> JsonObject:
+    condition = button.run_until
+    return {
+        "label": dict(button.label),
+        "command": button.command.to_dict() if button.command is not None else None,
+        "run_until": None
+        if condition is None
+        else {
+            "on": condition.on.value,
+            "node": condition.node,
+            "contains": condition.contains,
+            "time_us": condition.time_us,
+        },
+        "search": button.search,
     }
 
 

@@ -14,6 +14,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "app": (
         "foundation",
         "observation",
+        "watch",
         "metrics",
         "remote",
         "web",
