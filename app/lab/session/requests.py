@@ -26,6 +26,7 @@ ACTIONS: dict[str, tuple[str, ...]] = {
     "fork": (),
     "step-actor": ("actor",),
     "scrub": ("event",),
+    "stand-at": ("time_us",),
     "speed": ("speed",),
     "publish": ("on",),
     "run-until": ("on", "node", "contains", "time_us"),
@@ -53,6 +54,7 @@ class Control:
     action: str
     actor: str = ""
     event: int = 0
+    time_us: int = 0
     speed: float = 1.0
     on: bool = False
     condition: Condition | None = None
@@ -86,6 +88,8 @@ def read_control(request: JsonObject) -> Control:
             return Control(action, actor=_text(request, "actor", TEXT_MAX_LENGTH))
         case "scrub":
             return Control(action, event=_integer(request, "event", EVENTS_MAX))
+        case "stand-at":
+            return Control(action, time_us=_integer(request, "time_us", DURATION_MAX_MS * 1_000))
         case "speed":
             return Control(action, speed=_number(request, "speed"))
         case "publish":
