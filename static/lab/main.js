@@ -13,6 +13,7 @@ import { Banner, Notice } from "./panels/controls/banner.js";
 import { Compare } from "./panels/analysis/compare.js";
 import { Controls } from "./panels/controls/controls.js";
 import { DeadLettersDialog } from "./panels/messages/dead_letters.js";
+import { Caption } from "./panels/stage/caption.js";
 import { Drawer, drawerOpen, shape } from "./panels/controls/dock.js";
 import { Explorer } from "./panels/analysis/explorer.js";
 import { Faults, NodeFaults } from "./panels/controls/faults.js";
@@ -68,7 +69,7 @@ function Page() {
     <div class="lab" data-shape=${shape.value} data-drawer=${drawerOpen.value ? "open" : "closed"}>
       ${
         loaded.value
-          ? html`<${Stage}><${Banner} /><${BeginAgain} /></${Stage}>`
+          ? html`<${Stage}><${Banner} /><${Caption} /><${BeginAgain} /></${Stage}>`
           : html`<div class="stage-frame"><p class="loading">${t("live.waiting")}</p></div>`
       }
       <${Drawer} panels=${PANELS} />

@@ -14,7 +14,6 @@ const EMPTY_VIEW = {
   suggestion: {},
   try_buttons: [],
   focus: [],
-  caption: null,
   duration_us: 0,
   busy: null,
   stopped_by: null,
