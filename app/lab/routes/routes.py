@@ -22,6 +22,7 @@ from app.lab.routes.audit_routes import add_audit_routes
 from app.lab.routes.audits import LabAudits
 from app.lab.routes.detail_routes import add_detail_routes
 from app.lab.routes.html_export import self_contained
+from app.lab.routes.pair_routes import add_pair_routes
 from app.lab.routes.setting_table import setting_table
 from app.lab.session.host import LabHost
 from app.lab.session.session import WorldSession
@@ -58,6 +59,7 @@ def create_lab_routes(
     reading = threading.Lock()  # scenarios are kept once they are read: many who ask at once wait for the first
     add_detail_routes(lab, host)
     add_audit_routes(lab, host, audits)
+    add_pair_routes(lab, host)
 
     @lab.get("/lab")
     def scenario_list() -> ResponseReturnValue:
