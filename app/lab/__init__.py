@@ -48,6 +48,8 @@ The view (times are virtual microseconds, offsets are numbers, ``null`` is "not 
     timers       node, actor, label, started_us, due_us; the next first
     actors       name, node, label, held_until_us, steps
     next         actor, node, label, file, line, function; or null
+    caption      what has just happened, in a sentence, or null: event (after which it is true), text {en, zh}, kind,
+                 weight (0 to 3: what is heavier stays longer), keys (of messages in it): engine.lab.narration.narrator
     invariants   name, title, why, anomaly, ok, violations
     faults       what is broken now: kind, target, text {en, zh}, event
     commands     what was done: event, time_us, kind, target, and the fields of the kind

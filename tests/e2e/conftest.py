@@ -129,3 +129,10 @@ def sequence(page: Page) -> int:
 def wait_for_update(page: Page, after: int) -> None:
     """Wait until the page has applied an update with a higher number than ``after``."""
     page.wait_for_function("after => Number(document.querySelector('#connection').dataset.sequence) > after", arg=after)
+
+
+def choose_language(page: Page, language: str) -> None:
+    """Choose the page's language, behind its button where the head has no room for it."""
+    if not page.locator("#language-choice").is_visible():
+        page.locator(".settings-button").click()
+    page.locator("#language-choice").select_option(language)

@@ -272,11 +272,27 @@ class ScriptLine:
 
 
 @dataclass(frozen=True, slots=True)
+class TryButton:
+    """One thing to try with a scenario: a command, a way to run, or both, in this order.
+
+    :ivar label: by language.
+    :ivar search: it opens the search for a bad schedule.
+    """
+
+    label: Mapping[str, str]
+    command: Command | None = None
+    run_until: Condition | None = None
+    search: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Scenario:
     """See the module. ``text`` is where it came from; ``invariants`` is empty for "all that apply".
 
     :ivar order: scenarios are listed by it, the lowest first: by what a learner needs.
     :ivar suggestion: what to try with it, by language; empty: nothing is suggested.
+    :ivar try_buttons: what does it.
+    :ivar focus: parts of the stage that it is about, the most important first; empty: all alike.
     """
 
     name: str
@@ -300,6 +316,8 @@ class Scenario:
     bytes_per_s: int | None = None
     order: int = 1_000
     suggestion: Mapping[str, str] = field(default_factory=dict)
+    try_buttons: tuple[TryButton, ...] = ()
+    focus: tuple[str, ...] = ()
 
     def node(self, name: str) -> NodeSpec:
         """The node of that name. Raises ``KeyError``."""

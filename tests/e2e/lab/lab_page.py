@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 
 def opened(page: Page) -> Page:
@@ -64,6 +64,14 @@ def scrub_to(page: Page, number: int) -> None:
         number,
     )
     expect_event(page, number)
+
+
+def open_share(page: Page) -> Locator:
+    """Open the dialog with everything that can be taken away from a run."""
+    page.locator("#share").click()
+    dialog = page.locator("#share-dialog")
+    expect(dialog).to_be_visible()
+    return dialog
 
 
 def open_faults(page: Page, node: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import OpenPage, running
-from tests.e2e.lab.lab_page import event_number, expect_event, opened, run_to_ms, run_until, scrub_to
+from tests.e2e.lab.lab_page import event_number, expect_event, open_share, opened, run_to_ms, run_until, scrub_to
 from tests.e2e.scenes import empty_scene
 
 
@@ -74,7 +74,7 @@ def test_a_replayed_page_has_the_bytes_and_the_whole_journal(page, open_page, tm
     run_to_ms(page, 1500)
     last = event_number(page)
     with page.expect_download() as download:
-        page.locator("#export-html").click()
+        open_share(page).locator("#export-html").click()
     download.value.save_as(tmp_path / "run.html")
     replay = open_page((tmp_path / "run.html").as_uri())
     expect(replay.locator("#connection")).to_have_attribute("data-status", "recording")
@@ -233,7 +233,7 @@ def exported(chromium, tmp_path_factory) -> ExportedRun:
         run_to_ms(page, 1900)
         file = tmp_path_factory.mktemp("exported") / "run.json"
         with page.expect_download() as download:
-            page.locator("#export-json").click()
+            open_share(page).locator("#export-json").click()
         download.value.save_as(file)
         run = ExportedRun(file, event_number(page), page.locator("#stage").inner_text())
         opener.close()
@@ -253,7 +253,7 @@ def test_an_exported_run_is_imported_from_the_list_in_another_browser(address, o
 
 def test_an_exported_run_is_imported_from_the_stage(address, open_page, exported):
     other = opened(open_page(f"{address}/lab/general"))
-    other.locator("#import-file").set_input_files(exported.file)
+    open_share(other).locator("#import-file").set_input_files(exported.file)
     expect(other.locator("h1")).to_have_text("The first message")
     expect_event(other, exported.event)
 

@@ -7,7 +7,17 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.lab.lab_page import event_number, expect_event, open_faults, opened, run_to_ms, run_until, scrub_to
+from tests.e2e.conftest import choose_language
+from tests.e2e.lab.lab_page import (
+    event_number,
+    expect_event,
+    open_faults,
+    open_share,
+    opened,
+    run_to_ms,
+    run_until,
+    scrub_to,
+)
 from tests.e2e.scenes import empty_scene
 
 
@@ -146,7 +156,7 @@ def test_a_fault_of_a_link_is_listed_while_it_lasts(page):
 def test_the_page_speaks_chinese_and_keeps_the_world(page):
     run_to_ms(page, 300)
     expected = event_number(page)
-    page.locator("#language-choice").select_option("zh")
+    choose_language(page, "zh")
     opened(page)
     expect(page.locator("#control-play")).to_have_text("播放")
     expect_event(page, expected)
@@ -174,7 +184,7 @@ def test_an_exported_page_replays_without_a_server(page, open_page, tmp_path):
     run_until(page, "sent", node="P1")
     last = event_number(page)
     with page.expect_download() as download:
-        page.locator("#export-html").click()
+        open_share(page).locator("#export-html").click()
     download.value.save_as(tmp_path / "run.html")
     replay = open_page((tmp_path / "run.html").as_uri())
     expect(replay.locator("#connection")).to_have_attribute("data-status", "recording")
@@ -185,10 +195,9 @@ def test_an_exported_page_replays_without_a_server(page, open_page, tmp_path):
 
 
 def test_a_published_world_is_followed_and_forked_by_others(page, open_page):
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.locator("#publish").click()
-    expect(page.locator("#publish")).to_have_attribute("aria-pressed", "true")
-    follower = opened(open_page(page.evaluate("navigator.clipboard.readText()")))
+    open_share(page).locator("#publish").click()
+    follower = opened(open_page(page.locator("#share-follow").input_value()))
+    page.keyboard.press("Escape")
     expect(follower.locator("#viewer-banner")).to_be_visible()
     page.locator("#control-step").click()
     expect_event(follower, 1)
