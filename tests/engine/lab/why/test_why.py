@@ -1,6 +1,7 @@
 """Why twice, late, not yet, lost: the answers name causes, and events that did what they say."""
 
 from functools import cache
+from itertools import pairwise
 
 import pytest
 
@@ -127,7 +128,7 @@ def test_the_spans_of_a_late_message_have_no_gap_and_the_largest_comes_first():
     assert spans == sorted(spans, reverse=True)
     assert spans[0] > 54_000_000
     ordered = sorted(answer.steps, key=lambda step: step.time_us)
-    assert all(a.time_us + a.span_us <= b.time_us for a, b in zip(ordered, ordered[1:], strict=False))
+    assert all(a.time_us + a.span_us <= b.time_us for a, b in pairwise(ordered))
 
 
 def test_in_a_blocked_queue_a_message_is_late_behind_the_one_that_fails():
