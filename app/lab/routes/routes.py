@@ -30,10 +30,10 @@ from app.web.api import json_answer
 from app.web.framing import let_frame
 from engine.lab.run.recording import parse_export
 from engine.lab.scenario.command import COMMANDS
-from engine.lab.scenario.switches import SWITCHES
 from engine.lab.scenario.errors import RecordingRefused, ScenarioError
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.scenario.scenario_files import load_scenario, scenario_names, shelved_scenario_names
+from engine.lab.scenario.switches import SWITCHES
 from engine.texts import catalogue
 
 #: The shelves of the list, easiest first: folders of ``tutorials/scenarios``, named ``lab.shelf.`` in the texts.
@@ -122,7 +122,7 @@ def create_lab_routes(
 
 
 def page_tables() -> JsonObject:
-    """What every page with a stage needs: ``commands``, ``switches``, :func:`setting_table`, ``labels``, ``import_max_bytes``."""
+    """What every page with a stage needs: commands, switches, :func:`setting_table`, labels, bound of imports."""
     return {
         "commands": command_table(),
         "switches": {name: {"name": dict(one.name), "what": dict(one.what)} for name, one in SWITCHES.items()},
