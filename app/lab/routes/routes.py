@@ -21,6 +21,7 @@ from app.lab.routes.audit_routes import add_audit_routes
 from app.lab.routes.audits import LabAudits
 from app.lab.routes.detail_routes import add_detail_routes
 from app.lab.routes.html_export import self_contained
+from app.lab.routes.pair_routes import add_pair_routes
 from app.lab.routes.scenario_list import BREAKS, begin_with, scenario_shelves
 from app.lab.routes.setting_table import setting_table
 from app.lab.session.host import LabHost
@@ -31,6 +32,7 @@ from engine.lab.run.recording import parse_export
 from engine.lab.scenario.command import COMMANDS
 from engine.lab.scenario.errors import RecordingRefused, ScenarioError
 from engine.lab.scenario.scenario_files import scenario_names
+from engine.lab.scenario.switches import SWITCHES
 from engine.texts import catalogue
 
 _STATUS = {
@@ -54,6 +56,7 @@ def create_lab_routes(
     reading = threading.Lock()  # scenarios are kept once they are read: many who ask at once wait for the first
     add_detail_routes(lab, host)
     add_audit_routes(lab, host, audits)
+    add_pair_routes(lab, host)
 
     @lab.get("/lab")
     def scenario_list() -> ResponseReturnValue:
@@ -117,9 +120,10 @@ def create_lab_routes(
 
 
 def page_tables() -> JsonObject:
-    """What every page with a stage needs: ``commands``, :func:`setting_table`, ``labels``, ``import_max_bytes``."""
+    """What every page with a stage needs: commands, switches, :func:`setting_table`, labels, bound of imports."""
     return {
         "commands": command_table(),
+        "switches": {name: {"name": dict(one.name), "what": dict(one.what)} for name, one in SWITCHES.items()},
         **setting_table(),
         "import_max_bytes": IMPORT_MAX_BYTES,
         "labels": label_table(),

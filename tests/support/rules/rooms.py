@@ -40,7 +40,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "consumer",
         ".",
     ),
-    "engine.lab": (".", "scenario", "nodes", "world", "checkers", "run", "narration", "explorer", "sweep"),
+    "engine.lab": (".", "scenario", "nodes", "world", "checkers", "run", "narration", "why", "explorer", "sweep"),
     "engine.lab.checkers": ("watch", "messages", "queues", "transactions", "."),
     "engine.pipeline.source": ("cluster", "decoding", "reader", "writer", "."),
     "engine.protocol": (".", "json_form", "message", "command", "body"),
