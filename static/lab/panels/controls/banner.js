@@ -1,5 +1,5 @@
 // What a person must know before acting: this is the past; why play stopped; the world is being rebuilt. It lies
-// over the stage and pushes nothing.
+// over the stage and pushes nothing; what a violation is the caption says.
 
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
@@ -32,8 +32,8 @@ export function Banner() {
   if (inPast.value && !isRecording()) {
     return html`<div class="banner banner-past" id="past-banner" role="status">
       <strong>${t("lab.past.title")}</strong>${" "}
-      <span>
-        ${t("lab.past.text", { event: count(event.value), total: count(total.value) })}
+      <span title=${t("lab.past.text", { event: count(event.value), total: count(total.value) })}>
+        ${t("lab.controls.event_of", { event: count(event.value), total: count(total.value) })}
       </span>
       <button type="button" class="button small-button" onClick=${() => scrub(total.peek())}>
         ${t("lab.past.back")}
@@ -44,7 +44,7 @@ export function Banner() {
   if (stopped.value && !view.value.playing) {
     const { kind, text } = stopped.value;
     return html`<div class=${`banner banner-${kind}`} id="stop-banner" role="status">
-      <strong>${t(`lab.stopped.${kind}`)}</strong> <span>${bilingual(text)}</span>
+      <strong>${t(`lab.stopped.${kind}`)}</strong> <span>${kind !== "violation" && bilingual(text)}</span>
       ${
         kind === "violation" &&
         html`<button type="button" class="button small-button" onClick=${() => showPanel("invariants")}>

@@ -12,7 +12,7 @@ const FIT_MOST = 1.35;
 const STEP = 1.25;
 const PAN_PX = 60;
 const MARGIN_PX = 10;
-const TOP_MOST_PX = 48;
+const TOP_MOST_PX = 30;
 /** Pixels that a pointer may tremble while it clicks. */
 const TREMBLE_PX = 4;
 
@@ -31,7 +31,10 @@ export function mapOf(outer, inner) {
   /** As many columns of consumers as make everything largest. */
   const fit = () => {
     fits.value = true;
-    const [width, height] = [outer.clientWidth - 2 * MARGIN_PX, outer.clientHeight - 2 * MARGIN_PX];
+    // The padding is the banner's and the caption's: nothing stands behind them.
+    const { paddingTop, paddingBottom } = getComputedStyle(outer);
+    const [above, below] = [parseFloat(paddingTop), parseFloat(paddingBottom)];
+    const [width, height] = [outer.clientWidth - 2 * MARGIN_PX, outer.clientHeight - above - below - 2 * MARGIN_PX];
     if (width <= 0 || height <= 0) return;
     let best = { scale: 0, columns: 1 };
     const cards = inner.querySelector(".column-consumer")?.childElementCount ?? 1;
@@ -44,7 +47,7 @@ export function mapOf(outer, inner) {
     scale = best.scale;
     x = MARGIN_PX + Math.max(0, (width - inner.offsetWidth * scale) / 2);
     // Near the top: cards that grow while the world runs then move nothing above them.
-    y = MARGIN_PX + Math.min(TOP_MOST_PX, Math.max(0, (height - inner.offsetHeight * scale) / 2));
+    y = above + Math.min(TOP_MOST_PX, Math.max(0, (height - inner.offsetHeight * scale) / 2));
     draw(true);
   };
 
