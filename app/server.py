@@ -31,6 +31,8 @@ class PageSettings:
     port: int = 8000
     token: str | None = None
     allowed_hosts: tuple[str, ...] = field(default=())
+    #: Other sites whose pages may hold a stage of the lab.
+    embedding_origins: tuple[str, ...] = field(default=())
     #: Where Spark runs when the page starts a job; None: the page starts none.
     spark_master: str | None = "local[2]"
 
@@ -67,7 +69,7 @@ class Server:
         from app.web_application import WebSettings, create_app
 
         port = listening.getsockname()[1]
-        rules = AccessRules(page.host, port, page.token, page.allowed_hosts)
+        rules = AccessRules(page.host, port, page.token, page.allowed_hosts, page.embedding_origins)
         settings = WebSettings(
             access=rules,
             data_folder=self._data_folder,

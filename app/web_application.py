@@ -41,6 +41,7 @@ from app.start_page import create_start_page
 from app.web.access_gate import AccessGate, AccessRules
 from app.web.api import create_api, http_error_answer, json_answer
 from app.web.api_parameters import BadParameter
+from app.web.framing import frame_options, framing_policy
 from app.web.socket_namespace import LiveNamespace, SocketTransport, create_socketio, has_room
 from app.web.stream import LiveStream, StreamSource
 from app.web.throttle import REQUESTS_PER_SECOND, Throttle
@@ -144,7 +145,7 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     lab = LabHost(SocketTransport(socketio, LAB_NAMESPACE), settings.lab_clock, has_thread=settings.lab_has_thread)
     socketio.on_namespace(LabNamespace(lab))
     audits = LabAudits(pipeline)
-    app.register_blueprint(create_lab_routes(lab, settings.folders.static, audits))
+    app.register_blueprint(create_lab_routes(lab, settings.folders.static, audits, settings.access.embedders))
     explorations = Explorations()
     app.register_blueprint(create_exploration_routes(lab, explorations))
     app.register_blueprint(create_start_page(lab))
@@ -252,17 +253,20 @@ def _add_error_pages(app: Flask) -> None:
 
 
 def _add_security_headers(response: Response) -> Response:
-    """Scripts and styles come from this server only; nobody may frame the page or read it from elsewhere."""
+    """Scripts and styles come from this server only; nobody may read the page from elsewhere, or frame it, but for what
+    :mod:`app.web.framing` says.
+    """
     nonce = g.get("csp_nonce", "")
     response.headers.setdefault(
         "Content-Security-Policy",
         "default-src 'none'; "
         f"script-src 'self' 'nonce-{nonce}'; "
         "style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
-        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+        "base-uri 'none'; form-action 'self'; " + framing_policy(),
     )
     response.headers.setdefault("X-Content-Type-Options", "nosniff")
-    response.headers.setdefault("X-Frame-Options", "DENY")
+    if options := frame_options():
+        response.headers.setdefault("X-Frame-Options", options)
     response.headers.setdefault("Referrer-Policy", "no-referrer")
     response.headers.setdefault("Cross-Origin-Opener-Policy", "same-origin")
     response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")

@@ -21,6 +21,7 @@ from app.remote.serve_parameters import folder, name, pem_file, port
 from app.server import PageSettings, Server
 from app.web.access_gate import is_loopback
 from app.web.busy_ports import WantedPort, explain_taken_ports
+from app.web.framing import origin_of
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.message.record_layout import BLANK_MIN_SIZE_BYTES
@@ -75,6 +76,12 @@ log = logging.getLogger("glassmq.host")
     help="What the page demands; needed when --http-host is not loopback. Also from GLASSMQ_TOKEN.",
 )
 @click.option("--allowed-host", multiple=True, help="A further host name under which the page may be opened.")
+@click.option(
+    "--allow-embedding",
+    multiple=True,
+    metavar="ORIGIN",
+    help="A web site whose pages may hold a stage of the lab in a frame, such as https://wiki.example.org.",
+)
 @click.option("--tls-cert", type=pem_file, help="Certificate of name server and broker (PEM): they speak TLS then.")
 @click.option("--tls-key", type=pem_file, help="The certificate's private key (PEM).")
 @click.option("--tls-client-ca", type=pem_file, help="Clients must show a certificate issued by one of these (PEM).")
@@ -114,6 +121,7 @@ def command(
     cluster_name: str,
     token: str | None,
     allowed_host: tuple[str, ...],
+    allow_embedding: tuple[str, ...],
     tls_cert: Path | None,
     tls_key: Path | None,
     tls_client_ca: Path | None,
@@ -137,7 +145,8 @@ def command(
     if not no_page:
         _check_token(http_host, token)
         names = tuple(allowed.lower() for allowed in allowed_host)
-        page = PageSettings(http_host, http_port, token, names, None if no_pipeline else spark_master)
+        origins = tuple(_origin(text) for text in allow_embedding)
+        page = PageSettings(http_host, http_port, token, names, origins, None if no_pipeline else spark_master)
     broker = BrokerConfig(broker_name=broker_name, cluster_name=cluster_name, host=host, port=broker_port)
     store = MessageStoreConfig(flush_disk_type=FlushDiskType(flush))
     try:
@@ -205,6 +214,16 @@ def _check_token(http_host: str, token: str | None) -> None:
         raise click.BadParameter(
             "allowed are 8 to 200 letters, digits and . _ ~ -", param_hint="--token / GLASSMQ_TOKEN"
         )
+
+
+def _origin(text: str) -> str:
+    origin = origin_of(text)
+    if origin is None:
+        raise click.BadParameter(
+            f"{text!r} is no origin; allowed is https:// or http://, a host, and perhaps :PORT or :*",
+            param_hint="--allow-embedding",
+        )
+    return origin
 
 
 def _set_up_logging(level: str) -> RecentLog:

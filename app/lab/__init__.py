@@ -9,7 +9,7 @@ Socket.IO namespace ``/lab``. A browser sends::
                  step-actor {actor}          the next event of that actor, and all before it
                  run-until {on, node?, contains?, time_us?}   see engine.lab.scenario.condition
                  scrub {event}               look at the world as it was after that event
-                 speed {speed}               virtual seconds per second, 0.01 to 1000
+                 speed {speed}               virtual seconds per second, 0.01 to 1000, or "auto": as the eye can follow
                  publish {on}                others may follow, read-only
     command      {kind, target, ...}         see engine.lab.scenario.command; in the past it forks
     acknowledge  {sequence}
@@ -31,7 +31,9 @@ The view (times are virtual microseconds, offsets are numbers, ``null`` is "not 
 
     world        id, published, viewers
     scenario     its name; title {en, zh}, about {en, zh}, duration_us, seed
-    event, events_total, time_us, time_total_us, playing, speed, in_past, is_over
+    event, events_total, time_us, time_total_us, playing, in_past, is_over
+    speed        as it was chosen; speed_now: virtual seconds per second at the moment, null while it stands still
+    pace         why time passes so quickly at speed "auto": "frame", "listener", "gap", or ""
     busy         null, or {kind: "rebuild" | "scrub" | "run-until" | "step-actor", event, target}
     stopped_by   null, or why play stopped: {kind, text {en, zh}}, kind "violation" (then with all of the violation),
                  "breakpoint", "limit", "over" or "failure"
@@ -48,6 +50,8 @@ The view (times are virtual microseconds, offsets are numbers, ``null`` is "not 
     timers       node, actor, label, started_us, due_us; the next first
     actors       name, node, label, held_until_us, steps
     next         actor, node, label, file, line, function; or null
+    caption      what has just happened, in a sentence, or null: event (after which it is true), text {en, zh}, kind,
+                 weight (0 to 3: what is heavier stays longer), keys (of messages in it): engine.lab.narration.narrator
     invariants   name, title, why, anomaly, ok, violations
     faults       what is broken now: kind, target, text {en, zh}, event
     commands     what was done: event, time_us, kind, target, and the fields of the kind

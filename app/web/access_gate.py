@@ -20,6 +20,7 @@ from urllib.parse import parse_qs, quote, urlencode
 
 from app.foundation.event_budget import EventBudget
 from app.foundation.translator import in_all_languages
+from app.web.framing import LOOPBACK_ORIGINS
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -43,12 +44,19 @@ class AccessRules:
 
     ``listen_host`` is the address the page server listens on; ``token`` None means that none is needed (allowed on
     loopback only; the command line sees to that); ``allowed_hosts`` are further names that a Host header may carry.
+    ``embedding_origins`` are those of other sites whose pages may hold a stage of the lab.
     """
 
     listen_host: str = "127.0.0.1"
     port: int = 0
     token: str | None = None
     allowed_hosts: tuple[str, ...] = field(default=())
+    embedding_origins: tuple[str, ...] = field(default=())
+
+    @property
+    def embedders(self) -> tuple[str, ...]:
+        """Whose pages may hold a stage of the lab, besides this server's own: on loopback those of this machine too."""
+        return (*(LOOPBACK_ORIGINS if is_loopback(self.listen_host) else ()), *self.embedding_origins)
 
     @property
     def cookie_name(self) -> str:
@@ -180,7 +188,10 @@ def _comes_from_another_site(environ: WSGIEnvironment) -> bool:
     if environ.get("HTTP_SEC_FETCH_SITE", "none") in ("same-origin", "none"):
         return False
     is_page = not environ.get("PATH_INFO", "/").startswith(("/api/", _SOCKET_PATH))
-    is_link = environ.get("HTTP_SEC_FETCH_MODE") == "navigate" and environ.get("HTTP_SEC_FETCH_DEST") == "document"
+    wanted_for = environ.get("HTTP_SEC_FETCH_DEST")
+    # Whose frames may show it is said in the answer: browsers keep to that.
+    is_framed = wanted_for == "iframe" and environ.get("PATH_INFO", "/").startswith("/lab/")
+    is_link = environ.get("HTTP_SEC_FETCH_MODE") == "navigate" and (wanted_for == "document" or is_framed)
     return not (environ["REQUEST_METHOD"] == "GET" and is_page and is_link)
 
 

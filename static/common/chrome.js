@@ -1,4 +1,4 @@
-// The choices that every page has in its header: theme and language.
+// The choices that every page has in its head: theme and language, and what drops down there.
 
 import { pageData } from "./page_data.js";
 
@@ -14,6 +14,13 @@ language.addEventListener("change", () => {
   address.searchParams.set("lang", language.value);
   location.assign(address);
 });
+
+// What drops down from the head goes when one of its links is followed within the page.
+for (const drop of document.querySelectorAll(".drop"))
+  drop.addEventListener(
+    "click",
+    (event) => event.target.closest("a") && drop.matches(":popover-open") && drop.hidePopover(),
+  );
 
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.addEventListener("click", async () => {

@@ -4,17 +4,20 @@ import { html, render } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import "../common/chrome.js";
 import { t } from "../common/i18n.js";
+import { Popover } from "./deeds/popover.js";
 import { labData } from "./commands.js";
 import { listenToKeys } from "./keys.js";
 import { Actors } from "./panels/run/actors.js";
 import { AuditDialog } from "./panels/analysis/audit.js";
+import { BeginAgain } from "./panels/controls/begin_again.js";
 import { Banner, Notice } from "./panels/controls/banner.js";
 import { Compare } from "./panels/analysis/compare.js";
 import { Controls } from "./panels/controls/controls.js";
 import { DeadLettersDialog } from "./panels/messages/dead_letters.js";
-import { Dock, shape } from "./panels/controls/dock.js";
+import { Caption } from "./panels/stage/caption.js";
+import { Drawer, drawerOpen, shape } from "./panels/controls/dock.js";
 import { Explorer } from "./panels/analysis/explorer.js";
-import { Faults, NodeFaults } from "./panels/controls/faults.js";
+import { Faults } from "./panels/controls/faults.js";
 import { FrameDialog } from "./panels/stage/frame_dialog.js";
 import { Frames } from "./panels/stage/frames.js";
 import { HalfDialog } from "./panels/messages/half_dialog.js";
@@ -29,23 +32,24 @@ import { RecordDialog } from "./panels/messages/record_dialog.js";
 import { Sequence } from "./panels/stage/sequence.js";
 import { SettingDialog, Settings } from "./panels/controls/settings.js";
 import { SourceView } from "./panels/run/source_view.js";
+import { Story } from "./panels/run/story.js";
 import { Stage } from "./panels/stage/stage.js";
 import { Timers } from "./panels/run/timers.js";
 import { TwoPhaseCommit } from "./panels/analysis/xa.js";
-import { keepAddressInStep, requestOfAddress } from "./permalink.js";
+import { goToEventOfAddress, keepAddressInStep, requestOfAddress } from "./permalink.js";
 import { useSource } from "./session.js";
 import { openRecording } from "./source_recording.js";
 import { openSocket } from "./source_socket.js";
 import { loaded, view } from "./view.js";
 
 const PANELS = {
+  story: Story,
   source: SourceView,
   invariants: Invariants,
   timers: Timers,
   actors: Actors,
   faults: Faults,
   settings: Settings,
-  sequence: Sequence,
   log: Log,
   frames: Frames,
   explorer: Explorer,
@@ -63,13 +67,18 @@ function Page() {
     [],
   );
   return html`
-    <div class="lab" data-shape=${shape.value}>
-      <${Controls} /><${Banner} />
-      ${loaded.value ? html`<${Stage} />` : html`<p class="loading">${t("live.waiting")}</p>`}
-      <${Dock} place="bottom" panels=${PANELS} />
-      ${shape.value !== "narrow" && html`<${Dock} place="side" panels=${PANELS} />`}
+    <div class="lab" data-shape=${shape.value} data-drawer=${drawerOpen.value ? "open" : "closed"}>
+      ${
+        loaded.value
+          ? html`<${Stage}><${Banner} /><${Caption} /><${BeginAgain} /></${Stage}>`
+          : html`<div class="stage-frame"><p class="loading">${t("live.waiting")}</p></div>`
+      }
+      <${Drawer} panels=${PANELS} />
+      <section class="strip" id="panel-sequence" tabindex="-1" aria-label=${t("lab.panel.sequence")}>
+        <${Controls} /><${Sequence} />
+      </section>
     </div>
-    <${NodeFaults} />
+    <${Popover} />
     <${HalfDialog} />
     <${DeadLettersDialog} />
     <${FrameDialog} />
@@ -84,6 +93,7 @@ function Page() {
 if (labData.recording) useSource(openRecording(labData.recording));
 else {
   useSource(openSocket(requestOfAddress));
+  goToEventOfAddress();
   keepAddressInStep();
 }
 render(html`<${Title} />`, document.getElementById("title-place"));

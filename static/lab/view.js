@@ -11,6 +11,9 @@ const EMPTY_VIEW = {
   scenario: "",
   title: "",
   about: "",
+  suggestion: {},
+  try_buttons: [],
+  focus: [],
   duration_us: 0,
   busy: null,
   stopped_by: null,
@@ -31,6 +34,7 @@ const EMPTY_VIEW = {
   timers: [],
   actors: [],
   next: null,
+  caption: null,
   invariants: [],
   faults: [],
   settings: [],
@@ -248,8 +252,6 @@ export const openFrame = signal(null);
 export const openRecord = signal(null);
 /** { node, name } of the setting in the editor, or null. */
 export const openSetting = signal(null);
-/** Node whose menu of faults is open, or null. */
-export const openFaults = signal(null);
 /** { broker, message } of the half message that is decided by hand, or null. */
 export const openHalf = signal(null);
 /** { broker, group } whose dead letters are listed, or null. */

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
-from scripts.chromium import LAUNCH_ARGUMENTS, find_chromium, how_to_get, missing_packages
+from app.pictures.chromium import LAUNCH_ARGUMENTS, find_chromium
+from scripts.chromium import how_to_get, missing_packages
 from tests.conftest import IN_CI
 from tests.e2e.scenes import Scene, serve_scene
 from tests.interop.harness.cluster import Cluster
@@ -129,3 +130,10 @@ def sequence(page: Page) -> int:
 def wait_for_update(page: Page, after: int) -> None:
     """Wait until the page has applied an update with a higher number than ``after``."""
     page.wait_for_function("after => Number(document.querySelector('#connection').dataset.sequence) > after", arg=after)
+
+
+def choose_language(page: Page, language: str) -> None:
+    """Choose the page's language, behind its button where the head has no room for it."""
+    if not page.locator("#language-choice").is_visible():
+        page.locator(".settings-button").click()
+    page.locator("#language-choice").select_option(language)

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from app.lessons.lesson_files import lesson_names
 from engine.texts import LANGUAGES
+from tests.e2e.conftest import choose_language
 from tests.e2e.lesson_page import (
     found_targets,
     lesson,
@@ -37,6 +38,6 @@ def test_a_learner_goes_through_every_step_and_reads_it_in_the_other_language_to
     expect(page.locator(".finished")).to_be_visible()
     expect(page.locator(".dot-done")).to_have_count(len(data["steps"]))
     assert "{{" not in page.locator("#lesson").inner_text()
-    page.locator("#language-choice").select_option(other)
+    choose_language(page, other)
     page.wait_for_url(re.compile(f"lang={other}"))
     read_finished_lesson(lesson(page), other)

@@ -67,6 +67,13 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
 
         return json_answer(host.ask(look))
 
+    @lab.get("/api/lab/<world>/why")
+    def why(world: str) -> Response:
+        only_known(request.args, ("key",))
+        key = short_text("key", request.args.get("key", ""), KEY_MAX)
+        browser = browser_of_request()
+        return json_answer(host.why(lambda worlds: worlds.session(world, browser).player.recording(), key))
+
     @lab.get("/api/lab/<world>/window")
     def journal_window(world: str) -> Response:
         left_us, right_us = read_window(request.args)

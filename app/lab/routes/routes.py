@@ -26,8 +26,10 @@ from app.lab.routes.setting_table import setting_table
 from app.lab.session.host import LabHost
 from app.lab.session.session import WorldSession
 from app.web.api import json_answer
+from app.web.framing import let_frame
 from engine.lab.run.recording import parse_export
 from engine.lab.scenario.command import COMMANDS
+from engine.lab.scenario.switches import SWITCHES
 from engine.lab.scenario.errors import RecordingRefused, ScenarioError
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.scenario.scenario_files import load_scenario, scenario_names, shelved_scenario_names
@@ -48,8 +50,10 @@ _STATUS = {
 }
 
 
-def create_lab_routes(host: LabHost, static_folder: Path, audits: LabAudits) -> Blueprint:
-    """The blueprint with ``/lab`` and ``/api/lab``."""
+def create_lab_routes(
+    host: LabHost, static_folder: Path, audits: LabAudits, embedders: tuple[str, ...] = ()
+) -> Blueprint:
+    """The blueprint with ``/lab`` and ``/api/lab``. ``embedders``: other sites whose pages may hold a stage."""
     lab = Blueprint("lab", __name__)
     reading = threading.Lock()  # scenarios are kept once they are read: many who ask at once wait for the first
     add_detail_routes(lab, host)
@@ -72,7 +76,9 @@ def create_lab_routes(host: LabHost, static_folder: Path, audits: LabAudits) -> 
         # A link may bring a scenario of its own along, which the server does not see in the address: the page is
         # served all the same, and says what is wrong when there is no such link.
         status = 200 if scenario in scenario_names() or "world" in request.args else 404
-        page = render_template("lab.html", lab_data=page_tables())
+        if is_embedded := "embed" in request.args:
+            let_frame(embedders)
+        page = render_template("lab.html", lab_data=page_tables(), is_embedded=is_embedded)
         return remember_browser(Response(page, status=status))
 
     @lab.get("/api/lab/<world>/export.json")
@@ -114,9 +120,10 @@ def create_lab_routes(host: LabHost, static_folder: Path, audits: LabAudits) -> 
 
 
 def page_tables() -> JsonObject:
-    """What every page with a stage needs: ``commands``, :func:`setting_table`, ``labels``, ``import_max_bytes``."""
+    """What every page with a stage needs: ``commands``, ``switches``, :func:`setting_table`, ``labels``, ``import_max_bytes``."""
     return {
         "commands": command_table(),
+        "switches": {name: {"name": dict(one.name), "what": dict(one.what)} for name, one in SWITCHES.items()},
         **setting_table(),
         "import_max_bytes": IMPORT_MAX_BYTES,
         "labels": label_table(),

@@ -124,11 +124,19 @@ class LabHost:
 
     def film(self, recording_of: Callable[[LabWorlds], Recording]) -> JsonObject:
         """The film of a run, see :mod:`app.lab.session.film`; :class:`LabRefused` passes through."""
+        return self._made(lambda worlds, answer: worlds.start_film(recording_of(worlds), answer))
+
+    def why(self, recording_of: Callable[[LabWorlds], Recording], key: str) -> JsonObject:
+        """Why that happened to a message, see :mod:`engine.lab.why`; :class:`LabRefused` passes through."""
+        return self._made(lambda worlds, answer: worlds.ask_why(recording_of(worlds), key, answer))
+
+    def _made(self, begin: Callable[[LabWorlds, Future[JsonObject]], None]) -> JsonObject:
+        """What is made in slices, once it is done."""
         answer: Future[JsonObject] = Future()
 
         def in_lab() -> None:
             try:
-                self.worlds.start_film(recording_of(self.worlds), answer)
+                begin(self.worlds, answer)
             except Exception as error:
                 answer.set_exception(error)
 

@@ -21,6 +21,7 @@ from app.lab.session.audience import Audience, Transport
 from app.lab.session.film import FilmJob, FilmMaker
 from app.lab.session.requests import Control, OpenRequest, read_command, read_control, read_open
 from app.lab.session.session import WorldSession
+from app.lab.session.why_job import WhyJob
 from engine.lab.run.recording import Recording, parse_link
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.errors import LabError, RecordingRefused, ScenarioError, UnknownScenario
@@ -248,6 +249,15 @@ class LabWorlds:
         if len(self._films) >= FILMS_MAX:
             raise LabRefused("server_busy")
         self._films.append(FilmMaker(recording, answer))
+
+    def ask_why(self, recording: Recording, key: str, answer: Future[JsonObject]) -> None:
+        """Begin to look for why that happened to a message; before all films, which take longer.
+
+        Raises :class:`LabRefused`.
+        """
+        if len(self._films) >= FILMS_MAX:
+            raise LabRefused("server_busy")
+        self._films.insert(0, WhyJob(recording, key, answer))
 
     def add_film(self, film: FilmJob) -> None:
         """Make a film that everybody will see, whatever else is being filmed."""

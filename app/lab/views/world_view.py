@@ -23,12 +23,15 @@ from app.lab.views.life_view import LifeView
 from app.lab.views.xa_nodes_view import coordinator_view, manager_view, resource_manager_view
 from app.lab.views.xa_view import XaView, roles_of
 from engine.lab.checkers.watch.violation import Violation
+from engine.lab.narration.frame_words import KEYS_TOLD
+from engine.lab.narration.narrator import Caption, Narrator
 from engine.lab.nodes.broker_role import BrokerRole
 from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.nodes.name_server_role import NameServerRole
 from engine.lab.nodes.producer_role import ProducerRole
 from engine.lab.nodes.xa_roles import CoordinatorRole, ManagerRole, ResourceManagerRole
 from engine.lab.scenario.condition import Condition
+from engine.lab.scenario.scenario import TryButton
 from engine.lab.scenario.settings import SETTINGS
 from engine.lab.world.next_step import next_step
 
@@ -58,6 +61,8 @@ class WorldView:
         self._xa_roles = roles_of(run.scenario)
         self._seen_event = 0
         self._seen_commands = -1
+        self.narrator = Narrator(run)
+        self._caption: tuple[Caption | None, JsonObject | None] = (None, None)
         self._fixed = _fixed_part(run)
         self._settings: tuple[object, list[JsonValue]] = (None, [])
         self._commands: list[JsonValue] = []
@@ -83,6 +88,7 @@ class WorldView:
             "timers": self._actors.timers(),
             "actors": self._actors.actors(),
             "next": _next_step(run),
+            "caption": self._build_caption(),
             "invariants": self._build_invariants(),
             "faults": faults_view(world),
             "commands": self._build_commands(),
@@ -203,6 +209,12 @@ class WorldView:
             self._invariants = (len(violations), shown)
         return self._invariants[1]
 
+    def _build_caption(self) -> JsonObject | None:
+        caption = self.narrator.caption
+        if caption != self._caption[0]:
+            self._caption = (caption, None if caption is None else _caption_view(caption))
+        return self._caption[1]
+
     def _build_commands(self) -> list[JsonValue]:
         commands = self.run.world.history.commands
         if len(commands) != self._seen_commands:
@@ -238,8 +250,28 @@ def _fixed_part(run: LabRun) -> JsonObject:
         "scenario": scenario.name,
         "title": dict(scenario.title),
         "about": dict(scenario.about),
+        "suggestion": dict(scenario.suggestion),
+        "try_buttons": [_try_button_json(button) for button in scenario.try_buttons],
+        "focus": list(scenario.focus),
         "seed": run.seed,
         "duration_us": run.world.end_us,
+    }
+
+
+def _try_button_json(button: TryButton) -> JsonObject:
+    condition = button.run_until
+    return {
+        "label": dict(button.label),
+        "command": button.command.to_dict() if button.command is not None else None,
+        "run_until": None
+        if condition is None
+        else {
+            "on": condition.on.value,
+            "node": condition.node,
+            "contains": condition.contains,
+            "time_us": condition.time_us,
+        },
+        "search": button.search,
     }
 
 
@@ -255,6 +287,16 @@ def _next_step(run: LabRun) -> JsonObject | None:
         "file": step.file,
         "line": step.line,
         "function": step.function,
+    }
+
+
+def _caption_view(caption: Caption) -> JsonObject:
+    return {
+        "event": caption.event,
+        "text": dict(caption.text),
+        "kind": caption.kind,
+        "weight": caption.weight,
+        "keys": list(caption.keys[:KEYS_TOLD]),
     }
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.lab.explorer.stall import FOR_EVER_MS, Stall, StallKind
 from engine.lab.explorer.step_texts import STEPS
+from engine.lab.narration.narrator import BANK_DEEDS, MILESTONES
 from engine.texts import Text, joined, plain
 
 if TYPE_CHECKING:
@@ -21,22 +22,6 @@ Texts = Mapping[str, str]
 
 #: Things that happened during a stall and are told, at most.
 MEANWHILE_MAX = 8
-
-#: Steps of other actors that are told when they happen during a stall, with what to say.
-_MILESTONES: Mapping[str, str] = {
-    "marks the process queue dropped": "caption.gives_up",
-    "unlocks the queue at the broker": "caption.unlocks",
-    "adds the process queue": "caption.takes_over",
-}
-
-#: (doing, outcome) of a bank's deed -> what to say about it.
-_BANK_DEEDS: Mapping[tuple[str, str], str] = {
-    ("debit", "committed"): "caption.debited",
-    ("credit", "committed"): "caption.credited",
-    ("credit", "duplicate"): "caption.ignored",
-    ("check", "commit"): "caption.answers_commit",
-    ("check", "rollback"): "caption.answers_rollback",
-}
 
 #: Of no interest on the node that stands still: it takes over its retry queues at that time.
 _GAINS = ("adds the process queue",)
@@ -98,7 +83,7 @@ def _happened(run: LabRun, stall: Stall, begin_us: int) -> Iterator[Text]:
     history = run.world.history
     found: list[tuple[int, Text]] = []
     for entry in run.world.journal.entries:
-        milestone = _MILESTONES.get(entry.label)
+        milestone = MILESTONES.get(entry.label)
         is_own_gain = entry.label in _GAINS and entry.actor.startswith(f"{stall.point.node}/")
         if milestone is not None and not is_own_gain and begin_us <= entry.time_us <= end_us:
             found.append((entry.number, Text(milestone, actor=entry.actor)))
@@ -113,7 +98,7 @@ def _happened(run: LabRun, stall: Stall, begin_us: int) -> Iterator[Text]:
         if begin_us <= ended.time_us <= end_us
     ]
     for deed in history.bank_entries:
-        key = _BANK_DEEDS.get((deed.doing, deed.outcome))
+        key = BANK_DEEDS.get((deed.doing, deed.outcome))
         if key is not None and begin_us <= deed.time_us <= end_us:
             found.append((deed.event, Text(key, entry=deed)))
     found.sort(key=lambda one: one[0])

@@ -15,18 +15,24 @@ from engine.lab.scenario.condition import Condition, ConditionKind
 from engine.lab.scenario.errors import CommandRefused
 from engine.lab.scenario.scenario import (
     LANGUAGES,
+    Command,
     FaultKind,
     FaultModel,
     GroupSpec,
+    KeyMoment,
     NodeSpec,
     Role,
     Scenario,
     ScriptLine,
+    Tags,
     TopicSpec,
+    TryButton,
 )
 from engine.lab.scenario.scenario_banks import check_banks, check_xa
+from engine.lab.scenario.scenario_card import parse_key_moment, parse_summary, parse_tags
 from engine.lab.scenario.scenario_names import NODE_NAME, NODES_MAX
 from engine.lab.scenario.scenario_nodes import parse_node
+from engine.lab.scenario.scenario_stage import parse_buttons, parse_focus
 from engine.lab.scenario.scenario_yaml import Section, read_yaml
 from engine.lab.scenario.switches import SWITCHES
 from engine.protocol.errors import ProtocolError
@@ -59,9 +65,14 @@ def parse_scenario(text: str, name: str) -> Scenario:
     root = read_yaml(text)
     latency_ms, jitter_ms, bytes_per_s = root.part("network", _network) or (2.0, 0.0, None)
     nodes = _nodes(root)
+    known = [node.name for node in nodes]
+    suggestion, try_buttons = root.part("try", lambda section: _suggestion(section, known)) or ({}, ())
     scenario = Scenario(
         name=name,
         title=_texts(root, "title", 200),
+        summary=parse_summary(root, _texts),
+        tags=root.part("tags", parse_tags) or Tags(),
+        key_moment=root.part("key_moment", lambda section: _key_moment(section, nodes, known)),
         about=_texts(root, "about", 4_000),
         seed=root.integer("seed", 0, SEED_MAX, 1),
         duration_ms=root.integer("duration_ms", 1, DURATION_MAX_MS, DEFAULT_DURATION_MS),
@@ -79,7 +90,9 @@ def parse_scenario(text: str, name: str) -> Scenario:
         switched_off=_switched_off(root),
         text=text,
         order=root.integer("order", 0, ORDER_MAX, 1_000),
-        suggestion=_texts(root, "try", 500) if root.has("try") else {},
+        suggestion=suggestion,
+        try_buttons=try_buttons,
+        focus=parse_focus(root),
     )
     root.finish(_NOT_YET)
     _check_whole(root, scenario)
@@ -87,15 +100,31 @@ def parse_scenario(text: str, name: str) -> Scenario:
 
 
 def _texts(root: Section, field: str, max_length: int) -> Mapping[str, str]:
-    section = root.section(field)
-    if section is None:
+    texts = root.part(field, lambda section: _by_language(section, max_length))
+    if texts is None:
         raise root.fail(field, f"is missing; it must have a text for each of: {', '.join(LANGUAGES)}")
+    return texts
+
+
+def _by_language(section: Section, max_length: int) -> Mapping[str, str]:
     texts = {language: _unfolded(section.text(language, max_length=max_length)) for language in LANGUAGES}
-    section.finish()
     for language, text in texts.items():
         if not text:
             raise section.fail(language, "is empty")
     return texts
+
+
+def _key_moment(section: Section, nodes: tuple[NodeSpec, ...], known: list[str]) -> KeyMoment:
+    return parse_key_moment(
+        section, _texts, lambda part, name: _script(part, nodes, name), lambda part: _condition(part, known)
+    )
+
+
+def _suggestion(section: Section, known: list[str]) -> tuple[Mapping[str, str], tuple[TryButton, ...]]:
+    """What to try: a sentence, and buttons that do it."""
+    return _by_language(section, 500), parse_buttons(
+        section, _texts, lambda part: _command(part, known), lambda part: _condition(part, known)
+    )
 
 
 def _unfolded(text: str) -> str:
@@ -161,40 +190,48 @@ def _named(
     return tuple(specs)
 
 
-def _script(root: Section, nodes: tuple[NodeSpec, ...]) -> tuple[ScriptLine, ...]:
+def _script(root: Section, nodes: tuple[NodeSpec, ...], name: str = "script") -> tuple[ScriptLine, ...]:
     lines: list[ScriptLine] = []
     known = [node.name for node in nodes]
-    for section in root.sections("script", max_count=SCRIPT_MAX):
+    for section in root.sections(name, max_count=SCRIPT_MAX):
         at_ms = section.integer("at_ms", 0, DURATION_MAX_MS)
-        section.choice("kind", list(COMMANDS))
-        fields = {name: section.any_value(name) for name in section.names() if name != "at_ms" and section.has(name)}
-        try:
-            command = parse_command(fields)
-        except CommandRefused as error:
-            raise section.fail("kind", str(error)) from error
-        target = COMMANDS[command.kind].target
-        if target in _NODE_TARGETS or (target is Target.ANY_NODE and command.target):
-            # Nodes that the script itself adds are known from then on.
-            section.choice("target", known)
-        if target is Target.NEW_NODE:
-            known.append(command.target)
-        lines.append(ScriptLine(at_ms, command))
+        lines.append(ScriptLine(at_ms, _command(section, known)))
     return tuple(lines)
+
+
+def _command(section: Section, known: list[str]) -> Command:
+    """The command of a section. ``known``: names of nodes; those that the story itself adds are known from then on."""
+    section.choice("kind", list(COMMANDS))
+    fields = {name: section.any_value(name) for name in section.names() if name != "at_ms" and section.has(name)}
+    try:
+        command = parse_command(fields)
+    except CommandRefused as error:
+        raise section.fail("kind", str(error)) from error
+    target = COMMANDS[command.kind].target
+    if target in _NODE_TARGETS or (target is Target.ANY_NODE and command.target):
+        section.choice("target", known)
+    if target is Target.NEW_NODE:
+        known.append(command.target)
+    return command
 
 
 def _breakpoints(root: Section, nodes: tuple[NodeSpec, ...]) -> tuple[Condition, ...]:
     known = [node.name for node in nodes]
     breakpoints: list[Condition] = []
     for section in root.sections("breakpoints", max_count=20):
-        kind = ConditionKind(section.choice("on", list(ConditionKind)))
-        node = section.choice("node", known, "")
-        contains = section.text("contains", "", max_length=100)
-        time_ms = section.number("time_ms", 0, DURATION_MAX_MS, 0)
-        if kind is ConditionKind.TIME and not section.has("time_ms"):
-            raise section.fail("time_ms", "is missing: a breakpoint on time needs it")
+        breakpoints.append(_condition(section, known))
         section.finish()
-        breakpoints.append(Condition(kind, node, contains, round(time_ms * 1_000)))
     return tuple(breakpoints)
+
+
+def _condition(section: Section, known: list[str]) -> Condition:
+    kind = ConditionKind(section.choice("on", list(ConditionKind)))
+    node = section.choice("node", known, "")
+    contains = section.text("contains", "", max_length=100)
+    time_ms = section.number("time_ms", 0, DURATION_MAX_MS, 0)
+    if kind is ConditionKind.TIME and not section.has("time_ms"):
+        raise section.fail("time_ms", "is missing: a breakpoint on time needs it")
+    return Condition(kind, node, contains, round(time_ms * 1_000))
 
 
 def _switched_off(root: Section) -> tuple[str, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
+
+EXPERT_PANELS = ("source", "timers", "actors", "settings", "frames")
 
 
 def opened(page: Page) -> Page:
@@ -66,7 +68,25 @@ def scrub_to(page: Page, number: int) -> None:
     expect_event(page, number)
 
 
+def open_share(page: Page) -> Locator:
+    """Open the dialog with everything that can be taken away from a run."""
+    page.locator("#share").click()
+    dialog = page.locator("#share-dialog")
+    expect(dialog).to_be_visible()
+    return dialog
+
+
 def open_faults(page: Page, node: str) -> None:
     """Open the menu of a node's faults."""
     page.locator(f"[data-node={node}] .fault-button").click()
     expect(page.locator("#fault-dialog")).to_be_visible()
+
+
+def show_panel(page: Page, name: str) -> None:
+    """Choose a panel's tab; what looks under the bonnet is behind the expert's switch."""
+    if page.locator("#drawer-open").count():
+        page.locator("#drawer-open").click()
+    tab = page.locator(f"#tab-{name}")
+    if name in EXPERT_PANELS and tab.count() == 0:
+        page.locator("#expert").click()
+    tab.click()

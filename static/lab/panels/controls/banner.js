@@ -1,4 +1,5 @@
-// What a person must know before acting: this is the past; why play stopped; the world is being rebuilt.
+// What a person must know before acting: this is the past; why play stopped; the world is being rebuilt. It lies
+// over the stage and pushes nothing; what a violation is the caption says.
 
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
@@ -12,7 +13,6 @@ import { showPanel } from "./dock.js";
 export function Banner() {
   const inPast = useComputed(() => view.value.in_past);
   const stopped = useComputed(() => view.value.stopped_by);
-  const about = useComputed(() => bilingual(view.value.about));
   const busy = useComputed(() => view.value.busy);
   const event = useComputed(() => view.value.event);
   const total = useComputed(() => view.value.events_total);
@@ -32,8 +32,8 @@ export function Banner() {
   if (inPast.value && !isRecording()) {
     return html`<div class="banner banner-past" id="past-banner" role="status">
       <strong>${t("lab.past.title")}</strong>${" "}
-      <span>
-        ${t("lab.past.text", { event: count(event.value), total: count(total.value) })}
+      <span title=${t("lab.past.text", { event: count(event.value), total: count(total.value) })}>
+        ${t("lab.controls.event_of", { event: count(event.value), total: count(total.value) })}
       </span>
       <button type="button" class="button small-button" onClick=${() => scrub(total.peek())}>
         ${t("lab.past.back")}
@@ -44,7 +44,7 @@ export function Banner() {
   if (stopped.value && !view.value.playing) {
     const { kind, text } = stopped.value;
     return html`<div class=${`banner banner-${kind}`} id="stop-banner" role="status">
-      <strong>${t(`lab.stopped.${kind}`)}</strong> <span>${bilingual(text)}</span>
+      <strong>${t(`lab.stopped.${kind}`)}</strong> <span>${kind !== "violation" && bilingual(text)}</span>
       ${
         kind === "violation" &&
         html`<button type="button" class="button small-button" onClick=${() => showPanel("invariants")}>
@@ -53,8 +53,6 @@ export function Banner() {
       }
     </div>`;
   }
-  if (event.value === 0 && about.value)
-    return html`<div class="banner" id="about-banner"><span class="about-text">${about.value}</span></div>`;
   return null;
 }
 

@@ -1,44 +1,16 @@
-// Groups of tabs around the stage. How many groups there are follows the window: on a wide and tall one the most
-// important panels stand beside each other, on a small one they share one place.
+// The drawer beside the stage, and groups of tabs. What everybody looks at comes first; what looks under the bonnet is
+// there behind the switch "Expert". On a narrow window the drawer lies over the stage, and is closed at first.
 
 import { html } from "htm/preact";
 import { computed, signal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { canCompare } from "../analysis/compare.js";
 import { calmView, framesUnderWay, runningTimers, violations } from "../../view.js";
+import { Icon } from "./icons.js";
 
-const SHAPES = {
-  large: {
-    side: [["source"], ["invariants"], ["timers", "actors", "faults", "settings"]],
-    bottom: [["sequence"], ["xa", "money", "compare", "log", "backlog", "life", "frames", "explorer"]],
-  },
-  wide: {
-    side: [["source"], ["invariants", "timers", "actors", "faults", "settings"]],
-    bottom: [["sequence"], ["xa", "money", "compare", "log", "backlog", "life", "frames", "explorer"]],
-  },
-  narrow: {
-    side: [],
-    bottom: [
-      [
-        "sequence",
-        "xa",
-        "money",
-        "compare",
-        "source",
-        "invariants",
-        "log",
-        "backlog",
-        "life",
-        "frames",
-        "timers",
-        "actors",
-        "faults",
-        "settings",
-        "explorer",
-      ],
-    ],
-  },
-};
+const FIRST = ["story", "invariants", "faults"];
+const MORE = ["money", "xa", "backlog", "compare", "life", "log", "explorer"];
+const EXPERT = ["source", "timers", "actors", "settings", "frames"];
 
 /** Panels that only some worlds have. */
 const OPTIONAL = {
@@ -49,30 +21,57 @@ const OPTIONAL = {
 };
 const isThere = (name) => OPTIONAL[name]?.value ?? true;
 
-const isWide = matchMedia("(min-width: 1240px)");
-const isTall = matchMedia("(min-height: 840px)");
+// ------------------------------------------------------------------------------------------------ the window
+
+const isWide = matchMedia("(min-width: 1200px)");
+const isPhone = matchMedia("(max-width: 699px)");
+/** "wide": the drawer stands beside the stage. "narrow": it lies over it. "phone": everything is one column. */
 export const shape = signal(fittingShape());
-for (const query of [isWide, isTall]) query.addEventListener("change", () => (shape.value = fittingShape()));
 const isProjector = signal(document.documentElement.dataset.theme === "projector");
-addEventListener("themechange", () => {
-  isProjector.value = document.documentElement.dataset.theme === "projector";
-  shape.value = fittingShape();
-});
+
+function fittingShape() {
+  return isPhone.matches ? "phone" : isWide.matches ? "wide" : "narrow";
+}
+for (const query of [isWide, isPhone])
+  query.addEventListener("change", () => {
+    shape.value = fittingShape();
+    drawerOpen.value = wasOpen();
+  });
+addEventListener("themechange", () => (isProjector.value = document.documentElement.dataset.theme === "projector"));
 
 /** Entries of a consume queue that are drawn: big letters leave room for fewer. */
 export const entriesShown = computed(() => (isProjector.value ? 6 : 12));
 
-function fittingShape() {
-  const hasBigLetters = document.documentElement.dataset.theme === "projector";
-  if (!isWide.matches || (hasBigLetters && innerWidth < 1800)) return "narrow";
-  return isTall.matches && !hasBigLetters ? "large" : "wide";
+// ------------------------------------------------------------------------------------------------ what is open
+
+const DRAWER_KEY = "glassmq.lab.drawer";
+const EXPERT_KEY = "glassmq.lab.expert";
+
+export const expert = signal(localStorage.getItem(EXPERT_KEY) === "yes");
+export const drawerOpen = signal(wasOpen());
+
+function wasOpen() {
+  return shape.peek() === "phone" || (shape.peek() === "wide" && localStorage.getItem(DRAWER_KEY) !== "closed");
+}
+
+export function setExpert(on) {
+  expert.value = on;
+  localStorage.setItem(EXPERT_KEY, on ? "yes" : "no");
+}
+
+export function setDrawer(open) {
+  drawerOpen.value = open;
+  if (shape.peek() === "wide") localStorage.setItem(DRAWER_KEY, open ? "open" : "closed");
 }
 
 /** Names of panels, the one that was chosen last first: a group shows its first. */
 const chosen = signal([]);
 
+/** Shows a panel, wherever it is kept. */
 export function showPanel(name) {
+  if (EXPERT.includes(name) && !expert.peek() && document.querySelector(".drawer")) setExpert(true);
   if (chosen.peek()[0] !== name) chosen.value = [name, ...chosen.peek().filter((other) => other !== name)];
+  if (name !== "sequence" && !drawerOpen.peek()) setDrawer(true);
 }
 
 /** Shows a panel and moves the focus to it, or to the element of `selector` inside. */
@@ -85,33 +84,75 @@ export function focusPanel(name, selector) {
   });
 }
 
-/** `groups`: lists of panels that share one place; without it as many as fit the window. */
-export function Dock({ place, panels, groups = SHAPES[shape.value][place] }) {
+// ------------------------------------------------------------------------------------------------ drawn
+
+/** The drawer with its tabs; closed, only its first tabs stand over the stage. */
+export function Drawer({ panels }) {
+  const rows = [FIRST, MORE.filter(isThere), ...(expert.value ? [EXPERT] : [])];
+  if (!drawerOpen.value) {
+    return html`<nav class="drawer-closed" aria-label=${t("lab.drawer.title")}>
+      ${FIRST.map(
+        (name) =>
+          html`<button type="button" key=${name} class="button" onClick=${() => showPanel(name)}>
+            <${TabText} name=${name} />
+          </button>`,
+      )}
+      <button
+        type="button"
+        class="button icon-button"
+        id="drawer-open"
+        onClick=${() => setDrawer(true)}
+        title=${t("lab.drawer.open")}
+        aria-label=${t("lab.drawer.open")}
+      >
+        ‹
+      </button>
+    </nav>`;
+  }
+  return html`<aside class="drawer" aria-label=${t("lab.drawer.title")}>
+    <${TabGroup} rows=${rows} panels=${panels} />
+    ${
+      shape.value !== "phone" &&
+      html`<button
+        type="button"
+        class="button icon-button drawer-close"
+        id="drawer-close"
+        onClick=${() => setDrawer(false)}
+        title=${t("lab.drawer.close")}
+        aria-label=${t("lab.drawer.close")}
+      >
+        ›
+      </button>`
+    }
+  </aside>`;
+}
+
+export const ExpertSwitch = () =>
+  html`<button
+    type="button"
+    class="button toggle"
+    id="expert"
+    aria-pressed=${expert.value}
+    onClick=${() => setExpert(!expert.peek())}
+    title=${t("lab.expert_hint")}
+  >
+    <${Icon} name="actor" /><span class="button-text">${t("lab.expert")}</span>
+  </button>`;
+
+/** `groups`: lists of panels that share one place. */
+export function Dock({ place, panels, groups }) {
   return html`<div class=${`dock dock-${place}`}>
     ${groups
       .map((names) => names.filter(isThere))
-      .map((names) => html`<${TabGroup} key=${names.join(" ")} names=${names} panels=${panels} />`)}
+      .map((names) => html`<${TabGroup} key=${names.join(" ")} rows=${[names]} panels=${panels} />`)}
   </div>`;
 }
 
-function TabGroup({ names, panels }) {
+/** Tabs in one row or several, and the panel of the one that was chosen last. */
+function TabGroup({ rows, panels }) {
+  const names = rows.flat();
   const shown = chosen.value.find((name) => names.includes(name)) ?? names[0];
   const Panel = panels[shown];
-  const body = html`<div
-    class=${`tab-panel tab-panel-${shown}`}
-    id=${`panel-${shown}`}
-    key=${shown}
-    tabindex="0"
-    role=${names.length > 1 ? "tabpanel" : "region"}
-    aria-labelledby=${`tab-${shown}`}
-  >
-    <${Panel} />
-  </div>`;
-  if (names.length === 1) {
-    return html`<section class=${`panel tab-group group-${shown}`}>
-      <div class="tabs"><h2 class="tab tab-alone" id=${`tab-${shown}`}><${TabText} name=${shown} /></h2></div>${body}
-    </section>`;
-  }
   const move = (event) => {
     const at = names.indexOf(shown);
     const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: names.length - 1 }[event.key];
@@ -119,27 +160,41 @@ function TabGroup({ names, panels }) {
     event.preventDefault();
     const next = names[(to + names.length) % names.length];
     showPanel(next);
-    document.getElementById(`tab-${next}`)?.focus();
+    requestAnimationFrame(() => document.getElementById(`tab-${next}`)?.focus());
   };
   return html`<section class="panel tab-group">
-    <div class="tabs" role="tablist" onKeyDown=${move}>
-      ${names.map(
-        (name) => html`<button
-          key=${name}
-          type="button"
-          class="tab"
-          role="tab"
-          id=${`tab-${name}`}
-          aria-selected=${name === shown}
-          aria-controls=${name === shown ? `panel-${name}` : undefined}
-          tabindex=${name === shown ? 0 : -1}
-          onClick=${() => showPanel(name)}
-        >
-          <${TabText} name=${name} />
-        </button>`,
+    <div class="tabs" role="tablist" aria-label=${t("lab.tabs")} onKeyDown=${move}>
+      ${rows.map(
+        (row, index) =>
+          html`<div class=${`tab-row tab-row-${index}`} role="presentation" key=${index}>
+            ${row.map(
+              (name) => html`<button
+                type="button"
+                role="tab"
+                key=${name}
+                class="tab"
+                id=${`tab-${name}`}
+                aria-selected=${name === shown}
+                aria-controls=${name === shown ? `panel-${name}` : undefined}
+                tabindex=${name === shown ? 0 : -1}
+                onClick=${() => showPanel(name)}
+              >
+                <${TabText} name=${name} />
+              </button>`,
+            )}
+          </div>`,
       )}
     </div>
-    ${body}
+    <div
+      class=${`tab-panel tab-panel-${shown}`}
+      id=${`panel-${shown}`}
+      key=${shown}
+      tabindex="0"
+      role="tabpanel"
+      aria-labelledby=${`tab-${shown}`}
+    >
+      <${Panel} />
+    </div>
   </section>`;
 }
 

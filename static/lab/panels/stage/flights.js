@@ -166,22 +166,29 @@ const lostFrames = ({ frames, time_us: now }) =>
 /** One line per pair of nodes that ever spoke: start, two control points, end; from the name that sorts first. */
 function measureLines(stage, pairs) {
   const origin = stage.getBoundingClientRect();
+  // The stage is zoomed: back to its own pixels.
+  const scale = origin.width / stage.offsetWidth || 1;
+  const own = ({ left, right, top, height }) => ({
+    left: (left - origin.left) / scale,
+    right: (right - origin.left) / scale,
+    top: (top - origin.top) / scale,
+    height: height / scale,
+  });
   const lines = new Map();
   for (const pair of pairs) {
     const [from, to] = pair
       .split(" ")
       .map((name) => stage.querySelector(`[data-anchor="${CSS.escape(name)}"]`)?.getBoundingClientRect());
-    if (from && to) lines.set(pair, curveBetween(from, to, origin));
+    if (from && to) lines.set(pair, curveBetween(own(from), own(to)));
   }
   return lines;
 }
 
-function curveBetween(a, b, origin) {
-  const mid = (box) => box.top + box.height / 2 - origin.top;
+function curveBetween(a, b) {
+  const mid = (box) => box.top + box.height / 2;
   const isApart = a.right < b.left || b.right < a.left;
   if (isApart) {
-    const [x1, x2] = a.right < b.left ? [a.right, b.left] : [a.left, b.right];
-    const [left, right] = [x1 - origin.left, x2 - origin.left];
+    const [left, right] = a.right < b.left ? [a.right, b.left] : [a.left, b.right];
     const bend = (right - left) / 2;
     return [
       [left, mid(a)],
@@ -191,7 +198,7 @@ function curveBetween(a, b, origin) {
     ].map(rounded);
   }
   // Above each other: out at the left side and in again.
-  const x = Math.min(a.left, b.left) - origin.left;
+  const x = Math.min(a.left, b.left);
   const out = Math.min(30, 12 + Math.abs(mid(a) - mid(b)) / 8);
   return [
     [x, mid(a)],

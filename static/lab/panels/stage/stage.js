@@ -1,7 +1,7 @@
-// The stage: every node with what it holds, side by side, and the links between them.
+// The stage: every node with what it holds, and the links between them. It fits itself; on a phone it is one column.
 
 import { html } from "htm/preact";
-import { useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { useComputed } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { Broker } from "../../nodes/broker.js";
@@ -9,8 +9,11 @@ import { Consumer } from "../../nodes/consumer.js";
 import { NameServer } from "../../nodes/name_server.js";
 import { Producer } from "../../nodes/producer.js";
 import { ResourceManager, TransactionCoordinator, TransactionManager } from "../../nodes/xa.js";
-import { nodes, nodesOfRole } from "../../view.js";
+import { accused, nodes, nodesOfRole } from "../../view.js";
+import { shape } from "../controls/dock.js";
 import { Flights } from "./flights.js";
+import { stageScale } from "./folding.js";
+import { fits, keepFitting, mapOf } from "./map.js";
 
 const CARDS = {
   producer: Producer,
@@ -22,16 +25,68 @@ const CARDS = {
   resource_manager: ResourceManager,
 };
 
-export function Stage() {
-  const stage = useRef(null);
-  return html`<section class="lab-stage" id="stage" tabindex="0" aria-label=${t("lab.stage.title")}>
-    <div class="lab-stage-inner" ref=${stage}>
-      <${Flights} stage=${stage} />
-      <${Column} roles=${["producer", "transaction_manager"]} name="producer" />
-      <${Column} roles=${["name_server", "broker", "transaction_coordinator"]} name="broker" />
-      <${Column} roles=${["consumer", "resource_manager"]} name="consumer" />
-    </div>
-  </section>`;
+/** `children` lie over the stage: captions, banners. */
+export function Stage({ children }) {
+  const outer = useRef(null);
+  const inner = useRef(null);
+  const map = useRef(null);
+  const isMap = shape.value !== "phone";
+  useEffect(() => {
+    if (!isMap) {
+      inner.current.style.transform = "";
+      stageScale.value = 1;
+      return undefined;
+    }
+    map.current = mapOf(outer.current, inner.current);
+    map.current.fit();
+    const stops = [keepFitting(outer.current, inner.current, map.current), followTheEye(map.current)];
+    return () => (stops.forEach((stop) => stop()), map.current.stop());
+  }, [isMap]);
+  return html`<div class="stage-frame">
+    <section
+      class=${`lab-stage ${isMap ? "is-map" : ""}`}
+      id="stage"
+      tabindex="0"
+      aria-label=${t("lab.stage.title")}
+      ref=${outer}
+    >
+      <div class="lab-stage-inner" ref=${inner}>
+        <${Flights} stage=${inner} />
+        <${Column} roles=${["producer", "transaction_manager"]} name="producer" />
+        <${Column} roles=${["broker", "transaction_coordinator", "name_server"]} name="broker" />
+        <${Column} roles=${["consumer", "resource_manager"]} name="consumer" />
+      </div>
+    </section>
+    ${isMap && html`<${MapTools} map=${map} />`}${children}
+  </div>`;
+}
+
+/** What is accused comes into view. */
+const followTheEye = (map) =>
+  accused.subscribe((names) => {
+    const [first] = names;
+    const card = first && document.querySelector(`#stage [data-node="${CSS.escape(first)}"]`);
+    if (card) map.show(card);
+  });
+
+function MapTools({ map }) {
+  const tool = (name, sign, act) =>
+    html`<button
+      type="button"
+      class="button icon-button small-button"
+      id=${`map-${name}`}
+      onClick=${act}
+      title=${t(`lab.map.${name}`)}
+      aria-label=${t(`lab.map.${name}`)}
+    >
+      ${sign}
+    </button>`;
+  return html`<div class="map-tools" role="group" aria-label=${t("lab.map.title")}>
+    ${tool("out", "−", () => map.current.zoom(-1))}
+    <span class="number quiet map-scale">${Math.round(stageScale.value * 100)} %</span>
+    ${tool("in", "+", () => map.current.zoom(1))}
+    ${!fits.value && tool("fit", "⤢", () => map.current.fit())}
+  </div>`;
 }
 
 function Column({ roles, name: column }) {

@@ -16,9 +16,9 @@ def test_a_full_second_holds_what_happened_in_it():
     second = stats.last_second(START_MS + 1_500)
     assert (second.second, second.in_messages, second.in_bytes) == (START_MS // 1_000, 4, 400)
     assert (second.out_messages, second.out_bytes, second.pulls_found) == (2, 200, 1)
-    assert 40 <= second.put_p50_us < 80
-    assert 100 <= second.put_p99_us < 200
-    assert 50 <= second.deliver_p50_ms < 100
+    assert second.put_p50_us == 40
+    assert 100 <= second.put_p99_us <= 103
+    assert second.deliver_p50_ms == 50
 
 
 def test_quiet_seconds_are_zero_even_where_the_ring_was_used_before():
@@ -92,14 +92,24 @@ def test_midnight_moves_the_totals_of_the_morning():
 
 
 @given(st.lists(st.integers(min_value=0, max_value=2_000_000_000), min_size=1), st.sampled_from([0.5, 0.9, 0.99]))
-def test_a_percentile_is_never_too_low_and_at_most_twice_too_high(values, share):
+def test_a_percentile_is_exact_when_small_never_too_low_and_at_most_one_part_in_32_too_high(values, share):
     histogram = LatencyHistogram()
     for value in values:
         histogram.record(value)
     ordered = sorted(values)
     rank = next(i for i in range(1, len(ordered) + 1) if i >= share * len(ordered))
     exact = ordered[rank - 1]
-    assert exact <= histogram.percentile(share) <= max(1, 2 * exact)
+    found = histogram.percentile(share)
+    assert exact <= found <= exact + exact // 32
+    assert found == exact or exact >= 64
+
+
+def test_a_histogram_stays_small_whatever_it_counts():
+    histogram = LatencyHistogram()
+    for bits in range(64):
+        for value in range(1 << bits, 2 << bits, max(1, (1 << bits) // 100)):
+            histogram.record(value)
+    assert len(histogram.cells) <= 896
 
 
 def test_a_clock_that_went_back_counts_as_no_latency():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from engine.lab.scenario.condition import ConditionKind
+from engine.lab.scenario.condition import Condition, ConditionKind
 from engine.lab.scenario.errors import ScenarioError
 from engine.lab.scenario.listener_spec import ListenerResult, ListenerSpec
-from engine.lab.scenario.scenario import FaultKind, Role
+from engine.lab.scenario.scenario import Command, FaultKind, Role
 from engine.lab.scenario.scenario_files import load_scenario, preset_scenario_names, scenario_names
 from engine.lab.scenario.scenario_text import parse_scenario
 from tests.support.lab.lab_scenarios import small, small_text
@@ -107,6 +107,47 @@ def test_a_scenario_needs_neither_a_place_nor_a_suggestion():
 def test_no_space_of_a_folded_line_is_left_between_chinese_characters():
     scenario = small(extra="try: {en: one two, zh: '一条， 两条 three 三 条'}\n")
     assert scenario.suggestion == {"en": "one two", "zh": "一条，两条 three 三条"}
+
+
+def test_a_suggestion_has_buttons_that_command_run_or_search():
+    text = """
+try:
+  en: this
+  zh: 这个
+  buttons:
+    - label: {en: Kill it, zh: 杀掉}
+      command: {kind: crash, target: B1}
+      run_until: {on: sent, node: P1}
+    - label: {en: Search, zh: 搜索}
+      search: true
+focus: [locks, trees, locks]
+"""
+    scenario = small(extra=text)
+    kill, search = scenario.try_buttons
+    assert (kill.command, kill.run_until) == (Command("crash", "B1"), Condition(ConditionKind.SENT, "P1"))
+    assert search.search
+    assert search.label == {"en": "Search", "zh": "搜索"}
+    assert scenario.focus == ("locks", "trees")
+
+
+@pytest.mark.parametrize(
+    ("extra", "field", "part"),
+    [
+        ("focus: [clocks]", "focus", "'clocks' is not allowed; allowed: trees, locks"),
+        ("try: {en: a, zh: 一, buttons: [{label: {en: a, zh: 一}}]}", "try.buttons[0].label", "does nothing"),
+        ("try: {en: a, zh: 一, buttons: [{search: true}]}", "try.buttons[0].label", "missing"),
+        (
+            "try: {en: a, zh: 一, buttons: [{label: {en: a, zh: 一}, command: {kind: crash, target: X}}]}",
+            "try.buttons[0].command.target",
+            "'X' is not allowed",
+        ),
+    ],
+)
+def test_a_button_or_focus_that_means_nothing_is_refused(extra, field, part):
+    with pytest.raises(ScenarioError) as error:
+        small(extra=extra + "\n")
+    assert error.value.field == field
+    assert part in str(error.value)
 
 
 # ------------------------------------------------------------------------------------------------ what is refused

@@ -1,0 +1,109 @@
+"""What the rules look at: the little of a live state (``app/observation``) that can be well or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from app.foundation.json_types import JsonObject
+
+BROADCASTING = "BROADCASTING"
+
+
+class QueueOf(NamedTuple):
+    """A queue as a group has it."""
+
+    topic: str
+    queue_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a group has come in a queue, and whether somebody pulls it."""
+
+    committed: int
+    behind: int
+    is_owned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFacts:
+    """A group that shares its queues out; groups that broadcast keep their offsets to themselves."""
+
+    lag: int
+    members: int
+    queues: Mapping[QueueOf, Progress]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """One look.
+
+    :ivar undecided: when each half message that nobody has decided yet was born.
+    :ivar given_up: when each half message was given up that nobody has taken up again.
+    :ivar dead_letters: group -> how many dead letters it ever had.
+    :ivar put_p99_us: of the last second; None when nothing was stored in it.
+    :ivar unsent: address -> bytes that this client has not read yet.
+    :ivar disk_used: share of the disk, 0 to 1.
+    """
+
+    now_ms: int
+    connections: int
+    groups: Mapping[str, GroupFacts]
+    undecided: tuple[int, ...] = ()
+    given_up: tuple[int, ...] = ()
+    dead_letters: Mapping[str, int] | None = None
+    damaged: int = 0
+    put_failures: int = 0
+    put_p99_us: int | None = None
+    unsent: Mapping[str, int] | None = None
+    disk_used: float = 0.0
+
+
+def facts_of(state: JsonObject) -> Facts:
+    """Those of a live state; parts that it lacks are well."""
+    topics, rates = state.get("topics", {}), state.get("rates", {})
+    transactions = state.get("transactions") or {}
+    dead = {
+        name.removeprefix("%DLQ%"): sum(queue["max"] for queue in topic["queues"].values())
+        for name, topic in topics.items()
+        if topic["kind"] == "dlq"
+    }
+    # A check-back stores its half message again: the newest copy counts.
+    undecided = {
+        message["id"]: message["born_ms"]
+        for message in transactions.get("messages", ())
+        if message["decided_by"] is None
+    }
+    connections = state.get("connections", {})
+    return Facts(
+        now_ms=state.get("cluster", {}).get("now_ms", 0),
+        connections=len(connections),
+        groups=_groups(state.get("groups", {}), topics),
+        undecided=tuple(sorted(undecided.values())),
+        given_up=tuple(
+            message["given_up_ms"] for message in transactions.get("given_up", ()) if message["checked_again"] is None
+        ),
+        dead_letters=dead,
+        damaged=state.get("commit_log", {}).get("damage", {}).get("count", 0),
+        put_failures=state.get("put_failures", 0),
+        put_p99_us=rates.get("put_p99_us") if rates.get("in_messages") else None,
+        unsent={address: connection.get("unsent_bytes", 0) for address, connection in connections.items()},
+        disk_used=state.get("disk_used", 0.0),
+    )
+
+
+def _groups(groups: JsonObject, topics: JsonObject) -> dict[str, GroupFacts]:
+    queues: dict[str, dict[QueueOf, Progress]] = {}
+    for topic, view in topics.items():
+        for queue_id, queue in view["queues"].items():
+            for group, committed in queue["committed"].items():
+                owners = groups.get(group, {}).get("assignment", {}).get(topic, {})
+                progress = Progress(committed, max(0, queue["max"] - committed), queue_id in owners)
+                queues.setdefault(group, {})[QueueOf(topic, int(queue_id))] = progress
+    return {
+        name: GroupFacts(view["lag"], len(view["members"]) + view.get("omitted_members", 0), queues.get(name, {}))
+        for name, view in groups.items()
+        if view.get("message_model") != BROADCASTING
+    }

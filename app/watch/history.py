@@ -1,0 +1,130 @@
+"""What a broker did over the last 24 hours, in bounded memory: the older, the coarser.
+
+Three tiers keep the same seconds in cells of 1 s, 10 s and 60 s. A cell has the lowest, the highest and the mean value
+of each measure; a measure that had nothing to measure (the latency of a second without messages) is left out of it.
+Nothing is written down: a broker that starts again begins anew.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.foundation.json_types import JsonObject, JsonValue
+
+#: What is kept, and on which other measure a value depends: it counts only where that one is not 0.
+MEASURES: Mapping[str, str | None] = {
+    "in_messages": None,
+    "out_messages": None,
+    "in_bytes": None,
+    "out_bytes": None,
+    "put_p50_us": "in_messages",
+    "put_p99_us": "in_messages",
+    "deliver_p50_ms": "out_messages",
+    "deliver_p99_ms": "out_messages",
+    "backlog": None,
+}
+#: Seconds that a cell covers -> how many cells are kept: ten minutes, two hours, a day.
+TIERS: Mapping[int, int] = {1: 600, 10: 720, 60: 1_440}
+#: The longest time that can be asked for.
+LONGEST_S = max(width * count for width, count in TIERS.items())
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One measure of a tier: rings of what its cells hold."""
+
+    lowest: array[float]
+    highest: array[float]
+    total: array[float]
+    count: array[int]
+
+
+class _Tier:
+    """Cells of one width, in a ring."""
+
+    def __init__(self, width_s: int, cells: int) -> None:
+        self.width_s = width_s
+        self.cells = cells
+        #: Number of the cell (seconds since 1970 by width) that a place of the ring holds; -1: none yet.
+        self._numbers = array("q", [-1]) * cells
+        room = bytes(8 * cells)
+        self._columns = {
+            name: _Column(array("d", room), array("d", room), array("d", room), array("q", room)) for name in MEASURES
+        }
+
+    def add(self, second: int, values: Mapping[str, float]) -> None:
+        number = second // self.width_s
+        place = number % self.cells
+        if self._numbers[place] != number:
+            self._numbers[place] = number
+            for column in self._columns.values():
+                column.count[place] = 0
+                column.total[place] = 0.0
+        for name, value in values.items():
+            column = self._columns[name]
+            is_first = not column.count[place]
+            column.lowest[place] = value if is_first else min(column.lowest[place], value)
+            column.highest[place] = value if is_first else max(column.highest[place], value)
+            column.total[place] += value
+            column.count[place] += 1
+
+    def between(self, first: int, last: int) -> JsonObject:
+        """All cells that have a second from ``first`` to ``last``; None stands where nothing was measured."""
+        numbers = range(first // self.width_s, last // self.width_s + 1)
+        places = [number % self.cells if self._numbers[number % self.cells] == number else None for number in numbers]
+        known = [index for index, place in enumerate(places) if place is not None]
+        if not known:
+            return {"resolution_s": self.width_s, "seconds": [], "measures": {}}
+        # Nothing before the first cell and behind the last one: only gaps between them are worth telling.
+        places = places[known[0] : known[-1] + 1]
+        start = numbers[known[0]]
+        seconds: list[JsonValue] = [number * self.width_s for number in range(start, start + len(places))]
+        measures: JsonObject = {name: _told(column, places) for name, column in self._columns.items()}
+        return {"resolution_s": self.width_s, "seconds": seconds, "measures": measures}
+
+
+def _told(column: _Column, places: list[int | None]) -> JsonObject:
+    def values(ring: array[float], mean: bool = False) -> list[JsonValue]:
+        told: list[JsonValue] = []
+        for place in places:
+            count = 0 if place is None else column.count[place]
+            told.append(round(ring[place] / count if mean else ring[place], 2) if place is not None and count else None)
+        return told
+
+    return {"min": values(column.lowest), "max": values(column.highest), "mean": values(column.total, mean=True)}
+
+
+class History:
+    """The tiers. Seconds come in order; one that comes again or late is left out."""
+
+    def __init__(self) -> None:
+        self._tiers = [_Tier(width, cells) for width, cells in TIERS.items()]
+        self.last_second = -1
+
+    def add(self, second: int, values: Mapping[str, float]) -> None:
+        """What happened in ``second`` (since 1970): a value for each of :data:`MEASURES` that was looked at."""
+        if second <= self.last_second:
+            return
+        self.last_second = second
+        measured = {
+            name: values[name]
+            for name, needs in MEASURES.items()
+            if name in values and (needs is None or values[needs])
+        }
+        for tier in self._tiers:
+            tier.add(second, measured)
+
+    def between(self, first: int, last: int) -> JsonObject:
+        """``resolution_s``, ``seconds`` (when each cell begins) and ``measures``: name -> ``min``, ``max``, ``mean``.
+
+        From the finest tier that still has ``first``.
+        """
+        last = min(last, self.last_second)
+        for tier in self._tiers:
+            oldest = self.last_second - tier.width_s * (tier.cells - 1)
+            if first >= oldest:
+                return tier.between(first, last)
+        coarsest = self._tiers[-1]
+        return coarsest.between(max(first, self.last_second - LONGEST_S + coarsest.width_s), last)

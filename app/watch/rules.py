@@ -1,0 +1,177 @@
+"""The rules of the verdict: what is not well, from which threshold on, and how it is said.
+
+A rule measures; whether that is enough to be said decides its threshold, which people can set. Its words stand in
+``app/translations`` under ``verdict.clause.<rule>``, what it means under ``verdict.rule.<rule>``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from app.watch.facts import Facts, GroupFacts, QueueOf
+from app.watch.memory import Memory
+from app.watch.words import Words, amount, megabytes, milliseconds, percent, span
+
+#: A lag that moves by less than this share of itself in a minute stands still.
+STILL_SHARE = 0.02
+#: Queues that one clause names.
+QUEUES_NAMED = 3
+FAILURES_MS = 60_000
+
+
+class Level(StrEnum):
+    """How bad it is; ``BROKEN``: data or the store itself."""
+
+    WELL = "well"
+    WARNING = "warning"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a rule found about one subject: how much, and the words for it: end of the text's key, its values.
+
+    ``n``: the number that chooses between the text's singular and plural, where it has both.
+    """
+
+    subject: str
+    value: float
+    words: dict[str, Words]
+    form: str = ""
+    n: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """``panel``: where the page shows more about it; ``unit``: of the threshold, from ``least`` to ``most``."""
+
+    name: str
+    panel: str
+    default: int
+    least: int
+    most: int
+    unit: str
+    measure: Callable[[Facts, Memory], Iterable[Measured]]
+    level: Level = Level.WARNING
+
+
+def _behind(facts: Facts, memory: Memory) -> Iterator[Measured]:
+    for name, group in facts.groups.items():
+        if not group.members:
+            continue  # what to say of it is that nobody reads
+        words: dict[str, Words] = {"group": name, "lag": amount(group.lag)}
+        slope = memory.trend(name)
+        if slope is None:
+            form = "new"
+        elif abs(slope) * 60 < max(1.0, STILL_SHARE * group.lag):
+            form = "still"
+        elif slope > 0:
+            form, words["rate"] = "growing", amount(max(1, round(slope)))
+        else:
+            form, words["left"] = "shrinking", span(1_000 * group.lag / -slope)
+        yield Measured(name, group.lag, words, form)
+
+
+def _offline(facts: Facts, memory: Memory) -> Iterator[Measured]:
+    for name, group in facts.groups.items():
+        is_left = group.members == 0 and group.lag > 0
+        lasts_ms = memory.stays_ms(("offline", name), is_left)
+        if is_left:
+            words: dict[str, Words] = {"group": name, "lag": amount(group.lag), "span": span(lasts_ms)}
+            yield Measured(name, lasts_ms / 1_000, words, n=group.lag)
+
+
+def _unowned(facts: Facts, memory: Memory) -> Iterator[Measured]:
+    def waits(group: GroupFacts, queue: QueueOf) -> bool:
+        progress = group.queues[queue]
+        return group.members > 0 and progress.behind > 0 and not progress.is_owned
+
+    return _queues(facts, memory, "unowned", lambda group, queue: waits(group, queue) or None)
+
+
+def _stuck(facts: Facts, memory: Memory) -> Iterator[Measured]:
+    def stands(group: GroupFacts, queue: QueueOf) -> int | None:
+        progress = group.queues[queue]
+        return progress.committed if group.members and progress.behind > 0 and progress.is_owned else None
+
+    return _queues(facts, memory, "stuck", stands)
+
+
+def _queues(
+    facts: Facts, memory: Memory, what: str, state_of: Callable[[GroupFacts, QueueOf], object]
+) -> Iterator[Measured]:
+    """Of each topic of each group the queues that have long been in the same state; None: there is nothing wrong."""
+    for name, group in facts.groups.items():
+        of_topic: dict[str, list[tuple[int, int]]] = {}
+        for queue in group.queues:
+            state = state_of(group, queue)
+            lasts_ms = memory.stays_ms((what, name, queue), state)
+            if state is not None:
+                of_topic.setdefault(queue.topic, []).append((lasts_ms, queue.queue_id))
+        for topic, found in of_topic.items():
+            longest_ms, _ = max(found)
+            # Said of all that have lasted about as long; the others follow by themselves.
+            ids = sorted(queue_id for lasts_ms, queue_id in found if 2 * lasts_ms >= longest_ms)
+            named = ", ".join(map(str, ids[:QUEUES_NAMED])) + (", …" if len(ids) > QUEUES_NAMED else "")
+            words: dict[str, Words] = {"group": name, "topic": topic, "queues": named, "span": span(longest_ms)}
+            yield Measured(f"{name} {topic}", longest_ms / 1_000, words, n=len(ids))
+
+
+def _undecided(facts: Facts, _memory: Memory) -> Iterator[Measured]:
+    if facts.undecided:
+        oldest_ms, count = facts.now_ms - min(facts.undecided), len(facts.undecided)
+        yield Measured("", oldest_ms / 1_000, {"count": amount(count), "span": span(oldest_ms)}, n=count)
+
+
+def _given_up(facts: Facts, _memory: Memory) -> Iterator[Measured]:
+    count = sum(1 for at_ms in facts.given_up if facts.now_ms - at_ms < 3_600_000)
+    yield Measured("", count, {"count": amount(count)}, n=count)
+
+
+def _dead(facts: Facts, memory: Memory) -> Iterator[Measured]:
+    for group, number in (facts.dead_letters or {}).items():
+        count = memory.news(("dead", group), number)
+        yield Measured(group, count, {"group": group, "count": amount(count)}, n=count)
+
+
+def _damaged(facts: Facts, _memory: Memory) -> Iterator[Measured]:
+    yield Measured("", facts.damaged, {"count": amount(facts.damaged)}, n=facts.damaged)
+
+
+def _failed(facts: Facts, memory: Memory) -> Iterator[Measured]:
+    count = memory.news("put_failures", facts.put_failures, FAILURES_MS)
+    yield Measured("", count, {"count": amount(count)}, n=count)
+
+
+def _slow(_facts: Facts, memory: Memory) -> Iterator[Measured]:
+    value_ms = memory.usual_put_p99_us / 1_000
+    yield Measured("", value_ms, {"time": milliseconds(value_ms)})
+
+
+def _unread(facts: Facts, _memory: Memory) -> Iterator[Measured]:
+    for address, unsent in (facts.unsent or {}).items():
+        yield Measured(address, unsent / 1_000_000, {"client": address, "size": megabytes(unsent)})
+
+
+def _disk(facts: Facts, _memory: Memory) -> Iterator[Measured]:
+    yield Measured("", 100 * facts.disk_used, {"share": percent(facts.disk_used)})
+
+
+_DAY_S = 86_400
+#: In the order in which they are said.
+RULES: tuple[Rule, ...] = (
+    Rule("damaged", "stage", 1, 1, 1_000_000, "messages", _damaged, Level.BROKEN),
+    Rule("put_failed", "log", 1, 1, 1_000_000, "messages", _failed, Level.BROKEN),
+    Rule("disk_full", "log", 90, 1, 100, "percent", _disk),
+    Rule("queue_unowned", "groups", 30, 1, _DAY_S, "seconds", _unowned),
+    Rule("queue_stuck", "groups", 60, 1, _DAY_S, "seconds", _stuck),
+    Rule("group_offline", "groups", 30, 1, _DAY_S, "seconds", _offline),
+    Rule("group_behind", "groups", 1_000, 1, 1_000_000_000, "messages", _behind),
+    Rule("half_undecided", "transactions", 30, 1, 7 * _DAY_S, "seconds", _undecided),
+    Rule("half_given_up", "transactions", 1, 1, 1_000_000, "messages", _given_up),
+    Rule("dead_letters", "dead-letters", 1, 1, 1_000_000, "messages", _dead),
+    Rule("store_slow", "plots", 100, 1, 60_000, "milliseconds", _slow),
+    Rule("client_unread", "stage", 8, 1, 10_000, "megabytes", _unread),
+)

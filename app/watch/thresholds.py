@@ -1,0 +1,88 @@
+"""The thresholds of the rules as people set them: a file in the data folder. What it lacks has its default.
+
+::
+
+    {"group_behind": 5000, "dead_letters": null}        null: the rule is off
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+
+import orjson
+
+from app.foundation.json_types import JsonValue
+from app.watch.rules import RULES, Rule
+
+log = logging.getLogger("glassmq.host")
+
+FILE_NAME = "verdict.json"
+_BY_NAME = {rule.name: rule for rule in RULES}
+
+
+class ThresholdRefused(ValueError):
+    """A threshold cannot be set: which, why, and what is allowed."""
+
+    def __init__(self, name: str, problem: str, allowed: str) -> None:
+        super().__init__(f"{name}: {problem}; allowed: {allowed}")
+        self.name = name
+        self.problem = problem
+        self.allowed = allowed
+
+
+class Thresholds:
+    """By rule. ``file`` None: kept in memory only."""
+
+    def __init__(self, file: Path | None = None) -> None:
+        self._file = file
+        self._set: dict[str, int | None] = {}
+        if file is not None:
+            self._read(file)
+
+    def of(self, rule: Rule) -> int | None:
+        """None: the rule is off."""
+        return self._set.get(rule.name, rule.default)
+
+    def change(self, wanted: Mapping[str, JsonValue]) -> None:
+        """Set some, or none at all: raises :class:`ThresholdRefused`, ``OSError`` where the file cannot be written."""
+        changed = {**self._set, **{name: checked(name, value) for name, value in wanted.items()}}
+        # What is as by default is not written down: it follows the default of later versions.
+        changed = {name: value for name, value in changed.items() if value != _BY_NAME[name].default}
+        if self._file is not None:
+            beside = self._file.with_suffix(".tmp")
+            beside.write_bytes(orjson.dumps(changed, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))
+            beside.replace(self._file)
+        self._set = changed
+
+    def _read(self, file: Path) -> None:
+        """What cannot be used is left out and logged: a broker starts all the same."""
+        try:
+            found = orjson.loads(file.read_bytes())
+            assert isinstance(found, dict)
+        except FileNotFoundError:
+            return
+        except (OSError, orjson.JSONDecodeError, AssertionError) as error:
+            log.warning("the thresholds in %s cannot be read, the defaults hold: %s", file, error)
+            return
+        for name, value in found.items():
+            try:
+                self._set[name] = checked(name, value)
+            except ThresholdRefused as refused:
+                log.warning("a threshold in %s is left out: %s", file, refused)
+
+
+def checked(name: str, value: JsonValue) -> int | None:
+    """``value`` when rule ``name`` may have it. Raises :class:`ThresholdRefused`."""
+    rule = _BY_NAME.get(name)
+    if rule is None:
+        raise ThresholdRefused(name[:60], "there is no such rule", ", ".join(_BY_NAME))
+    allowed = f"a whole number from {rule.least} to {rule.most}, or null to switch the rule off"
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ThresholdRefused(name, f"{str(value)[:60]!r} is no whole number", allowed)
+    if not rule.least <= value <= rule.most:
+        raise ThresholdRefused(name, f"{value} is out of range", allowed)
+    return value

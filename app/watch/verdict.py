@@ -1,0 +1,149 @@
+"""How the live broker is, in words: what :mod:`app.watch.rules` measured, judged by its thresholds.
+
+A clause that is said stays until its value has fallen well below the threshold, so that a lag that sways about it does
+not come and go with every second::
+
+    level      "well", "warning" or "broken": the worst of the clauses
+    text       language -> the whole in one line
+    clauses    rule, level, panel, subject, since_ms, text (language -> words); the worst first
+    omitted    how many more there are
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.foundation.json_types import JsonObject, JsonValue
+from app.foundation.translator import in_all_languages
+from app.watch.facts import Facts
+from app.watch.memory import Memory
+from app.watch.rules import RULES, Level, Measured, Rule
+from app.watch.thresholds import Thresholds
+
+#: What is said stays said down to this share of its threshold.
+CLEAR_SHARE = 0.7
+CLAUSES_MAX = 8
+_RANK = {Level.BROKEN: 0, Level.WARNING: 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One thing that is not well, and since when it is said."""
+
+    rule: Rule
+    measured: Measured
+    since_ms: int
+
+    def as_json(self) -> JsonObject:
+        return {
+            "rule": self.rule.name,
+            "level": str(self.rule.level),
+            "panel": self.rule.panel,
+            "subject": self.measured.subject,
+            "since_ms": self.since_ms,
+            "text": {**self.text()},
+        }
+
+    def text(self) -> dict[str, str]:
+        """Its words by language."""
+        key = "verdict.clause." + self.rule.name
+        if self.measured.form:
+            key += f".{self.measured.form}"
+        if self.measured.n is not None:
+            key += ".one" if self.measured.n == 1 else ".other"
+        return in_all_languages(key, **self.measured.words)
+
+
+class Verdict:
+    """Judges one look after the other."""
+
+    def __init__(self, thresholds: Thresholds) -> None:
+        self.thresholds = thresholds
+        self._memory = Memory()
+        self._said: dict[tuple[str, str], Clause] = {}
+        self._facts: Facts | None = None
+
+    def look(self, facts: Facts) -> None:
+        """Take in how things are now."""
+        self._memory.begin(facts)
+        said: dict[tuple[str, str], Clause] = {}
+        for rule in RULES:
+            threshold = self.thresholds.of(rule)
+            for measured in rule.measure(facts, self._memory):
+                key = (rule.name, measured.subject)
+                before = self._said.get(key)
+                if threshold is not None and measured.value >= threshold * (CLEAR_SHARE if before else 1):
+                    said[key] = Clause(rule, measured, before.since_ms if before else facts.now_ms)
+        self._memory.end()
+        self._said, self._facts = said, facts
+
+    def clauses(self) -> list[Clause]:
+        """All that is not well: the worst first, then in the order of the rules, then the larger."""
+        return sorted(self._said.values(), key=_place)
+
+    def rules_said(self) -> dict[str, int]:
+        """Rule -> how many subjects it finds fault with."""
+        found = dict.fromkeys((rule.name for rule in RULES), 0)
+        for name, _ in self._said:
+            found[name] += 1
+        return found
+
+    def as_json(self) -> JsonObject:
+        """See the module."""
+        clauses = self.clauses()
+        shown = clauses[:CLAUSES_MAX]
+        level = shown[0].rule.level if shown else Level.WELL
+        listed: list[JsonValue] = [clause.as_json() for clause in shown]
+        return {
+            "level": str(level),
+            "text": {**(_joined(shown, len(clauses) - len(shown)) if shown else self._well())},
+            "clauses": listed,
+            "omitted": len(clauses) - len(shown),
+        }
+
+    def _well(self) -> dict[str, str]:
+        if self._facts is None:
+            return in_all_languages("verdict.unknown")
+        groups = sum(1 for group in self._facts.groups.values() if group.members)
+        if not self._facts.connections:
+            return in_all_languages("verdict.nobody")
+        lag = sum(group.lag for group in self._facts.groups.values())
+        waits = in_all_languages("verdict.nothing_waits") if lag == 0 else _counted("verdict.wait", lag)
+        return in_all_languages(
+            "verdict.well",
+            clients=_counted("verdict.clients", self._facts.connections),
+            groups=_counted("verdict.groups", groups),
+            waits=waits,
+        )
+
+
+def rules_as_json(thresholds: Thresholds) -> list[JsonObject]:
+    """Every rule with what it means, its threshold (null: off), its default and its bounds."""
+    return [
+        {
+            "rule": rule.name,
+            "level": str(rule.level),
+            "panel": rule.panel,
+            "threshold": thresholds.of(rule),
+            "default": rule.default,
+            "least": rule.least,
+            "most": rule.most,
+            "unit": rule.unit,
+            "text": {**in_all_languages("verdict.rule." + rule.name)},
+        }
+        for rule in RULES
+    ]
+
+
+def _place(clause: Clause) -> tuple[int, int, float]:
+    return _RANK[clause.rule.level], RULES.index(clause.rule), -clause.measured.value
+
+
+def _joined(clauses: list[Clause], omitted: int) -> dict[str, str]:
+    texts = [clause.text() for clause in clauses] + ([_counted("verdict.more", omitted)] if omitted else [])
+    separators = in_all_languages("verdict.separator")
+    return {language: separator.join(text[language] for text in texts) for language, separator in separators.items()}
+
+
+def _counted(key: str, n: int) -> dict[str, str]:
+    return in_all_languages(key + (".one" if n == 1 else ".other"), n=f"{n:,}")

@@ -1,0 +1,296 @@
+"""The caption of the moment: one sentence about what has just happened in a world, for those who look on.
+
+Not every event has one. The caption stays until something else that matters happens; of several things that one event
+has done the one that matters most is told. A caption is a function of the events up to the moment, whenever one asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+
+from engine.lab.narration.frame_words import FrameWords, keys_told
+from engine.lab.nodes.history import (
+    BankEntry,
+    CommandApplied,
+    ConsumeBegan,
+    ConsumeEnded,
+    LocalTransactionEnded,
+    NodeChanged,
+    SendReturned,
+    TransferEnded,
+)
+from engine.lab.scenario.command import COMMANDS
+from engine.lab.scenario.switches import SWITCHES
+from engine.texts import Text
+
+if TYPE_CHECKING:
+    from engine.lab.run.run import LabRun
+
+Texts = Mapping[str, str]
+
+#: (doing, outcome) of a bank's deed -> what to say about it.
+BANK_DEEDS: Mapping[tuple[str, str], str] = {
+    ("debit", "committed"): "caption.debited",
+    ("credit", "committed"): "caption.credited",
+    ("credit", "duplicate"): "caption.ignored",
+    ("check", "commit"): "caption.answers_commit",
+    ("check", "rollback"): "caption.answers_rollback",
+}
+#: Steps that say by themselves what happens.
+MILESTONES: Mapping[str, str] = {
+    "marks the process queue dropped": "caption.gives_up",
+    "unlocks the queue at the broker": "caption.unlocks",
+    "adds the process queue": "caption.takes_over",
+}
+#: Calls of listeners that are looked at to find the one before.
+_CALLS_BACK = 400
+#: Further back than so many events nobody looks for a step that is worth a caption.
+_STEPS_BACK = 200
+
+#: What a caption is about, from what matters least to what matters most.
+LIGHT, PLAIN, HEAVY, GRAVE = range(4)
+
+
+class _Happened(Protocol):
+    """Something that an event has done."""
+
+    @property
+    def event(self) -> int: ...
+
+
+_Entry = TypeVar("_Entry", bound=_Happened)
+
+
+class Caption(NamedTuple):
+    """One sentence.
+
+    :ivar event: after which event it is true.
+    :ivar kind: ``violation``, ``command``, ``node``, ``listener``, ``lock``, ``transaction``, ``lost``, ``frame`` or
+        ``step``.
+    :ivar weight: 0 to 3: what is heavier stays longer before the eyes when time passes quickly.
+    :ivar keys: of messages in the text, to be marked there.
+    """
+
+    event: int
+    text: Texts
+    kind: str
+    weight: int = PLAIN
+    keys: tuple[str, ...] = ()
+
+
+class Narrator:
+    """Tells about one run, from the moment on in which it is made: best before the first event.
+
+    :ivar frames: those that were sent last.
+    """
+
+    def __init__(self, run: LabRun) -> None:
+        self._run = run
+        self._words = FrameWords(run.world)
+        self.frames = self._words.frames
+        self._caption: Caption | None = None
+        #: What was known when the caption was made.
+        self._seen: tuple[int, int, int] = (0, 0, 0)
+
+    @property
+    def caption(self) -> Caption | None:
+        """Of the moment; None: nothing that matters has happened yet."""
+        run = self._run
+        seen = (run.event_number, len(run.violations), len(run.world.history.commands))
+        if seen != self._seen:
+            self._caption = self._newest(self._seen[0]) or self._caption
+            self._seen = seen
+        return self._caption
+
+    def _newest(self, after: int) -> Caption | None:
+        """The last caption since event ``after``; of several at the same event the first of the sources."""
+        found: Caption | None = None
+        for source in (
+            self._violation,
+            self._node,
+            self._listener,
+            self._transaction,
+            self._bank,
+            self._frame,
+            self._listener_end,
+            self._send_end,
+            self._step,
+        ):
+            found = source(after + 1 if found is None else found.event + 1) or found
+        return self._command(after if found is None else found.event) or found
+
+    # ------------------------------------------------------------------------------ sources, the gravest first
+
+    def _violation(self, least: int) -> Caption | None:
+        last = _last(self._run.violations, least)
+        if last is None:
+            return None
+        message = last.messages[:1]
+        # Two listeners that have the same message at once: said shortly, for it is what the locks are there for.
+        began = [began for began in self._began_at(last.event) if began.key in message]
+        text = self._said_of_two(began) if began else None
+        return Caption(last.event, text or last.text, "violation", GRAVE, tuple(last.messages))
+
+    def _command(self, least: int) -> Caption | None:
+        """A command is given after all that its event has done."""
+        commands = self._run.world.history.commands
+        last = _last(commands, least)
+        if last is None or len(commands) == self._seen[2]:
+            return None
+        return Caption(last.event, _said_of_command(last), "command", HEAVY)
+
+    def _node(self, least: int) -> Caption | None:
+        last: NodeChanged | None = _last(self._run.world.history.nodes_changed, least)
+        if last is None:
+            return None
+        key = "moment.dies" if last.status == "crashed" else "moment.starts_again"
+        return Caption(last.event, Text(key, node=last.node), "node", HEAVY)
+
+    def _listener(self, least: int) -> Caption | None:
+        last: ConsumeBegan | None = _last(self._run.world.history.consumes_began, least)
+        if last is None:
+            return None
+        began = [entry for entry in self._began_at(last.event) if entry.node == last.node]
+        keys = tuple(entry.key for entry in began)
+        twice = self._said_of_two(began)
+        if twice is not None:
+            return Caption(last.event, twice, "listener", HEAVY, keys)
+        if last.reconsume_times > 0:
+            text = Text("moment.calls_again", node=last.node, keys=keys_told(keys), times=last.reconsume_times)
+        else:
+            text = Text("moment.calls", node=last.node, keys=keys_told(keys))
+        return Caption(last.event, text, "listener", HEAVY, keys)
+
+    def _transaction(self, least: int) -> Caption | None:
+        history = self._run.world.history
+        ended: LocalTransactionEnded | None = _last(history.transactions_ended, least)
+        if ended is not None:
+            key = "moment.executed" if ended.check == 0 else "moment.answers_check"
+            text = Text(key, node=ended.node, key=ended.key, result=ended.result.upper())
+            return Caption(ended.event, text, "transaction", HEAVY, (ended.key,))
+        transfer: TransferEnded | None = _last(history.transfers_ended, least)
+        if transfer is None:
+            return None
+        text = Text(f"moment.transfer.{transfer.outcome}", node=transfer.node, key=transfer.key)
+        return Caption(transfer.event, text, "transaction", HEAVY, (transfer.key,))
+
+    def _bank(self, least: int) -> Caption | None:
+        last: BankEntry | None = _last(self._run.world.history.bank_entries, least)
+        key = None if last is None else BANK_DEEDS.get((last.doing, last.outcome))
+        if last is None or key is None:
+            return None
+        return Caption(last.event, Text("moment.told", what=Text(key, entry=last)), "transaction", HEAVY, (last.key,))
+
+    def _frame(self, least: int) -> Caption | None:
+        for frame in self.frames.newest():
+            if frame.event < least:
+                return None
+            words = self._words.of(frame)
+            if words is not None:
+                is_light = self.frames.is_light(frame) and words.kind != "lost" and not words.keys
+                return Caption(frame.event, words.text, words.kind, LIGHT if is_light else PLAIN, words.keys)
+        return None
+
+    def _listener_end(self, least: int) -> Caption | None:
+        last: ConsumeEnded | None = _last(self._run.world.history.consumes_ended, least)
+        if last is None:
+            return None
+        ended = [entry for entry in _at(self._run.world.history.consumes_ended, last.event) if entry.node == last.node]
+        keys = tuple(entry.key for entry in ended)
+        key = "done" if last.result in _WELL else "throws" if last.result == "throws" else "later"
+        text = Text(f"moment.{key}", node=last.node, keys=keys_told(keys))
+        return Caption(last.event, text, "listener", PLAIN, keys)
+
+    def _send_end(self, least: int) -> Caption | None:
+        last: SendReturned | None = _last(self._run.world.history.sends_returned, least)
+        if last is None:
+            return None
+        text = Text(f"moment.send.{last.status}", node=last.node, key=last.key)
+        return Caption(last.event, text, "frame", LIGHT if last.status == "ok" else HEAVY, (last.key,))
+
+    def _step(self, least: int) -> Caption | None:
+        journal = self._run.world.journal
+        start = max(least, journal.dropped + 1, self._run.event_number - _STEPS_BACK + 1)
+        for entry in reversed(journal.entries[start - journal.dropped - 1 :]):
+            key = MILESTONES.get(entry.label)
+            if key is not None:
+                return Caption(entry.number, Text("moment.told", what=Text(key, actor=entry.actor)), "step", LIGHT)
+        return None
+
+    # ------------------------------------------------------------------------------ listeners
+
+    def _began_at(self, event: int) -> list[ConsumeBegan]:
+        return _at(self._run.world.history.consumes_began, event)
+
+    def _said_of_two(self, began: Sequence[ConsumeBegan]) -> Text | None:
+        """Another member of the group has the message that is given to a listener now, or has consumed it."""
+        nodes = self._run.world.nodes
+        for entry in began:
+            if nodes[entry.node].spec.model == "broadcasting":
+                continue
+            place = _place(entry)
+            before = self._run.world.history.consumes_began[-_CALLS_BACK:]
+            first = next(
+                (
+                    call
+                    for call in reversed(before)
+                    if call.event < entry.event and call.node != entry.node and _place(call) == place
+                ),
+                None,
+            )
+            if first is None:
+                continue
+            end = self._end_of(first, entry.event)
+            if end == "":
+                return Text("moment.calls_twice", node=entry.node, key=entry.key, other=first.node)
+            if end in _WELL:
+                return Text("moment.calls_consumed", node=entry.node, key=entry.key, other=first.node)
+        return None
+
+    def _end_of(self, call: ConsumeBegan, before: int) -> str:
+        """How a listener's call has ended before event ``before``; empty: not yet; ``died``: with its process."""
+        history, place = self._run.world.history, _place(call)
+        for ended in reversed(history.consumes_ended[-_CALLS_BACK:]):
+            if call.event < ended.event < before and ended.node == call.node and _place(ended) == place:
+                return ended.result
+        died = any(
+            call.event < changed.event < before and changed.node == call.node for changed in history.nodes_changed
+        )
+        return "died" if died else ""
+
+
+#: Ends of a call after which the message does not come again.
+_WELL = ("success", "commit")
+
+
+def _place(entry: ConsumeBegan | ConsumeEnded) -> tuple[str, str, str, int, int]:
+    return entry.group, entry.topic, entry.broker, entry.queue_id, entry.queue_offset
+
+
+def _said_of_command(done: CommandApplied) -> Texts:
+    command = done.command
+    if command.kind == "lock-switch" and command.value.get("lock") in SWITCHES:
+        switch = SWITCHES[str(command.value["lock"])]
+        if command.value.get("on"):
+            return Text("moment.lock_on", node=command.target, name=switch.name)
+        return Text("moment.lock_off", node=command.target, name=switch.name, what=switch.what)
+    name, what = COMMANDS[command.kind].name, COMMANDS[command.kind].what
+    return Text("moment.command", name=name, target=command.target, what=what) if command.target else what
+
+
+def _last(entries: Sequence[_Entry], least: int) -> _Entry | None:
+    """The last of them, if it happened at event ``least`` or later."""
+    return entries[-1] if entries and entries[-1].event >= least else None
+
+
+def _at(entries: Sequence[_Entry], event: int) -> list[_Entry]:
+    """Those of one event, in order."""
+    found: list[_Entry] = []
+    for entry in reversed(entries):
+        if entry.event < event:
+            break
+        if entry.event == event:
+            found.append(entry)
+    found.reverse()
+    return found

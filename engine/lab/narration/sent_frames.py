@@ -1,0 +1,137 @@
+"""The frames that a world has sent last, with the events that sent them: decoded when somebody asks."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.lab.narration.what_matters import LIGHT_REQUESTS, frame_matters
+from engine.lab.scenario.frame_names import request_name
+from engine.protocol.command.remoting_command import RemotingCommand, decode_command
+from engine.protocol.errors import ProtocolError
+from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
+
+if TYPE_CHECKING:
+    from engine.lab.world.world import ScenarioWorld
+
+#: How many are remembered; the request of a pull that waits at the broker may be that far back.
+REMEMBERED = 512
+
+
+Texts = Mapping[str, str]
+
+
+class Words(NamedTuple):
+    """A sentence, and the keys of the messages in it. ``kind``: ``frame``, ``lock``, ``transaction`` or ``lost``."""
+
+    text: Texts
+    keys: tuple[str, ...] = ()
+    kind: str = "frame"
+
+
+#: There is nothing to say.
+NOTHING = Words({})
+
+
+class SentFrame:
+    """One frame. ``request``: for a reply, what it answers, if that is remembered.
+
+    :ivar number: among all frames of the world.
+    :ivar event: the number of the event that sent it.
+    :ivar arrives_us: when its first copy does; when it was sent, if it is lost.
+    """
+
+    __slots__ = ("_command", "_decoded", "arrives_us", "event", "is_lost", "number", "parcel", "request", "sent_us", "words")
+
+    def __init__(self, number: int, event: int, sent_us: int, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
+        self.number = number
+        self.event = event
+        self.sent_us = sent_us
+        self.parcel = parcel
+        self.is_lost = not delays_us
+        self.arrives_us = sent_us + min(delays_us, default=0)
+        self.request: SentFrame | None = None
+        #: What was said about it; None: nobody has asked.
+        self.words: Words | None = None
+        self._command: RemotingCommand | None = None
+        self._decoded = False
+
+    @property
+    def command(self) -> RemotingCommand | None:
+        """What it says; None when nobody can read it."""
+        if not self._decoded:
+            self._decoded = True
+            try:
+                self._command = decode_command(self.parcel.data[4:])
+            except ProtocolError:
+                self._command = None
+        return self._command
+
+
+class SentFrames:
+    """See the module. Watches the world from now on.
+
+    :param on_frame: is told of each, while its event runs.
+    """
+
+    def __init__(self, world: ScenarioWorld, on_frame: Callable[[SentFrame], None]) -> None:
+        self._world = world
+        self._on_frame = on_frame
+        self._frames: deque[SentFrame] = deque(maxlen=REMEMBERED)
+        #: How many were sent so far.
+        self.count = 0
+        world.watch_parcels(self._note)
+
+    def _note(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
+        if parcel.kind is ParcelKind.FRAME:
+            self.count += 1
+            frame = SentFrame(self.count, self._world.event_number, self._world.now_us, parcel, delays_us)
+            self._frames.append(frame)
+            self._on_frame(frame)
+
+    def newest(self) -> list[SentFrame]:
+        """The last first."""
+        return list(reversed(self._frames))
+
+    def name_of(self, frame: SentFrame) -> str:
+        """What it asks, or what the request asked that it answers; empty when that is not known."""
+        command = frame.command
+        if command is None:
+            return ""
+        if not command.is_response:
+            return request_name(command.code)
+        request = self.request_of(frame)
+        return "" if request is None or request.command is None else request_name(request.command.code)
+
+    def request_of(self, reply: SentFrame) -> SentFrame | None:
+        """The remembered request that ``reply`` answers."""
+        if reply.request is None and reply.command is not None:
+            opaque, back = reply.command.opaque, (reply.parcel.target, reply.parcel.source)
+            reply.request = next(
+                (
+                    frame
+                    for frame in reversed(self._frames)
+                    if (frame.parcel.source, frame.parcel.target) == back
+                    and frame.event <= reply.event
+                    and frame.command is not None
+                    and not frame.command.is_response
+                    and frame.command.opaque == opaque
+                ),
+                None,
+            )
+        return reply.request
+
+    def matters(self, frame: SentFrame) -> bool:
+        """Whether somebody who looks on wants to see it."""
+        name = self.name_of(frame)
+        return bool(name) and frame_matters(name)
+
+    def is_light(self, frame: SentFrame) -> bool:
+        """Whether it matters less than what it leads to."""
+        return self.name_of(frame) in LIGHT_REQUESTS
+
+    def under_way(self, now_us: int) -> list[SentFrame]:
+        """Those that matter and are on their way, the next to arrive first."""
+        found = [frame for frame in self._frames if frame.arrives_us > now_us and not frame.is_lost]
+        return sorted((frame for frame in found if self.matters(frame)), key=lambda frame: frame.arrives_us)

@@ -1,0 +1,78 @@
+"""What matters to somebody who looks at a world, and what is only its housekeeping: one table for all who choose.
+
+The event log and the sequence diagram leave housekeeping out at first, time that follows the eye does not slow down for
+it, and the caption of the moment says nothing about it. Tasks and labels are those of the journal (``B1/hold service``,
+``frame arrives``), requests are called as in :mod:`engine.lab.scenario.frame_names`.
+"""
+
+from __future__ import annotations
+
+from engine.lab.scenario.frame_names import REPLY
+
+#: Tasks that look after things from time to time. Where they do something, a frame or a named step says so.
+QUIET_TASKS = (
+    "boot",
+    "clean-files",
+    "delay level ",
+    "expired message cleaner",
+    "flush-commit-log",
+    "flush-commit-log-timer",
+    "flush-consume-queues",
+    "heartbeat",
+    "hold service",
+    "missing route poller",
+    "offset persister",
+    "persist delay offsets",
+    "persist filters",
+    "persist offsets",
+    "pull message service",
+    "register",
+    "request scan",
+    "reput",
+    "route of ",
+    "route poller",
+    "sample groups",
+    "scan brokers",
+    "scan channels",
+    "timeout scan",
+    "trace worker",
+    "write ",
+)
+#: What an event is called that says nothing by itself: a task wakes up, or goes on where it was.
+QUIET_LABELS = (
+    "connection closes",
+    "connection opens",
+    "connection request arrives",
+    "goes on",
+    "starts",
+    "timer",
+    "takes a pull request",
+)
+#: What is asked again and again, whether or not anything goes on.
+QUIET_REQUESTS = (
+    "GET_CONSUMER_LIST_BY_GROUP",
+    "GET_ROUTEINFO_BY_TOPIC",
+    "HEART_BEAT",
+    "QUERY_DATA_VERSION",
+    "REGISTER_BROKER",
+    "UNREGISTER_BROKER",
+    "UNREGISTER_CLIENT",
+)
+#: Frames that matter, but less than what they lead to.
+LIGHT_REQUESTS = ("PULL_MESSAGE", "QUERY_CONSUMER_OFFSET", "UPDATE_CONSUMER_OFFSET", "NOTIFY_CONSUMER_IDS_CHANGED")
+
+
+def event_matters(actor: str, label: str) -> bool:
+    """Whether an entry of the journal says something about what the world is there for."""
+    return label not in QUIET_LABELS and task_matters(actor)
+
+
+def task_matters(actor: str) -> bool:
+    """Whether ``actor`` is a link, or a task that does more than look after things."""
+    _, _, task = actor.partition("/")
+    return not any(task == quiet or (quiet.endswith(" ") and task.startswith(quiet)) for quiet in QUIET_TASKS)
+
+
+def frame_matters(name: str) -> bool:
+    """Whether a frame of this name does; ``reply to X`` matters as X does."""
+    return name.removeprefix(f"{REPLY} to ") not in QUIET_REQUESTS

@@ -1,0 +1,78 @@
+// The drawer's first panel: what to try, with buttons that do it; what the scenario is; what one did to the world.
+
+import { html } from "htm/preact";
+import { computed, signal } from "@preact/signals";
+import { t } from "../../../common/i18n.js";
+import { commandName } from "../../commands.js";
+import { bilingual, virtualTime } from "../../format.js";
+import { command, isRecording, runUntil, scrub } from "../../session.js";
+import { calmView, mine, view } from "../../view.js";
+import { focusPanel } from "../controls/dock.js";
+
+/** Scenarios whose suggestion was put aside, in this visit. */
+const dismissed = signal([]);
+
+const text = computed(() => bilingual(view.value.about));
+const suggestion = computed(() => bilingual(view.value.suggestion));
+const buttons = computed(() => view.value.try_buttons);
+const scenario = computed(() => view.value.scenario);
+/** What people and the story did, the newest first. */
+const deeds = computed(() => [...calmView.value.commands].reverse());
+
+export const Story = () => html`
+  ${!dismissed.value.includes(scenario.value) && suggestion.value && html`<${Try} />`}
+  <div class="story-text">
+    <p>${text.value}</p>
+    ${deeds.value.length > 0 && html`<${Deeds} />`}
+  </div>
+`;
+
+const Try = () => html`<section class="try-card" aria-label=${t("lab.list.try")}>
+  <h3>${t("lab.list.try")}</h3>
+  <button
+    type="button"
+    class="button icon-button try-dismiss"
+    onClick=${() => (dismissed.value = [...dismissed.peek(), scenario.peek()])}
+    title=${t("lab.story.dismiss")}
+    aria-label=${t("lab.story.dismiss")}
+  >
+    ✕
+  </button>
+  <p>${suggestion.value}</p>
+  ${
+    mine.value &&
+    !isRecording() &&
+    html`<p class="try-buttons">
+      ${buttons.value.map(
+        (button) =>
+          html`<button type="button" key=${button.label.en} class="button" onClick=${() => doIt(button)}>
+            ${bilingual(button.label)}
+          </button>`,
+      )}
+    </p>`
+  }
+</section>`;
+
+function doIt({ command: deed, run_until: condition, search }) {
+  if (deed) {
+    const { kind, target, ...values } = deed;
+    command(kind, target, values);
+  }
+  if (condition) runUntil(condition);
+  if (search) focusPanel("explorer");
+}
+
+const Deeds = () => html`
+  <h3>${t("lab.story.deeds")}</h3>
+  <ul class="deeds">
+    ${deeds.value.map(
+      (deed, index) =>
+        html`<li key=${deeds.value.length - index}>
+          <button type="button" class="link-button number" onClick=${() => scrub(deed.event ?? 0)}>
+            ${virtualTime(deed.time_us ?? 0)} s
+          </button>${" "}
+          <strong>${commandName(deed.kind)}</strong> ${deed.target}
+        </li>`,
+    )}
+  </ul>
+`;

@@ -1,0 +1,48 @@
+// The caption of the moment: one sentence about what has just happened, over the foot of the stage. While the world
+// plays quickly a grave sentence is not chased away by a lighter one before it can be read.
+
+import { html } from "htm/preact";
+import { useEffect } from "preact/hooks";
+import { useComputed, useSignal } from "@preact/signals";
+import { bilingual } from "../../format.js";
+import { view } from "../../view.js";
+
+/** So long a sentence stays while the world plays: before one of the same weight, and before a lighter one. */
+const STAYS_MS = 450;
+const GRAVE_STAYS_MS = 1800;
+
+export function Caption() {
+  const newest = useComputed(() => view.value.caption);
+  const shown = useSignal(null);
+  const since = useSignal(0);
+  useEffect(() => {
+    const next = newest.value;
+    const show = () => {
+      shown.value = next;
+      since.value = performance.now();
+    };
+    const old = shown.peek();
+    const { playing } = view.peek();
+    if (!playing || !old || !next || next.event < old.event || next.weight > old.weight) return void show();
+    const left = (next.weight < old.weight ? GRAVE_STAYS_MS : STAYS_MS) - (performance.now() - since.peek());
+    if (left <= 0) return void show();
+    const timer = setTimeout(show, left);
+    return () => clearTimeout(timer);
+  }, [newest.value]);
+  const caption = shown.value;
+  return html`<div class="moment" role="status" data-event=${caption?.event} data-kind=${caption?.kind}>
+    ${caption && html`<p class=${`moment-text moment-${caption.kind}`}>${marked(caption)}</p>`}
+  </div>`;
+}
+
+/** The sentence with the keys of its messages in bold. */
+function marked({ text, keys }) {
+  let parts = [bilingual(text)];
+  for (const key of keys)
+    parts = parts.flatMap((part) => {
+      if (typeof part !== "string" || !part.includes(key)) return [part];
+      const at = part.indexOf(key);
+      return [part.slice(0, at), html`<strong key=${key}>${key}</strong>`, part.slice(at + key.length)];
+    });
+  return parts;
+}

@@ -1,0 +1,306 @@
+"""The verdict: each rule by the looks that make it speak and fall silent again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from app.watch.facts import Facts, GroupFacts, Progress, QueueOf, facts_of
+from app.watch.rules import RULES, Level
+from app.watch.thresholds import Thresholds
+from app.watch.verdict import CLAUSES_MAX, Verdict, rules_as_json
+from engine.texts import LANGUAGES
+
+START_MS = 1_800_000_000_000
+QUEUE = QueueOf("orders", 2)
+
+
+def group(lag: int = 0, members: int = 1, **queues: Progress) -> GroupFacts:
+    return GroupFacts(lag, members, {QueueOf("orders", int(name[1:])): progress for name, progress in queues.items()})
+
+
+def facts(at_s: float = 0, **known: object) -> Facts:
+    whole = Facts(now_ms=START_MS + round(1_000 * at_s), connections=4, groups={"billing": group()})
+    return replace(whole, **known)  # type: ignore[arg-type]
+
+
+class Looks:
+    """A verdict, and what it says after looks at one thing or another."""
+
+    def __init__(self, **thresholds: int | None) -> None:
+        chosen = Thresholds()
+        chosen.change(thresholds)
+        self.verdict = Verdict(chosen)
+        self.at_s = 0
+
+    def see(self, seconds: int = 1, **known: object) -> str:
+        """The same for so many seconds; the English line of the last one."""
+        for _ in range(seconds):
+            self.verdict.look(facts(self.at_s, **known))
+            self.at_s += 1
+        return self.line
+
+    def see_lag(self, lags: list[int], **known: object) -> str:
+        for lag in lags:
+            self.see(groups={"reports": group(lag)}, **known)
+        return self.line
+
+    @property
+    def line(self) -> str:
+        text = self.verdict.as_json()["text"]["en"]
+        assert isinstance(text, str)
+        return text
+
+
+def test_a_broker_where_nothing_waits_is_well():
+    assert Looks().see() == "All is well: 4 clients, 1 group reads, nothing waits"
+
+
+def test_a_broker_that_nobody_uses_or_has_looked_at_is_not_called_well():
+    assert Looks().line == "Looking at the broker…"
+    assert Looks().see(connections=0) == "Nothing to report: no client is connected"
+
+
+def test_a_lag_below_the_threshold_is_named_in_the_good_news():
+    assert Looks().see_lag([3]) == "All is well: 4 clients, 1 group reads, 3 messages wait"
+
+
+def test_a_group_that_falls_behind_is_never_caught_up_at_this_rate():
+    line = Looks().see_lag([2_000 + 12 * second for second in range(80)])
+    assert line == "reports is 2,948 behind and growing by 12/s: never caught up at this rate"
+
+
+def test_a_group_that_catches_up_is_told_when():
+    assert Looks().see_lag([9_000 - 50 * second for second in range(60)]) == (
+        "reports is 6,050 behind, caught up in about 2 min"
+    )
+
+
+def test_a_lag_of_which_little_is_known_has_no_trend():
+    assert Looks().see_lag([5_000, 5_100]) == "reports is 5,100 behind"
+
+
+def test_a_lag_that_only_sways_gets_no_nearer():
+    line = Looks().see_lag([5_000 + (second % 2) * 40 for second in range(60)])
+    assert line == "reports is 5,040 behind and gets no nearer"
+
+
+def test_a_lag_that_sways_about_the_threshold_does_not_come_and_go():
+    looks = Looks()
+    looks.see_lag([999])
+    assert looks.verdict.clauses() == []
+    looks.see_lag([1_000])
+    (said,) = looks.verdict.clauses()
+    for lag in (999, 800, 701, 1_100, 700):
+        looks.see_lag([lag])
+        assert [clause.since_ms for clause in looks.verdict.clauses()] == [said.since_ms]
+    looks.see_lag([699])
+    assert looks.verdict.clauses() == []
+    looks.see_lag([999])
+    assert looks.verdict.clauses() == []
+
+
+def test_messages_of_a_group_without_members_are_said_to_wait_and_not_to_be_behind():
+    looks = Looks()
+    left = {"reports": group(5_000, members=0)}
+    assert looks.see(30, groups=left).startswith("All is well")
+    assert looks.see(1, groups=left) == "nobody reads for reports for 30 s: 5,000 messages wait"
+    assert looks.see(1, groups={"reports": group(5_000)}) == "reports is 5,000 behind and gets no nearer"
+
+
+def test_a_queue_with_unread_messages_that_nobody_pulls_is_named():
+    looks = Looks()
+    alone = {"billing": group(3, q2=Progress(7, 3, is_owned=False), q1=Progress(9, 0, is_owned=False))}
+    looks.see(30, groups=alone)
+    assert looks.verdict.clauses() == []
+    assert looks.see(11, groups=alone) == "queue 2 of orders has no owner in billing for 40 s"
+    owned = {"billing": group(3, q2=Progress(7, 3, is_owned=True))}
+    assert looks.see(1, groups=owned).startswith("All is well")
+
+
+def test_queues_of_one_topic_are_said_in_one_clause():
+    alone = Progress(7, 3, is_owned=False)
+    line = Looks().see(41, groups={"billing": group(12, q3=alone, q0=alone, q2=alone, q1=alone)})
+    assert line == "queues 0, 1, 2, … of orders have no owner in billing for 40 s"
+
+
+def test_a_queue_whose_offset_stands_still_is_told_from_one_that_moves():
+    looks = Looks()
+    for second in range(90):
+        moving = {
+            "billing": group(9, q2=Progress(7, 5, is_owned=True), q3=Progress(second, 4, is_owned=True)),
+        }
+        looks.see(1, groups=moving)
+    assert looks.line == "billing has not moved in queue 2 of orders for 89 s"
+    moved = {"billing": group(8, q2=Progress(8, 4, is_owned=True), q3=Progress(90, 4, is_owned=True))}
+    assert looks.see(1, groups=moved).startswith("All is well")
+
+
+def test_a_half_message_is_said_by_its_age_until_it_is_decided():
+    looks = Looks()
+    assert looks.see(1, undecided=(START_MS - 20_000,)).startswith("All is well")
+    assert looks.see(1, undecided=(START_MS - 39_000,)) == "1 half message is undecided for 40 s"
+    assert looks.see(1, undecided=(START_MS - 3_598_000, START_MS)) == (
+        "2 half messages are undecided, the oldest for 60 min"
+    )
+    assert looks.see(1).startswith("All is well")
+
+
+def test_half_messages_that_were_given_up_are_said_for_an_hour():
+    looks = Looks()
+    assert looks.see(1, given_up=(START_MS - 10, START_MS - 4_000_000)) == (
+        "1 half message was given up in the last hour"
+    )
+
+
+def test_dead_letters_are_news_for_ten_minutes_and_those_from_before_are_none():
+    looks = Looks()
+    assert looks.see(1, dead_letters={"billing": 40}).startswith("All is well")
+    assert looks.see(1, dead_letters={"billing": 43}) == "3 new dead letters of billing"
+    assert looks.see(598, dead_letters={"billing": 43}) == "3 new dead letters of billing"
+    assert looks.see(2, dead_letters={"billing": 43}).startswith("All is well")
+    assert looks.see(1, dead_letters={"billing": 44}) == "1 new dead letter of billing"
+
+
+def test_damage_and_failures_of_the_store_are_broken_and_come_first():
+    looks = Looks()
+    looks.see(1, groups={"reports": group(5_000)})
+    line = looks.see(1, damaged=1, put_failures=2, groups={"reports": group(5_000)})
+    assert line == (
+        "1 stored message is damaged and not sent; 2 messages could not be stored in the last minute; "
+        "reports is 5,000 behind"
+    )
+    assert looks.verdict.as_json()["level"] == "broken"
+
+
+def test_one_slow_second_is_no_news_and_many_are():
+    looks = Looks()
+    looks.see(20, put_p99_us=800)
+    assert looks.see(1, put_p99_us=900_000).startswith("All is well")
+    assert looks.see(25, put_p99_us=250_000) == "storing takes up to 250 ms (99 of 100 are faster)"
+    # Nothing is stored any more.
+    assert looks.see(40).startswith("All is well")
+
+
+def test_a_client_that_does_not_read_and_a_full_disk_are_named():
+    assert Looks().see(1, unsent={"10.0.0.7:4711": 9_300_000}, disk_used=0.93) == (
+        "the disk is 93 % full; 10.0.0.7:4711 does not read: 9.3 MB wait for it"
+    )
+
+
+def test_a_rule_that_is_off_is_silent_at_once_and_a_threshold_holds_at_once():
+    looks = Looks(group_behind=None, damaged=5)
+    assert looks.see(1, damaged=4, groups={"reports": group(5_000)}).startswith("All is well")
+    looks.verdict.thresholds.change({"group_behind": 5_000})
+    assert looks.see(1, groups={"reports": group(5_000)}) == "reports is 5,000 behind"
+
+
+def test_many_clauses_are_cut_and_counted():
+    looks = Looks()
+    looks.see(1, groups={f"g{number:02}": group(2_000 + number) for number in range(CLAUSES_MAX + 3)})
+    told = looks.verdict.as_json()
+    assert len(told["clauses"]) == CLAUSES_MAX
+    assert told["clauses"][0]["subject"] == f"g{CLAUSES_MAX + 2:02}"
+    assert told["omitted"] == 3
+    assert told["text"]["en"].endswith("; and 3 more")
+    assert looks.verdict.rules_said()["group_behind"] == CLAUSES_MAX + 3
+
+
+def test_a_clock_that_goes_back_breaks_nothing():
+    looks = Looks()
+    looks.see_lag([2_000 + 10 * second for second in range(60)])
+    looks.at_s = -500
+    assert looks.see_lag([2_600]) == "reports is 2,600 behind"
+
+
+def test_what_is_forgotten_leaves_nothing_behind():
+    looks = Looks()
+    many = {f"g{number}": group(3, q0=Progress(1, 3, is_owned=True)) for number in range(50)}
+    looks.see(3, groups=many, dead_letters=dict.fromkeys(many, 4))
+    looks.see(1, groups={}, dead_letters={})
+    memory = looks.verdict._memory
+    assert not memory._lags and not memory._since
+    assert list(memory._counts) == ["put_failures"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_rule_and_every_form_has_its_words(language):
+    looks = Looks(**{rule.name: rule.least for rule in RULES})
+    busy = {
+        "behind": group(500, q0=Progress(1, 3, is_owned=False), q1=Progress(1, 3, is_owned=True)),
+        "left": group(1, members=0),
+    }
+    looks.see(
+        3,
+        groups=busy,
+        undecided=(START_MS - 9_000,),
+        given_up=(START_MS,),
+        put_p99_us=5_000,
+        unsent={"a": 9_000_000},
+        disk_used=0.5,
+    )
+    looks.see(1, groups=busy, damaged=1, put_failures=1, dead_letters={"behind": 0}, unsent={"a": 9_000_000})
+    looks.see(
+        1,
+        groups=busy,
+        damaged=1,
+        put_failures=2,
+        dead_letters={"behind": 2},
+        undecided=(START_MS - 9_000,),
+        given_up=(START_MS,),
+        put_p99_us=5_000,
+        unsent={"a": 9_000_000},
+        disk_used=0.5,
+    )
+    assert {clause.rule.name for clause in looks.verdict.clauses()} == {rule.name for rule in RULES}
+    for clause in looks.verdict.clauses():
+        assert clause.text()[language]
+    assert all(rule["text"][language] for rule in rules_as_json(Thresholds()))
+    assert {clause.rule.level for clause in looks.verdict.clauses()} == {Level.WARNING, Level.BROKEN}
+
+
+def test_facts_are_read_from_the_live_state():
+    state = {
+        "cluster": {"now_ms": START_MS},
+        "connections": {"a:1": {"unsent_bytes": 5}, "b:2": {"unsent_bytes": 0}},
+        "topics": {
+            "orders": {"kind": "normal", "queues": {"2": {"max": 10, "committed": {"billing": 7, "all": 1}}}},
+            "%DLQ%billing": {"kind": "dlq", "queues": {"0": {"max": 4, "committed": {}}}},
+        },
+        "groups": {
+            "billing": {
+                "lag": 3,
+                "members": {"c1": {}},
+                "omitted_members": 1,
+                "message_model": "CLUSTERING",
+                "assignment": {"orders": {"2": "c1"}},
+            },
+            "all": {"lag": 9, "members": {"c2": {}}, "message_model": "BROADCASTING", "assignment": {}},
+        },
+        "transactions": {
+            "messages": [
+                {"id": "m", "born_ms": 5, "decided_by": None},
+                {"id": "m", "born_ms": 5, "decided_by": None},
+                {"id": "n", "born_ms": 6, "decided_by": 3},
+            ],
+            "given_up": [{"given_up_ms": 8, "checked_again": None}, {"given_up_ms": 9, "checked_again": 1}],
+        },
+        "rates": {"in_messages": 1, "put_p99_us": 70},
+        "commit_log": {"damage": {"count": 2}},
+        "put_failures": 1,
+        "disk_used": 0.25,
+    }
+    assert facts_of(state) == Facts(
+        now_ms=START_MS,
+        connections=2,
+        groups={"billing": GroupFacts(3, 2, {QUEUE: Progress(7, 3, is_owned=True)})},
+        undecided=(5,),
+        given_up=(8,),
+        dead_letters={"billing": 4},
+        damaged=2,
+        put_failures=1,
+        put_p99_us=70,
+        unsent={"a:1": 5, "b:2": 0},
+        disk_used=0.25,
+    )

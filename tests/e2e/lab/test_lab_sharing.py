@@ -1,0 +1,100 @@
+"""A run leaves its page: as a link to the very event, as a frame of another page; a finished run begins again."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.lab.lab_page import event_number, expect_event, open_share, opened, run_to_ms, run_until, scrub_to
+from tests.e2e.scenes import empty_scene
+
+
+@pytest.fixture
+def address(serve) -> str:
+    return serve(empty_scene())
+
+
+@pytest.fixture
+def slides() -> Iterator[Callable[[str], str]]:
+    """A function that serves some HTML from another port of this machine and returns its address."""
+    body = b""
+
+    class Slides(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(body if self.path == "/" else b"")
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    def show(html: str) -> str:
+        nonlocal body
+        body = html.encode()
+        return f"http://127.0.0.1:{server.server_port}/"
+
+    server = HTTPServer(("127.0.0.1", 0), Slides)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield show
+    server.shutdown()
+    server.server_close()
+    thread.join(timeout=10)
+
+
+@pytest.fixture
+def page(address, open_page):
+    return opened(open_page(f"{address}/lab/hello"))
+
+
+def test_a_shared_link_leads_to_the_event_that_one_looks_at_and_keeps_what_came_after(page, open_page):
+    run_to_ms(page, 400)
+    last = event_number(page)
+    scrub_to(page, 20)
+    link = open_share(page).locator("#share-link").input_value()
+    other = opened(open_page(link))
+    expect_event(other, 20)
+    expect(other.locator("#past-banner")).to_contain_text(f"of {last}")
+    page.wait_for_function("link => location.href === link", arg=link)
+
+
+def test_the_embed_code_shows_the_stage_with_a_slim_row_in_a_page_of_another_port(page, open_page, slides):
+    run_until(page, "sent", node="P1")
+    code = open_share(page).locator("#share-embed").input_value()
+    assert code.startswith("<iframe src=")
+    frame = open_page(slides(code)).frame_locator("iframe")
+    expect(frame.locator("[data-node=B1] [data-record]")).to_have_count(1)
+    for hidden in (".page-head", ".drawer", ".drawer-closed", "canvas"):
+        expect(frame.locator(hidden).filter(visible=True)).to_have_count(0)
+    before = event_number(page)
+    frame.locator("#control-step").click()
+    expect(frame.locator("#event-number")).to_have_attribute("data-event", str(before + 1))
+    expect_event(page, before)
+
+
+def test_only_what_is_made_for_it_stands_in_a_frame(page, open_page, slides):
+    code = open_share(page).locator("#share-embed").input_value()
+    open_page(slides(code.replace("embed=1", ""))).title()
+    assert any("frame-ancestors 'none'" in text for text in open_page.complaints)
+    open_page.complaints.clear()
+
+
+def test_a_finished_run_that_is_opened_again_offers_to_begin_again(page, open_page):
+    run_to_ms(page, 3_600_000)
+    expect(page.locator("#begin-again")).to_be_visible()
+    other = opened(open_page(open_share(page).locator("#share-link").input_value()))
+    again = other.locator("#begin-again")
+    again.get_by_role("button", name="Look from the beginning").click()
+    expect_event(other, 0)
+    expect(again).to_have_count(0)
+    other.keyboard.press("End")
+    expect(again).to_be_visible()
+    other.keyboard.press("r")
+    expect(other.locator("#event-number")).to_have_text(re.compile("event 0 of 0"))
+    expect(again).to_have_count(0)

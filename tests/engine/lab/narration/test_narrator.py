@@ -1,0 +1,116 @@
+"""Each moment of a world can be said in a sentence, and the same one whenever one asks."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.lab.narration.narrator import GRAVE, Narrator
+from engine.lab.narration.what_matters import event_matters, frame_matters
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.command import parse_command
+from engine.lab.scenario.scenario_files import load_scenario
+
+LOCK_OFF = {"kind": "lock-switch", "target": "B1", "lock": "broker-lock", "on": False}
+
+
+@pytest.fixture
+def told():
+    """``told(scenario, *commands, to_ms)``: the captions of a run, each once, and the run."""
+    runs = []
+
+    def tell(scenario, *commands, to_ms):
+        run = LabRun(load_scenario(scenario))
+        runs.append(run)
+        narrator = Narrator(run)
+        for command in commands:
+            run.apply(parse_command(command))
+        captions = [narrator.caption]
+        while run.now_us < to_ms * 1_000 and run.step():
+            if narrator.caption != captions[-1]:
+                captions.append(narrator.caption)
+        return captions, run
+
+    yield tell
+    for run in runs:
+        run.close()
+
+
+def sentences(captions, kind):
+    return [str(caption.text) for caption in captions if caption is not None and caption.kind == kind]
+
+
+def test_a_message_is_followed_from_its_producer_to_the_listener(told):
+    captions, _ = told("three-locks", to_ms=1_400)
+    texts = [str(caption.text) for caption in captions if caption is not None and "order-0-step-0" in caption.keys]
+    assert texts == [
+        "P1 sends order-0-step-0 to B1, for Q1.",
+        "B1 stores order-0-step-0 at offset 0 of Q1, and tells P1.",
+        "B1 gives C1 order-0-step-0 from Q1.",
+        "P1 knows that order-0-step-0 is stored.",
+        "C1 calls its listener with order-0-step-0.",
+        "C1's listener is done with order-0-step-0.",
+    ]
+
+
+def test_the_lock_says_who_gets_a_queue_and_who_does_not(told):
+    captions, _ = told("three-locks", to_ms=5_000)
+    locks = sentences(captions, "lock")
+    assert "B1 grants Q1 to C1 for 60 s: nobody else of the group gets it." in locks
+    assert "B1 refuses C2 the lock on Q1: C1 holds it." in locks
+
+
+def test_without_the_lock_the_duplicate_is_said_in_one_sentence(told):
+    captions, run = told("three-locks", LOCK_OFF, to_ms=4_060)
+    (switched,) = sentences(captions, "command")
+    assert switched.startswith("Broker lock of B1: off now.")
+    assert "B1's lock is off: it grants Q1 to C2 although C1 still has it." in sentences(captions, "lock")
+    last = captions[-1]
+    assert last.event == run.violations[0].event
+    assert (last.kind, last.weight) == ("violation", GRAVE)
+    assert str(last.text) == (
+        "C2 calls its listener with order-0-step-8 while C1 still has it: the same message, twice, at once."
+    )
+
+
+def test_housekeeping_is_not_told(told):
+    captions, _ = told("three-locks", to_ms=3_000)
+    texts = " ".join(str(caption.text) for caption in captions if caption is not None)
+    assert "HEART_BEAT" not in texts
+    assert "GET_ROUTEINFO" not in texts
+
+
+def test_a_lost_frame_is_told_whatever_it_was(told):
+    captions, _ = told("three-locks", {"kind": "drop-next", "target": "", "frame": "HEART_BEAT"}, to_ms=500)
+    assert [text for text in sentences(captions, "lost") if text.startswith("HEART_BEAT from")]
+
+
+def test_a_transaction_is_told_from_half_message_to_decision(told):
+    captions, _ = told("bank-transaction", to_ms=4_000)
+    texts = " ".join(sentences(captions, "transaction"))
+    assert "as a half message: no consumer sees it yet" in texts
+    assert "has executed the local transaction" in texts
+    assert "to commit the half message" in texts
+
+
+@pytest.mark.parametrize("scenario", ["three-locks", "bank-transaction"])
+def test_a_caption_does_not_depend_on_when_one_asks(told, scenario):
+    commands = [LOCK_OFF] if scenario == "three-locks" else []
+    captions, run = told(scenario, *commands, to_ms=4_200)
+    with LabRun(run.scenario) as again:
+        narrator = Narrator(again)
+        for command in commands:
+            again.apply(parse_command(command))
+        for event in range(0, run.event_number, 37):
+            again.run_events(event - again.event_number)
+            at_the_time = [caption for caption in captions if caption is not None and caption.event <= event]
+            assert narrator.caption == (at_the_time[-1] if at_the_time else None)
+
+
+def test_what_matters_is_a_table():
+    assert event_matters("C1/worker-0", "calls the listener")
+    assert event_matters("P1->B1#2", "frame arrives")
+    assert not event_matters("B1/flush-commit-log", "timer")
+    assert not event_matters("B1/delay level 7", "anything")
+    assert not event_matters("C1/worker-0", "goes on")
+    assert frame_matters("reply to LOCK_BATCH_MQ")
+    assert not frame_matters("reply to HEART_BEAT")
