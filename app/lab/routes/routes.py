@@ -22,6 +22,7 @@ from app.lab.routes.audit_routes import add_audit_routes
 from app.lab.routes.audits import LabAudits
 from app.lab.routes.detail_routes import add_detail_routes
 from app.lab.routes.html_export import self_contained
+from app.lab.routes.pair_routes import add_pair_routes
 from app.lab.routes.setting_table import setting_table
 from app.lab.session.host import LabHost
 from app.lab.session.session import WorldSession
@@ -29,10 +30,10 @@ from app.web.api import json_answer
 from app.web.framing import let_frame
 from engine.lab.run.recording import parse_export
 from engine.lab.scenario.command import COMMANDS
-from engine.lab.scenario.switches import SWITCHES
 from engine.lab.scenario.errors import RecordingRefused, ScenarioError
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.scenario.scenario_files import load_scenario, scenario_names, shelved_scenario_names
+from engine.lab.scenario.switches import SWITCHES
 from engine.texts import catalogue
 
 #: The shelves of the list, easiest first: folders of ``tutorials/scenarios``, named ``lab.shelf.`` in the texts.
@@ -58,6 +59,7 @@ def create_lab_routes(
     reading = threading.Lock()  # scenarios are kept once they are read: many who ask at once wait for the first
     add_detail_routes(lab, host)
     add_audit_routes(lab, host, audits)
+    add_pair_routes(lab, host)
 
     @lab.get("/lab")
     def scenario_list() -> ResponseReturnValue:
@@ -120,7 +122,7 @@ def create_lab_routes(
 
 
 def page_tables() -> JsonObject:
-    """What every page with a stage needs: ``commands``, ``switches``, :func:`setting_table`, ``labels``, ``import_max_bytes``."""
+    """What every page with a stage needs: commands, switches, :func:`setting_table`, labels, bound of imports."""
     return {
         "commands": command_table(),
         "switches": {name: {"name": dict(one.name), "what": dict(one.what)} for name, one in SWITCHES.items()},

@@ -26,6 +26,15 @@ class Source:
     def history(self):
         return {"seconds": []}
 
+    def history_between(self, first, last):
+        return {}
+
+    def verdict(self):
+        return {}
+
+    def set_thresholds(self, wanted):
+        return {}
+
     def find_by_key(self, topic, key, limit):
         return []
 
