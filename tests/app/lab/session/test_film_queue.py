@@ -7,6 +7,7 @@ from concurrent.futures import Future
 
 import pytest
 
+from app.lab.session.film import FilmMaker
 from app.lab.session.worlds import LabWorlds
 from engine.lab.run.recording import Recording
 from engine.lab.scenario.scenario_files import load_scenario
@@ -37,8 +38,8 @@ def recording(event):
 @pytest.mark.parametrize("event", [0, 20])
 def test_a_film_that_nobody_waits_for_any_more_does_not_keep_the_next_from_being_made(worlds, event):
     given_up, wanted = Future(), Future()
-    worlds.start_film(recording(event), given_up)
-    worlds.start_film(recording(20), wanted)
+    worlds.start_film(lambda: FilmMaker(recording(event), given_up))
+    worlds.start_film(lambda: FilmMaker(recording(20), wanted))
     given_up.cancel()
     for _ in range(1_000):
         worlds.turn()
