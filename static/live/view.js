@@ -38,11 +38,10 @@ export function receive(next, { history: sent }) {
   else show();
 }
 
-/** Colours and letters go by name, topics of users first, so that two browsers show the same ones. */
+/** Colours, letters and shapes go by age, so that two browsers show the same ones. */
 function assignMarks({ topics, groups }) {
-  const isSystem = (name) => topics[name].kind !== "normal";
-  const inOrder = Object.keys(topics).sort((a, b) => isSystem(a) - isSystem(b) || compare(a, b));
-  recallMarks(inOrder, Object.keys(groups).sort(compare));
+  const byAge = (all) => Object.keys(all).sort((a, b) => (all[a].age ?? 0) - (all[b].age ?? 0));
+  recallMarks(byAge(topics), byAge(groups));
 }
 
 function show() {

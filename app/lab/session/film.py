@@ -121,7 +121,9 @@ class FilmMaker:
         return {
             **self._world.build(),
             "playing": False,
-            "speed": 1,
+            "speed": "auto",
+            "speed_now": None,
+            "pace": "",
             "in_past": False,
             "events_total": self._recording.event,
             "time_total_us": self._recording.time_us,

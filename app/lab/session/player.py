@@ -6,7 +6,9 @@ that is changed from the beginning on) is a job that goes on in slices. Used by 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
+from typing import Literal
 
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import SPEED_MAX, SPEED_MIN
@@ -14,14 +16,14 @@ from app.lab.foundation.refusal import LabRefused, refusal_of
 from app.lab.session.jobs import ChangeSetting, Job, Rebuild, RunUntil, StepActor
 from app.lab.session.journal_pages import window
 from app.lab.session.look_back import LookBack
-from app.lab.session.pace import Pace
-from app.lab.session.timeline import EVENTS_PER_LOOK, Timeline
+from app.lab.session.pace import AUTO, Pace
+from app.lab.session.timeline import Timeline
 from app.lab.views.world_view import stop_reason
 from engine.lab.run.recording import EVENTS_MAX, Recording
 from engine.lab.run.run import LabRun
 from engine.lab.run.setting_fork import SettingFork
 from engine.lab.scenario.command import parse_command
-from engine.lab.scenario.condition import Condition
+from engine.lab.scenario.condition import Condition, ConditionKind
 from engine.lab.scenario.errors import LabError, RunLimitReached
 from engine.lab.scenario.scenario import Command
 
@@ -83,7 +85,7 @@ class WorldPlayer:
     # ------------------------------------------------------------------------------ controls
 
     def play(self, now: float) -> None:
-        """Let time pass, at ``speed``. In the past: from there, as a fork."""
+        """Let time pass, at the chosen speed. In the past: from there, as a fork."""
         self._require_ready()
         self._from_here(lambda: self._play(now))
 
@@ -137,6 +139,27 @@ class WorldPlayer:
         self._past.look_at(event, steps_back=steps_back)
         self._changed()
 
+    def stand_at(self, time_us: int) -> None:
+        """Look at the world as it was at a virtual time; let it run there, where it has not come so far.
+
+        Violations and breakpoints do not stop it.
+        """
+        self._require_ready()
+        self.pause()
+        run = self.run
+        if time_us < run.now_us:
+            entries = run.world.journal.entries
+            place = bisect_right(entries, time_us, key=lambda entry: entry.time_us)
+            event = entries[place - 1].number if place else 0
+            self._past.look_at(event, time_us=time_us, at_once=True)
+        else:
+            self._past.look_at_head()
+            if not run.is_over:
+                self._stopped_by = None
+                run.stops_at_violations = run.stops_at_breakpoints = False
+                self._job = RunUntil(Condition(ConditionKind.TIME, time_us=time_us))
+        self._changed()
+
     def step_actor(self, actor: str) -> None:
         """Run until ``actor`` has run one event. Raises :class:`LabRefused`."""
         if not self.in_past and all(known.name != actor for known in self.run.world.actors()):
@@ -147,11 +170,11 @@ class WorldPlayer:
         """Run as fast as it goes until ``condition`` is met."""
         self._start_job(RunUntil(condition))
 
-    def set_speed(self, speed: float, now: float) -> None:
-        """Virtual seconds per second. Raises :class:`LabRefused`."""
-        if not SPEED_MIN <= speed <= SPEED_MAX:
+    def set_speed(self, speed: float | Literal["auto"], now: float) -> None:
+        """Virtual seconds per second, or ``auto``: as the eye can follow. Raises :class:`LabRefused`."""
+        if speed != AUTO and not SPEED_MIN <= speed <= SPEED_MAX:
             raise LabRefused("number", field="speed", minimum=SPEED_MIN, maximum=SPEED_MAX)
-        self._pace.speed = float(speed)
+        self._pace.set_speed(speed)
         self._pace.begin(now, self.run.now_us)
         self._changed()
 
@@ -189,6 +212,7 @@ class WorldPlayer:
                 self._change_setting(command)
             else:
                 self.run.apply(command)
+                self._pace.look_anew()
         except LabError as error:
             raise refusal_of(error) from error
         self._stopped_by = None
@@ -203,7 +227,7 @@ class WorldPlayer:
 
     def recording(self) -> Recording:
         """How to build the world again as it is looked at."""
-        run, shown = self.run, self._past.view
+        run, shown = self.run, self._past.shown_view
         event, time_us = (run.event_number, run.now_us) if shown is None else (shown["event"], shown["time_us"])
         commands = tuple(timed for timed in run.commands if timed.event <= event)
         return Recording(run.scenario, run.seed, commands, event, time_us)
@@ -223,7 +247,8 @@ class WorldPlayer:
 
     def shown_view(self) -> JsonObject:
         """The world as it is looked at."""
-        return self._past.view if self._past.view is not None else self.timeline.head.build()
+        past = self._past.shown_view
+        return past if past is not None else self.timeline.head.build()
 
     def as_json(self) -> JsonObject:
         """For the page: how it is played."""
@@ -233,6 +258,8 @@ class WorldPlayer:
             "time_total_us": run.now_us,
             "playing": self.playing,
             "speed": self._pace.speed,
+            "speed_now": float(f"{self._pace.rate:.2g}") if self.playing else None,
+            "pace": self._pace.why if self.playing else "",
             "in_past": self.in_past,
             "busy": self._job.as_json(run) if self._job is not None else self._past.as_json(),
             "stopped_by": None if self.in_past else self._stopped_by,
@@ -281,12 +308,8 @@ class WorldPlayer:
         self._job = self._after_job = None
 
     def _advance_play(self, now: float, until: Callable[[], bool]) -> None:
-        target_us = self._pace.due_us(now)
         run = self.run
-        while run.run_to_time(target_us, EVENTS_PER_LOOK) == EVENTS_PER_LOOK and run.stopped_by is None:
-            if until():
-                break
-        self._pace.note(now, run.now_us)
+        self._pace.advance(run, self.timeline.head.narrator, now, until)
         self._on_change(False)
         if run.stopped_by is not None or run.is_over:
             self.playing = False

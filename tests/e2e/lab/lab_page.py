@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, Page, expect
 
+EXPERT_PANELS = ("source", "timers", "actors", "settings", "frames")
+
 
 def opened(page: Page) -> Page:
     """Wait until the page has its world."""
@@ -78,3 +80,13 @@ def open_faults(page: Page, node: str) -> None:
     """Open the menu of a node's faults."""
     page.locator(f"[data-node={node}] .fault-button").click()
     expect(page.locator("#fault-dialog")).to_be_visible()
+
+
+def show_panel(page: Page, name: str) -> None:
+    """Choose a panel's tab; what looks under the bonnet is behind the expert's switch."""
+    if page.locator("#drawer-open").count():
+        page.locator("#drawer-open").click()
+    tab = page.locator(f"#tab-{name}")
+    if name in EXPERT_PANELS and tab.count() == 0:
+        page.locator("#expert").click()
+    tab.click()

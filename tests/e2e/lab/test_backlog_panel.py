@@ -5,14 +5,14 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from tests.e2e.accessibility import findings_in_every_theme
-from tests.e2e.lab.lab_page import opened, run_to_ms
+from tests.e2e.lab.lab_page import opened, run_to_ms, show_panel
 from tests.e2e.scenes import empty_scene
 
 
 def test_a_backlog_is_drawn_queue_by_queue_and_a_full_queue_says_why_it_is_not_pulled(serve, open_page):
     page = opened(open_page(f"{serve(empty_scene())}/lab/moved-aside", reduced_motion="reduce"))
     run_to_ms(page, 4_000)
-    page.locator("#tab-backlog").click()
+    show_panel(page, "backlog")
     panel = page.locator("#panel-backlog")
     # The group with the greatest peak is shown by itself; another one can be chosen.
     expect(panel.locator(".backlog-group")).to_have_count(3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from tests.e2e.accessibility import findings_in_every_theme
-from tests.e2e.lab.lab_page import opened
+from tests.e2e.lab.lab_page import opened, show_panel
 from tests.e2e.scenes import empty_scene
 
 #: A search process is a fresh interpreter on a machine that may be busy.
@@ -14,7 +14,7 @@ SEARCH_MS = 240_000
 
 def search(page, *switches, stalls="1"):
     """Choose what is switched off and search to the end."""
-    page.locator("#tab-explorer").click()
+    show_panel(page, "explorer")
     for name in switches:
         page.locator(f".explorer-form input[value={name}]").check()
     page.locator(".explorer-form select[name=max_stalls]").select_option(stalls)
@@ -43,7 +43,7 @@ def test_the_local_lock_alone_is_explained_in_chinese(serve, open_page):
 
 def test_a_search_can_be_cancelled(serve, open_page):
     page = opened(open_page(f"{serve(empty_scene())}/lab/two-consumers"))
-    page.locator("#tab-explorer").click()
+    show_panel(page, "explorer")
     page.locator(".explorer-form button[type=submit]").click()
     # At once and in the page itself: the server may not have named the search yet, and a click from here may come
     # when the search is over.
@@ -60,14 +60,14 @@ def test_a_search_can_be_cancelled(serve, open_page):
 
 def test_a_scenario_without_orderly_consumers_says_that_there_is_nothing_to_search(serve, open_page):
     page = opened(open_page(f"{serve(empty_scene())}/lab/hello"))
-    page.locator("#tab-explorer").click()
+    show_panel(page, "explorer")
     expect(page.locator(".explorer")).to_contain_text("no orderly consumers")
     expect(page.locator(".explorer-form")).to_have_count(0)
 
 
 def test_the_panel_is_accessible(serve, open_page):
     page = opened(open_page(f"{serve(empty_scene())}/lab/two-consumers", reduced_motion="reduce"))
-    page.locator("#tab-explorer").click()
+    show_panel(page, "explorer")
     assert findings_in_every_theme(page, "#panel-explorer") == []
     search(page, "process-queue-lock")
     assert findings_in_every_theme(page) == []

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.accessibility import findings_in_every_theme
-from tests.e2e.lab.lab_page import open_faults, opened, run_to_ms, run_until
+from tests.e2e.lab.lab_page import open_faults, opened, run_to_ms, run_until, show_panel
 from tests.e2e.scenes import empty_scene
 
 
@@ -23,11 +23,11 @@ def test_dialogs_and_panels(serve, open_page):
     page = opened(open_page(f"{serve(empty_scene())}/lab/hello", reduced_motion="reduce"))
     run_until(page, "frame", "SEND_MESSAGE", node="P1")
     for name in ("actors", "faults", "settings", "frames"):
-        page.locator(f"#tab-{name}").click()
+        show_panel(page, name)
         assert findings_in_every_theme(page, f"#panel-{name}") == []
-    page.locator("#tab-faults").click()
+    show_panel(page, "faults")
     page.locator(".palette [data-kind=partition]").click()
-    page.locator("#tab-frames").click()
+    show_panel(page, "frames")
     page.locator(".frame-row").first.click()
     expect(page.locator("#frame-dialog .hex-row").first).to_be_visible()
     assert findings_in_every_theme(page, "#frame-dialog") == []

@@ -12,7 +12,16 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import OpenPage, running
-from tests.e2e.lab.lab_page import event_number, expect_event, open_share, opened, run_to_ms, run_until, scrub_to
+from tests.e2e.lab.lab_page import (
+    event_number,
+    expect_event,
+    open_share,
+    opened,
+    run_to_ms,
+    run_until,
+    scrub_to,
+    show_panel,
+)
 from tests.e2e.scenes import empty_scene
 
 
@@ -82,8 +91,9 @@ def test_a_replayed_page_has_the_bytes_and_the_whole_journal(page, open_page, tm
     replay.locator("[data-node=B1] [data-record]").last.click()
     expect_whole_record(replay, "hello number 0")
     replay.locator("#log-filter").fill("calls the listener")
+    show_panel(replay, "log")
     expect(replay.locator(".log-row")).to_have_count(1)
-    replay.locator("#tab-settings").click()
+    show_panel(replay, "settings")
     expect(replay.locator("[data-setting='B1 hold_check_interval_ms']")).to_be_disabled()
 
 
@@ -112,6 +122,7 @@ def long_page(long_run) -> Page:
 def test_a_gap_of_the_event_log_is_filled_when_it_comes_in_sight(long_page):
     last = event_number(long_page)
     expect(long_page.locator(".event-log [role=status]")).to_have_text(f"{last:,} events")
+    show_panel(long_page, "log")
     long_page.locator(".log-rows").evaluate("(box) => { box.scrollTop = 0 }")
     first = long_page.locator(".log-row").first
     expect(first).to_have_attribute("data-known", "yes")
@@ -137,6 +148,7 @@ def test_the_sequence_diagram_asks_for_what_it_shows(long_page):
 
 
 def test_an_event_is_explained_back_to_its_first_cause_across_a_gap(long_page):
+    show_panel(long_page, "log")
     long_page.locator(".log-rows").evaluate("(box) => { box.scrollTop = 0 }")
     expect(long_page.locator(".log-row").first).to_have_attribute("data-known", "yes")
     long_page.locator(".log-row").nth(4).locator("span").last.click()
@@ -148,7 +160,7 @@ def test_an_event_is_explained_back_to_its_first_cause_across_a_gap(long_page):
 
 def test_a_setting_is_changed_in_place_and_makes_another_run(page):
     run_to_ms(page, 2000)
-    page.locator("#tab-settings").click()
+    show_panel(page, "settings")
     field = page.locator("[data-setting='C1 rebalance_interval_ms']")
     expect(field).to_have_value("20000")
     field.fill("7000")
@@ -171,7 +183,7 @@ def test_the_timer_on_the_stage_leads_to_its_editor(page):
 
 def test_a_timer_of_the_list_leads_to_its_editor(page):
     run_to_ms(page, 500)
-    page.locator("#tab-timers").click()
+    show_panel(page, "timers")
     page.locator(".timer-row [data-edit='C1 persist_consumer_offset_interval_ms']").first.click()
     expect(page.locator("#setting-dialog")).to_contain_text("persistConsumerOffsetInterval")
 
@@ -182,7 +194,7 @@ def test_a_setting_that_is_changed_in_the_past_forks_there(page):
     expect(page.locator("#past-banner")).to_be_visible()
     expect(page.locator("#virtual-time")).to_have_text(re.compile("^0\\."))
     past = page.locator("#virtual-time").inner_text()
-    page.locator("#tab-settings").click()
+    show_panel(page, "settings")
     field = page.locator("[data-setting='C1 pull_batch_size']")
     if field.count() == 0:
         page.locator("#settings-filter").fill("pullBatchSize")
@@ -194,7 +206,7 @@ def test_a_setting_that_is_changed_in_the_past_forks_there(page):
 
 
 def test_a_value_that_is_not_allowed_is_refused_and_the_old_one_stays(page):
-    page.locator("#tab-settings").click()
+    show_panel(page, "settings")
     page.locator("#settings-filter").fill("message_delay_level")
     field = page.locator("[data-setting='B1 message_delay_level']")
     before = field.input_value()

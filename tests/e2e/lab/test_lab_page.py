@@ -17,6 +17,7 @@ from tests.e2e.lab.lab_page import (
     run_to_ms,
     run_until,
     scrub_to,
+    show_panel,
 )
 from tests.e2e.scenes import empty_scene
 
@@ -41,6 +42,7 @@ def test_the_list_shows_every_scenario_and_leads_to_its_stage(address, open_page
 
 
 def test_one_step_runs_one_event_and_says_which_is_next(page):
+    show_panel(page, "source")
     page.locator("#control-step").click()
     expect_event(page, 1)
     page.locator("#control-step").click()
@@ -49,6 +51,7 @@ def test_one_step_runs_one_event_and_says_which_is_next(page):
 
 
 def test_the_source_marks_the_line_of_the_engine_that_runs_next(page):
+    show_panel(page, "source")
     run_to_ms(page, 200)
     expect(page.locator(".source-place code")).to_contain_text("engine/")
     expect(page.locator(".code .is-next")).to_be_visible()
@@ -136,6 +139,7 @@ def test_an_event_of_the_log_shows_its_causes_and_goes_there(page):
     run_to_ms(page, 300)
     page.locator("#log-filter").fill("P1")
     expect(page.locator(".event-log [role=status]")).to_have_text(re.compile(r"^\d+ events found$"))
+    show_panel(page, "log")
     row = page.locator(".log-row").last
     number = int(row.locator(".link-button").inner_text().removeprefix("#"))
     row.locator("span").last.click()
@@ -145,7 +149,7 @@ def test_an_event_of_the_log_shows_its_causes_and_goes_there(page):
 
 
 def test_a_fault_of_a_link_is_listed_while_it_lasts(page):
-    page.locator("#tab-faults").click()
+    show_panel(page, "faults")
     page.locator(".palette [data-kind=link-delay]").click()
     page.locator("[data-command=link-delay] button[type=submit]").click()
     expect(page.locator(".active-fault")).to_have_count(2)  # one for each direction
@@ -219,7 +223,7 @@ def test_nothing_moves_by_itself_when_motion_is_reduced(address, open_page):
 
 def test_a_small_window_keeps_every_panel_in_reach(address, open_page):
     page = opened(open_page(f"{address}/lab/hello", viewport={"width": 1024, "height": 768}))
-    for name in ("sequence", "source", "invariants", "log", "frames", "timers", "actors", "faults", "settings"):
-        page.locator(f"#tab-{name}").click()
+    for name in ("source", "invariants", "log", "frames", "timers", "actors", "faults", "settings"):
+        show_panel(page, name)
         expect(page.locator(f"#panel-{name}")).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -7,14 +7,14 @@ import re
 from playwright.sync_api import expect
 
 from tests.e2e.accessibility import findings_in_every_theme
-from tests.e2e.lab.lab_page import opened, run_to_ms
+from tests.e2e.lab.lab_page import opened, run_to_ms, show_panel
 from tests.e2e.scenes import empty_scene
 
 
 def test_a_message_is_followed_from_its_producer_to_its_grave_and_resent(serve, open_page):
     page = opened(open_page(f"{serve(empty_scene())}/lab/retry-to-dead-letter", reduced_motion="reduce"))
     run_to_ms(page, 12_000)
-    page.locator("#tab-life").click()
+    show_panel(page, "life")
     rows = page.locator("#panel-life [data-life]")
     expect(rows).to_have_count(6)
     # What is in trouble stands first.

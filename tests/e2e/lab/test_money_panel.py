@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from tests.e2e.accessibility import findings_in_every_theme
-from tests.e2e.lab.lab_page import opened, run_to_ms
+from tests.e2e.lab.lab_page import opened, run_to_ms, show_panel
 from tests.e2e.scenes import empty_scene
 
 #: A search process is a fresh interpreter on a machine that may be busy.
@@ -44,7 +44,7 @@ def test_a_debit_is_seen_uncommitted_at_the_bank_and_committed_in_the_money_pane
 
 def test_the_search_lets_the_producer_die_and_the_replay_shows_money_from_nowhere(serve, open_page):
     page = opened(open_page(f"{serve(empty_scene())}/lab/bank-naive?theme=dark&lang=zh"))
-    page.locator("#tab-explorer").click()
+    show_panel(page, "explorer")
     expect(page.locator(".explorer-form input[name=from_ms]")).to_have_attribute("placeholder", "1000")
     assert findings_in_every_theme(page) == []
     page.locator(".explorer-form button[type=submit]").click()
@@ -58,7 +58,7 @@ def test_the_search_lets_the_producer_die_and_the_replay_shows_money_from_nowher
     page.wait_for_function("() => Number(document.querySelector('#event-number').dataset.event) > 0")
     page.locator("#control-play").click()
     expect(page.locator("#stop-banner")).to_contain_text("还没有提交扣款", timeout=SEARCH_MS)
-    page.locator("#tab-money").click()
+    show_panel(page, "money")
     expect(page.locator("#panel-money .money-bar.is-nowhere")).to_have_count(1)
     # Another transfer is on its way, of the same amount: that does not make it good.
     expect(page.locator("#panel-money .money-figure.is-bad")).to_contain_text("10,000")

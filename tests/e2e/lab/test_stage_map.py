@@ -1,0 +1,166 @@
+"""The stage fits itself, zooms and pans like a map; the drawer beside it; what a scenario suggests."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.lab.lab_page import event_number, opened, run_to_ms
+from tests.e2e.scenes import empty_scene
+
+SIZES = {"desk": (1440, 900), "projector": (1920, 1080), "small": (1024, 768)}
+
+#: Edges by which nodes stick out of the stage, in pixels: nothing when all are whole.
+STICKS_OUT = """() => {
+    const frame = document.querySelector('#stage').getBoundingClientRect();
+    return [...document.querySelectorAll('#stage .node')].flatMap((node) => {
+        const box = node.getBoundingClientRect();
+        const over = Math.max(frame.left - box.left, box.right - frame.right,
+                              frame.top - box.top, box.bottom - frame.bottom);
+        return over > 1 ? [`${node.id}: ${over.toFixed(0)}`] : [];
+    });
+}"""
+SHIFTS = """() => new Promise((resolve) => {
+    const seen = [];
+    new PerformanceObserver((list) => {
+        for (const entry of list.getEntries())
+            seen.push(...entry.sources.map(({ node }) => (node?.className?.baseVal ?? node?.className ?? "text") + ""));
+    }).observe({ type: 'layout-shift' });
+    window.seenShifts = seen;
+    resolve();
+})"""
+
+
+@pytest.fixture
+def address(serve) -> str:
+    return serve(empty_scene())
+
+
+def opened_at(open_page, address: str, scenario: str, size: str) -> Page:
+    width, height = SIZES[size]
+    theme = "projector" if size == "projector" else "light"
+    return opened(open_page(f"{address}/lab/{scenario}?theme={theme}", viewport={"width": width, "height": height}))
+
+
+def settled(page: Page) -> None:
+    """Wait until the stage has glided to where it fits."""
+    page.wait_for_function(
+        "() => document.querySelector('.lab-stage-inner').getAnimations().length === 0"
+        " && new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
+    )
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("scenario", ["three-locks", "big-stage", "xa-two-phase"])
+def test_every_node_is_whole_in_every_window(address, open_page, scenario, size):
+    page = opened_at(open_page, address, scenario, size)
+    run_to_ms(page, 4_500)
+    settled(page)
+    assert page.evaluate(STICKS_OUT) == []
+
+
+def test_on_a_phone_the_nodes_stand_below_each_other_and_nothing_is_wider_than_the_page(address, open_page):
+    page = opened(open_page(f"{address}/lab/three-locks", viewport={"width": 390, "height": 844}))
+    run_to_ms(page, 4_500)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    boxes = [page.locator(f"#node-{name}").bounding_box() for name in ("P1", "B1", "C1", "C2")]
+    assert [box["y"] for box in boxes] == sorted(box["y"] for box in boxes)
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= 390 for box in boxes)
+
+
+def test_the_wheel_and_the_keys_zoom_and_one_key_shows_everything_again(address, open_page):
+    page = opened_at(open_page, address, "three-locks", "desk")
+    scale = page.locator(".map-scale")
+    fitting = scale.inner_text()
+    page.locator("#stage").hover(position={"x": 30, "y": 400})
+    page.mouse.wheel(0, -500)
+    expect(scale).not_to_have_text(fitting)
+    expect(page.locator("#map-fit")).to_be_visible()
+    page.locator("#stage").focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("0")
+    expect(scale).to_have_text(fitting)
+    settled(page)
+    assert page.evaluate(STICKS_OUT) == []
+
+
+def test_who_zoomed_in_is_taken_to_the_node_that_breaks(address, open_page):
+    page = opened_at(open_page, address, "three-locks", "desk")
+    page.locator(".try-buttons button").first.click()
+    for _ in range(4):
+        page.locator("#map-in").click()
+    page.locator("#stage").focus()
+    for _ in range(12):
+        page.keyboard.press("ArrowRight")
+    page.locator("#control-play").click()
+    expect(page.locator("#node-C2.is-accused")).to_be_in_viewport(ratio=0.3)
+
+
+def test_the_drawer_gives_its_width_to_the_stage_and_is_remembered(address, open_page):
+    page = opened_at(open_page, address, "hello", "desk")
+    beside = page.locator("#stage").bounding_box()["width"]
+    assert 0.66 * 1440 < beside < 0.78 * 1440
+    page.locator("#drawer-close").click()
+    expect(page.locator(".drawer")).to_have_count(0)
+    assert page.locator("#stage").bounding_box()["width"] == 1440
+    page.reload()
+    opened(page)
+    expect(page.locator(".drawer")).to_have_count(0)
+    page.get_by_role("button", name="Invariants").click()
+    expect(page.locator("#panel-invariants")).to_be_visible()
+
+
+def test_what_looks_under_the_bonnet_waits_behind_the_experts_switch(address, open_page):
+    page = opened_at(open_page, address, "hello", "desk")
+    expect(page.get_by_role("tab", name="Faults")).to_be_visible()
+    expect(page.get_by_role("tab", name="Source")).to_have_count(0)
+    page.locator("#expert").click()
+    page.get_by_role("tab", name="Source").click()
+    expect(page.locator("#panel-source")).to_be_visible()
+    page.reload()
+    opened(page)
+    expect(page.get_by_role("tab", name="Source")).to_be_visible()
+
+
+def test_a_shortcut_to_an_experts_panel_turns_the_switch_on(address, open_page):
+    page = opened_at(open_page, address, "hello", "desk")
+    page.keyboard.press("t")
+    expect(page.locator("#panel-timers")).to_be_focused()
+
+
+def test_the_suggestion_does_what_it_says_and_stays_until_it_is_put_aside(address, open_page):
+    page = opened_at(open_page, address, "three-locks", "desk")
+    card = page.locator(".try-card")
+    card.get_by_role("button", name="Run until C2 joins").click()
+    expect(page.locator("#virtual-time")).to_contain_text("4.0")
+    card.get_by_role("button", name="Switch the broker lock off").click()
+    expect(page.locator(".deeds")).to_contain_text("Switch a lock")
+    expect(card).to_be_visible()
+    card.get_by_role("button", name="Put this aside").click()
+    expect(card).to_have_count(0)
+
+
+def test_the_duplicate_is_said_in_the_caption_with_both_listeners_in_view(address, open_page):
+    page = opened_at(open_page, address, "three-locks", "desk")
+    page.locator(".try-buttons button").first.click()
+    page.locator("#control-play").click()
+    expect(page.locator(".moment-violation")).to_contain_text("twice, at once")
+    settled(page)
+    assert page.evaluate(STICKS_OUT) == []
+    for name in ("C1", "C2"):
+        expect(page.locator(f"#node-{name} .chip-call.is-accused")).to_be_in_viewport(ratio=1)
+
+
+def test_a_step_moves_nothing_on_the_page(address, open_page):
+    page = opened_at(open_page, address, "three-locks", "desk")
+    run_to_ms(page, 3_000)
+    settled(page)
+    page.evaluate(SHIFTS)
+    start = event_number(page)
+    for _ in range(30):
+        page.locator("#control-step").click()
+    page.wait_for_function(
+        "(event) => Number(document.querySelector('#event-number').dataset.event) >= event", arg=start + 30
+    )
+    settled(page)
+    assert page.evaluate("() => window.seenShifts") == []
