@@ -42,7 +42,18 @@ class SentFrame:
     :ivar arrives_us: when its first copy does; when it was sent, if it is lost.
     """
 
-    __slots__ = ("_command", "_decoded", "arrives_us", "event", "is_lost", "number", "parcel", "request", "sent_us", "words")
+    __slots__ = (
+        "_command",
+        "_decoded",
+        "arrives_us",
+        "event",
+        "is_lost",
+        "number",
+        "parcel",
+        "request",
+        "sent_us",
+        "words",
+    )
 
     def __init__(self, number: int, event: int, sent_us: int, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
         self.number = number
