@@ -13,6 +13,7 @@ import { AskWhy, Why } from "../messages/why.js";
 /** Scenarios whose suggestion was put aside, in this visit. */
 const dismissed = signal([]);
 
+const summary = computed(() => bilingual(view.value.summary));
 const text = computed(() => bilingual(view.value.about));
 const suggestion = computed(() => bilingual(view.value.suggestion));
 const buttons = computed(() => view.value.try_buttons);
@@ -25,6 +26,7 @@ export const Story = () => html`
   ${!dismissed.value.includes(scenario.value) && suggestion.value && html`<${Try} />`}
   <${AskWhy} />
   <div class="story-text">
+    ${summary.value && html`<p class="story-summary">${summary.value}</p>`}
     <p>${text.value}</p>
     ${deeds.value.length > 0 && html`<${Deeds} />`}
   </div>
