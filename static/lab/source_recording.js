@@ -115,6 +115,7 @@ export function openRecording(recording) {
       low: 1,
       high: totalEvents,
     }),
+    why: async (key) => recording.why?.[key] ?? null,
     window: async (left, right) => ({
       entries: entries.filter(([, time]) => time >= left && time <= right && time <= tree.time_us),
       every: 1,
