@@ -58,7 +58,7 @@ def create_lab_routes(
     reading = threading.Lock()  # scenarios are kept once they are read: many who ask at once wait for the first
     add_detail_routes(lab, host)
     add_audit_routes(lab, host, audits)
-    add_pair_routes(lab, host)
+    add_pair_routes(lab, host, page_tables)
 
     @lab.get("/lab")
     def scenario_list() -> ResponseReturnValue:
@@ -79,7 +79,8 @@ def create_lab_routes(
         status = 200 if scenario in scenario_names() or "world" in request.args else 404
         if is_embedded := "embed" in request.args:
             let_frame(embedders)
-        page = render_template("lab.html", lab_data=page_tables(), is_embedded=is_embedded)
+        is_paired = request.args.get("embed") == "pair"
+        page = render_template("lab.html", lab_data=page_tables(), is_embedded=is_embedded, is_paired=is_paired)
         return remember_browser(Response(page, status=status))
 
     @lab.get("/api/lab/<world>/export.json")
