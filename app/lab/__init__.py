@@ -11,7 +11,7 @@ Socket.IO namespace ``/lab``. A browser sends::
                  scrub {event}               look at the world as it was after that event
                  stand-at {time_us}          look at the world as it was then, or let it run there: what play may not
                                              pass (a violation, a breakpoint) does not stop it
-                 speed {speed}               virtual seconds per second, 0.01 to 1000
+                 speed {speed}               virtual seconds per second, 0.01 to 1000, or "auto": as the eye can follow
                  publish {on}                others may follow, read-only
     command      {kind, target, ...}         see engine.lab.scenario.command; in the past it forks
     acknowledge  {sequence}
@@ -33,7 +33,9 @@ The view (times are virtual microseconds, offsets are numbers, ``null`` is "not 
 
     world        id, published, viewers
     scenario     its name; title {en, zh}, about {en, zh}, duration_us, seed
-    event, events_total, time_us, time_total_us, playing, speed, in_past, is_over
+    event, events_total, time_us, time_total_us, playing, in_past, is_over
+    speed        as it was chosen; speed_now: virtual seconds per second at the moment, null while it stands still
+    pace         why time passes so quickly at speed "auto": "frame", "listener", "gap", or ""
     busy         null, or {kind: "rebuild" | "scrub" | "run-until" | "step-actor", event, target}
     stopped_by   null, or why play stopped: {kind, text {en, zh}}, kind "violation" (then with all of the violation),
                  "breakpoint", "limit", "over" or "failure"
@@ -47,6 +49,7 @@ The view (times are virtual microseconds, offsets are numbers, ``null`` is "not 
     xa           null, or the two-phase commits of the world over time: see app.lab.views.xa_view
     frames       in flight, and the last that arrived: id, source, target, kind, code, name, oneway, reply_to, size,
                  sent_us, arrives_us, dropped, copies; the bytes: GET /api/lab/<world>/frames/<id>
+    calls        the last calls of listeners, see app.lab.views.calls_view
     timers       node, actor, label, started_us, due_us; the next first
     actors       name, node, label, held_until_us, steps
     next         actor, node, label, file, line, function; or null

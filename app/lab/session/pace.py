@@ -2,27 +2,105 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Literal
+
+from app.lab.session.eye import Eye
+from app.lab.session.timeline import EVENTS_PER_LOOK
+from engine.lab.narration.narrator import Narrator
+from engine.lab.run.run import LabRun
+
 #: A world that cannot keep its pace falls behind by so much of real time at most; then its clock is set anew.
 LAG_MAX_S = 0.25
+#: The speed of time that follows the eye, see :mod:`app.lab.session.eye`.
+AUTO: Literal["auto"] = "auto"
 
 
 class Pace:
-    """:ivar speed: virtual seconds per second."""
+    """:ivar speed: virtual seconds per second, or :data:`AUTO`.
+
+    :ivar why: of time that follows the eye: why it passes as quickly as it does, see
+        :class:`~app.lab.session.eye.Stretch`; empty for a fixed speed.
+    """
 
     def __init__(self) -> None:
-        self.speed = 1.0
+        self.speed: float | Literal["auto"] = AUTO
+        self.why = ""
+        #: Virtual seconds per second now.
+        self.rate = 1.0
         self._anchor = (0.0, 0)
+        self._eye: Eye | None = None
+        self._until_us = 0
+
+    def set_speed(self, speed: float | Literal["auto"]) -> None:
+        """From the next ``begin`` on."""
+        self.speed = speed
+        self.why = ""
+        if speed != AUTO:
+            self.rate = speed
 
     def begin(self, now: float, virtual_us: int) -> None:
-        """From now on the world goes on from ``virtual_us``."""
+        """From now on the world goes on from ``virtual_us``. Time that follows the eye finds everything new."""
         self._anchor = (now, virtual_us)
+        self._eye = None
+
+    def look_anew(self) -> None:
+        """The world is another one: what was seen before is new again."""
+        self._eye = None
 
     def due_us(self, now: float) -> int:
         """The virtual time up to which it should have run by now."""
         started, begun_us = self._anchor
-        return begun_us + round((now - started) * self.speed * 1_000_000)
+        return begun_us + round((now - started) * self.rate * 1_000_000)
 
     def note(self, now: float, virtual_us: int) -> None:
         """It has run to ``virtual_us``. What it lags behind too far is given up."""
-        if self.due_us(now) - virtual_us > LAG_MAX_S * self.speed * 1_000_000:
-            self.begin(now, virtual_us)
+        if self.due_us(now) - virtual_us > LAG_MAX_S * self.rate * 1_000_000:
+            self._anchor = (now, virtual_us)
+
+    def advance(self, run: LabRun, narrator: Narrator, now: float, until: Callable[[], bool]) -> None:
+        """Let ``run`` go on to where it should be by now, or as far as it comes before ``until()``."""
+        if self.speed == AUTO:
+            self._follow(run, narrator, now, until)
+            return
+        target_us = self.due_us(now)
+        while run.run_to_time(target_us, EVENTS_PER_LOOK) == EVENTS_PER_LOOK and run.stopped_by is None:
+            if until():
+                break
+        self.note(now, run.now_us)
+
+    def _follow(self, run: LabRun, narrator: Narrator, now: float, until: Callable[[], bool]) -> None:
+        """Stretch by stretch; a new one begins where something that matters happens."""
+        eye = self._eye
+        if eye is None:
+            eye = self._eye = Eye(run, narrator)
+            self._begin_stretch(eye, run, now)
+        signs = eye.signs()
+        ran = turns = 0
+        while not run.is_over:
+            target_us = min(self._until_us, self.due_us(now))
+            is_event = run.run_to_time(target_us, 1) == 1
+            if run.stopped_by is not None:
+                break
+            is_end = not is_event and target_us == self._until_us
+            if is_end or (is_event and eye.signs() != signs):
+                self._begin_stretch(eye, run, now)
+                signs = eye.signs()
+                turns += 1
+            elif not is_event:
+                break
+            ran += 1
+            if turns > EVENTS_PER_LOOK or (ran % EVENTS_PER_LOOK == 0 and until()):
+                break
+        self.note(now, run.now_us)
+
+    def _begin_stretch(self, eye: Eye, run: LabRun, now: float) -> None:
+        """At the moment at which the world should have been where it is; that is not later than now."""
+        started, begun_us = self._anchor
+        reached = started + (run.now_us - begun_us) / 1_000_000 / self.rate
+        self._anchor = (min(now, max(reached, now - LAG_MAX_S)), run.now_us)
+        stretch = eye.stretch()
+        self._until_us, self.why = stretch.until_us, stretch.why
+        length_us = stretch.until_us - run.now_us
+        if length_us > 0 and stretch.play_s > 0:
+            self.rate = length_us / 1_000_000 / stretch.play_s

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
+from typing import Literal
 
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import SPEED_MAX, SPEED_MIN
@@ -15,8 +16,8 @@ from app.lab.foundation.refusal import LabRefused, refusal_of
 from app.lab.session.jobs import ChangeSetting, Job, Rebuild, RunUntil, StepActor
 from app.lab.session.journal_pages import window
 from app.lab.session.look_back import LookBack
-from app.lab.session.pace import Pace
-from app.lab.session.timeline import EVENTS_PER_LOOK, Timeline
+from app.lab.session.pace import AUTO, Pace
+from app.lab.session.timeline import Timeline
 from app.lab.views.world_view import stop_reason
 from engine.lab.run.recording import EVENTS_MAX, Recording
 from engine.lab.run.run import LabRun
@@ -84,7 +85,7 @@ class WorldPlayer:
     # ------------------------------------------------------------------------------ controls
 
     def play(self, now: float) -> None:
-        """Let time pass, at ``speed``. In the past: from there, as a fork."""
+        """Let time pass, at the chosen speed. In the past: from there, as a fork."""
         self._require_ready()
         self._from_here(lambda: self._play(now))
 
@@ -169,11 +170,11 @@ class WorldPlayer:
         """Run as fast as it goes until ``condition`` is met."""
         self._start_job(RunUntil(condition))
 
-    def set_speed(self, speed: float, now: float) -> None:
-        """Virtual seconds per second. Raises :class:`LabRefused`."""
-        if not SPEED_MIN <= speed <= SPEED_MAX:
+    def set_speed(self, speed: float | Literal["auto"], now: float) -> None:
+        """Virtual seconds per second, or ``auto``: as the eye can follow. Raises :class:`LabRefused`."""
+        if speed != AUTO and not SPEED_MIN <= speed <= SPEED_MAX:
             raise LabRefused("number", field="speed", minimum=SPEED_MIN, maximum=SPEED_MAX)
-        self._pace.speed = float(speed)
+        self._pace.set_speed(speed)
         self._pace.begin(now, self.run.now_us)
         self._changed()
 
@@ -211,6 +212,7 @@ class WorldPlayer:
                 self._change_setting(command)
             else:
                 self.run.apply(command)
+                self._pace.look_anew()
         except LabError as error:
             raise refusal_of(error) from error
         self._stopped_by = None
@@ -239,9 +241,10 @@ class WorldPlayer:
         return self.timeline.run_at(self._past.shown_event)
 
     def window(self, left_us: int, right_us: int) -> JsonObject:
-        """What happened in a stretch of time, see :func:`app.lab.session.journal_pages.window`."""
+        """What happened in a stretch of time: calls of listeners, and :func:`app.lab.session.journal_pages.window`."""
         event = self._past.shown_event
-        return window(self.run.world.journal, self.timeline.frames(event), event, left_us, right_us)
+        calls = self.timeline.head.calls.between(left_us, right_us, event)
+        return {**window(self.run.world.journal, self.timeline.frames(event), event, left_us, right_us), "calls": calls}
 
     def shown_view(self) -> JsonObject:
         """The world as it is looked at."""
@@ -256,6 +259,8 @@ class WorldPlayer:
             "time_total_us": run.now_us,
             "playing": self.playing,
             "speed": self._pace.speed,
+            "speed_now": float(f"{self._pace.rate:.2g}") if self.playing else None,
+            "pace": self._pace.why if self.playing else "",
             "in_past": self.in_past,
             "busy": self._job.as_json(run) if self._job is not None else self._past.as_json(),
             "stopped_by": None if self.in_past else self._stopped_by,
@@ -304,12 +309,8 @@ class WorldPlayer:
         self._job = self._after_job = None
 
     def _advance_play(self, now: float, until: Callable[[], bool]) -> None:
-        target_us = self._pace.due_us(now)
         run = self.run
-        while run.run_to_time(target_us, EVENTS_PER_LOOK) == EVENTS_PER_LOOK and run.stopped_by is None:
-            if until():
-                break
-        self._pace.note(now, run.now_us)
+        self._pace.advance(run, self.timeline.head.narrator, now, until)
         self._on_change(False)
         if run.stopped_by is not None or run.is_over:
             self.playing = False
@@ -318,7 +319,7 @@ class WorldPlayer:
 
     def _note_stop(self) -> None:
         """Say why the run did not go on."""
-        reason = stop_reason(self.run)
+        reason = stop_reason(self.run, self.timeline.head.narrator)
         if reason is not None:
             self._stopped_by = reason
 

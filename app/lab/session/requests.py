@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import LINK_MAX, NAME_MAX
 from app.lab.foundation.refusal import LabRefused
+from app.lab.session.pace import AUTO
 from engine.lab.run.recording import EVENTS_MAX
 from engine.lab.scenario.command import TEXT_MAX_LENGTH
 from engine.lab.scenario.condition import Condition, ConditionKind
@@ -55,7 +57,7 @@ class Control:
     actor: str = ""
     event: int = 0
     time_us: int = 0
-    speed: float = 1.0
+    speed: float | Literal["auto"] = AUTO
     on: bool = False
     condition: Condition | None = None
 
@@ -91,7 +93,7 @@ def read_control(request: JsonObject) -> Control:
         case "stand-at":
             return Control(action, time_us=_integer(request, "time_us", DURATION_MAX_MS * 1_000))
         case "speed":
-            return Control(action, speed=_number(request, "speed"))
+            return Control(action, speed=AUTO if request.get("speed") == AUTO else _number(request, "speed"))
         case "publish":
             return Control(action, on=_switch(request, "on"))
         case "run-until":
@@ -153,5 +155,5 @@ def _integer(request: JsonObject, name: str, maximum: int) -> int:
 def _number(request: JsonObject, name: str) -> float:
     value = request.get(name)
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-        raise LabRefused("bad_request", problem=f"{name}: number")
+        raise LabRefused("bad_request", problem=f"{name}: number | {AUTO}")
     return float(value)

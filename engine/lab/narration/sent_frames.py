@@ -37,13 +37,26 @@ NOTHING = Words({})
 class SentFrame:
     """One frame. ``request``: for a reply, what it answers, if that is remembered.
 
+    :ivar number: among all frames of the world.
     :ivar event: the number of the event that sent it.
     :ivar arrives_us: when its first copy does; when it was sent, if it is lost.
     """
 
-    __slots__ = ("_command", "_decoded", "arrives_us", "event", "is_lost", "parcel", "request", "sent_us", "words")
+    __slots__ = (
+        "_command",
+        "_decoded",
+        "arrives_us",
+        "event",
+        "is_lost",
+        "number",
+        "parcel",
+        "request",
+        "sent_us",
+        "words",
+    )
 
-    def __init__(self, event: int, sent_us: int, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
+    def __init__(self, number: int, event: int, sent_us: int, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
+        self.number = number
         self.event = event
         self.sent_us = sent_us
         self.parcel = parcel
@@ -84,7 +97,7 @@ class SentFrames:
     def _note(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
         if parcel.kind is ParcelKind.FRAME:
             self.count += 1
-            frame = SentFrame(self._world.event_number, self._world.now_us, parcel, delays_us)
+            frame = SentFrame(self.count, self._world.event_number, self._world.now_us, parcel, delays_us)
             self._frames.append(frame)
             self._on_frame(frame)
 

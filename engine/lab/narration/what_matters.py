@@ -64,8 +64,11 @@ LIGHT_REQUESTS = ("PULL_MESSAGE", "QUERY_CONSUMER_OFFSET", "UPDATE_CONSUMER_OFFS
 
 def event_matters(actor: str, label: str) -> bool:
     """Whether an entry of the journal says something about what the world is there for."""
-    if label in QUIET_LABELS:
-        return False
+    return label not in QUIET_LABELS and task_matters(actor)
+
+
+def task_matters(actor: str) -> bool:
+    """Whether ``actor`` is a link, or a task that does more than look after things."""
     _, _, task = actor.partition("/")
     return not any(task == quiet or (quiet.endswith(" ") and task.startswith(quiet)) for quiet in QUIET_TASKS)
 

@@ -24,15 +24,34 @@ def test_one_step_is_one_event(lab):
 def test_a_playing_world_keeps_pace_with_real_time(lab):
     browser = lab.browser()
     browser.open(scenario="general")
+    browser.control("speed", speed=1)
     browser.control("play")
     lab.pass_time(3)
     view = browser.receive()
     assert view["playing"]
+    assert (view["speed"], view["speed_now"], view["pace"]) == (1, 1, "")
     assert 2_900_000 <= view["time_us"] <= 3_100_000
     browser.control("speed", speed=10)
     lab.pass_time(1)
     assert 12_500_000 <= browser.receive()["time_us"] <= 14_000_000
     assert not browser.control("pause")["playing"]
+
+
+def test_by_itself_time_follows_the_eye_and_says_why(lab):
+    browser = lab.browser()
+    view = browser.open(scenario="general")
+    assert (view["speed"], view["speed_now"]) == ("auto", None)
+    browser.control("speed", speed=5)
+    browser.control("speed", speed="auto")
+    browser.control("play")
+    seen = {}
+    for _ in range(400):
+        lab.pass_time(0.05)
+        view = browser.receive()
+        seen.setdefault(view["pace"], []).append(view["speed_now"])
+    assert seen.keys() == {"frame", "listener", "gap"}
+    assert max(seen["frame"]) < 0.5 < max(seen["gap"])
+    assert not browser.control("pause")["pace"]
 
 
 def test_step_back_shows_the_world_before_the_last_event(lab):

@@ -140,7 +140,7 @@ def test_forking_near_a_copy_needs_no_job(lab, browser):
 
 def test_a_pace_gives_up_what_it_lags_behind_too_far():
     pace = Pace()
-    pace.speed = 2.0
+    pace.set_speed(2.0)
     pace.begin(10.0, 1_000_000)
     assert pace.due_us(10.5) == 2_000_000
     pace.note(10.5, 2_000_000 - round(LAG_MAX_S * 1_000_000))
