@@ -108,7 +108,7 @@ function Plot({ plot }) {
   useEffect(() => drawWhileShown(place.current, plot), []);
   const title = t(`live.plots.${plot.name}`);
   return html`<figure class="plot" data-plot=${plot.name}>
-    <figcaption><strong>${title}</strong> <span class="quiet">${t(`live.plots.${plot.name}_unit`)}</span></figcaption>
+    <figcaption title=${t(`live.plots.${plot.name}_unit`)}><strong>${title}</strong> <span class="quiet">${t(`live.plots.${plot.name}_unit`)}</span></figcaption>
     <div class="plot-canvas" ref=${place} role="img" aria-label=${`${title}: ${summary(plot)}`}></div>
     ${isEmpty.value && html`<div class="plot-empty"><${Empty} title=${t("live.plots.none")} /></div>`}
     <${Legend} plot=${plot} />
