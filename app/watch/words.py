@@ -17,7 +17,7 @@ def amount(number: int) -> str:
 
 def listed(names: list[str]) -> Mapping[str, str]:
     """ "0, 1, 2", each language with its own comma."""
-    return {language: separator.join(names) for language, separator in in_all_languages("text.list_separator").items()}
+    return {language: separator.join(names) for language, separator in in_all_languages("verdict.comma").items()}
 
 
 def span(milliseconds: float) -> Mapping[str, str]:
