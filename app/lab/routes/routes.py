@@ -121,13 +121,7 @@ def create_lab_routes(
 
 
 def page_tables() -> JsonObject:
-<<<<<<< HEAD
-    """What every page with a stage needs: commands, switches, :func:`setting_table`, labels, bound of imports."""
-=======
-    """What every page with a stage needs: ``commands``, :func:`setting_table`, ``labels``, ``quiet``,
-    ``import_max_bytes``.
-    """
->>>>>>> strip
+    """What a page with a stage needs: commands, switches, :func:`setting_table`, labels, quiet, import_max_bytes."""
     return {
         "commands": command_table(),
         "switches": {name: {"name": dict(one.name), "what": dict(one.what)} for name, one in SWITCHES.items()},
