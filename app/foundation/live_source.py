@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from app.foundation.json_types import JsonObject, JsonValue
 
 if TYPE_CHECKING:
+    from app.foundation.operator_wishes import Wish
     from engine.broker.delivery.dead_letter import ResendTo
     from engine.broker.transactions.half_message_lookup import Deed
 
@@ -76,6 +77,10 @@ class LiveSource(Protocol):
 
         What was acted on: ``id``, ``key``, ``topic``, ``queue_id``, ``group``. Raises ``HalfMessageRefused``.
         """
+        ...
+
+    def operate(self, wish: Wish) -> JsonObject:
+        """Create a topic, send a message, reset offsets: see ``app.live.operator_routes``. Raises ``WishRefused``."""
         ...
 
     def message_trails(self, name: str, topic: str | None) -> list[JsonObject]:

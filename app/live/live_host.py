@@ -25,6 +25,7 @@ from engine.runtime.port import AddressInUse, DiskFault, DiskFull, FolderLocked,
 from engine.store.files.store_config import MessageStoreConfig
 
 if TYPE_CHECKING:
+    from app.foundation.operator_wishes import Wish
     from app.metrics.exposition import Family
     from app.observation.live_state import LiveState
     from engine.broker.transactions.half_message_lookup import Deed
@@ -86,6 +87,7 @@ class LiveHost:
 
     async def _start(self) -> None:
         # Imported here, in the engine's thread: whoever only asks for --help does not pay for it.
+        from app.live.operator_desk import OperatorDesk
         from app.metrics.broker_metrics import BrokerMetrics
         from app.observation.live_state import LiveState
         from engine.broker.broker import Broker
@@ -117,6 +119,7 @@ class LiveHost:
             recent_log=self._recent_log,
         )
         self._metrics = BrokerMetrics(self._broker, self._watcher.verdict.rules_said)
+        self._desk = OperatorDesk(self._broker, self._name_server)
         self._watcher.verdict.thresholds = Thresholds(self.settings.data_folder / thresholds.FILE_NAME)
         self._watching = asyncio.create_task(self._watch(self._state))
 
@@ -163,6 +166,7 @@ class LiveHost:
             thread.stop()
 
     async def _shutdown(self) -> None:
+        await self._desk.close()
         if self._watching is not None:
             self._watching.cancel()
         await self._broker.shutdown()
@@ -239,6 +243,11 @@ class LiveHost:
         administrator = self._broker.half_message_administrator
         acted_on = common_view(thread.run(administrator.act(deed, name), CALL_TIMEOUT_S))
         return {part: acted_on[part] for part in ("id", "key", "topic", "queue_id", "group")}
+
+    def operate(self, wish: Wish) -> JsonObject:
+        """See LiveSource."""
+        thread, _ = self._engine()
+        return thread.run(self._desk.carry_out(wish), CALL_TIMEOUT_S)
 
     def message_trails(self, name: str, topic: str | None) -> list[JsonObject]:
         """See LiveSource."""

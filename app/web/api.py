@@ -1,5 +1,5 @@
-"""The HTTP API of the live page: JSON for the page and for scripts; ``app/live/transaction_routes.py``,
-``app/live/dead_letter_routes.py`` and ``app/live/verdict_routes.py`` add what changes something, all else only reads.
+"""The HTTP API of the live page: JSON for the page and for scripts; the other modules ``app/live/*_routes.py`` add what
+changes something, all else only reads.
 
 Every error is JSON too: ``{"error": ...}``, for bad parameters with ``parameter``, ``problem`` and ``allowed``.
 """

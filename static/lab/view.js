@@ -10,6 +10,7 @@ const EMPTY_VIEW = {
   world: {},
   scenario: "",
   title: "",
+  summary: {},
   about: "",
   suggestion: {},
   try_buttons: [],

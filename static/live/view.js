@@ -17,6 +17,7 @@ const EMPTY_STATE = {
   log: [],
   commit_log: { min_offset: 0, max_offset: 0, flushed_offset: 0, dispatched_offset: 0, file_count: 0, tail: [] },
   omitted: {},
+  verdict: null,
 };
 
 export const paused = signal(false);
@@ -78,7 +79,7 @@ export const brokerNowMs = computed(() => ticking.value + (brokerSecondMs.value 
 
 const stored = (key, fallback) => localStorage.getItem(`glassmq.${key}`) ?? fallback;
 
-function choice(key, fallback) {
+export function choice(key, fallback) {
   const chosen = signal(stored(key, fallback));
   effect(() => localStorage.setItem(`glassmq.${key}`, chosen.value));
   return chosen;

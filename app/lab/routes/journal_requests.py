@@ -23,10 +23,11 @@ def read_journal_request(query: Mapping[str, str]) -> Callable[[LabJournal], Jso
         ?after=NUMBER&count=COUNT           entries behind that one, without a gap
         ?below=NUMBER&text=TEXT&node=NAME   entries that fit, before that one
         ?above=NUMBER&text=TEXT&node=NAME   entries that fit, behind that one
+        ...&matters=yes                     without housekeeping
 
     Raises :class:`LabRefused`.
     """
-    _only(query, (*_DIRECTIONS, "count", "text", "node"))
+    _only(query, (*_DIRECTIONS, "count", "text", "node", "matters"))
     asked = [name for name in _DIRECTIONS if name in query]
     if len(asked) != 1:
         raise LabRefused("bad_request", problem=f"journal: {' | '.join(_DIRECTIONS)}")
@@ -34,7 +35,11 @@ def read_journal_request(query: Mapping[str, str]) -> Callable[[LabJournal], Jso
     if asked[0] == "after":
         count = _number(query, "count", PAGE_MAX, PAGE_MAX)
         return lambda journal: entries_after(journal, number, count)
-    wanted = JournalFilter(_text(query, "text", TEXT_MAX_LENGTH).lower(), _text(query, "node", NAME_MAX))
+    if query.get("matters", "no") not in ("yes", "no"):
+        raise LabRefused("bad_request", problem="matters: yes | no")
+    wanted = JournalFilter(
+        _text(query, "text", TEXT_MAX_LENGTH).lower(), _text(query, "node", NAME_MAX), query.get("matters") == "yes"
+    )
     search = search_backward if asked[0] == "below" else search_forward
     return lambda journal: search(journal, wanted, number)
 

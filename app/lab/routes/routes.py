@@ -28,6 +28,7 @@ from app.lab.session.host import LabHost
 from app.lab.session.session import WorldSession
 from app.web.api import json_answer
 from app.web.framing import let_frame
+from engine.lab.narration.what_matters import QUIET_LABELS, QUIET_REQUESTS, QUIET_TASKS
 from engine.lab.run.recording import parse_export
 from engine.lab.scenario.command import COMMANDS
 from engine.lab.scenario.errors import RecordingRefused, ScenarioError
@@ -120,13 +121,14 @@ def create_lab_routes(
 
 
 def page_tables() -> JsonObject:
-    """What every page with a stage needs: commands, switches, :func:`setting_table`, labels, bound of imports."""
+    """What a page with a stage needs: commands, switches, :func:`setting_table`, labels, quiet, import_max_bytes."""
     return {
         "commands": command_table(),
         "switches": {name: {"name": dict(one.name), "what": dict(one.what)} for name, one in SWITCHES.items()},
         **setting_table(),
         "import_max_bytes": IMPORT_MAX_BYTES,
         "labels": label_table(),
+        "quiet": {"tasks": list(QUIET_TASKS), "labels": list(QUIET_LABELS), "requests": list(QUIET_REQUESTS)},
     }
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.views.frames import FrameRecorder
 from app.lab.views.world_view import node_of
+from engine.lab.narration.what_matters import event_matters
 from engine.runtime.lab.lab_journal import JournalEntry, LabJournal
 
 #: Entries of one answer, and entries that one search looks at.
@@ -23,14 +24,20 @@ WINDOW_FRAMES_MAX = 500
 
 @dataclass(frozen=True, slots=True)
 class JournalFilter:
-    """What is looked for. ``text``: in actor, label and ``#number``, whatever the case; empty fields fit all."""
+    """What is looked for. ``text``: in actor, label and ``#number``, whatever the case; empty fields fit all.
+
+    :ivar matters: housekeeping is left out, see :mod:`engine.lab.narration.what_matters`.
+    """
 
     text: str = ""
     node: str = ""
+    matters: bool = False
 
     def fits(self, entry: JournalEntry) -> bool:
         """Whether ``entry`` is wanted."""
         if self.node and node_of(entry.actor) != self.node:
+            return False
+        if self.matters and not event_matters(entry.actor, entry.label):
             return False
         return not self.text or self.text in f"{entry.actor} {entry.label} #{entry.number}".lower()
 

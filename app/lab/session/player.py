@@ -241,9 +241,10 @@ class WorldPlayer:
         return self.timeline.run_at(self._past.shown_event)
 
     def window(self, left_us: int, right_us: int) -> JsonObject:
-        """What happened in a stretch of time, see :func:`app.lab.session.journal_pages.window`."""
+        """What happened in a stretch of time: calls of listeners, and :func:`app.lab.session.journal_pages.window`."""
         event = self._past.shown_event
-        return window(self.run.world.journal, self.timeline.frames(event), event, left_us, right_us)
+        calls = self.timeline.head.calls.between(left_us, right_us, event)
+        return {**window(self.run.world.journal, self.timeline.frames(event), event, left_us, right_us), "calls": calls}
 
     def shown_view(self) -> JsonObject:
         """The world as it is looked at."""
@@ -318,7 +319,7 @@ class WorldPlayer:
 
     def _note_stop(self) -> None:
         """Say why the run did not go on."""
-        reason = stop_reason(self.run)
+        reason = stop_reason(self.run, self.timeline.head.narrator)
         if reason is not None:
             self._stopped_by = reason
 

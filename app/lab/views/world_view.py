@@ -15,6 +15,7 @@ from app.lab.views.actors_view import ActorsView
 from app.lab.views.backlog_view import BacklogView
 from app.lab.views.bank_view import MoneyView
 from app.lab.views.broker_view import BrokerView
+from app.lab.views.calls_view import CallsView
 from app.lab.views.client_view import consumer_view, producer_view
 from app.lab.views.dead_letters_view import dead_letters_view
 from app.lab.views.faults_view import faults_view
@@ -25,6 +26,7 @@ from app.lab.views.xa_view import XaView, roles_of
 from engine.lab.checkers.watch.violation import Violation
 from engine.lab.narration.frame_words import KEYS_TOLD
 from engine.lab.narration.narrator import Caption, Narrator
+from engine.lab.narration.stop_words import said_of_breakpoint
 from engine.lab.nodes.broker_role import BrokerRole
 from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.nodes.name_server_role import NameServerRole
@@ -53,6 +55,7 @@ class WorldView:
         self._actors = ActorsView(world.lab)
         self._money = MoneyView(world)
         self.lives = LifeView(world)
+        self.calls = CallsView(world)
         self._backlog = BacklogView(run)
         self._brokers: dict[str, BrokerView] = {}
         #: Node -> what it was made from besides its actors' deeds, and its view.
@@ -85,6 +88,7 @@ class WorldView:
             "backlog": self._backlog.build(),
             "xa": self._xa.build(),
             "frames": self.frames.view(world.now_us),
+            "calls": self.calls.build(),
             "timers": self._actors.timers(),
             "actors": self._actors.actors(),
             "next": _next_step(run),
@@ -249,6 +253,7 @@ def _fixed_part(run: LabRun) -> JsonObject:
     return {
         "scenario": scenario.name,
         "title": dict(scenario.title),
+        "summary": dict(scenario.summary),
         "about": dict(scenario.about),
         "suggestion": dict(scenario.suggestion),
         "try_buttons": [_try_button_json(button) for button in scenario.try_buttons],
@@ -328,14 +333,14 @@ def violation_view(violation: Violation) -> JsonObject:
     return view
 
 
-def stop_reason(run: LabRun) -> JsonObject | None:
+def stop_reason(run: LabRun, narrator: Narrator) -> JsonObject | None:
     """Why a world stands still: ``{kind, text, ...}`` of what ended the last stretch of ``run``; None: nothing did."""
     stopped_by = run.stopped_by
     if isinstance(stopped_by, Violation):
         return {"kind": "violation", **violation_view(stopped_by)}
     if isinstance(stopped_by, Condition):
-        text = " ".join(part for part in (stopped_by.on.value, stopped_by.node, stopped_by.contains) if part)
-        return {"kind": "breakpoint", "text": {"en": text, "zh": text}}
+        text = said_of_breakpoint(stopped_by, narrator.caption, run.event_number)
+        return {"kind": "breakpoint", "text": dict(text)}
     if run.is_over:
         return {"kind": "over", "text": LabRefused("over").text}
     return None

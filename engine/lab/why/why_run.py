@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
 from engine.lab.run.recording import EVENTS_MAX, Recording
 from engine.lab.run.run import LabRun
 from engine.lab.why.answer import ANSWERS_MAX, Question, Why, WhyAnswer
-from engine.lab.why.case import Case, Subject
+from engine.lab.why.case import DONE, Case, Subject
 from engine.lab.why.evidence import Evidence
 from engine.lab.why.late import why_late
 from engine.lab.why.lost import why_lost
@@ -20,24 +20,26 @@ from engine.lab.why.twice import why_twice
 LOOK_AHEAD_EVENTS = 20_000
 #: Events between two looks at the clock, and whether all has come.
 _EVENTS_PER_LOOK = 25
-#: Characters of a key.
-KEY_MAX = 200
 
 
 class WhyRun:
-    """One question at work: :meth:`advance` until there is an answer, then :meth:`close`."""
+    """Questions at work: :meth:`advance` until there are answers, then :meth:`close`.
 
-    def __init__(self, recording: Recording, key: str) -> None:
+    :param keys: of the messages that are asked about.
+    """
+
+    def __init__(self, recording: Recording, keys: Sequence[str]) -> None:
         self._recording = recording
-        self._key = key
+        self._keys = keys
+        self._answers: list[Why] = []
         self._run = LabRun(recording.scenario, recording.seed, recording.commands, check=False)
         self.evidence = Evidence(self._run)
-        #: Who has not consumed it yet, once the run has come to the moment.
-        self._waiting: dict[Subject, None] | None = None
+        #: Who has not consumed which message yet, once the run has come to the moment.
+        self._waiting: dict[tuple[str, Subject], None] | None = None
         self._ends_seen = 0
 
-    def advance(self, until: Callable[[], bool]) -> Why | None:
-        """Go on until ``until()``; the answer, once there is one.
+    def advance(self, until: Callable[[], bool]) -> list[Why] | None:
+        """Go on until ``until()``; the answers in the order of the keys, once all are there.
 
         Raises :class:`~engine.lab.scenario.errors.LabError`.
         """
@@ -60,12 +62,17 @@ class WhyRun:
             if run.run_events(min(_EVENTS_PER_LOOK, limit - run.event_number)) == 0:
                 break
             self._note_ends()
-        return self._answer()
+        while len(self._answers) < len(self._keys):
+            if until():
+                return None
+            self._answers.append(self._answer(self._keys[len(self._answers)]))
+        return self._answers
 
-    def _find_waiting(self) -> dict[Subject, None]:
-        case = Case(self.evidence, self._key)
+    def _find_waiting(self) -> dict[tuple[str, Subject], None]:
+        cases = [Case(self.evidence, key) for key in self._keys]
         return {
-            subject: None
+            (case.key, subject): None
+            for case in cases
             for subject in (case.subjects() if case.is_known else ())
             if not any(one.is_done for one in case.of(subject)) and why_lost(case, subject) is None
         }
@@ -74,15 +81,14 @@ class WhyRun:
         assert self._waiting is not None
         ends = self._run.world.history.consumes_ended
         for end in ends[self._ends_seen :]:
-            if end.key == self._key and end.result in ("success", "commit"):
-                self._waiting.pop(Subject(end.group), None)
-                self._waiting.pop(Subject(end.group, end.node), None)
+            if end.result in DONE:
+                self._waiting.pop((end.key, Subject(end.group)), None)
+                self._waiting.pop((end.key, Subject(end.group, end.node)), None)
         self._ends_seen = len(ends)
 
-    def _answer(self) -> Why:
+    def _answer(self, key: str) -> Why:
         evidence = self.evidence
-        case = Case(evidence, self._key)
-        ahead = Case(evidence, self._key, self._run.event_number)
+        case, ahead = Case(evidence, key), Case(evidence, key, self._run.event_number)
         answers: list[WhyAnswer] = []
         for subject in case.subjects() if case.is_known else ():
             lost = why_lost(case, subject)
@@ -91,7 +97,7 @@ class WhyRun:
             answers += [one for one in (lost, why_twice(case, subject), why_late(case, subject)) if one is not None]
         order = list(Question)
         answers.sort(key=lambda one: order.index(one.question))
-        return Why(self._key, evidence.now_event, evidence.now_us, tuple(answers[:ANSWERS_MAX]))
+        return Why(key, evidence.now_event, evidence.now_us, tuple(answers[:ANSWERS_MAX]))
 
     def close(self) -> None:
         """Free the run."""
@@ -108,7 +114,7 @@ class WhyRun:
 
 def why(recording: Recording, key: str) -> Why:
     """All at once."""
-    with WhyRun(recording, key) as run:
-        answer = run.advance(lambda: False)
-    assert answer is not None, "nothing said until"
-    return answer
+    with WhyRun(recording, [key]) as run:
+        answers = run.advance(lambda: False)
+    assert answers is not None, "nothing said until"
+    return answers[0]

@@ -72,14 +72,18 @@ function link({ source, target }) {
     fault.links?.some((ends) => ends.includes(source) && ends.includes(target)),
   );
   const both = `${source}<->${target}`;
+  const isCut = faults.some(({ kind }) => kind === "partition");
   const cut = (one_way) => ({ left: [source], right: [target], one_way });
   return {
     title: `${source} ↔ ${target}`,
     text: faults.map((fault) => bilingual(fault.text)).join(" · ") || t("lab.deeds.link_good"),
     deeds: [
       faults.length > 0 && deed("heal", ""),
-      { ...deed("partition", "", cut(false), t("lab.deeds.cut")), id: "cut" },
-      { ...deed("partition", "", cut(true), t("lab.deeds.cut_one_way", { source, target })), id: "cut-one-way" },
+      !isCut && { ...deed("partition", "", cut(false), t("lab.deeds.cut")), id: "cut" },
+      !isCut && {
+        ...deed("partition", "", cut(true), t("lab.deeds.cut_one_way", { source, target })),
+        id: "cut-one-way",
+      },
       form("link-delay", both),
       form("link-loss", both),
       form("link-duplicate", both),

@@ -117,8 +117,14 @@ const HELD_MOST = 16;
 const HeldPulls = memo(
   ({ broker, pulls }) =>
     pulls.length > 0 &&
-    html`<section class="part held-pulls" data-part="held-pulls" aria-label=${t("lab.held.title")}>
-      <h3>${t("lab.held.title")} <span class="quiet number">${pulls.length}</span></h3>
+    html`<${Part}
+      part="held_pulls"
+      name=${t("lab.held.title")}
+      summary=${html`<span class="quiet number">${t("lab.held.waiting", { n: pulls.length })}</span>`}
+      tools=${html`<${Rule} node=${broker} part="held_pulls" />`}
+      class="held-pulls"
+      data-part="held-pulls"
+    >
       <ul class="chips">
         ${pulls.slice(0, HELD_MOST).map(
           (pull) => html`<li
@@ -133,6 +139,5 @@ const HeldPulls = memo(
         )}
         ${pulls.length > HELD_MOST && html`<li class="quiet">+${pulls.length - HELD_MOST}</li>`}
       </ul>
-      <${Rule} node=${broker} part="held_pulls" />
-    </section>`,
+    </${Part}>`,
 );

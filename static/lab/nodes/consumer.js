@@ -25,7 +25,7 @@ const NARROW_TREE = 152;
 const MANY_QUEUES = 3;
 
 export const Consumer = memo(({ name, node }) => {
-  const queues = Object.keys(node.process_queues ?? {}).sort(compare);
+  const queues = Object.keys(node.process_queues ?? {}).sort((a, b) => isOwn(a) - isOwn(b) || compare(a, b));
   const isMany = queues.length >= MANY_QUEUES;
   const calls = node.listener_calls ?? EMPTY;
   return html`<${NodeCard}
@@ -34,11 +34,17 @@ export const Consumer = memo(({ name, node }) => {
     titleExtra=${html`<span class="node-group" title=${t("lab.consumer.group", { group: node.group })}>
       ${node.group && html`<${GroupMark} group=${node.group} size=${1.25} />`}
       <span class="ellipsis">${node.group}</span>
+      ${
+        node.permits &&
+        html`<span class="call-permits quiet number" title=${t("lab.consumer.permits_hint")}>
+          ${t("lab.consumer.permits", node.permits)}
+        </span>`
+      }
     </span>`}
     summary=${t("lab.consumer.summary", { n: calls.length, queues: queues.length })}
     lasting=${node.bank && html`<${Bank} part=${node.bank} node=${name} switchedOff=${node.switched_off} />`}
   >
-    <${Calls} calls=${calls} holder=${name} permits=${node.permits} ack=${node.listener?.batch_ack} />
+    <${Calls} calls=${calls} holder=${name} ack=${node.listener?.batch_ack} />
     ${node.handed_over && html`<${HandedOver} part=${node.handed_over} />`}
     ${node.given_up && html`<${GivenUp} part=${node.given_up} />`}
     ${
@@ -75,6 +81,8 @@ export const Consumer = memo(({ name, node }) => {
 });
 
 const EMPTY = [];
+/** A topic of RocketMQ's own, as the group's retry topic, stands behind those of applications. */
+const isOwn = (queue) => queue.startsWith("%");
 /** Keys of the list of a listener that hands over. */
 const HANDED_SHOWN = 6;
 
@@ -158,7 +166,7 @@ const MOST_CALLS = 4;
 
 /** What the listener has now, and for how long: the sentence that a scenario is mostly about. */
 const Calls = memo(
-  ({ calls, holder, permits, ack }) => html`<ul class="listener-calls" aria-label=${t("lab.consumer.calls")}>
+  ({ calls, holder, ack }) => html`<ul class="listener-calls" aria-label=${t("lab.consumer.calls")}>
     ${calls.length === 0 && html`<li class="quiet">${t("lab.consumer.listener_idle")}</li>`}
     ${calls.slice(0, MOST_CALLS).map(
       (call) => html`<li
@@ -179,12 +187,6 @@ const Calls = memo(
       </li>`,
     )}
     ${calls.length > MOST_CALLS && html`<li class="quiet number">+${calls.length - MOST_CALLS}</li>`}
-    ${
-      permits &&
-      html`<li class="call-permits quiet number" title=${t("lab.consumer.permits_hint")}>
-        ${t("lab.consumer.permits", permits)}
-      </li>`
-    }
     ${ack && ack !== "whole" && html`<${BatchAck} ack=${ack} />`}
   </ul>`,
 );
@@ -207,7 +209,9 @@ const ProcessQueue = memo(({ queue, holder, width }) => {
   const isLarge = isFocus("trees");
   const isOrderly = Boolean(queue.local_lock);
   return html`<section
-    class=${`process-queue ${queue.dropped ? "is-dropped" : ""} ${isAccused ? "is-accused" : ""}`}
+    class=${`process-queue ${queue.dropped ? "is-dropped" : ""} ${isAccused ? "is-accused" : ""} ${
+      topic.startsWith("%") && queue.message_count === 0 ? "is-idle" : ""
+    }`}
     data-process-queue=${name}
     aria-label=${`${holder} ${name}`}
   >

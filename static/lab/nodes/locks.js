@@ -22,7 +22,7 @@ function Pill({ letter, name, title, state, thing, children }) {
     aria-label=${title}
   >
     <span class="order-letter" aria-hidden="true">${letter}</span>
-    <span class="pill-name">${name}</span>
+    ${name && html`<span class="pill-name">${name}</span>`}
     ${children}
   </button>`;
 }
@@ -34,7 +34,6 @@ export const BrokerLocks = memo(({ broker, locks, isOff }) => {
   const text = t(isOff ? "lab.locks.off_short" : "lab.locks.on");
   const pill = html`<${Pill}
     letter="B"
-    name=${t("lab.order.broker_name")}
     title=${`${t("lab.order.broker")}: ${text}`}
     state=${isOff ? "off" : "held"}
     thing=${{ name: "broker-lock", node: broker }}
@@ -46,7 +45,7 @@ export const BrokerLocks = memo(({ broker, locks, isOff }) => {
     name=${t("lab.locks.title")}
     summary=${pill}
     keepsOpen=${isOff}
-    tools=${html`<${Rule} node=${broker} part="locks" label=${t("lab.locks.lease")} />`}
+    tools=${html`<${Rule} node=${broker} part="locks" />`}
     class="broker-table"
   >
     <ul class="lock-rows">
@@ -159,7 +158,7 @@ function LocalLock({ letter, name, holder, lock }) {
       thing=${{ name, node: holder }}
     >
       <span class="pill-state">
-        ${!lock.on ? t("lab.order.off_long") : lock.owner ? shortActor(lock.owner) : t("lab.order.free")}
+        ${!lock.on ? t("lab.order.off") : lock.owner ? shortActor(lock.owner) : t("lab.order.free")}
       </span>
       ${waiting > 0 && html`<span class="badge badge-warning">+${waiting}</span>`}
     </${Pill}>
@@ -182,7 +181,7 @@ function Slice({ queue, holder, nowUs }) {
       state=${state}
       thing=${{ name: "consuming-flag", node: holder }}
     >
-      <span class="pill-state number">${isOff ? t("lab.order.off_long") : word}</span>
+      <span class="pill-state number">${isOff ? t("lab.order.off") : word}</span>
       ${isAtIt && !isOff && html`<${Bar} left=${queue.slice_ms - spent} whole=${queue.slice_ms} label=${label} />`}
     </${Pill}>
   </li>`;

@@ -17,8 +17,11 @@ const NONE = [];
 const DEAD_LETTER_PREFIX = "%DLQ%";
 
 const KIND_ORDER = ["normal", "retry", "dlq", "delay", "half", "op", "system"];
-/** The part of a scenario that a topic of the broker's own belongs to; what applications send is always drawn. */
-const PART_OF_KIND = { retry: "retry", dlq: "retry", delay: "delay", half: "half_messages", op: "half_messages" };
+/** The part of the stage that a topic belongs to; what applications send is always drawn. For half messages and delays
+    there are tables, which say more than the broker's own queues of them. */
+const PART_OF_KIND = { retry: "retry", dlq: "retry" };
+/** No more cells than can be read. */
+const CELLS_MOST = 9;
 
 const isPlain = ({ kind }) => kind === "normal" || kind === undefined;
 const lengthOf = ({ queues = {} }) => Object.values(queues).reduce((sum, { max = 0, min = 0 }) => sum + max - min, 0);
@@ -37,7 +40,7 @@ export const Queues = memo(({ broker, topics, records }) => {
 });
 
 const Topic = memo(({ broker, name, topic, records }) => {
-  const part = isPlain(topic) ? null : (PART_OF_KIND[topic.kind] ?? "queues");
+  const part = isPlain(topic) ? null : (PART_OF_KIND[topic.kind] ?? "own_topics");
   const isOpen = part === null || isFocus(part);
   const title = html`<${TopicMark} topic=${name} /> <span class="ellipsis">${name}</span>`;
   const ids = Object.keys(topic.queues ?? {})
@@ -89,7 +92,7 @@ const Topic = memo(({ broker, name, topic, records }) => {
     flag that belongs before all that is drawn says its offset at the left edge. */
 const Queue = memo(({ broker, topic, id, queue, records }) => {
   const { min = 0, max = 0, committed = {} } = queue;
-  const entries = (queue.entries ?? NONE).slice(-entriesShown.value);
+  const entries = (queue.entries ?? NONE).slice(-Math.min(entriesShown.value, CELLS_MOST));
   const groups = Object.keys(committed).sort(compare);
   const first = entries[0]?.queue_offset ?? max;
   const least = groups.length > 0 ? Math.min(...groups.map((group) => committed[group])) : 0;

@@ -121,19 +121,12 @@ const GivenUpRow = memo(({ broker, message, max }) => {
     <span class="badge number" title=${t("lab.half.checks_hint", { n: checks, max })}>
       ${t("lab.half.checks", { n: checks, max })}
     </span>
-    <${Age} message=${message} />
     <span class="half-state half-end">
       ${again === null ? t("lab.half.nobody_knew") : t("lab.half.checked_again", { offset: again })}
     </span>
     ${again === null && html`<${Decide} broker=${broker} message=${message} />`}
   </li>`;
 });
-
-/** Grows with time, while the rest of a row stays as it is. */
-function Age({ message }) {
-  const age = span(view.value.time_us - message.born_us);
-  return html`<span class="half-age number quiet" title=${t("lab.half.age", { time: age })}>${age}</span>`;
-}
 
 function Place({ message: { topic, queue_id: queueId } }) {
   return html`<span class="half-place ellipsis" title=${t("lab.half.place", { place: `${topic} Q${queueId}` })}>
@@ -170,7 +163,6 @@ function Half({ broker, message, part }) {
     >
       ${t("lab.half.checks", { n: checks, max: part.check_max })}
     </span>
-    <${Age} message=${message} />
     ${
       op === null
         ? html`<${Wait} message=${message} part=${part} />`

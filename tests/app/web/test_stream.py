@@ -50,6 +50,9 @@ class Source:
     def act_on_half_message(self, deed, name):
         return {}
 
+    def operate(self, wish):
+        return {}
+
     def message_trails(self, name, topic):
         return []
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from app.foundation.json_types import JsonObject
+from app.foundation.operator_wishes import WishRefused
 from app.observation.record_view import record_summary
 from app.watch.thresholds import Thresholds
 from app.watch.watcher import Watcher
@@ -45,6 +46,9 @@ class RecordSearch:
     def set_thresholds(self, wanted):
         self.watcher.change_thresholds(wanted)
         return self.watcher.as_json()
+
+    def operate(self, wish):
+        raise WishRefused("by_broker", why="this broker is made up")
 
     def message_trails(self, name: str, topic: str | None):
         return []

@@ -74,7 +74,7 @@ def test_without_the_broker_lock_two_consumers_get_a_message_at_once():
 
 def test_three_locks_tells_of_the_broker_lock_too():
     recording, _ = played("three-locks", deeds=((3_900, BROKER_LOCK_OFF[0][1]),))
-    with WhyRun(recording, "") as run:
+    with WhyRun(recording, []) as run:
         run.advance(lambda: False)
         began = [entry.key for entry in run.evidence.history.consumes_began]
     twice = [key for key in dict.fromkeys(began) if began.count(key) > 1]
@@ -214,12 +214,13 @@ def test_what_is_answered_stays_the_same_and_bounded():
 def test_it_works_in_slices():
     recording, _ = played("hello")
     key = "hello-3"
-    with WhyRun(recording, key) as run:
+    with WhyRun(recording, [key, "hello-4"]) as run:
         slices = 0
-        while (answer := run.advance(iter([False, True]).__next__)) is None:
+        while (answers := run.advance(iter([False, True]).__next__)) is None:
             slices += 1
     assert slices > 3
-    assert answer.to_dict() == why(recording, key).to_dict()
+    assert [one.key for one in answers] == [key, "hello-4"]
+    assert answers[0].to_dict() == why(recording, key).to_dict()
 
 
 def test_the_story_of_two_locks_reads_in_both_languages():
