@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "send": ("Send messages to a topic.", "glassmq send orders 'hello' --tag new --key order-1 --count 10"),
     "consume": ("Print a topic's messages as they come.", "glassmq consume orders --group audit --count 10"),
     "topics": ("List topics with their queues.", "glassmq topics"),
+    "verdict": ("Say in words how a running broker is.", "glassmq verdict"),
     "groups": ("List consumer groups with their lag.", "glassmq groups"),
     "message": ("Show one message by its id.", "glassmq message 7F00000100002A9F0000000000000000"),
     "request": ("Send a request and print the reply.", "glassmq request questions 'what time is it?'"),
@@ -39,7 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 #: Folder of ``app/commands`` -> the commands in it; the others stand beside these folders.
 _ROOMS = {
     "messages": ("send", "consume", "message", "request", "reply", "trace", "bank"),
-    "administration": ("check", "topics", "groups", "transactions", "dead-letters"),
+    "administration": ("check", "topics", "groups", "transactions", "dead-letters", "verdict"),
     "lab": ("explore", "lab"),
 }
 

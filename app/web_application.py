@@ -30,7 +30,9 @@ from app.lessons.progress import Progress
 from app.lessons.routes import create_lesson_routes
 from app.live.dead_letter_routes import add_dead_letter_routes
 from app.live.filter_bench import add_filter_routes, create_filter_page
+from app.live.operator_routes import add_operator_routes
 from app.live.transaction_routes import add_transaction_routes
+from app.live.verdict_routes import add_verdict_routes
 from app.metrics.exposition import Family
 from app.metrics.routes import create_metrics_route
 from app.pipeline.host import PipelineHost, PipelineSettings
@@ -129,6 +131,8 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     api = create_api(source)
     add_transaction_routes(api, source)
     add_dead_letter_routes(api, source)
+    add_operator_routes(api, source)
+    add_verdict_routes(api, source)
     add_filter_routes(api)
     pipeline = None if settings.pipeline is None else PipelineHost(settings.pipeline)
     add_pipeline_routes(api, pipeline)

@@ -7,52 +7,10 @@ Playwright's own browser builds are not used: a package of the distribution gets
 from __future__ import annotations
 
 import ctypes
-import os
-import shutil
 import sys
 
+from app.pictures.chromium import CHROMIUM_VARIABLE, find_chromium
 from scripts import debian_packages
-
-#: Overrides the search, for a browser in an unusual place.
-CHROMIUM_VARIABLE = "GLASSMQ_CHROMIUM"
-PROGRAM_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
-#: Parts of Chromium that no test looks at and that cost a third of the time in which a page opens: two pages behind the
-#: address bar and a process in reserve, made anew for every window.
-_UNSEEN = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess")
-#: What Playwright switches off itself, as far as it matters here: Chromium heeds only the last list that it is given.
-_SWITCHED_OFF_BY_PLAYWRIGHT = (
-    "AimEnabled",
-    "AvoidUnnecessaryBeforeUnloadCheckSync",
-    "DestroyProfileOnBrowserClose",
-    "HttpsFirstBalancedModeAutoEnable",
-    "HttpsUpgrades",
-    "LensOverlay",
-    "MediaRouter",
-    "NetworkTimeServiceQuerying",
-    "OptimizationHints",
-    "PaintHolding",
-    "PreconnectToSearch",
-    "ThirdPartyStoragePartitioning",
-)
-#: Root needs no-sandbox. Most others keep Chromium from calling its maker's hosts in the middle of a test.
-LAUNCH_ARGUMENTS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    f"--disable-features={','.join((*_SWITCHED_OFF_BY_PLAYWRIGHT, *_UNSEEN))}",
-)
-
-
-def find_chromium() -> str | None:
-    """The path of a Chromium or Chrome on this machine."""
-    chosen = os.environ.get(CHROMIUM_VARIABLE)
-    if chosen:
-        return shutil.which(chosen)
-    return next((path for name in PROGRAM_NAMES if (path := shutil.which(name))), None)
 
 
 def missing_packages() -> list[str]:

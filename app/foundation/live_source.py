@@ -5,12 +5,14 @@ All methods may be called from any thread and return plain values that nobody ch
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from app.foundation.json_types import JsonObject
+from app.foundation.json_types import JsonObject, JsonValue
 
 if TYPE_CHECKING:
+    from app.foundation.operator_wishes import Wish
     from engine.broker.delivery.dead_letter import ResendTo
     from engine.broker.transactions.half_message_lookup import Deed
 
@@ -42,6 +44,18 @@ class LiveSource(Protocol):
         """Rates per second of the last minutes: one list per measure and ``seconds``, all of one length."""
         ...
 
+    def history_between(self, first: int, last: int) -> JsonObject:
+        """The same of the last 24 hours, coarser where it is older: see :meth:`app.watch.history.History.between`."""
+        ...
+
+    def verdict(self) -> JsonObject:
+        """How the broker is, in words (:mod:`app.watch.verdict`), and ``rules``."""
+        ...
+
+    def set_thresholds(self, wanted: Mapping[str, JsonValue]) -> JsonObject:
+        """Set thresholds of rules, null: off; the verdict by them. Raises ``ThresholdRefused``, ``OSError``."""
+        ...
+
     def find_by_key(self, topic: str, key: str, limit: int) -> list[JsonObject]:
         """Summaries of messages of ``topic`` that carry ``key``, newest first, at most ``limit``."""
         ...
@@ -63,6 +77,10 @@ class LiveSource(Protocol):
 
         What was acted on: ``id``, ``key``, ``topic``, ``queue_id``, ``group``. Raises ``HalfMessageRefused``.
         """
+        ...
+
+    def operate(self, wish: Wish) -> JsonObject:
+        """Create a topic, send a message, reset offsets: see ``app.live.operator_routes``. Raises ``WishRefused``."""
         ...
 
     def message_trails(self, name: str, topic: str | None) -> list[JsonObject]:

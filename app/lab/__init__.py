@@ -9,6 +9,8 @@ Socket.IO namespace ``/lab``. A browser sends::
                  step-actor {actor}          the next event of that actor, and all before it
                  run-until {on, node?, contains?, time_us?}   see engine.lab.scenario.condition
                  scrub {event}               look at the world as it was after that event
+                 stand-at {time_us}          look at the world as it was then, or let it run there: what play may not
+                                             pass (a violation, a breakpoint) does not stop it
                  speed {speed}               virtual seconds per second, 0.01 to 1000, or "auto": as the eye can follow
                  publish {on}                others may follow, read-only
     command      {kind, target, ...}         see engine.lab.scenario.command; in the past it forks

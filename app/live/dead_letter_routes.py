@@ -10,8 +10,7 @@ topic, or only the group that failed. What was resent before is left alone, unle
 "all" works 200 at a time: the answer's ``next`` goes back as ``start``. Each message that cannot be resent is in the
 answer, with the reason in both languages; 404: there is no such group.
 
-Resending and deciding half messages are the only requests by which the live page changes the broker; the gate and the
-JSON rule of app/live/transaction_routes.py keep other sites' pages from sending them.
+The gate and the JSON rule of app/live/transaction_routes.py keep other sites' pages from sending these.
 """
 
 from __future__ import annotations

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject
+from app.foundation.json_types import JsonObject, JsonValue
 from app.foundation.live_source import EngineUnavailable, ResendWish
 from app.live.engine_thread import CALL_TIMEOUT_S, EngineThread
 from app.observation.recent_log import RecentLog
+from app.watch import thresholds
+from app.watch.thresholds import Thresholds
+from app.watch.watcher import Watcher
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.foundation.errors import ConfigRefused
 from engine.name_server.name_server_config import NameServerConfig
@@ -21,6 +25,7 @@ from engine.runtime.port import AddressInUse, DiskFault, DiskFull, FolderLocked,
 from engine.store.files.store_config import MessageStoreConfig
 
 if TYPE_CHECKING:
+    from app.foundation.operator_wishes import Wish
     from app.metrics.exposition import Family
     from app.observation.live_state import LiveState
     from engine.broker.transactions.half_message_lookup import Deed
@@ -29,6 +34,11 @@ log = logging.getLogger("glassmq.host")
 
 #: Recovery of a large log may take long; beyond this something is wrong.
 START_TIMEOUT_S = 600.0
+#: Between two looks at the broker for history and verdict; seconds that a late look still takes into the history; how
+#: much longer than a look the rest after it lasts at least.
+WATCH_INTERVAL_S = 1.0
+WATCH_CATCHES_UP_S = 30
+WATCH_REST_FACTOR = 50
 #: A graceful shutdown writes offsets and flushes; after this the process ends anyway.
 SHUTDOWN_TIMEOUT_S = 20.0
 
@@ -57,6 +67,8 @@ class LiveHost:
         self._recent_log = recent_log or RecentLog()
         self._thread: EngineThread | None = None
         self._state: LiveState | None = None
+        self._watcher = Watcher(Thresholds())
+        self._watching: asyncio.Task[None] | None = None
         self.name_server_address = ""
         self.broker_address = ""
 
@@ -75,6 +87,7 @@ class LiveHost:
 
     async def _start(self) -> None:
         # Imported here, in the engine's thread: whoever only asks for --help does not pay for it.
+        from app.live.operator_desk import OperatorDesk
         from app.metrics.broker_metrics import BrokerMetrics
         from app.observation.live_state import LiveState
         from engine.broker.broker import Broker
@@ -105,7 +118,22 @@ class LiveHost:
             data_folder=str(self.settings.data_folder),
             recent_log=self._recent_log,
         )
-        self._metrics = BrokerMetrics(self._broker)
+        self._metrics = BrokerMetrics(self._broker, self._watcher.verdict.rules_said)
+        self._desk = OperatorDesk(self._broker, self._name_server)
+        self._watcher.verdict.thresholds = Thresholds(self.settings.data_folder / thresholds.FILE_NAME)
+        self._watching = asyncio.create_task(self._watch(self._state))
+
+    async def _watch(self, state: LiveState) -> None:
+        """Look at the broker every second; where a look takes long, so much less often that it is one part in 50."""
+        clock = self._broker_runtime.clock
+        while True:
+            started_us = clock.monotonic_us()
+            try:
+                self._watcher.look(state.brief(), state.last_seconds(WATCH_CATCHES_UP_S))
+            except Exception:
+                log.exception("the broker could not be looked at; the next look comes")
+            took_s = (clock.monotonic_us() - started_us) / 1_000_000
+            await asyncio.sleep(max(WATCH_INTERVAL_S, WATCH_REST_FACTOR * took_s))
 
     async def _start_broker(self, broker_class: type, runtime_class: type) -> None:
         config = replace(self.settings.broker, name_server_addresses=(self.name_server_address,))
@@ -138,6 +166,9 @@ class LiveHost:
             thread.stop()
 
     async def _shutdown(self) -> None:
+        await self._desk.close()
+        if self._watching is not None:
+            self._watching.cancel()
         await self._broker.shutdown()
         await self._name_server.shutdown()
         await self._broker_runtime.close()
@@ -148,7 +179,7 @@ class LiveHost:
     def state(self) -> JsonObject:
         """See LiveSource."""
         thread, state = self._engine()
-        return thread.call(state.build)
+        return thread.call(lambda: {**state.build(), "verdict": self._watcher.verdict.as_json()})
 
     def metrics(self) -> list[Family]:
         """All metrics for Prometheus. Raises :class:`EngineUnavailable`."""
@@ -158,7 +189,31 @@ class LiveHost:
     def history(self) -> JsonObject:
         """See LiveSource."""
         thread, state = self._engine()
-        return thread.call(state.history)
+        return thread.call(lambda: self._with_backlog(state.history()))
+
+    def _with_backlog(self, history: JsonObject) -> JsonObject:
+        return {**history, "backlog": self._watcher.backlogs(history["seconds"])}
+
+    def history_between(self, first: int, last: int) -> JsonObject:
+        """See LiveSource."""
+        thread, _ = self._engine()
+        return thread.call(lambda: self._watcher.history.between(first, last))
+
+    def verdict(self) -> JsonObject:
+        """See LiveSource."""
+        thread, _ = self._engine()
+        return thread.call(self._watcher.as_json)
+
+    def set_thresholds(self, wanted: Mapping[str, JsonValue]) -> JsonObject:
+        """See LiveSource."""
+        thread, state = self._engine()
+
+        def change() -> JsonObject:
+            self._watcher.change_thresholds(wanted)
+            self._watcher.look(state.brief(), ())
+            return self._watcher.as_json()
+
+        return thread.call(change)
 
     def find_by_key(self, topic: str, key: str, limit: int) -> list[JsonObject]:
         """See LiveSource."""
@@ -188,6 +243,11 @@ class LiveHost:
         administrator = self._broker.half_message_administrator
         acted_on = common_view(thread.run(administrator.act(deed, name), CALL_TIMEOUT_S))
         return {part: acted_on[part] for part in ("id", "key", "topic", "queue_id", "group")}
+
+    def operate(self, wish: Wish) -> JsonObject:
+        """See LiveSource."""
+        thread, _ = self._engine()
+        return thread.run(self._desk.carry_out(wish), CALL_TIMEOUT_S)
 
     def message_trails(self, name: str, topic: str | None) -> list[JsonObject]:
         """See LiveSource."""

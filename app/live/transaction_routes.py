@@ -5,9 +5,9 @@
     POST /api/live/transactions/resume      likewise; a message that was given up is checked again
 
 200: ``{"deed", "message": {id, key, topic, queue_id, group}}``. Refused: ``{"error", "reason", "text": {en, zh}}``, 404
-where there is no such message, else 409; then nothing has happened. These and those of app/live/dead_letter_routes.py
-are the only requests by which the live page changes the broker. Other sites' pages cannot send them: the gate looks at
-the Origin, and JSON needs the consent of this server first, which it does not give.
+where there is no such message, else 409; then nothing has happened. These, those of app/live/dead_letter_routes.py and
+those of app/live/operator_routes.py change the broker. Other sites' pages cannot send them: the gate looks at the
+Origin, and JSON needs the consent of this server first, which it does not give.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ messages are in none.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -41,8 +42,10 @@ _MODEL_NUMBERS = {MessageModel.BROADCASTING: "0", MessageModel.CLUSTERING: "1"}
 class BrokerMetrics:
     """Takes all metrics of one broker."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, rules_said: Callable[[], Mapping[str, int]] = dict) -> None:
+        """``rules_said``: rule of the verdict -> with how many subjects it finds fault."""
         self._broker = broker
+        self._rules_said = rules_said
         config = broker.config
         self._topic_labels = (config.cluster_name, config.broker_name)
 
@@ -59,6 +62,7 @@ class BrokerMetrics:
             *self._group_families(now_ms, omitted),
             *broker_runtime_families(self._broker, self._broker.broker_admin_processor.runtime_info()),
             *self._own_families(now_ms),
+            self._verdict_family(),
             omitted,
         ]
         took = Family("glassmq_metrics_collect_seconds", "How long it took to look at the engine for this page.")
@@ -174,6 +178,12 @@ class BrokerMetrics:
         return stored_ms if stored_ms > 0 else self._broker.runtime.clock.now_ms()
 
     # ------------------------------------------------------------------------------ of our own
+
+    def _verdict_family(self) -> Family:
+        family = Family("glassmq_verdict", "1 where a rule of the verdict says that something is not well.", ("rule",))
+        for rule, subjects in self._rules_said().items():
+            family.add((rule,), int(subjects > 0))
+        return family
 
     def _own_families(self, now_ms: int) -> list[Family]:
         broker, totals, last = self._broker, self._broker.stats.totals, self._broker.stats.last_second(now_ms)

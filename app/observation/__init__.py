@@ -8,9 +8,10 @@ be cut. The state::
     connections  by remote address: client_ids, language, version, role (["producer", "consumer"] or ["admin"]),
                  producer_groups, consumer_groups, opened_ms, last_frame_ms (as seen while somebody watches),
                  frames_in, frames_out, bytes_in, bytes_out, unsent_bytes
-    topics       by name: kind ("normal" | "retry" | "dlq" | "system"), perm, read_queues, write_queues,
-                 omitted_queues, queues by id: min, max, last_store_ms, committed (group -> offset)
-    groups       by name: consume_type, message_model, consume_from_where (null while nobody is online),
+    topics       by name: kind ("normal" | "retry" | "dlq" | "system"), age (how many were there before it),
+                 perm, read_queues, write_queues, omitted_queues, queues by id: min, max, last_store_ms,
+                 committed (group -> offset)
+    groups       by name: age (likewise), consume_type, message_model, consume_from_where (null while nobody is online),
                  members (client id -> address, language, version, last_heartbeat_ms), omitted_members,
                  subscriptions (topic -> expression, type, version, let_through, kept_back),
                  assignment (topic -> queue id -> client id that pulled last), lag,

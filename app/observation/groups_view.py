@@ -42,7 +42,11 @@ class GroupsView:
         names.update(dict.fromkeys(sorted(group for group in known if not is_system_group(group))))
         held = self._held_pulls()
         shown = list(islice(names, GROUPS_MAX))
-        groups = {group: self._group(group, lag.get(group, 0), held.get(group, {})) for group in shown}
+        ages = {group: age for age, group in enumerate(dict.fromkeys(known))}
+        groups = {
+            group: {"age": ages.get(group, len(ages)), **self._group(group, lag.get(group, 0), held.get(group, {}))}
+            for group in shown
+        }
         return self._unchanged.reuse(groups), len(names) - len(shown)
 
     def _group(self, group: str, lag: int, held_pulls: JsonObject) -> JsonObject:

@@ -22,6 +22,7 @@ from app.observation.recent_log import RecentLog
 from app.observation.stored_trail import StoredTrail
 from app.observation.topics_view import TopicsView, committed_offsets
 from app.observation.transactions_view import TransactionsView
+from engine.broker.foundation.broker_stats_manager import HISTORY_SECONDS
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
@@ -46,6 +47,25 @@ class LiveState:
         self.trail = StoredTrail(broker)
         self.dead_letters = DeadLetterDesk(broker)
 
+    def brief(self) -> JsonObject:
+        """What the rules of ``app/watch`` need of the tree, and ``put_failures`` and ``disk_used``: cheap enough for
+        every second, also while nobody watches.
+        """
+        now_ms = self._broker.runtime.clock.now_ms()
+        committed, _ = committed_offsets(self._broker)
+        groups, _ = self._groups.build(committed)
+        return {
+            "cluster": {"now_ms": now_ms - now_ms % 1000},
+            "connections": self._connections.build(now_ms)[0],
+            "topics": self._topics.build(committed)[0],
+            "groups": groups,
+            "transactions": self._transactions.build(),
+            "rates": self._rates(now_ms, groups),
+            "commit_log": {"damage": damage_view(self._broker.store)},
+            "put_failures": self._broker.stats.put_failures,
+            "disk_used": self._broker.runtime.disk.used_ratio(),
+        }
+
     def build(self) -> JsonObject:
         """A fresh tree. Parts that never change once made (records, log lines) are shared between trees."""
         # The page needs the broker's clock to the second only; a finer one would make every state a new one.
@@ -64,10 +84,7 @@ class LiveState:
             "locks": self._groups.locks(now_ms),
             "transactions": self._transactions.build(),
             "delay_levels": self._delay_levels.build(),
-            "rates": {
-                **asdict(self._broker.stats.last_second(now_ms)),
-                "backlog": sum(group["lag"] for group in groups.values()),
-            },
+            "rates": self._rates(now_ms, groups),
             "log": self._recent_log.lines(),
             "omitted": {
                 "topics": omitted_topics,
@@ -77,9 +94,18 @@ class LiveState:
             },
         }
 
+    def _rates(self, now_ms: int, groups: JsonObject) -> JsonObject:
+        """Of the last full second."""
+        backlog = sum(group["lag"] for group in groups.values())
+        return {**asdict(self._broker.stats.last_second(now_ms)), "backlog": backlog}
+
+    def last_seconds(self, count: int = HISTORY_SECONDS) -> list[dict[str, int]]:
+        """The last full ones, oldest first: rates, without the backlog."""
+        return [asdict(row) for row in self._broker.stats.history(self._broker.runtime.clock.now_ms(), count)]
+
     def history(self) -> JsonObject:
         """One list per measure of the last ten minutes, and ``seconds``."""
-        rows = [asdict(row) for row in self._broker.stats.history(self._broker.runtime.clock.now_ms())]
+        rows = self.last_seconds()
         history: JsonObject = {"seconds": [row["second"] for row in rows]}
         history.update((name, [row[name] for row in rows]) for name in rows[0] if name != "second")
         return history

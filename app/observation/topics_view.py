@@ -35,11 +35,13 @@ class TopicsView:
         table = self._broker.topic_config_manager.topic_config_table
         if len(self._kinds) > 2 * len(table):
             self._kinds.clear()
+        ages = {name: age for age, name in enumerate(table)}
         names = sorted(table, key=lambda name: (_KIND_ORDER[self.kind(name)], name))
         room = QUEUES_MAX
         topics: JsonObject = {}
         for name in names[:TOPICS_MAX]:
             topics[name] = view = self._topic(table[name], committed.get(name, _NOTHING), room)
+            view["age"] = ages[name]
             room -= len(view["queues"])
         return self._unchanged.reuse(topics), len(names) - len(topics)
 

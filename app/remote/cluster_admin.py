@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from app.foundation.operator_wishes import Place, ResetWish, WishRefused
 from app.remote.cluster_reader import ClusterReader
 from engine.client.foundation.errors import MQBrokerError
 from engine.protocol.body import question
@@ -15,13 +16,16 @@ from engine.protocol.body.bodies import ResetOffsetBody
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.command.command_header import CommandHeader
 from engine.protocol.command.headers import (
+    CreateTopicRequestHeader,
     DeleteSubscriptionGroupRequestHeader,
     DeleteTopicRequestHeader,
     GetConsumerConnectionListRequestHeader,
     ResetOffsetRequestHeader,
 )
 from engine.protocol.command.remoting_command import RemotingCommand
-from engine.protocol.names import retry_topic
+from engine.protocol.message.message_codec import decode_messages
+from engine.protocol.names import AUTO_CREATE_TOPIC_KEY_TOPIC, retry_topic
+from engine.protocol.permission import PERM_READ_WRITE
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 
@@ -37,6 +41,24 @@ class Reset:
     queue: MessageQueue
     old: int | None
     new: int
+
+    @property
+    def again(self) -> int:
+        """Messages that the group gets once more; negative: that it skips."""
+        return 0 if self.old is None else self.old - self.new
+
+
+@dataclass(frozen=True, slots=True)
+class ResetPlan:
+    """What a reset would mean.
+
+    :ivar is_online: members are online and carry it out themselves.
+    :ivar first_ms: when the oldest of the messages was stored that the group would get next; None: there is none.
+    """
+
+    resets: tuple[Reset, ...]
+    is_online: bool
+    first_ms: int | None
 
 
 class ClusterAdmin:
@@ -63,26 +85,67 @@ class ClusterAdmin:
             await self._ask(address, RequestCode.DELETE_SUBSCRIPTIONGROUP, header, f"delete group {group}")
         await self.delete_topic(retry_topic(group))
 
-    async def reset_offset(self, group: str, topic: str, timestamp_ms: int) -> tuple[list[Reset], bool]:
-        """Let ``group`` go on at the messages of a time (:data:`EARLIEST_MS`, :data:`LATEST`), queue by queue.
+    async def create_topic(self, topic: str, queues: int) -> None:
+        """Make ``topic`` with so many queues on every broker, or give it so many."""
+        header = CreateTopicRequestHeader(
+            topic, AUTO_CREATE_TOPIC_KEY_TOPIC, queues, queues, PERM_READ_WRITE, "SINGLE_TAG"
+        )
+        for address in (await self._reader.broker_addresses()).values():
+            await self._ask(address, RequestCode.UPDATE_AND_CREATE_TOPIC, header, f"create topic {topic}")
+
+    async def plan_reset(self, wish: ResetWish) -> ResetPlan:
+        """What :meth:`reset_offset` would do. Raises :class:`WishRefused` too."""
+        old = await self._progress(wish)
+        resets: list[Reset] = []
+        is_online = False
+        first_ms: list[int] = []
+        for name, address in (await self._reader.broker_addresses()).items():
+            is_online = await self._has_members(address, wish.group) or is_online
+            planned = await self._planned(wish, name, address, old)
+            resets += planned
+            for one in planned:
+                seen = question.look(one.queue, one.new, 1)
+                found = decode_messages(await self._reader.look_for(address, seen))
+                first_ms += [message.store_timestamp for message in found[:1]]
+        if is_online and wish.place is Place.OFFSET:
+            raise WishRefused("online", group=wish.group)
+        return ResetPlan(tuple(resets), is_online, min(first_ms, default=None))
+
+    async def reset_offset(self, wish: ResetWish) -> tuple[list[Reset], bool]:
+        """Let a group go on elsewhere, queue by queue. Raises :class:`WishRefused` too.
 
         Members that are online do it themselves, within 10 s: then the second value is True. Of a group that is not,
         the stored offsets are changed here.
         """
-        old = {one.queue: one.consumer_offset for one in await self._reader.group_progress(group)}
+        old = await self._progress(wish)
         resets: list[Reset] = []
         is_online = False
-        header = ResetOffsetRequestHeader(topic, group, timestamp_ms, is_force=True)
+        header = ResetOffsetRequestHeader(wish.topic, wish.group, _timestamp(wish), is_force=True)
         for name, address in (await self._reader.broker_addresses()).items():
-            if not await self._has_members(address, group):
-                resets += await self._reset_stored(group, topic, timestamp_ms, name, address, old)
+            if not await self._has_members(address, wish.group):
+                planned = await self._planned(wish, name, address, old)
+                for one in planned:
+                    note = question.store_group_offset(wish.group, one.queue, one.new)
+                    await self._ask(address, note.code, note.header, f"store an offset of group {wish.group}")
+                resets += planned
                 continue
+            if wish.place is Place.OFFSET:
+                raise WishRefused("online", group=wish.group)
             is_online = True
-            what = f"reset the offsets of group {group} on {topic}"
+            what = f"reset the offsets of group {wish.group} on {wish.topic}"
             reply = await self._ask(address, RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header, what)
             table = ResetOffsetBody.from_json(reply.body).offset_table
             resets += [Reset(queue, old.get(queue), offset) for queue, offset in sorted(table.items())]
         return resets, is_online
+
+    async def _progress(self, wish: ResetWish) -> dict[MessageQueue, int]:
+        """Where the group stands. Raises :class:`WishRefused` where there is no such topic or group."""
+        if not await self._reader.topic_queues(wish.topic):
+            raise WishRefused("no_topic", topic=wish.topic)
+        progress = await self._reader.group_progress(wish.group)
+        if all(one.queue.topic != wish.topic for one in progress):
+            raise WishRefused("no_group", group=wish.group, topic=wish.topic)
+        return {one.queue: one.consumer_offset for one in progress}
 
     async def _has_members(self, address: str, group: str) -> bool:
         header = GetConsumerConnectionListRequestHeader(group)
@@ -90,19 +153,20 @@ class ClusterAdmin:
         reply = await self._reader.exchange(address, command, f"ask for the members of group {group}")
         return reply.code == ResponseCode.SUCCESS
 
-    async def _reset_stored(
-        self, group: str, topic: str, timestamp_ms: int, broker: str, address: str, old: dict[MessageQueue, int]
-    ) -> list[Reset]:
-        resets = []
-        for ends in await self._reader.topic_queues(topic):
-            queue = ends.queue
-            if queue.broker_name != broker:
-                continue
-            offset = await self._offset_at(address, queue, timestamp_ms)
-            note = question.store_group_offset(group, queue, offset)
-            await self._ask(address, note.code, note.header, f"store an offset of group {group}")
-            resets.append(Reset(queue, old.get(queue), offset))
-        return resets
+    async def _planned(self, wish: ResetWish, broker: str, address: str, old: dict[MessageQueue, int]) -> list[Reset]:
+        """The queues of one broker."""
+        ends = [one for one in await self._reader.topic_queues(wish.topic) if one.queue.broker_name == broker]
+        if wish.place is not Place.OFFSET:
+            return [
+                Reset(one.queue, old.get(one.queue), await self._offset_at(address, one.queue, _timestamp(wish)))
+                for one in ends
+            ]
+        for one in ends:
+            if one.queue.queue_id == wish.queue_id:
+                if not one.min_offset <= wish.offset <= one.max_offset:
+                    raise WishRefused("offset", offset=wish.offset, min=one.min_offset, max=one.max_offset)
+                return [Reset(one.queue, old.get(one.queue), wish.offset)]
+        raise WishRefused("no_queue", topic=wish.topic, id=wish.queue_id, most=len(ends) - 1)
 
     async def _offset_at(self, address: str, queue: MessageQueue, timestamp_ms: int) -> int:
         asked = question.max_offset(queue) if timestamp_ms == LATEST else question.offset_at(queue, timestamp_ms)
@@ -113,3 +177,8 @@ class ClusterAdmin:
         if reply.code != ResponseCode.SUCCESS:
             raise MQBrokerError(reply.code, reply.remark, address, what)
         return reply
+
+
+def _timestamp(wish: ResetWish) -> int:
+    """As the request has it."""
+    return {Place.EARLIEST: EARLIEST_MS, Place.LATEST: LATEST}.get(wish.place, wish.time_ms)

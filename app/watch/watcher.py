@@ -25,8 +25,8 @@ class Watcher:
         """``seconds``: the last full ones; those that are in the history already are left out."""
         rates = state["rates"]
         for second in seconds:
-            at = second["second"]
-            self.history.add(at, {**second, "backlog": rates["backlog"]} if at == rates["second"] else second)
+            # What groups are behind by is known of now only.
+            self.history.add(second["second"], rates if second["second"] == rates["second"] else second)
         self.verdict.look(facts_of(state))
 
     def change_thresholds(self, wanted: Mapping[str, JsonValue]) -> None:

@@ -1,5 +1,5 @@
-"""The HTTP API of the live page: JSON for the page and for scripts; ``app/live/transaction_routes.py`` and
-``app/live/dead_letter_routes.py`` add what changes something, all else only reads.
+"""The HTTP API of the live page: JSON for the page and for scripts; the other modules ``app/live/*_routes.py`` add what
+changes something, all else only reads.
 
 Every error is JSON too: ``{"error": ...}``, for bad parameters with ``parameter``, ``problem`` and ``allowed``.
 """
@@ -23,6 +23,8 @@ SEARCH_LIMIT = 32
 #: Consume-queue entries that one request returns at most.
 ENTRIES_MAX = 200
 
+#: Seconds since 1970: the year 5138.
+_SECOND_MAX = 10**11
 _TOPIC_MAX = 255
 _KEY_MAX = 1024
 
@@ -43,8 +45,7 @@ def create_api(source: LiveSource) -> Blueprint:
 
     @api.get("/live/history")
     def live_history() -> Response:
-        only_known(request.args, ())
-        return json_answer(source.history())
+        return json_answer(_history(source, request.args.to_dict()))
 
     @api.get("/messages")
     def messages() -> Response:
@@ -89,6 +90,18 @@ def create_api(source: LiveSource) -> Blueprint:
 def http_error_answer(error: HTTPException) -> Response:
     """The JSON answer for an unknown address or method below ``/api``."""
     return json_answer({"error": f"{error.code} {error.name}: {request.method} {request.path}"}, error.code or 500)
+
+
+def _history(source: LiveSource, parameters: dict[str, str]) -> JsonObject:
+    """Of the seconds ``from`` to ``to`` (by default: now); without ``from`` the last ten minutes, second by second."""
+    only_known(parameters, ("from", "to"))
+    if "from" not in parameters:
+        return source.history()
+    first = whole_number("from", parameters["from"], 0, _SECOND_MAX)
+    last = whole_number("to", parameters.get("to", str(_SECOND_MAX)), 0, _SECOND_MAX)
+    if first > last:
+        raise BadParameter("from", f"{first} is later than to", f"at most {last}")
+    return source.history_between(first, last)
 
 
 def _as_list(summaries: list[JsonObject]) -> list[JsonValue]:

@@ -1,8 +1,15 @@
-// Colours, letters and shapes. Colour never stands alone: a topic also has a two-letter code, a group a letter
-// in a shape. The eight tones are Okabe and Ito's, which colour-blind people tell apart; styles/tokens.css has
-// their values and a text colour for each that is readable on it.
+// Colours, letters and shapes. Colour never stands alone: a topic also has a two-letter code, a group a letter in a
+// shape. Topics get their colours in a fixed order, the oldest first, so that the first ones lie far apart, for
+// colour-blind eyes too (tests/app/web/test_topic_colours.py); topics of the system and of groups are grey. A group has
+// no colour: its shape tells. styles/tokens.css has the values, and a text colour for each that is readable on it.
 
-const TONES = ["yellow", "orange", "grey", "purple", "sky", "blue", "vermillion", "green"];
+const TONES = ["sky", "orange", "green", "blue", "yellow", "pink", "brown", "violet"];
+const SYSTEM_TONE = "grey";
+const GROUP_TONE = "group";
+
+/** Topics that a broker makes by itself, as far as their names tell. */
+const SYSTEM_NAME =
+  /^(%|RMQ_|SCHEDULE_|TRANS_|SELF_TEST|OFFSET_MOVED|BenchmarkTest$|TBW102$|DefaultCluster|rmq_sys_|broker-[a-z]$)/;
 
 /** Outlines of the group markers, drawn in a box from -1 to 1. */
 const SHAPES = [
@@ -15,8 +22,8 @@ const SHAPES = [
 ];
 
 /**
- * Hands out the same mark for the same name as long as the page lives. What a mark looks like follows from its
- * name, not from how many others there are; a name gives way only where its place is taken.
+ * Hands out the same mark for the same name as long as the page lives. What a mark looks like follows from which names
+ * came before it; nobody's changes when others come or go.
  */
 function assigner(make) {
   const given = new Map();
@@ -31,13 +38,13 @@ function assigner(make) {
 }
 
 const topics = assigner((name, others) => ({
-  tone: freeTone(name, others),
+  tone: SYSTEM_NAME.test(name) ? SYSTEM_TONE : leastUsed(TONES, others, "tone"),
   code: freeCode(name, new Set(others.map((mark) => mark.code))),
 }));
 
 const groups = assigner((name, others) => ({
-  tone: freeTone(`group ${name}`, others),
-  shape: SHAPES[(hashOf(`group ${name}`) >>> 8) % SHAPES.length],
+  tone: GROUP_TONE,
+  shape: leastUsed(SHAPES, others, "shape"),
   letter: freeLetter(name, new Set(others.map((mark) => mark.letter))),
 }));
 
@@ -46,13 +53,13 @@ export const groupMark = groups.markOf;
 
 // ------------------------------------------------------------------------------ the same marks after a reload
 
-const KEPT = "glassmq.marks";
+const KEPT = "glassmq.marks-by-age";
 let isKeeping = false;
 let isKeepingDue = false;
 
 /**
- * Takes the marks of these names as this browser showed them last time and keeps from now on what is handed out:
- * a reload, or a topic that came meanwhile, changes nobody's mark. Names that are gone are forgotten.
+ * Takes the marks of these names, oldest first, as this browser showed them last time and keeps from now on what is
+ * handed out: a reload, or a topic that came meanwhile, changes nobody's mark. Names that are gone are forgotten.
  */
 export function recallMarks(topicNames, groupNames) {
   if (!isKeeping) {
@@ -73,9 +80,11 @@ export function recallMarks(topicNames, groupNames) {
 function adopt(given, kept, names, isWhole) {
   for (const name of names) {
     const mark = kept?.[name];
-    if (!given.has(name) && mark && TONES.includes(mark.tone) && isWhole(mark)) given.set(name, mark);
+    if (!given.has(name) && mark && isTone(mark.tone) && isWhole(mark)) given.set(name, mark);
   }
 }
+
+const isTone = (tone) => [...TONES, SYSTEM_TONE, GROUP_TONE].includes(tone);
 
 function readKept() {
   try {
@@ -98,19 +107,10 @@ function keepLater() {
 
 // ------------------------------------------------------------------------------------- what follows from a name
 
-/** 32 bits that differ for names that differ little (FNV-1a, its upper bits mixed into the lower ones). */
-function hashOf(name) {
-  let hash = 0x811c9dc5;
-  for (const character of name) hash = Math.imul(hash ^ character.codePointAt(0), 0x01000193);
-  return (hash ^ (hash >>> 15) ^ (hash >>> 7)) >>> 0;
-}
-
-/** The tone that the name points to, or the next one that fewer of the others have. */
-function freeTone(name, others) {
-  const uses = (tone) => others.filter((mark) => mark.tone === tone).length;
-  const first = hashOf(name) % TONES.length;
-  const inTurn = [...TONES.slice(first), ...TONES.slice(0, first)];
-  return inTurn.reduce((best, tone) => (uses(tone) < uses(best) ? tone : best));
+/** The first of `choices` that fewer of the others have than any: each comes once before one comes again. */
+function leastUsed(choices, others, what) {
+  const uses = (choice) => others.filter((mark) => mark[what] === choice).length;
+  return choices.reduce((best, choice) => (uses(choice) < uses(best) ? choice : best));
 }
 
 /** A letter of the group's name that is nobody else's, else any: "billing" -> B. */

@@ -12,6 +12,12 @@ export const COMMANDS = labData.commands ?? {};
 export const commandName = (kind) => bilingual(COMMANDS[kind]?.name) || kind;
 export const commandText = (kind) => bilingual(COMMANDS[kind]?.what);
 
+/** What a switch of engine/lab/scenario/switches.py is called, and what it means that it is on or off. */
+export function switchFacts(name) {
+  const { name: title, what } = labData.switches?.[name] ?? {};
+  return { title: bilingual(title) || name, text: bilingual(what) };
+}
+
 /** What people reach for first comes first; JSON objects come in alphabetical order. */
 const ORDER = [
   "crash",
@@ -65,8 +71,8 @@ const ROLES = {
   ],
 };
 /** Said better by another one of the list, or has a place of its own: the half messages and the dead letters of a
-    broker's card. */
-const ELSEWHERE = ["setting", "commit-half", "rollback-half", "resume-half", "resend-dead-letter"];
+    broker's card, a frame on its link. */
+const ELSEWHERE = ["setting", "commit-half", "rollback-half", "resume-half", "resend-dead-letter", "drop-frame"];
 
 /** Kinds for the menu of one node. */
 export function kindsForNode(name) {
@@ -85,5 +91,5 @@ export function kindsForNode(name) {
 /** Kinds for the palette: everything that is no matter of one node or actor. */
 export const kindsOfTarget = (...targets) =>
   Object.keys(COMMANDS)
-    .filter((kind) => targets.includes(COMMANDS[kind].target))
+    .filter((kind) => targets.includes(COMMANDS[kind].target) && !ELSEWHERE.includes(kind))
     .sort(byOrder);

@@ -27,7 +27,8 @@ export const bilingual = (text) =>
 export const anomalyName = (anomaly) => t(`lab.anomaly.${anomaly.replaceAll(" ", "_")}`);
 
 /** 0.01 -> "0.01×", 1000 -> "1000×" */
-export const speedText = (speed) => `${speed >= 1 ? Math.round(speed * 10) / 10 : Number(speed.toPrecision(1))}×`;
+export const speedText = (speed) =>
+  typeof speed !== "number" ? speed : `${speed >= 1 ? Math.round(speed * 10) / 10 : Number(speed.toPrecision(1))}×`;
 
 /** 20000 -> "20 s": the numbers of RocketMQ's delay levels and leases. */
 export const shortMs = (ms) => {

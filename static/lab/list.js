@@ -1,7 +1,76 @@
-// The list of scenarios: its form that takes an exported run.
+// The list of scenarios: its search, what it is narrowed to, the rail that says where one is, and the form that takes
+// an exported run. The server has written every row, with all by which it may be found.
 
 import "../common/chrome.js";
+import { t } from "../common/i18n.js";
 import { acceptDrops, importRun } from "./import_run.js";
+
+const rows = [...document.querySelectorAll(".scenario")];
+const shelves = [...document.querySelectorAll(".shelf")];
+const links = [...document.querySelectorAll(".shelf-links a")];
+const choices = [...document.querySelectorAll(".breaks button")];
+const begin = document.getElementById("begin");
+const search = document.getElementById("search");
+
+/** Shows the rows that have every word and break in the chosen way; shelves without any go. */
+function narrow() {
+  const words = search.value.toLowerCase().split(/\s+/u).filter(Boolean);
+  const chosen = choices.find((choice) => choice.ariaPressed === "true")?.dataset.breaks;
+  for (const row of rows) {
+    const breaks = row.dataset.breaks.split(" ");
+    row.hidden = !(words.every((word) => row.dataset.words.includes(word)) && (!chosen || breaks.includes(chosen)));
+  }
+  const isNarrow = words.length > 0 || chosen !== undefined;
+  begin.hidden = isNarrow;
+  for (const shelf of shelves) shelf.hidden = !shelf.querySelector(".scenario:not([hidden])");
+  for (const link of links) link.hidden = document.querySelector(link.hash).hidden;
+  const found = rows.filter((row) => !row.hidden).length;
+  document.getElementById("found").textContent = isNarrow ? t("lab.list.found", { found, n: rows.length }) : "";
+  document.getElementById("nothing").hidden = found > 0;
+  const address = new URL(location.href);
+  if (search.value) address.searchParams.set("q", search.value);
+  else address.searchParams.delete("q");
+  history.replaceState(history.state, "", address);
+}
+
+function choose(choice) {
+  for (const one of choices) one.ariaPressed = String(one === choice && one.ariaPressed !== "true");
+  narrow();
+}
+
+function showAll() {
+  search.value = "";
+  choose(null);
+  search.focus();
+}
+
+search.addEventListener("input", narrow);
+search.addEventListener("keydown", (event) => event.key === "Escape" && showAll());
+for (const choice of choices) choice.addEventListener("click", () => choose(choice));
+document.getElementById("show-all").addEventListener("click", showAll);
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "/" || event.target.closest("input, select")) return;
+  event.preventDefault();
+  search.focus();
+});
+search.value = new URLSearchParams(location.search).get("q") ?? "";
+if (search.value) narrow();
+
+// The first section in the upper part of the window is where one is.
+const inSight = new Set();
+const sections = [begin, ...shelves];
+const eyes = new IntersectionObserver(
+  (changes) => {
+    for (const { target, isIntersecting } of changes) inSight[isIntersecting ? "add" : "delete"](target);
+    const here = sections.find((section) => inSight.has(section));
+    for (const link of links) {
+      if (here && link.hash === `#${here.id}`) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+  },
+  { rootMargin: "-15% 0% -60% 0%" },
+);
+for (const section of sections) eyes.observe(section);
 
 const form = document.getElementById("import");
 const input = form.querySelector("input[type=file]");

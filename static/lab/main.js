@@ -4,6 +4,7 @@ import { html, render } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import "../common/chrome.js";
 import { t } from "../common/i18n.js";
+import { Popover } from "./deeds/popover.js";
 import { labData } from "./commands.js";
 import { listenToKeys } from "./keys.js";
 import { Actors } from "./panels/run/actors.js";
@@ -16,7 +17,7 @@ import { DeadLettersDialog } from "./panels/messages/dead_letters.js";
 import { Caption } from "./panels/stage/caption.js";
 import { Drawer, drawerOpen, shape } from "./panels/controls/dock.js";
 import { Explorer } from "./panels/analysis/explorer.js";
-import { Faults, NodeFaults } from "./panels/controls/faults.js";
+import { Faults } from "./panels/controls/faults.js";
 import { FrameDialog } from "./panels/stage/frame_dialog.js";
 import { Frames } from "./panels/stage/frames.js";
 import { HalfDialog } from "./panels/messages/half_dialog.js";
@@ -77,7 +78,7 @@ function Page() {
         <${Controls} /><${Sequence} />
       </section>
     </div>
-    <${NodeFaults} />
+    <${Popover} />
     <${HalfDialog} />
     <${DeadLettersDialog} />
     <${FrameDialog} />

@@ -10,6 +10,7 @@ const EMPTY_VIEW = {
   world: {},
   scenario: "",
   title: "",
+  summary: {},
   about: "",
   suggestion: {},
   try_buttons: [],
@@ -107,14 +108,12 @@ function calmDown() {
   });
 }
 
-/** Colours and letters go by name, so that two browsers show the same ones. */
+/** Colours, letters and shapes go by age: in the order in which a broker's table and the nodes have them. */
 function assignMarks(whole) {
   const all = Object.values(whole.nodes);
-  const topics = all.flatMap((node) => Object.keys(node.topics ?? {}));
-  const isPlain = (name) => !/^(%|RMQ_|SCHEDULE_|TRANS_|SELF_|OFFSET_|BenchmarkTest|TBW102|DefaultCluster)/.test(name);
-  [...topics].sort((a, b) => isPlain(b) - isPlain(a) || compare(a, b)).forEach(topicMark);
+  all.flatMap((node) => Object.keys(node.topics ?? {})).forEach(topicMark);
   const groups = all.flatMap((node) => (node.role === "consumer" ? [node.group] : []));
-  groups.filter(Boolean).sort(compare).forEach(groupMark);
+  groups.filter(Boolean).forEach(groupMark);
 }
 
 /** Puts a batch in place of everything behind entry number `from`: that was another branch, or was not there yet. */
@@ -255,8 +254,6 @@ export const openFrame = signal(null);
 export const openRecord = signal(null);
 /** { node, name } of the setting in the editor, or null. */
 export const openSetting = signal(null);
-/** Node whose menu of faults is open, or null. */
-export const openFaults = signal(null);
 /** { broker, message } of the half message that is decided by hand, or null. */
 export const openHalf = signal(null);
 /** { broker, group } whose dead letters are listed, or null. */

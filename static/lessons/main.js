@@ -4,6 +4,7 @@ import { html, render } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import "../common/chrome.js";
 import { t } from "../common/i18n.js";
+import { Popover } from "../lab/deeds/popover.js";
 import { listenToKeys } from "../lab/keys.js";
 import { Actors } from "../lab/panels/run/actors.js";
 import { AuditDialog } from "../lab/panels/analysis/audit.js";
@@ -12,7 +13,7 @@ import { Controls } from "../lab/panels/controls/controls.js";
 import { DeadLettersDialog } from "../lab/panels/messages/dead_letters.js";
 import { Dock } from "../lab/panels/controls/dock.js";
 import { Explorer } from "../lab/panels/analysis/explorer.js";
-import { Faults, NodeFaults } from "../lab/panels/controls/faults.js";
+import { Faults } from "../lab/panels/controls/faults.js";
 import { FrameDialog } from "../lab/panels/stage/frame_dialog.js";
 import { Frames } from "../lab/panels/stage/frames.js";
 import { HalfDialog } from "../lab/panels/messages/half_dialog.js";
@@ -71,7 +72,7 @@ function Page() {
         <${Dock} place="bottom" groups=${[Object.keys(PANELS)]} panels=${PANELS} />
       </div>
     </div>
-    <${NodeFaults} />
+    <${Popover} />
     <${HalfDialog} />
     <${DeadLettersDialog} />
     <${FrameDialog} />

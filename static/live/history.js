@@ -1,5 +1,5 @@
-// The last ten minutes of rates, one entry per second, as columns: the form that uPlot draws without conversion. The
-// backlog is known for the seconds only in which somebody watched: the broker keeps rates, not this.
+// The last ten minutes of rates and of the backlog, one entry per second, as columns: the form that uPlot draws without
+// conversion. What is older is asked of the server (panels/overview/plot_range.js).
 
 export const HISTORY_SECONDS = 600;
 

@@ -3,7 +3,7 @@
 
 import { keyMapOpen, motionWanted, paused, setMotion, setPaused, shortcuts } from "./view.js";
 
-export const SECTIONS = ["stage", "records", "search", "groups", "plots", "log"];
+export const SECTIONS = ["stage", "plots", "groups", "records", "search", "log"];
 
 export function goTo(section) {
   const target = document.getElementById(section);

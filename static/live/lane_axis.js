@@ -23,9 +23,18 @@ export const laneMargin = computed(() => Math.round(0.85 * remPx.value));
 /** Width of a group's mark with its gap. */
 export const markWidth = computed(() => 1.4 * remPx.value);
 
-/** Marks that fit beyond the newest message: that is where groups stand that have caught up. */
-export const PARKED_MARKS = 3;
-const parkingWidth = computed(() => Math.round((PARKED_MARKS + 0.2) * markWidth.value));
+/** Marks that fit beyond the newest message, as many as a lane needs: there groups stand that have caught up. */
+const MOST_PARKED = 3;
+export const parkedMarks = computed(() => {
+  let most = 1;
+  for (const { kind, queues } of Object.values(state.value.topics)) {
+    if (kind === "system") continue;
+    for (const { committed } of Object.values(queues)) most = Math.max(most, Object.keys(committed ?? {}).length);
+  }
+  const jobs = Object.keys(state.value.spark?.jobs ?? {}).length;
+  return Math.min(MOST_PARKED, most + jobs);
+});
+const parkingWidth = computed(() => Math.round((parkedMarks.value + 0.2) * markWidth.value));
 
 export const depth = computed(() => {
   let most = 0;

@@ -17,6 +17,7 @@ import { Records } from "./panels/messages/records.js";
 import { Search } from "./panels/messages/search.js";
 import { Stage } from "./panels/stage/stage.js";
 import { Transactions } from "./panels/messages/transactions.js";
+import { Verdict } from "./panels/overview/verdict.js";
 import { openStream } from "./stream.js";
 import { receive } from "./view.js";
 
@@ -24,15 +25,15 @@ const stream = openStream(receive);
 
 function Page() {
   return html`
-    <${Metrics} />
+    <div class="overview"><${Verdict} /><${Metrics} /></div>
     <${Stage} />
-    <${Records} />
-    <${Search} />
+    <${Plots} />
     <${Groups} />
     <${Transactions} />
     <${DelayLevels} />
     <${DeadLetters} />
-    <${Plots} />
+    <${Records} />
+    <${Search} />
     <${Log} />
     <${QueueEntries} /><${Inspector} /><${KeyMap} />
   `;

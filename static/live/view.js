@@ -17,6 +17,7 @@ const EMPTY_STATE = {
   log: [],
   commit_log: { min_offset: 0, max_offset: 0, flushed_offset: 0, dispatched_offset: 0, file_count: 0, tail: [] },
   omitted: {},
+  verdict: null,
 };
 
 export const paused = signal(false);
@@ -37,11 +38,10 @@ export function receive(next, { history: sent }) {
   else show();
 }
 
-/** Colours and letters go by name, topics of users first, so that two browsers show the same ones. */
+/** Colours, letters and shapes go by age, so that two browsers show the same ones. */
 function assignMarks({ topics, groups }) {
-  const isSystem = (name) => topics[name].kind !== "normal";
-  const inOrder = Object.keys(topics).sort((a, b) => isSystem(a) - isSystem(b) || compare(a, b));
-  recallMarks(inOrder, Object.keys(groups).sort(compare));
+  const byAge = (all) => Object.keys(all).sort((a, b) => (all[a].age ?? 0) - (all[b].age ?? 0));
+  recallMarks(byAge(topics), byAge(groups));
 }
 
 function show() {
@@ -79,7 +79,7 @@ export const brokerNowMs = computed(() => ticking.value + (brokerSecondMs.value 
 
 const stored = (key, fallback) => localStorage.getItem(`glassmq.${key}`) ?? fallback;
 
-function choice(key, fallback) {
+export function choice(key, fallback) {
   const chosen = signal(stored(key, fallback));
   effect(() => localStorage.setItem(`glassmq.${key}`, chosen.value));
   return chosen;

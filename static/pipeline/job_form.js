@@ -1,18 +1,21 @@
-// What a job is asked: a form made from the job's own description, with the broker's topics and groups to choose from.
+// What starts a job: which one, what it reads, and a button; all else it can be told is folded away under "Advanced".
 
 import { html } from "htm/preact";
 import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import { useComputed, useSignal } from "@preact/signals";
-import { language, t } from "../common/i18n.js";
-import { groupNames, userTopics } from "../live/view.js";
+import { useSignal } from "@preact/signals";
+import { t } from "../common/i18n.js";
+import { Field } from "./job_field.js";
 import { chosenJob, info, inLanguage, jobNamed, runningCount, start } from "./runs.js";
 
 /** What was typed stays while the page lives: job -> name -> value. */
 const typed = signal({});
 const keys = signal({ access_key: "", secret_key: "" });
-/** Topics that get a button of their own beside the field. */
-const MOST_BUTTONS = 16;
+/** Whether the fields that one seldom needs are shown; the browser remembers it. */
+const ADVANCED = "glassmq.pipeline.advanced";
+const showsAdvanced = signal(localStorage.getItem(ADVANCED) === "yes");
+/** What a job reads comes first among its fields. */
+const SOURCES = ["topics", "topic", "scenario"];
 
 export function JobForm() {
   const job = jobNamed(chosenJob.value);
@@ -23,57 +26,86 @@ export function JobForm() {
   const values = typed.value[job.name] ?? {};
   const set = (name, value) => (typed.value = { ...typed.value, [job.name]: { ...values, [name]: value } });
   const isFull = runningCount.value >= info.value.running_max;
+  const [first, rest] = sorted(job.parameters);
 
   const submit = async (event) => {
     event.preventDefault();
     isStarting.value = true;
     refusal.value = missing(job, values) ?? (await start(job.name, argumentsOf(job, values), keysOrNone()));
     isStarting.value = false;
-    if (refusal.value?.parameter) form.current.elements[refusal.value.parameter]?.focus();
+    const field = form.current?.elements[refusal.value?.parameter];
+    if (!field) return;
+    field.closest("details")?.setAttribute("open", "");
+    field.focus();
   };
+  const fields = (parameters) =>
+    parameters.map(
+      (parameter) => html`<${Field}
+        key=${`${job.name} ${parameter.name}`}
+        parameter=${parameter}
+        value=${values[parameter.name]}
+        problem=${refusal.value?.parameter === parameter.name ? refusal.value.text : null}
+        onValue=${(value) => set(parameter.name, value)}
+      />`,
+    );
 
   return html`<section class="panel" aria-labelledby="form-title">
-    <header class="panel-head">
-      <h2 class="panel-title" id="form-title">${inLanguage(job.title)}</h2>
-      <code class="quiet">glassmq pipeline ${job.name}</code>
-    </header>
-    <div class="form-body">
-      <p class="form-about">${inLanguage(job.about)}</p>
-      <form ref=${form} class="job-form" onSubmit=${submit} noValidate>
-        ${job.parameters.map(
-          (parameter) => html`<${Field}
-            key=${parameter.name}
-            parameter=${parameter}
-            value=${values[parameter.name]}
-            problem=${refusal.value?.parameter === parameter.name ? refusal.value.text : null}
-            onValue=${(value) => set(parameter.name, value)}
-          />`,
-        )}
-        ${info.value.asks_for_keys && html`<${Keys} />`}
-        ${
-          refusal.value &&
-          !isShown(job, refusal.value) &&
-          html`<p class="problem" role="alert">${refusal.value.text}</p>`
-        }
-        <div class="form-end">
-          <button
-            type="submit"
-            class="button button-primary"
-            disabled=${isStarting.value || isFull || Boolean(info.value.problem)}
-          >
-            ${t("pipeline.start")}
-          </button>
-          <span class="quiet">
-            ${
-              isFull
-                ? t("pipeline.full", { limit: info.value.running_max })
-                : t("pipeline.start_hint", { master: info.value.master ?? "–" })
-            }
-          </span>
+    <form ref=${form} class="job-form" onSubmit=${submit} noValidate>
+      <h2 class="sr-only" id="form-title">${t("pipeline.start_a_job")}</h2>
+      <div class="job-first">
+        <div class="job-field">
+          <label class="field-name" for="job-choice">${t("pipeline.job")}</label>
+          <select id="job-choice" aria-describedby="job-about" onChange=${(event) => choose(event.target.value)}>
+            ${info.value.jobs.map(
+              ({ name, title }) =>
+                html`<option key=${name} value=${name} selected=${name === job.name}>${inLanguage(title)}</option>`,
+            )}
+          </select>
+          <span class="field-help quiet" id="job-about">${inLanguage(job.about)}</span>
         </div>
-      </form>
-    </div>
+        ${fields(first)}
+      </div>
+      ${
+        refusal.value && !isShown(job, refusal.value) && html`<p class="problem" role="alert">${refusal.value.text}</p>`
+      }
+      <div class="form-end">
+        <button
+          type="submit"
+          class="button button-primary start-button"
+          disabled=${isStarting.value || isFull || Boolean(info.value.problem)}
+        >
+          ${t("pipeline.start")}
+        </button>
+        <span class="quiet">
+          ${
+            isFull
+              ? t("pipeline.full", { limit: info.value.running_max })
+              : t("pipeline.start_hint", { master: info.value.master ?? "–" })
+          }
+        </span>
+      </div>
+      <details class="advanced" open=${showsAdvanced.value} onToggle=${(event) => remember(event.target.open)}>
+        <summary>${t("pipeline.advanced")} <span class="quiet">${t("pipeline.advanced_hint")}</span></summary>
+        <div class="job-rest">${fields(rest)}</div>
+        ${info.value.asks_for_keys && html`<${Keys} />`}
+        <p class="quiet">${t("pipeline.same_command")} <code>glassmq pipeline ${job.name}</code></p>
+      </details>
+    </form>
   </section>`;
+}
+
+const choose = (name) => (location.hash = name);
+
+/** What a job reads and what it must be given, and the rest. */
+function sorted(parameters) {
+  const source = parameters.find(({ kind }) => SOURCES.includes(kind));
+  const isFirst = (parameter) => parameter === source || (parameter.required && parameter.default === null);
+  return [parameters.filter(isFirst), parameters.filter((parameter) => !isFirst(parameter))];
+}
+
+function remember(isOpen) {
+  showsAdvanced.value = isOpen;
+  localStorage.setItem(ADVANCED, isOpen ? "yes" : "no");
 }
 
 const isShown = (job, { parameter }) => job.parameters.some(({ name }) => name === parameter);
@@ -95,121 +127,6 @@ function argumentsOf(job, values) {
 function keysOrNone() {
   const { access_key: access, secret_key: secret } = keys.value;
   return access || secret ? { access_key: access, secret_key: secret } : null;
-}
-
-function Field({ parameter, value, problem, onValue }) {
-  const { name, kind, required } = parameter;
-  const id = `field-${name}`;
-  const described = `${id}-help${problem ? ` ${id}-problem` : ""}`;
-  const common = { id, name, "aria-describedby": described, "aria-invalid": problem ? "true" : null };
-  const help = html`
-    <span class="field-help quiet" id=${`${id}-help`}>${inLanguage(parameter.help)}${hint(parameter)}</span>
-    ${problem && html`<span class="field-problem" id=${`${id}-problem`} role="alert">${problem}</span>`}
-  `;
-  if (kind === "switch") {
-    return html`<div class="job-field">
-      <label class="switch">
-        <input
-          type="checkbox"
-          ...${common}
-          checked=${value ?? parameter.default ?? false}
-          onChange=${(event) => onValue(event.target.checked)}
-        />
-        <span class="field-name">${nameOf(name)}</span>
-      </label>
-      ${help}
-    </div>`;
-  }
-  return html`<div class="job-field">
-    <label class="field-name" for=${id}>
-      ${nameOf(name)}${required ? html` <span class="required">${t("pipeline.required")}</span>` : ""}
-    </label>
-    <${Control} parameter=${parameter} common=${common} value=${value} onValue=${onValue} />${help}
-  </div>`;
-}
-
-/** "starting_offsets" -> "starting offsets": the name by which help and documents know it. */
-const nameOf = (name) => html`<code>${name.replaceAll("_", "-")}</code>`;
-
-function Control({ parameter, common, value, onValue }) {
-  const { kind, choices, default: fallback } = parameter;
-  const onInput = (event) => onValue(event.target.value);
-  const text = {
-    ...common,
-    type: "text",
-    value: value ?? "",
-    placeholder: fallback === null ? "" : String(fallback),
-    autocomplete: "off",
-    spellcheck: false,
-    onInput,
-  };
-  switch (kind) {
-    case "choice":
-      return html`<select ...${common} value=${value ?? fallback ?? ""} onChange=${onInput}>
-        ${fallback === null && html`<option value="">–</option>`}
-        ${choices.map((choice) => html`<option key=${choice} value=${choice}>${choice}</option>`)}
-      </select>`;
-    case "topic":
-      return html`<${Suggested} input=${text} names=${userTopics.value} />`;
-    case "group":
-      return html`<${Suggested} input=${text} names=${groupNames.value} />`;
-    case "scenario":
-      return html`<${Suggested} input=${text} names=${choices} />`;
-    case "topics":
-      return html`<input ...${text} /><${TopicButtons} value=${value ?? ""} onValue=${onValue} />`;
-    case "integer":
-    case "duration":
-      return html`<input class="short-input" ...${text} inputmode=${kind === "integer" ? "numeric" : "text"} />`;
-    case "folder":
-      return html`<span class="folder-field">
-        <code class="quiet" aria-hidden="true" title=${info.value.folder}>data/pipeline/</code><input ...${text} />
-      </span>`;
-    default:
-      return html`<input ...${text} />`;
-  }
-}
-
-function Suggested({ input, names }) {
-  const list = `${input.id}-names`;
-  return html`
-    <input ...${input} list=${list} />
-    <datalist id=${list}>${names.map((name) => html`<option key=${name} value=${name} />`)}</datalist>
-  `;
-}
-
-/** The broker's topics: a click puts one into the list or takes it out. */
-function TopicButtons({ value, onValue }) {
-  const topics = useComputed(() => userTopics.value.slice(0, MOST_BUTTONS));
-  const chosen = value
-    .split(",")
-    .map((name) => name.trim())
-    .filter(Boolean);
-  const toggle = (topic) =>
-    onValue((chosen.includes(topic) ? chosen.filter((name) => name !== topic) : [...chosen, topic]).join(","));
-  if (topics.value.length === 0) return null;
-  return html`<span class="topic-buttons" role="group" aria-label=${t("pipeline.broker_topics")}>
-    ${topics.value.map(
-      (topic) => html`<button
-        key=${topic}
-        type="button"
-        class="button row-button"
-        aria-pressed=${chosen.includes(topic)}
-        onClick=${() => toggle(topic)}
-      >
-        ${topic}
-      </button>`,
-    )}
-  </span>`;
-}
-
-/** What may be written, where the help does not say it. */
-function hint({ kind, minimum, maximum, default: fallback }) {
-  const parts = [];
-  if (kind === "duration") parts.push(t("pipeline.duration_hint"));
-  if (minimum !== null && maximum !== null) parts.push(t("pipeline.range_hint", { minimum, maximum }));
-  if (fallback !== null && kind !== "switch")
-    parts.push(t("pipeline.default_hint", { value: String(fallback) + (kind === "duration" ? " ms" : "") }));
-  return parts.map((part) => (language === "zh" ? part : ` ${part}`)).join("");
 }
 
 function Keys() {

@@ -9,9 +9,8 @@ import { openStream } from "../live/stream.js";
 import { receive } from "../live/view.js";
 import { History } from "./history.js";
 import { JobForm } from "./job_form.js";
-import { JobList } from "./job_list.js";
 import { RunView } from "./run_view.js";
-import { chosenJob, chosenRun, info, inLanguage, loadInfo, receiveRuns, runById, runList, tellsOf } from "./runs.js";
+import { chosenRun, info, inLanguage, loadInfo, receiveRuns, runById, tellsOf } from "./runs.js";
 
 const TRANSPORT = { transports: ["websocket", "polling"], tryAllTransports: true };
 
@@ -26,14 +25,10 @@ function Page() {
     ${info.value.problem && html`<p class="problem pipeline-problem">${inLanguage(info.value.problem)}</p>`}
     <${Connection} />
     <div class="pipeline">
-      <div class="pipeline-side">
-        ${runList.value.length > 0 && html`<${History} />`}
-        <${JobList} />
-        ${runList.value.length === 0 && html`<${History} />`}
-      </div>
       <div class="pipeline-main">
-        ${run ? html`<${RunView} key=${run.id} run=${run} />` : html`<${JobForm} key=${chosenJob.value} />`}
+        ${run ? html`<${RunView} key=${run.id} run=${run} />` : html`<${JobForm} />`}
       </div>
+      <${History} />
     </div>
     <p class="sr-only" role="status">${tellsOf(run)}</p>
   `;

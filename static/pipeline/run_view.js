@@ -3,12 +3,14 @@
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { clockTime, compact, count, milliseconds, span } from "../common/format.js";
+import { compact, count, milliseconds } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { BatchPlots, JobPlots } from "./plots.js";
 import { PhaseSign } from "./history.js";
+import { wordsFor } from "./job_field.js";
 import { ResultTable } from "./result_table.js";
 import { inLanguage, isOver, jobNamed, stop, wantsFocus } from "./runs.js";
+import { RunProgress } from "./run_progress.js";
 import { SparkLanes } from "./spark_lanes.js";
 
 export function RunView({ run }) {
@@ -26,14 +28,15 @@ export function RunView({ run }) {
       <header class="panel-head">
         <h2 class="panel-title" id="run-title" tabindex="-1" ref=${title}>${inLanguage(job.title)}</h2>
         <${PhaseSign} phase=${run.phase} />
-        <${Elapsed} run=${run} /><${StopButton} run=${run} />
+        <${StopButton} run=${run} />
         ${isOver(run) && html`<a class="button again" href=${`#${run.job}`}>${t("pipeline.again")}</a>`}
       </header>
       <div class="run-body">
         ${run.origin && html`<p>${t("pipeline.origin")} <a href=${run.origin}>${t("pipeline.origin_back")}</a></p>`}
-        <${Arguments} run=${run} />
+        <${RunProgress} run=${run} />
         <${State} run=${run} />
-        ${run.is_whole && html`<${Progress} run=${run} /><${Notes} notes=${run.notes} />`}
+        <${Arguments} run=${run} />
+        ${run.is_whole && html`<${Notes} notes=${run.notes} />`}
         ${run.is_whole && run.batches.length > 0 && html`<${Figures} run=${run} />`}
       </div>
     </section>
@@ -54,7 +57,7 @@ function Arguments({ run }) {
   return html`<dl class="facts run-arguments">
     ${given.map(
       ([name, value]) => html`<div class="fact" key=${name}>
-        <dt><code>${name.replaceAll("_", "-")}</code></dt>
+        <dt title=${name.replaceAll("_", "-")}>${wordsFor(name)}</dt>
         <dd>${typeof value === "boolean" ? t(value ? "pipeline.yes" : "pipeline.no") : String(value)}</dd>
       </div>`,
     )}
@@ -62,7 +65,7 @@ function Arguments({ run }) {
   </dl>`;
 }
 
-/** What the phase means, where the word alone leaves something open. */
+/** What went wrong, or what became of it: where the steps alone leave something open. */
 function State({ run }) {
   if (run.phase === "failed") {
     return html`<div class="problem run-error" role="alert">
@@ -70,20 +73,7 @@ function State({ run }) {
       ${run.log_file && html`<p class="quiet">${t("pipeline.log_file")} <code>${run.log_file}</code></p>`}
     </div>`;
   }
-  const hints = {
-    starting: "pipeline.starting_hint",
-    stopping: "pipeline.stopping_hint",
-    stopped: "pipeline.stopped_hint",
-  };
-  const isWaiting =
-    run.phase === "running" && run.is_whole && run.batches.length === 0 && Object.keys(run.progress).length === 0;
-  const key = hints[run.phase] ?? (isWaiting ? "pipeline.waiting_hint" : null);
-  return (
-    key &&
-    html`<p class="run-hint">
-      ${["starting", "stopping"].includes(run.phase) && html`<span class="busy" aria-hidden="true"></span>`}${t(key)}
-    </p>`
-  );
+  return run.phase === "stopped" ? html`<p>${t("pipeline.stopped_hint")}</p>` : null;
 }
 
 /** What went wrong in the page's language, and below it what was said in English only. */
@@ -93,19 +83,6 @@ function Failure({ failure }) {
     <p class="run-error-text">${inLanguage(failure.text)}</p>
     ${failure.detail && html`<p class="run-error-text"><code lang="en">${failure.detail}</code></p>`}
   `;
-}
-
-/** How long it has been at it; a clock of its own, the server does not send one. */
-function Elapsed({ run }) {
-  const now = useSignal(Date.now());
-  const over = isOver(run);
-  useEffect(() => {
-    if (over) return undefined;
-    const timer = setInterval(() => (now.value = Date.now()), 1000);
-    return () => clearInterval(timer);
-  }, [over]);
-  const end = run.ended_ms ?? Math.max(now.value, run.started_ms);
-  return html`<span class="quiet number" title=${clockTime(run.started_ms)}>${span(end - run.started_ms)}</span>`;
 }
 
 function StopButton({ run }) {
@@ -122,25 +99,6 @@ function StopButton({ run }) {
     </button>
     ${problem.value && html`<span class="problem-text" role="alert">${problem.value}</span>`}
   `;
-}
-
-/** The job's own count where it has one, else that of Spark's tasks. */
-function Progress({ run }) {
-  const units = Object.keys(run.progress);
-  const unit = units.find((one) => one !== "tasks") ?? units[0];
-  // Tasks are those of the stage at work: when the run is over they say nothing.
-  if (unit === undefined || (unit === "tasks" && isOver(run))) return null;
-  const { done, total } = run.progress[unit];
-  const name = ["messages", "tasks", "seeds", "schedules", "rows", "files", "batches"].includes(unit)
-    ? t(`pipeline.unit.${unit}`)
-    : unit;
-  if (!total) return html`<p class="run-progress"><strong class="number">${count(done)}</strong> ${name}</p>`;
-  const share = Math.min(1, done / total);
-  const text = t("pipeline.progress", { done: count(done), total: count(total), unit: name });
-  return html`<div class="run-progress">
-    <progress max="1" value=${share} aria-label=${text}></progress>
-    <span class="number">${Math.floor(share * 100)} %</span> <span class="quiet">${text}</span>
-  </div>`;
 }
 
 function Notes({ notes }) {

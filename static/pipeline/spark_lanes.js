@@ -35,7 +35,7 @@ export function SparkLanes({ run }) {
     </header>
     <div class="topics">
       <div class=${`lane-axis lane-columns ${isElsewhere ? "is-hidden" : ""}`} aria-hidden="true">
-        <span></span><span class="number">${t("live.lane.min")}</span>
+        <span></span>
         <span ref=${axis} class="lane-axis-scale"><${AxisTicks} /></span>
         <span class="number">${t("live.lane.max")}</span>
         <span>${t("live.lane.lag")}</span>

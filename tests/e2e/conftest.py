@@ -11,7 +11,8 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
-from scripts.chromium import LAUNCH_ARGUMENTS, find_chromium, how_to_get, missing_packages
+from app.pictures.chromium import LAUNCH_ARGUMENTS, find_chromium
+from scripts.chromium import how_to_get, missing_packages
 from tests.conftest import IN_CI
 from tests.e2e.scenes import Scene, serve_scene
 from tests.interop.harness.cluster import Cluster

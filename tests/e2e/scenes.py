@@ -285,7 +285,8 @@ class Scene(RecordSearch):
 
     def state(self):
         with self.lock:
-            return copy.deepcopy(self.tree)
+            self.watcher.look(self.tree, self.seconds)
+            return {**copy.deepcopy(self.tree), "verdict": self.watcher.verdict.as_json()}
 
     def history(self):
         names = [name for name in self.tree["rates"] if name != "second"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 
@@ -43,10 +44,12 @@ def start(page):
 
 def test_a_job_is_started_watched_and_stopped(address, open_page):
     page = open_page(f"{address}/pipeline#tiny")
-    expect(page.locator(".job[aria-current]")).to_contain_text("Tiny")
+    expect(page.locator("#job-choice")).to_have_value("tiny")
     expect(page.locator("#field-topic-names option[value=orders]")).to_have_count(1)
     expect(page.locator("#field-group-help")).to_have_text("A group.")
     expect(page.locator("#field-pause_ms-help")).to_contain_text("How long. Such as 500ms")
+    assert findings_in_every_theme(page) == []
+    page.locator(".advanced summary").click()
     assert findings_in_every_theme(page) == []
     page.locator("#field-follow").check()
     start(page)
@@ -73,6 +76,7 @@ def test_a_job_is_started_watched_and_stopped(address, open_page):
 
 def test_what_is_refused_or_fails_is_said_where_one_looks(address, open_page):
     page = open_page(f"{address}/pipeline?lang=zh#tiny", viewport={"width": 1024, "height": 768})
+    page.locator(".advanced summary").click()
     page.locator("#field-pause_ms").fill("1ms")
     page.locator("#field-way").select_option("fail")
     page.get_by_role("button", name="启动").click()
@@ -104,10 +108,12 @@ def focused(page, text):
 
 def test_the_keyboard_is_enough(address, open_page):
     page = open_page(f"{address}/pipeline#tiny")
+    page.locator(".advanced summary").focus()
+    page.keyboard.press("Enter")
     page.locator("#field-follow").focus()
     page.keyboard.press("Space")
-    for _ in ("trigger_ms", "checkpoint_folder", "Start"):
-        page.keyboard.press("Tab")
+    page.locator(".advanced summary").focus()
+    page.keyboard.press("Shift+Tab")
     focused(page, "Start")
     page.keyboard.press("Enter")
     expect(page.locator(".run[data-phase=running]")).to_be_visible()
@@ -121,6 +127,53 @@ def test_the_keyboard_is_enough(address, open_page):
     page.keyboard.press("Enter")
     expect(page.locator("#main")).to_be_focused()
     expect(page.locator(".run")).to_be_visible()
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 768), (390, 844)])
+def test_job_source_and_start_are_all_that_one_sees_first(address, open_page, size):
+    page = open_page(f"{address}/pipeline#tiny", viewport={"width": size[0], "height": size[1]})
+    for field in ("#job-choice", "#field-topic", ".start-button"):
+        expect(page.locator(field)).to_be_in_viewport(ratio=1)
+    expect(page.locator("#field-numbers")).to_be_hidden()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.locator(".advanced summary").click()
+    expect(page.locator("#field-numbers")).to_be_visible()
+    page.reload()
+    expect(page.locator("#field-numbers")).to_be_visible()
+
+
+def test_a_refused_field_comes_into_view_though_it_was_folded_away(address, open_page):
+    page = open_page(f"{address}/pipeline#tiny")
+    page.locator(".advanced summary").click()
+    page.locator("#field-pause_ms").fill("1ms")
+    page.locator(".advanced summary").click()
+    start(page)
+    expect(page.locator("#field-pause_ms")).to_be_focused()
+    open_page.complaints[:] = [text for text in open_page.complaints if "400" not in text]
+
+
+def test_a_run_says_from_its_beginning_at_which_step_it_is(address, open_page):
+    page = open_page(f"{address}/pipeline#tiny")
+    expect(page.locator("#job-choice")).to_be_visible()
+    page.evaluate(
+        """async () => {
+             const { receiveRuns } = await import("/static/pipeline/runs.js");
+             const empty = { arguments: {}, progress: {}, tables: {}, plots: {}, reached: {}, batches: [], notes: [] };
+             const begun = { is_whole: true, batch_count: 0, started_ms: Date.now() - 30_000 };
+             const run = { ...empty, ...begun, id: "r", job: "tiny" };
+             window.tell = (news) => receiveRuns({ runs: { r: { ...run, ...news } }, order: ["r"] });
+             location.hash = "run-r";
+             tell({ phase: "starting", running_ms: null });
+           }"""
+    )
+    step = page.locator(".run-step[aria-current=step]")
+    expect(step).to_contain_text(re.compile(r"Starting Java\s*3\d s"))
+    page.evaluate("tell({ phase: 'running', running_ms: Date.now() - 20_000 })")
+    expect(step).to_contain_text("Planning")
+    progress = "{ messages: { done: 200, total: 400 } }"
+    page.evaluate(f"tell({{ phase: 'running', running_ms: Date.now() - 20_000, progress: {progress} }})")
+    expect(step).to_contain_text("Reading")
+    expect(page.locator(".run-done")).to_contain_text("50 % · 200 of 400 messages · 10/s · about 20 s left")
 
 
 def test_an_address_in_a_result_is_a_link_and_nothing_else_is(address, open_page):
@@ -175,6 +228,7 @@ def test_a_page_without_pipeline_says_so(serve, open_page):
 def test_a_run_of_the_lab_is_audited_and_its_page_leads_back(address, open_page):
     page = opened(open_page(f"{address}/lab/15-auditing-with-spark"))
     run_to_ms(page, 30_000)
+    page.locator("#tab-invariants").click()
     audit = page.locator("#audit")
     audit.click()
     dialog = page.locator("#audit-dialog")
@@ -202,6 +256,7 @@ def test_a_run_of_the_lab_is_audited_and_its_page_leads_back(address, open_page)
 def test_a_run_without_numbers_is_made_ready_for_its_audit(address, open_page):
     page = opened(open_page(f"{address}/lab/hello?lang=zh"))
     run_to_ms(page, 2_000)
+    page.locator("#tab-invariants").click()
     page.locator("#audit").click()
     dialog = page.locator("#audit-dialog")
     expect(dialog).to_contain_text("没有生产者为消息编号")

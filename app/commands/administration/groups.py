@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from app.commands.administration.default_group import ListingGroup
 from app.commands.tool import name_server_option, print_table, run_tool
+from app.foundation.operator_wishes import Place, ResetWish, WishRefused
+from app.foundation.terminal_text import local_time
+
+if TYPE_CHECKING:
+    from app.remote.cluster_admin import ResetPlan
 
 _TIME_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S")
 
@@ -48,10 +54,21 @@ def list_groups(group: str | None, name_servers: tuple[str, ...]) -> None:
     type=click.DateTime(_TIME_FORMATS),
     help='The message stored nearest to this time, such as "2026-11-22 10:00" on this machine\'s clock.',
 )
+@click.option("--to-offset", type=click.IntRange(0), help="This offset of --queue, while no member is online.")
+@click.option("--queue", type=click.IntRange(0), help="The queue of --to-offset.")
+@click.option("--preview", is_flag=True, help="Say what it means and change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask first.")
 @name_server_option
 def reset_offset(
-    group: str, topic: str, place: str | None, to_time: datetime | None, yes: bool, name_servers: tuple[str, ...]
+    group: str,
+    topic: str,
+    place: str | None,
+    to_time: datetime | None,
+    to_offset: int | None,
+    queue: int | None,
+    preview: bool,
+    yes: bool,
+    name_servers: tuple[str, ...],
 ) -> None:
     """Let GROUP go on at another place of a topic: back to consume again, or forward to skip.
 
@@ -61,38 +78,53 @@ def reset_offset(
     \b
     Examples:
       glassmq groups reset-offset audit --topic orders --to earliest
-      glassmq groups reset-offset audit --topic orders --to-time "2026-11-22 10:00"
+      glassmq groups reset-offset audit --topic orders --to-time "2026-11-22 10:00" --preview
+      glassmq groups reset-offset audit --topic orders --to-offset 120 --queue 3
     """
-    from app.remote.cluster_admin import EARLIEST_MS, LATEST
-
-    if (place is None) == (to_time is None):
-        raise click.UsageError("say where to: either --to earliest, --to latest or --to-time TIME")
-    if to_time is not None:
-        timestamp_ms, where = round(to_time.timestamp() * 1_000), f"the messages of {to_time}"
+    if sum(choice is not None for choice in (place, to_time, to_offset)) != 1:
+        raise click.UsageError("say where to: one of --to earliest, --to latest, --to-time TIME and --to-offset N")
+    if (to_offset is None) != (queue is None):
+        raise click.UsageError("--to-offset and --queue go together: an offset belongs to one queue")
+    if to_offset is not None:
+        wish = ResetWish(group, topic, Place.OFFSET, queue_id=queue or 0, offset=to_offset)
+    elif to_time is not None:
+        wish = ResetWish(group, topic, Place.TIME, time_ms=round(to_time.timestamp() * 1_000))
     else:
-        timestamp_ms = LATEST if place == "latest" else EARLIEST_MS
-        where = "the end" if place == "latest" else "the oldest message"
-    if not yes:
-        click.confirm(f"Let group {group} go on at {where} of topic {topic}?", abort=True)
-    run_tool(_reset(name_servers, group, topic, timestamp_ms))
+        wish = ResetWish(group, topic, Place(place or ""))
+    run_tool(_reset(name_servers, wish, preview=preview, yes=yes))
 
 
-async def _reset(name_servers: tuple[str, ...], group: str, topic: str, timestamp_ms: int) -> None:
+async def _reset(name_servers: tuple[str, ...], wish: ResetWish, *, preview: bool, yes: bool) -> None:
     from app.remote.cluster_admin import ClusterAdmin
     from app.remote.cluster_reader import open_cluster_reader
 
     async with open_cluster_reader(name_servers) as reader:
-        if not await reader.topic_queues(topic):
-            raise click.ClickException(f"no broker has a topic {topic!r}")
-        if not any(one.queue.topic == topic for one in await reader.group_progress(group)):
-            raise click.ClickException(f"there is no group {group!r}, or it has not consumed {topic} yet")
-        resets, is_online = await ClusterAdmin(reader, name_servers).reset_offset(group, topic, timestamp_ms)
+        admin = ClusterAdmin(reader, name_servers)
+        try:
+            if preview or not yes:
+                _tell_plan(wish, await admin.plan_reset(wish))
+            if preview:
+                return
+            if not yes:
+                click.confirm(f"Let group {wish.group} go on there in topic {wish.topic}?", abort=True)
+            resets, is_online = await admin.reset_offset(wish)
+        except WishRefused as refused:
+            raise click.ClickException(str(refused)) from None
     print_table(
         ("BROKER", "QUEUE", "FROM", "TO"),
         [(one.queue.broker_name, one.queue.queue_id, "-" if one.old is None else one.old, one.new) for one in resets],
     )
     click.echo(
         "the members of the group are told; they begin there within 10 s" if is_online else "the group stands there now"
+    )
+
+
+def _tell_plan(wish: ResetWish, plan: ResetPlan) -> None:
+    again = sum(max(0, one.again) for one in plan.resets)
+    skipped = sum(max(0, -one.again) for one in plan.resets)
+    click.echo(
+        f"Group {wish.group} would read {again} messages of {wish.topic} again and skip {skipped}"
+        + ("." if plan.first_ms is None else f", from {local_time(plan.first_ms)} on.")
     )
 
 

@@ -6,17 +6,19 @@ import click
 
 from app.commands.administration.default_group import ListingGroup
 from app.commands.tool import name_server_option, print_table, run_tool
+from app.foundation.operator_wishes import QUEUES_MAX
 
 
 @click.group("topics", cls=ListingGroup)
 def command() -> None:
-    """List all topics, or the queues of one; delete a topic. Without a command: list.
+    """List all topics, or the queues of one; create or delete a topic. Without a command: list.
 
     \b
     Examples:
       glassmq topics
       glassmq topics orders
       glassmq topics --all
+      glassmq topics create orders --queues 8
       glassmq topics delete orders
     """
 
@@ -36,6 +38,32 @@ def list_topics(topic: str | None, show_all: bool, name_servers: tuple[str, ...]
       glassmq topics list orders
     """
     run_tool(_list_topics(name_servers, show_all) if topic is None else _list_queues(name_servers, topic))
+
+
+@command.command("create")
+@click.argument("topic")
+@click.option(
+    "--queues", type=click.IntRange(1, QUEUES_MAX), default=4, show_default=True, help="So many on every broker."
+)
+@name_server_option
+def create(topic: str, queues: int, name_servers: tuple[str, ...]) -> None:
+    """Create TOPIC on all brokers, to be read and written. One that is there gets so many queues.
+
+    \b
+    Examples:
+      glassmq topics create orders
+      glassmq topics create orders --queues 8
+    """
+    run_tool(_create(name_servers, topic, queues))
+
+
+async def _create(name_servers: tuple[str, ...], topic: str, queues: int) -> None:
+    from app.remote.cluster_admin import ClusterAdmin
+    from app.remote.cluster_reader import open_cluster_reader
+
+    async with open_cluster_reader(name_servers) as reader:
+        await ClusterAdmin(reader, name_servers).create_topic(topic, queues)
+    click.echo(f"topic {topic} has {queues} queues on every broker")
 
 
 @command.command("delete")

@@ -39,6 +39,9 @@ SPARSE_VIEWS_KEPT = 400
 #: Events that are viewed one by one before the place that a step back goes to.
 BACK_WINDOW_EVENTS = 25
 
+#: Events after which nobody looks any more where two runs begin to differ.
+COMPARED_EVENTS_MAX = 40_000
+
 #: What a view shows.
 RECORDS_SHOWN = 40
 ENTRIES_SHOWN = 12

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
+
 from flask import Blueprint, Response, request
 
 from app.foundation.json_types import JsonObject
@@ -10,6 +12,7 @@ from app.lab.foundation.browser_identity import browser_of_request
 from app.lab.foundation.refusal import LabRefused
 from app.lab.routes.journal_requests import read_journal_request, read_window
 from app.lab.session.host import LabHost
+from app.lab.session.why_job import WhyJob
 from app.lab.session.worlds import LabWorlds
 from app.lab.views.frames import KEPT_PARCELS
 from app.lab.views.life_view import LifeView
@@ -66,6 +69,17 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
             return {"messages": LifeView(run.world).find(text, LIVES_FOUND_MAX)}
 
         return json_answer(host.ask(look))
+
+    @lab.get("/api/lab/<world>/why")
+    def why(world: str) -> Response:
+        only_known(request.args, ("key",))
+        key = short_text("key", request.args.get("key", ""), KEY_MAX)
+        browser = browser_of_request()
+
+        def ask(worlds: LabWorlds, answer: Future[JsonObject]) -> WhyJob:
+            return WhyJob(worlds.session(world, browser).player.recording(), key, answer)
+
+        return json_answer(host.job(ask))
 
     @lab.get("/api/lab/<world>/window")
     def journal_window(world: str) -> Response:

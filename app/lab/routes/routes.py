@@ -6,7 +6,6 @@ Errors of the API are JSON: ``{"error": {en, zh}, "reason": ...}``.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
 from pathlib import Path
 
 import orjson
@@ -22,6 +21,8 @@ from app.lab.routes.audit_routes import add_audit_routes
 from app.lab.routes.audits import LabAudits
 from app.lab.routes.detail_routes import add_detail_routes
 from app.lab.routes.html_export import self_contained
+from app.lab.routes.pair_routes import add_pair_routes
+from app.lab.routes.scenario_list import BREAKS, begin_with, scenario_shelves
 from app.lab.routes.setting_table import setting_table
 from app.lab.session.host import LabHost
 from app.lab.session.session import WorldSession
@@ -31,12 +32,10 @@ from engine.lab.narration.what_matters import QUIET_LABELS, QUIET_REQUESTS, QUIE
 from engine.lab.run.recording import parse_export
 from engine.lab.scenario.command import COMMANDS
 from engine.lab.scenario.errors import RecordingRefused, ScenarioError
-from engine.lab.scenario.scenario import Scenario
-from engine.lab.scenario.scenario_files import load_scenario, scenario_names, shelved_scenario_names
+from engine.lab.scenario.scenario_files import scenario_names
+from engine.lab.scenario.switches import SWITCHES
 from engine.texts import catalogue
 
-#: The shelves of the list, easiest first: folders of ``tutorials/scenarios``, named ``lab.shelf.`` in the texts.
-SHELVES = ("basics", "order", "retry", "transactions", "sending", "filters", "backlog", "reports")
 _STATUS = {
     "no_world": 404,
     "no_frame": 404,
@@ -58,15 +57,17 @@ def create_lab_routes(
     reading = threading.Lock()  # scenarios are kept once they are read: many who ask at once wait for the first
     add_detail_routes(lab, host)
     add_audit_routes(lab, host, audits)
+    add_pair_routes(lab, host)
 
     @lab.get("/lab")
     def scenario_list() -> ResponseReturnValue:
         with reading:
-            names = shelved_scenario_names()
-            shelves = {shelf: _on_shelf(names[shelf]) for shelf in SHELVES}
+            shelves = scenario_shelves(static_folder)
         page = render_template(
             "lab_list.html",
             shelves=shelves,
+            begin=begin_with(shelves),
+            breaks=BREAKS,
             import_max_bytes=IMPORT_MAX_BYTES,
         )
         return remember_browser(Response(page))
@@ -120,11 +121,10 @@ def create_lab_routes(
 
 
 def page_tables() -> JsonObject:
-    """What every page with a stage needs: ``commands``, :func:`setting_table`, ``labels``, ``quiet``,
-    ``import_max_bytes``.
-    """
+    """What a page with a stage needs: commands, switches, :func:`setting_table`, labels, quiet, import_max_bytes."""
     return {
         "commands": command_table(),
+        "switches": {name: {"name": dict(one.name), "what": dict(one.what)} for name, one in SWITCHES.items()},
         **setting_table(),
         "import_max_bytes": IMPORT_MAX_BYTES,
         "labels": label_table(),
@@ -160,23 +160,6 @@ def command_table() -> JsonObject:
             "what": dict(spec.what),
         }
         for kind, spec in COMMANDS.items()
-    }
-
-
-def _on_shelf(names: Iterable[str]) -> list[JsonObject]:
-    """The scenarios of one shelf, each where its own ``order`` puts it."""
-    return [_scenario_json(scenario) for scenario in sorted(map(load_scenario, names), key=lambda each: each.order)]
-
-
-def _scenario_json(scenario: Scenario) -> JsonObject:
-    return {
-        "name": scenario.name,
-        "title": dict(scenario.title),
-        "about": dict(scenario.about),
-        "suggestion": dict(scenario.suggestion),
-        "nodes": [{"name": node.name, "role": node.role.value} for node in scenario.nodes],
-        "seconds": scenario.duration_ms // 1_000,
-        "topics": [topic.name for topic in scenario.topics],
     }
 
 

@@ -5,6 +5,7 @@ patches   one list of operations per picture, see app.foundation.patch
 journal   entries of all events, as far as they are kept
 frames    number -> everything about a frame
 sources   file -> {lines}, of the engine's files that the source view shows on the way
+why       key -> see engine.lab.why, of messages to which something has happened, as of the end
 records   "node offset time of storing" -> everything about a record, without what ``field_texts`` says of its fields
 """
 
@@ -23,6 +24,7 @@ from app.lab.views.record_detail import field_texts, record_at, without_texts
 from app.lab.views.world_view import WorldView
 from engine.lab.run.recording import Recording
 from engine.lab.run.run import LabRun
+from engine.lab.why.why_run import WhyRun
 
 #: Pictures of one film; a longer run shows only one in so many events.
 PICTURES_MAX = 2_000
@@ -34,6 +36,8 @@ JOURNAL_MAX = 20_000
 SOURCES_MAX = 60
 #: Stored messages of which a film has the bytes.
 RECORDS_MAX = 300
+#: Messages of which a film says why: those in trouble first.
+WHY_MAX = 24
 
 
 class FilmJob(Protocol):
@@ -65,9 +69,12 @@ class FilmMaker:
         self._sources: JsonObject = {}
         self._records: JsonObject = {}
         self._seen_frame = 0
+        self._why: WhyRun | None = None
 
     def advance(self, until: Callable[[], bool]) -> bool:
         """Go on until ``until()``; True when the film is done or nobody wants it any more."""
+        if self._why is not None:
+            return self._ask_why(self._why, until)
         run, end = self._run, self._recording.event
         while (left := end - run.event_number) > 0:
             if self.answer.cancelled():
@@ -79,12 +86,28 @@ class FilmMaker:
             self._take()
         run.stand_at(self._recording.event, self._recording.time_us)
         self._take()
-        self.answer.set_result(self._film())
+        self._why = WhyRun(self._recording, self._asked())
+        return False
+
+    def _asked(self) -> list[str]:
+        """Keys of messages that somebody may ask about."""
+        lives = sorted(self._last["life"]["messages"].values(), key=lambda life: not life["in_trouble"])
+        return [life["key"] for life in lives[:WHY_MAX]]
+
+    def _ask_why(self, run: WhyRun, until: Callable[[], bool]) -> bool:
+        if self.answer.cancelled():
+            return True
+        answers = run.advance(until)
+        if answers is None:
+            return False
+        self.answer.set_result({**self._film(), "why": {why.key: why.to_dict() for why in answers}})
         return True
 
     def close(self) -> None:
-        """Free the run."""
+        """Free the runs."""
         self._run.close()
+        if self._why is not None:
+            self._why.close()
 
     def _take(self) -> None:
         view = self._picture()

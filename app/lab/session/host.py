@@ -23,7 +23,7 @@ from app.lab.foundation.garbage import FullCollections
 from app.lab.foundation.log_filter import LAB_THREAD
 from app.lab.foundation.refusal import LabRefused
 from app.lab.session.audience import Transport
-from app.lab.session.film import FilmJob
+from app.lab.session.film import FilmJob, FilmMaker
 from app.lab.session.worlds import LabWorlds
 from engine.lab.run.recording import Recording
 
@@ -124,11 +124,15 @@ class LabHost:
 
     def film(self, recording_of: Callable[[LabWorlds], Recording]) -> JsonObject:
         """The film of a run, see :mod:`app.lab.session.film`; :class:`LabRefused` passes through."""
+        return self.job(lambda worlds, answer: FilmMaker(recording_of(worlds), answer))
+
+    def job(self, make: Callable[[LabWorlds, Future[JsonObject]], FilmJob]) -> JsonObject:
+        """What a job that ``make`` makes answers in the end; :class:`LabRefused` passes through."""
         answer: Future[JsonObject] = Future()
 
         def in_lab() -> None:
             try:
-                self.worlds.start_film(recording_of(self.worlds), answer)
+                self.worlds.start_film(lambda: make(self.worlds, answer))
             except Exception as error:
                 answer.set_exception(error)
 

@@ -26,6 +26,8 @@ class LookBack:
         #: The event that is wanted, from when on the way there may begin, and how many views before it are wanted.
         self._wish: tuple[int, float, int] | None = None
         self._scrubbed_at = -HAND_RESTS_S
+        #: An event, and the virtual time after it at which one looks.
+        self._stands_at = (0, 0)
 
     @property
     def event(self) -> int:
@@ -42,16 +44,26 @@ class LookBack:
         return int(self.view["event"]) if self.view is not None else self._timeline.run.event_number
 
     @property
+    def shown_view(self) -> JsonObject | None:
+        """What is shown, at the time at which one looks."""
+        view, (event, time_us) = self.view, self._stands_at
+        if view is None or view["event"] != event or view["time_us"] >= time_us:
+            return view
+        return {**view, "time_us": time_us}
+
+    @property
     def is_seeking(self) -> bool:
         """Whether it is on the way."""
         return self._seek is not None or self._wish is not None
 
-    def look_at(self, event: int, *, steps_back: bool = False) -> None:
+    def look_at(self, event: int, *, steps_back: bool = False, time_us: int = 0, at_once: bool = False) -> None:
         """Show the world as it was after ``event``, at the latest the head's, as soon as it is known.
 
-        While somebody drags, a view nearby is shown at once, and the right one as soon as the hand rests.
+        While somebody drags, a view nearby is shown at once, and the right one as soon as the hand rests; with
+        ``at_once`` nobody drags. ``time_us``: how far the clock had gone on after that event.
         """
         self.stop_seeking()
+        self._stands_at = (event, time_us)
         if event == self._timeline.run.event_number:
             self.view = None
             return
@@ -60,7 +72,7 @@ class LookBack:
             self.view = near
         if near is None or near["event"] != event:
             now = self._clock()
-            drags = near is not None and now - self._scrubbed_at < 2 * HAND_RESTS_S
+            drags = not at_once and near is not None and now - self._scrubbed_at < 2 * HAND_RESTS_S
             begins = now + HAND_RESTS_S if drags else now
             self._wish = (event, begins, BACK_WINDOW_EVENTS if steps_back else 0)
             self._scrubbed_at = now

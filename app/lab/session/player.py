@@ -6,6 +6,7 @@ that is changed from the beginning on) is a job that goes on in slices. Used by 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from typing import Literal
 
@@ -22,7 +23,7 @@ from engine.lab.run.recording import EVENTS_MAX, Recording
 from engine.lab.run.run import LabRun
 from engine.lab.run.setting_fork import SettingFork
 from engine.lab.scenario.command import parse_command
-from engine.lab.scenario.condition import Condition
+from engine.lab.scenario.condition import Condition, ConditionKind
 from engine.lab.scenario.errors import LabError, RunLimitReached
 from engine.lab.scenario.scenario import Command
 
@@ -138,6 +139,27 @@ class WorldPlayer:
         self._past.look_at(event, steps_back=steps_back)
         self._changed()
 
+    def stand_at(self, time_us: int) -> None:
+        """Look at the world as it was at a virtual time; let it run there, where it has not come so far.
+
+        Violations and breakpoints do not stop it.
+        """
+        self._require_ready()
+        self.pause()
+        run = self.run
+        if time_us < run.now_us:
+            entries = run.world.journal.entries
+            place = bisect_right(entries, time_us, key=lambda entry: entry.time_us)
+            event = entries[place - 1].number if place else 0
+            self._past.look_at(event, time_us=time_us, at_once=True)
+        else:
+            self._past.look_at_head()
+            if not run.is_over:
+                self._stopped_by = None
+                run.stops_at_violations = run.stops_at_breakpoints = False
+                self._job = RunUntil(Condition(ConditionKind.TIME, time_us=time_us))
+        self._changed()
+
     def step_actor(self, actor: str) -> None:
         """Run until ``actor`` has run one event. Raises :class:`LabRefused`."""
         if not self.in_past and all(known.name != actor for known in self.run.world.actors()):
@@ -205,7 +227,7 @@ class WorldPlayer:
 
     def recording(self) -> Recording:
         """How to build the world again as it is looked at."""
-        run, shown = self.run, self._past.view
+        run, shown = self.run, self._past.shown_view
         event, time_us = (run.event_number, run.now_us) if shown is None else (shown["event"], shown["time_us"])
         commands = tuple(timed for timed in run.commands if timed.event <= event)
         return Recording(run.scenario, run.seed, commands, event, time_us)
@@ -226,7 +248,8 @@ class WorldPlayer:
 
     def shown_view(self) -> JsonObject:
         """The world as it is looked at."""
-        return self._past.view if self._past.view is not None else self.timeline.head.build()
+        past = self._past.shown_view
+        return past if past is not None else self.timeline.head.build()
 
     def as_json(self) -> JsonObject:
         """For the page: how it is played."""

@@ -28,6 +28,7 @@ ACTIONS: dict[str, tuple[str, ...]] = {
     "fork": (),
     "step-actor": ("actor",),
     "scrub": ("event",),
+    "stand-at": ("time_us",),
     "speed": ("speed",),
     "publish": ("on",),
     "run-until": ("on", "node", "contains", "time_us"),
@@ -55,6 +56,7 @@ class Control:
     action: str
     actor: str = ""
     event: int = 0
+    time_us: int = 0
     speed: float | Literal["auto"] = AUTO
     on: bool = False
     condition: Condition | None = None
@@ -88,6 +90,8 @@ def read_control(request: JsonObject) -> Control:
             return Control(action, actor=_text(request, "actor", TEXT_MAX_LENGTH))
         case "scrub":
             return Control(action, event=_integer(request, "event", EVENTS_MAX))
+        case "stand-at":
+            return Control(action, time_us=_integer(request, "time_us", DURATION_MAX_MS * 1_000))
         case "speed":
             return Control(action, speed=AUTO if request.get("speed") == AUTO else _number(request, "speed"))
         case "publish":

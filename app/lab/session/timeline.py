@@ -115,6 +115,10 @@ class Timeline:
 
         ``views_before``: of so many events before it the views are kept too.
         """
+        past = self._past
+        if past is not None and past.event >= event - PARK_EVERY_EVENTS and self._leads_to(past, event):
+            self._past = None  # a few events further: it goes on
+            return Seek(past, event, views_before, self.keep_view, self.keep_sparse_view)
         self._park_past()
         return Seek(self._take_copy(event), event, views_before, self.keep_view, self.keep_sparse_view)
 

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import secrets
 from collections.abc import Callable
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import InvalidStateError
 
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import (
@@ -18,7 +18,7 @@ from app.lab.foundation.bounds import (
 )
 from app.lab.foundation.refusal import LabRefused, refusal_of
 from app.lab.session.audience import Audience, Transport
-from app.lab.session.film import FilmJob, FilmMaker
+from app.lab.session.film import FilmJob
 from app.lab.session.requests import Control, OpenRequest, read_command, read_control, read_open
 from app.lab.session.session import WorldSession
 from engine.lab.run.recording import Recording, parse_link
@@ -108,29 +108,31 @@ class LabWorlds:
 
     def _control(self, viewer_id: str, session: WorldSession, request: JsonObject) -> None:
         now = self._clock()
+        player = session.player
+        plain = {
+            "pause": player.pause,
+            "step": player.step,
+            "step-back": player.step_back,
+            "restart": player.restart,
+            "fork": player.fork,
+        }
         match read_control(request):
+            case Control(action=action) if action in plain:
+                plain[action]()
             case Control(action="play"):
-                session.player.play(now)
-            case Control(action="pause"):
-                session.player.pause()
-            case Control(action="step"):
-                session.player.step()
-            case Control(action="step-back"):
-                session.player.step_back()
-            case Control(action="restart"):
-                session.player.restart()
-            case Control(action="fork"):
-                session.player.fork()
+                player.play(now)
             case Control(action="step-actor", actor=actor):
-                session.player.step_actor(actor)
+                player.step_actor(actor)
             case Control(action="scrub", event=event):
-                session.player.scrub(event)
+                player.scrub(event)
+            case Control(action="stand-at", time_us=time_us):
+                player.stand_at(time_us)
             case Control(action="speed", speed=speed):
-                session.player.set_speed(speed, now)
+                player.set_speed(speed, now)
             case Control(action="publish", on=on):
                 session.publish(on)
             case Control(action="run-until", condition=condition) if condition is not None:
-                session.player.run_until(condition)
+                player.run_until(condition)
 
     # ------------------------------------------------------------------------------ opening
 
@@ -243,11 +245,11 @@ class LabWorlds:
             raise LabRefused("no_world")
         return session
 
-    def start_film(self, recording: Recording, answer: Future[JsonObject]) -> None:
-        """Begin to take the film of a run; ``answer`` gets it. Raises :class:`LabRefused`."""
+    def start_film(self, make: Callable[[], FilmJob]) -> None:
+        """Begin what ``make`` makes: a film of a run, or what takes as long. Raises :class:`LabRefused`."""
         if len(self._films) >= FILMS_MAX:
             raise LabRefused("server_busy")
-        self._films.append(FilmMaker(recording, answer))
+        self._films.append(make())
 
     def add_film(self, film: FilmJob) -> None:
         """Make a film that everybody will see, whatever else is being filmed."""

@@ -1,7 +1,8 @@
 """What is broken in a world now: the faults panel, and the signs on nodes and links.
 
 Each has ``kind`` (the command that caused it), ``target``, ``text`` (en, zh) and ``event``, the number of the event
-after which the last such command was given (None: the scenario's own).
+after which the last such command was given (None: the scenario's own). Those of links also have ``links``: the
+directions ``[source, target]`` that they concern.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ def faults_view(world: ScenarioWorld) -> list[JsonValue]:
         events[done.command.kind, done.command.target] = done.event
         events[done.command.kind, ""] = done.event
     shown: list[JsonValue] = []
-    for kind, target, detail in found:
+    for kind, target, detail, links in found:
         event = events.get((kind, target), events.get((kind, "")))
-        shown.append(_fault(kind, target, detail, event))
+        fault = _fault(kind, target, detail, event)
+        shown.append({**fault, "links": links} if links else fault)
     return shown
 
 
@@ -45,23 +47,27 @@ def _fault(kind: str, target: str, detail: str, event: int | None) -> JsonObject
     return {"kind": kind, "target": target, "text": text, "event": event}
 
 
-def _node_faults(world: ScenarioWorld) -> Iterator[tuple[str, str, str]]:
+#: Kind, target, detail, and of one that concerns links: their directions.
+_Found = tuple[str, str, str, list[JsonValue]]
+
+
+def _node_faults(world: ScenarioWorld) -> Iterator[_Found]:
     for name, role in world.nodes.items():
         status = role.status
         if status == "crashed":
-            yield _crash_kind(world, name), name, role.failure
+            yield _crash_kind(world, name), name, role.failure, []
         elif status == "paused":
-            yield "pause-node", name, ""
+            yield "pause-node", name, "", []
         skew_ms = role.runtime.clock.skew_ms
         if skew_ms:
-            yield "clock-skew", name, f"{skew_ms:+d} ms"
+            yield "clock-skew", name, f"{skew_ms:+d} ms", []
         yield from _held(role)
         for switch in role.switched_off:
-            yield "lock-switch", name, f"{switch}: off"
+            yield "lock-switch", name, f"{switch}: off", []
         if role.spec.has_disk and world.disk_of(name).occupied_bytes:
-            yield "disk-full", name, ""
+            yield "disk-full", name, "", []
         if isinstance(role, BrokerRole) and role.storage.flush_us != role.spec.disk.fsync_ms * 1_000:
-            yield "slow-fsync", name, f"{role.storage.flush_us / 1_000:g} ms"
+            yield "slow-fsync", name, f"{role.storage.flush_us / 1_000:g} ms", []
 
 
 def _crash_kind(world: ScenarioWorld, name: str) -> str:
@@ -73,31 +79,34 @@ def _crash_kind(world: ScenarioWorld, name: str) -> str:
     return "crash"
 
 
-def _held(role: LabNodeRole) -> Iterator[tuple[str, str, str]]:
+def _held(role: LabNodeRole) -> Iterator[_Found]:
     for task in role.runtime.node.tasks:
         if task.actor.held_until_us and not task.done():
-            yield "hold", task.actor.name, ""
+            yield "hold", task.actor.name, "", []
 
 
-def _link_faults(world: ScenarioWorld) -> Iterator[tuple[str, str, str]]:
+def _link_faults(world: ScenarioWorld) -> Iterator[_Found]:
     faults = world.link_faults
     for partition in faults.partitions:
         arrow = "→" if partition.one_way else "|"
-        yield "partition", "", f"{', '.join(partition.left)} {arrow} {', '.join(partition.right)}"
+        cut: list[JsonValue] = [[source, target] for source in partition.left for target in partition.right]
+        if not partition.one_way:
+            cut += [[source, target] for source in partition.right for target in partition.left]
+        yield "partition", "", f"{', '.join(partition.left)} {arrow} {', '.join(partition.right)}", cut
     for (source, target), link in faults.poor_links.items():
         name = f"{source}->{target}"
         if link.delay_us:
-            yield "link-delay", name, f"+{link.delay_us / 1_000:g} ms"
+            yield "link-delay", name, f"+{link.delay_us / 1_000:g} ms", [[source, target]]
         for kind, ratio in (
             ("link-loss", link.loss_ratio),
             ("link-duplicate", link.duplicate_ratio),
             ("link-reorder", link.reorder_ratio),
         ):
             if ratio:
-                yield kind, name, f"{ratio:.0%}"
+                yield kind, name, f"{ratio:.0%}", [[source, target]]
     for waiting in faults.next_frames:
         kind = (
             "drop-next" if not waiting.delays_us else "delay-next" if len(waiting.delays_us) == 1 else "duplicate-next"
         )
         name = f"{waiting.source}->{waiting.target}" if waiting.source else ""
-        yield kind, name, waiting.frame
+        yield kind, name, waiting.frame, [[waiting.source, waiting.target]] if waiting.source else []

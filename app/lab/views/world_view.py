@@ -253,6 +253,7 @@ def _fixed_part(run: LabRun) -> JsonObject:
     return {
         "scenario": scenario.name,
         "title": dict(scenario.title),
+        "summary": dict(scenario.summary),
         "about": dict(scenario.about),
         "suggestion": dict(scenario.suggestion),
         "try_buttons": [_try_button_json(button) for button in scenario.try_buttons],

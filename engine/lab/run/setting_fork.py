@@ -1,36 +1,44 @@
-"""The same story with another setting: a run from the beginning, brought to where the other one stands."""
+"""The same story with one thing otherwise: a run from the beginning, brought to where the other one stands."""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Sequence
 
+from engine.lab.run.recording import Recording, TimedCommand
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.errors import CommandRefused
 from engine.lab.scenario.scenario import Command
 
 
-class SettingFork:
-    """A run in which a node had another ``setting`` from the beginning. Raises :class:`CommandRefused`.
+class StoryVariant:
+    """A run to which something else is done than in ``original``.
 
-    The commands of ``original`` follow at the same virtual times as before; one that cannot be applied any more is left
-    out.
-
+    :param before: commands that stand where they are recorded.
+    :param first: done before anything else.
+    :param later: these follow at the same virtual times as before: their events may have other numbers by now. One that
+        cannot be applied any more is left out.
     :ivar run: complete as soon as :meth:`advance` says so.
     """
 
-    def __init__(self, original: LabRun, setting: Command) -> None:
-        if setting.kind != "setting":
-            raise CommandRefused("refusal.only_settings", kind=setting.kind)
-        self.run = LabRun(original.scenario, original.seed, check=original.checkers is not None)
-        try:
-            self.run.apply(setting)
-        except CommandRefused:
-            self.run.close()
-            raise
-        self._commands = deque(
-            timed for timed in original.commands if timed.event > 0 or not _is_same_setting(timed.command, setting)
-        )
-        self._end_us = original.now_us
+    def __init__(
+        self,
+        original: Recording,
+        *,
+        before: Sequence[TimedCommand] = (),
+        first: Command | None = None,
+        later: Iterable[TimedCommand] = (),
+        check: bool = True,
+    ) -> None:
+        self.run = LabRun(original.scenario, original.seed, before, check=check)
+        self._commands = deque(later)
+        self._end_us = original.time_us
+        if first is not None:
+            try:
+                self.run.apply(first)
+            except CommandRefused:
+                self.run.close()
+                raise
 
     def advance(self, max_events: int) -> bool:
         """Run up to ``max_events`` events, or a few more; True: it has come to where the original stands."""
@@ -44,6 +52,41 @@ class SettingFork:
                 self.run.apply(self._commands.popleft().command)
             except CommandRefused:
                 continue
+
+
+class SettingFork(StoryVariant):
+    """A run in which a node had another ``setting`` from the beginning. Raises :class:`CommandRefused`."""
+
+    def __init__(self, original: LabRun, setting: Command) -> None:
+        if setting.kind != "setting":
+            raise CommandRefused("refusal.only_settings", kind=setting.kind)
+        later = [
+            timed for timed in original.commands if timed.event > 0 or not _is_same_setting(timed.command, setting)
+        ]
+        super().__init__(original.recording(), first=setting, later=later, check=original.checkers is not None)
+
+
+def with_command(original: Recording, command: Command, *, from_start: bool) -> StoryVariant | Recording:
+    """``original`` with one command more: before everything else, or where it stands. Raises :class:`CommandRefused`.
+
+    A recording is returned where nothing needs to run again.
+    """
+    if from_start:
+        return StoryVariant(original, first=command, later=original.commands)
+    timed = TimedCommand(original.event, original.time_us, command)
+    return _with_commands(original, (*original.commands, timed))
+
+
+def without_last_command(original: Recording) -> StoryVariant | Recording:
+    """``original`` as it would be without the last thing that was done to it."""
+    before, last = original.commands[:-1], original.commands[-1]
+    if last.event == original.event:
+        return _with_commands(original, before)
+    return StoryVariant(original, before=before)
+
+
+def _with_commands(original: Recording, commands: tuple[TimedCommand, ...]) -> Recording:
+    return Recording(original.scenario, original.seed, commands, original.event, original.time_us)
 
 
 def _is_same_setting(first: Command, second: Command) -> bool:

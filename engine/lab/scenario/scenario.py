@@ -271,6 +271,66 @@ class ScriptLine:
     command: Command
 
 
+class Difficulty(StrEnum):
+    """How much a scenario asks of a learner."""
+
+    EASY = "easy"
+    MEDIUM = "medium"
+    HARD = "hard"
+
+
+class Breaks(StrEnum):
+    """What goes wrong in a scenario, by itself or because somebody does it: a word each, for those who look for it."""
+
+    #: A node's process ends without warning.
+    PROCESS = "process"
+    POWER = "power"
+    DISK = "disk"
+    #: Frames are lost, late or doubled, or nothing gets through.
+    LINK = "link"
+    #: A node stands still for a long time, and goes on.
+    PAUSE = "pause"
+    #: A listener fails, hangs or is slow.
+    LISTENER = "listener"
+    #: One of the locks of ordered consumption is off.
+    LOCK = "lock"
+    #: A setting does not do what one expects, or changes at a bad moment.
+    SETTING = "setting"
+    #: More comes than is taken.
+    LOAD = "load"
+    #: The application uses its client wrongly.
+    PROGRAM = "program"
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """By what a scenario is found in a list, besides its shelf and its length.
+
+    :ivar breaks: empty: nothing goes wrong in it.
+    """
+
+    difficulty: Difficulty = Difficulty.MEDIUM
+    breaks: tuple[Breaks, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KeyMoment:
+    """The moment of a scenario that its picture shows; :mod:`engine.lab.run.key_moment` goes there.
+
+    :ivar shows: what is seen then, by language.
+    :ivar actions: what somebody does on the way.
+    :ivar from_ms: only what happens later than this, and than the last of the actions, is waited for.
+    :ivar until: what is waited for; None: the first violation of an invariant.
+    :ivar plus_ms: how much later the clock stands, with nothing happening meanwhile: a frame is on its way then.
+    """
+
+    shows: Mapping[str, str]
+    actions: tuple[ScriptLine, ...] = ()
+    from_ms: int = 0
+    until: Condition | None = None
+    plus_ms: float = 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class TryButton:
     """One thing to try with a scenario: a command, a way to run, or both, in this order.
@@ -318,6 +378,10 @@ class Scenario:
     suggestion: Mapping[str, str] = field(default_factory=dict)
     try_buttons: tuple[TryButton, ...] = ()
     focus: tuple[str, ...] = ()
+    #: One sentence, by language; empty: none was written.
+    summary: Mapping[str, str] = field(default_factory=dict)
+    tags: Tags = Tags()
+    key_moment: KeyMoment | None = None
 
     def node(self, name: str) -> NodeSpec:
         """The node of that name. Raises ``KeyError``."""

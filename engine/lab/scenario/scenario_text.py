@@ -19,14 +19,17 @@ from engine.lab.scenario.scenario import (
     FaultKind,
     FaultModel,
     GroupSpec,
+    KeyMoment,
     NodeSpec,
     Role,
     Scenario,
     ScriptLine,
+    Tags,
     TopicSpec,
     TryButton,
 )
 from engine.lab.scenario.scenario_banks import check_banks, check_xa
+from engine.lab.scenario.scenario_card import parse_key_moment, parse_summary, parse_tags
 from engine.lab.scenario.scenario_names import NODE_NAME, NODES_MAX
 from engine.lab.scenario.scenario_nodes import parse_node
 from engine.lab.scenario.scenario_stage import parse_buttons, parse_focus
@@ -67,6 +70,9 @@ def parse_scenario(text: str, name: str) -> Scenario:
     scenario = Scenario(
         name=name,
         title=_texts(root, "title", 200),
+        summary=parse_summary(root, _texts),
+        tags=root.part("tags", parse_tags) or Tags(),
+        key_moment=root.part("key_moment", lambda section: _key_moment(section, nodes, known)),
         about=_texts(root, "about", 4_000),
         seed=root.integer("seed", 0, SEED_MAX, 1),
         duration_ms=root.integer("duration_ms", 1, DURATION_MAX_MS, DEFAULT_DURATION_MS),
@@ -106,6 +112,12 @@ def _by_language(section: Section, max_length: int) -> Mapping[str, str]:
         if not text:
             raise section.fail(language, "is empty")
     return texts
+
+
+def _key_moment(section: Section, nodes: tuple[NodeSpec, ...], known: list[str]) -> KeyMoment:
+    return parse_key_moment(
+        section, _texts, lambda part, name: _script(part, nodes, name), lambda part: _condition(part, known)
+    )
 
 
 def _suggestion(section: Section, known: list[str]) -> tuple[Mapping[str, str], tuple[TryButton, ...]]:
@@ -178,10 +190,10 @@ def _named(
     return tuple(specs)
 
 
-def _script(root: Section, nodes: tuple[NodeSpec, ...]) -> tuple[ScriptLine, ...]:
+def _script(root: Section, nodes: tuple[NodeSpec, ...], name: str = "script") -> tuple[ScriptLine, ...]:
     lines: list[ScriptLine] = []
     known = [node.name for node in nodes]
-    for section in root.sections("script", max_count=SCRIPT_MAX):
+    for section in root.sections(name, max_count=SCRIPT_MAX):
         at_ms = section.integer("at_ms", 0, DURATION_MAX_MS)
         lines.append(ScriptLine(at_ms, _command(section, known)))
     return tuple(lines)

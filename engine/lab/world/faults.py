@@ -324,6 +324,14 @@ def _next_frame(world: ScenarioWorld, command: Command) -> None:
     waiting.append(NextFrameFault(str(command.value["frame"]), *directions[0], delays_us[command.kind]))
 
 
+def _drop_frame(world: ScenarioWorld, command: Command) -> None:
+    directions = _directions(world, command.target)
+    if len(directions) > 1:
+        raise CommandRefused("refusal.one_frame_only", kind=command.kind)
+    if not world.lab.network.drop_under_way(*directions[0], _integer(command, "due_us")):
+        raise NoSuchTarget("refusal.no_frame_under_way", link=command.target, due_us=command.value["due_us"])
+
+
 # --- disks and actors ----------------------------------------------------------------------------------------------
 
 
@@ -356,6 +364,15 @@ def _release(world: ScenarioWorld, command: Command) -> None:
     world.loop.release(find_actor(world, command.target))
 
 
+def _fire_timer(world: ScenarioWorld, command: Command) -> None:
+    due_us, schedule = _integer(command, "due_us"), world.loop.schedule
+    for event in schedule.running_timers():
+        # What is on its way over a link is no timer: it would overtake what was sent before it.
+        if event.actor.name == command.target and event.due_us == due_us and "->" not in event.actor.name:
+            return schedule.fire_now(event)
+    raise NoSuchTarget("refusal.no_timer", actor=command.target, due_us=due_us)
+
+
 def _integer(command: Command, field: str) -> int:
     value = command.value[field]
     assert isinstance(value, int)
@@ -377,8 +394,10 @@ _ACTIONS: Mapping[str, Callable[[ScenarioWorld, Command], Any]] = {
     "delay-next": _next_frame,
     "disk-free": _disk_free,
     "disk-full": _disk_full,
+    "drop-frame": _drop_frame,
     "drop-next": _next_frame,
     "duplicate-next": _next_frame,
+    "fire-timer": _fire_timer,
     "forced-unlock": _forced_unlock,
     "heal": _heal,
     "hold": _hold,

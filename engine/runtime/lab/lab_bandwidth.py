@@ -55,6 +55,8 @@ class LabBandwidth:
         lost: list[Parcel] = []
         for direction, frames in self._under_way.items():
             for frame in frames:
+                if frame.arrival.is_cancelled:
+                    continue
                 if frame.left_us > now_us and partition.extra_delays_us(frame.parcel) == ():
                     frame.arrival.cancel()
                     frame.lost()

@@ -15,6 +15,8 @@ from engine.runtime.port import FrameHandler
 from engine.runtime.unsent_budget import UnsentBudget
 
 _T = TypeVar("_T")
+#: What a link does with a frame, in the journal.
+FRAME_ARRIVES = "frame arrives"
 
 
 class Links(Protocol):
@@ -105,7 +107,7 @@ class LabConnection:
             self._close(f"the other end does not read: {self._unsent_bytes} bytes are unsent")
             return
         self._last_activity_us = self._network.loop.now_us
-        copies = self._network.carry(self, ParcelKind.FRAME, frame, "frame arrives", self.peer.frame_arrives, frame)
+        copies = self._network.carry(self, ParcelKind.FRAME, frame, FRAME_ARRIVES, self.peer.frame_arrives, frame)
         self._unsent_bytes += copies * len(frame)
         self._count_unsent()
 

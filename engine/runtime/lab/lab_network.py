@@ -12,11 +12,12 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import cast
 
 from engine.runtime.connection_limits import CONNECTIONS_LIMIT, UNSENT_ALL_LIMIT_BYTES
 from engine.runtime.lab.lab_actor import LabActor, LabNode
 from engine.runtime.lab.lab_bandwidth import LabBandwidth
-from engine.runtime.lab.lab_connection import LabConnection
+from engine.runtime.lab.lab_connection import FRAME_ARRIVES, LabConnection
 from engine.runtime.lab.lab_link_fault import LinkFault, OutOfOrder, Parcel, ParcelKind, Partition
 from engine.runtime.lab.lab_loop import LabLoop
 from engine.runtime.port import AddressInUse, ConnectFailed, Connection, FrameHandler
@@ -195,6 +196,26 @@ class LabNetwork:
             for parcel in self.bandwidth.cut(partition, self.loop.schedule.now_us):
                 for watch in self.cut_watchers:
                     watch(parcel)
+
+    def drop_under_way(self, source: str, target: str, due_us: int) -> bool:
+        """Lose the frame that would arrive at ``target`` at that virtual time, all its copies. False: there is none."""
+        links = [end for end in self._hosts[target].connections if end.peer.node.name == source]
+        for link in links:
+            arrivals = [event for event in self.loop.schedule.running_timers() if event.actor is link.actor]
+            frames = [event for event in arrivals if event.label == FRAME_ARRIVES]
+            found = next((event for event in frames if event.due_us == due_us), None)
+            if found is None:
+                continue
+            (data,) = cast("tuple[bytes]", found.arguments)
+            for event in frames:
+                # A frame sent twice is the same bytes object twice; two equal frames are two objects.
+                if event.arguments[0] is data:
+                    event.cancel()
+                    link.peer.arrived(len(data))
+            for watch in self.cut_watchers:
+                watch(Parcel(ParcelKind.FRAME, source, target, data))
+            return True
+        return False
 
     def _extra_delays_us(self, parcel: Parcel) -> tuple[int, ...]:
         for fault in self.faults:

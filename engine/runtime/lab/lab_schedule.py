@@ -121,6 +121,17 @@ class LabSchedule:
         timers = ((due_us, number, event) for due_us, number, event in self._timers if not event.is_cancelled)
         return [event for _, _, event in sorted(timers)[:count]]
 
+    def running_timers(self) -> Iterator[LabEvent]:
+        """Every event that is not due yet, in no order that means anything."""
+        return (event for _, _, event in self._timers if not event.is_cancelled)
+
+    def fire_now(self, event: LabEvent) -> None:
+        """Make a timer ready at once, behind all that is ready already, as if its time had come."""
+        self._timers = [timer for timer in self._timers if timer[2] is not event]
+        heapq.heapify(self._timers)
+        event.due_us = self.now_us
+        self.ready.append(event)
+
     def unpark(self) -> None:
         """Some actor may run again: put its parked events before all that is ready, because they are older."""
         parked, self._parked = self._parked, []

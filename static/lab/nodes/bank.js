@@ -6,6 +6,8 @@ import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { span } from "../format.js";
 import { memo } from "../memo.js";
+import { acting } from "../deeds/thing.js";
+import { isFocus, togglePart } from "../panels/stage/folding.js";
 import { Icon } from "../panels/controls/icons.js";
 import { accused, pointing, view } from "../view.js";
 
@@ -15,26 +17,36 @@ const MOST_REFUSED = 3;
 const SIGNS = { debit: "−", credit: "+", check: "?" };
 
 /** `part` is the view's: see app/lab/views/bank_view.py. */
-export const Bank = memo(({ part }) => {
+export const Bank = memo(({ part, node, switchedOff }) => {
+  const isOpen = isFocus("bank");
   const pays = part.way !== null;
   const uncommitted =
     part.balance !== null && part.balance !== part.committed_balance ? part.balance - part.committed_balance : 0;
   return html`<section
-    class=${`bank ${part.is_locked ? "is-locked" : ""}`}
+    class=${`bank ${part.is_locked ? "is-locked" : ""} ${isOpen ? "" : "is-line"}`}
     data-part="bank"
     aria-label=${t("lab.bank.label", { bank: part.name, account: part.account })}
   >
     <div class="bank-head">
-      <h3>${part.name}</h3><span class="quiet">${t("lab.bank.account")} <strong>${part.account}</strong></span>
+      <h3>
+        <button
+          type="button"
+          class="part-toggle"
+          aria-expanded=${isOpen}
+          onClick=${() => togglePart("bank")}
+          title=${t(isOpen ? "lab.part.fold" : "lab.part.unfold")}
+        >
+          ${part.name}
+        </button>
+      </h3>
+      <span class="quiet">${t("lab.bank.account")} <strong>${part.account}</strong></span>
       <span class="bank-balance number" title=${t("lab.bank.committed_hint")}>${count(part.committed_balance)}</span>
     </div>
-    <p class="bank-way quiet">
-      ${
-        pays
-          ? t(`lab.bank.way_${part.way.replaceAll("-", "_")}`)
-          : t(part.idempotent ? "lab.bank.idempotent" : "lab.bank.not_idempotent")
-      }
-    </p>
+    ${
+      pays
+        ? isOpen && html`<p class="bank-way quiet">${t(`lab.bank.way_${part.way.replaceAll("-", "_")}`)}</p>`
+        : html`<p class="bank-way"><${Idempotence} isOn=${part.idempotent} node=${node} off=${switchedOff} /></p>`
+    }
     ${
       uncommitted !== 0 &&
       html`<p class="bank-uncommitted" title=${t("lab.bank.uncommitted_hint")}>
@@ -60,12 +72,15 @@ export const Bank = memo(({ part }) => {
       </p>`
     }
     ${
+      isOpen &&
       part.open.length > 0 &&
       html`<ul class="bank-rows" aria-label=${t("lab.bank.open")}>
         ${part.open.map((deed) => html`<${Open} key=${`${deed.doing} ${deed.key}`} deed=${deed} />`)}
       </ul>`
     }
-    <ul class="bank-rows" aria-label=${t(pays ? "lab.bank.rows_debits" : "lab.bank.rows_credits")}>
+    ${
+      isOpen &&
+      html`<ul class="bank-rows" aria-label=${t(pays ? "lab.bank.rows_debits" : "lab.bank.rows_credits")}>
       ${part.rows.length === 0 && html`<li class="quiet">${t("lab.bank.no_rows")}</li>`}
       ${part.rows
         .slice(-MOST_ROWS)
@@ -82,13 +97,28 @@ export const Bank = memo(({ part }) => {
         .slice(-MOST_REFUSED)
         .reverse()
         .map((one) => html`<${Refused} key=${`${one.key} ${one.time_us}`} one=${one} />`)}
-    </ul>
+    </ul>`
+    }
     ${
       part.duplicates_ignored > 0 &&
       html`<p class="quiet">${t("lab.bank.duplicates", { n: part.duplicates_ignored })}</p>`
     }
   </section>`;
 });
+
+/** Whether a transfer that comes twice is credited twice: a switch of the node. */
+function Idempotence({ isOn, node, off }) {
+  const text = t(isOn ? "lab.bank.idempotent" : "lab.bank.not_idempotent");
+  return html`<button
+    class=${`pill ${isOn ? "is-free" : "is-off"}`}
+    ...${acting("lock", { name: "idempotent-consumer", node })}
+    data-lock-switch="idempotent-consumer"
+    data-switched=${off?.includes("idempotent-consumer") ? "off" : "on"}
+    title=${text}
+  >
+    ${text}
+  </button>`;
+}
 
 const signed = (amount) => `${amount < 0 ? "−" : "+"}${count(Math.abs(amount))}`;
 

@@ -1,4 +1,5 @@
-// A consumer: its ProcessQueues as the trees the engine holds, the calls of its listener, the pulls under way.
+// A consumer: the calls of its listener, large; its ProcessQueues with their locks and as the trees that the engine
+// holds; the pulls under way.
 
 import { html } from "htm/preact";
 import { count } from "../../common/format.js";
@@ -6,15 +7,16 @@ import { t } from "../../common/i18n.js";
 import { GroupMark, TopicMark } from "../../live/panels/stage/marks.js";
 import { span } from "../format.js";
 import { memo } from "../memo.js";
-import { settingOfPart } from "../settings.js";
-import { accused, compare, openRecord, pointedKey, view } from "../view.js";
+import { acting } from "../deeds/thing.js";
+import { isFocus, togglePart } from "../panels/stage/folding.js";
+import { accused, compare, openRecord, pointing, view } from "../view.js";
 import { Icon } from "../panels/controls/icons.js";
-import { SettingButton } from "../panels/controls/settings.js";
 import { Bank } from "./bank.js";
+import { OrderLocks } from "./locks.js";
 import { NodeCard } from "./node_card.js";
-import { OrderLocks } from "./order_locks.js";
+import { Rule } from "./part.js";
 import { Replies, Trace } from "./sending.js";
-import { Tree } from "./tree.js";
+import { Held, Tree } from "./tree.js";
 
 /** Room for a tree at 14 px text: in one column, and in two. */
 const WIDE_TREE = 300;
@@ -23,18 +25,26 @@ const NARROW_TREE = 152;
 const MANY_QUEUES = 3;
 
 export const Consumer = memo(({ name, node }) => {
-  const queues = Object.keys(node.process_queues ?? {}).sort(compare);
+  const queues = Object.keys(node.process_queues ?? {}).sort((a, b) => isOwn(a) - isOwn(b) || compare(a, b));
   const isMany = queues.length >= MANY_QUEUES;
+  const calls = node.listener_calls ?? EMPTY;
   return html`<${NodeCard}
     name=${name}
     node=${node}
-    titleExtra=${html`<span class="node-group">
+    titleExtra=${html`<span class="node-group" title=${t("lab.consumer.group", { group: node.group })}>
       ${node.group && html`<${GroupMark} group=${node.group} size=${1.25} />`}
       <span class="ellipsis">${node.group}</span>
+      ${
+        node.permits &&
+        html`<span class="call-permits quiet number" title=${t("lab.consumer.permits_hint")}>
+          ${t("lab.consumer.permits", node.permits)}
+        </span>`
+      }
     </span>`}
-    lasting=${node.bank && html`<${Bank} part=${node.bank} />`}
+    summary=${t("lab.consumer.summary", { n: calls.length, queues: queues.length })}
+    lasting=${node.bank && html`<${Bank} part=${node.bank} node=${name} switchedOff=${node.switched_off} />`}
   >
-    <${Calls} calls=${node.listener_calls ?? EMPTY} permits=${node.permits} ack=${node.listener?.batch_ack} />
+    <${Calls} calls=${calls} holder=${name} ack=${node.listener?.batch_ack} />
     ${node.handed_over && html`<${HandedOver} part=${node.handed_over} />`}
     ${node.given_up && html`<${GivenUp} part=${node.given_up} />`}
     ${
@@ -50,12 +60,6 @@ export const Consumer = memo(({ name, node }) => {
     }
     ${node.replies && html`<${Replies} part=${node.replies} />`}
     ${node.trace && html`<${Trace} part=${node.trace} />`}
-    <p class="node-line rule-line">
-      <span class="quiet">${t("lab.consumer.limit")}</span>
-      <${SettingButton} node=${name} name=${settingOfPart(name, "process_queues")} />
-      <span class="quiet">${t("lab.consumer.rebalance")}</span>
-      <${SettingButton} node=${name} name=${settingOfPart(name, "rebalance")} />
-    </p>
     ${node.filter && html`<${Filter} filter=${node.filter} group=${node.group} />`}
     ${queues.length === 0 && html`<p class="node-line quiet">${t("lab.consumer.no_queues")}</p>`}
     <div class=${`process-queues ${isMany ? "is-many" : ""}`}>
@@ -69,10 +73,16 @@ export const Consumer = memo(({ name, node }) => {
           />`,
       )}
     </div>
+    <p class="rules">
+      <${Rule} node=${name} part="rebalance" label=${t("lab.consumer.rebalance")} />
+      <${Rule} node=${name} part="process_queues" label=${t("lab.consumer.limit")} />
+    </p>
   </${NodeCard}>`;
 });
 
 const EMPTY = [];
+/** A topic of RocketMQ's own, as the group's retry topic, stands behind those of applications. */
+const isOwn = (queue) => queue.startsWith("%");
 /** Keys of the list of a listener that hands over. */
 const HANDED_SHOWN = 6;
 
@@ -91,8 +101,7 @@ const HandedOver = memo(
         html`<li
           key=${key}
           class=${`chip chip-handed ${accused.value.has(key) ? "is-accused" : ""}`}
-          onPointerEnter=${() => (pointedKey.value = key)}
-          onPointerLeave=${() => (pointedKey.value = null)}
+          ...${pointing(key)}
         >
           ${key}
         </li>`,
@@ -122,8 +131,7 @@ const GivenUp = memo(
         html`<li
           key=${`${index} ${key}`}
           class="badge badge-bad"
-          onPointerEnter=${() => (pointedKey.value = key)}
-          onPointerLeave=${() => (pointedKey.value = null)}
+          ...${pointing(key)}
         >
           ${key}
         </li>`,
@@ -154,33 +162,37 @@ const BatchAck = ({ ack }) =>
     ${t(`lab.consumer.ack_${ack.replaceAll("-", "_")}`)}
   </li>`;
 
+const MOST_CALLS = 4;
+
+/** What the listener has now, and for how long: the sentence that a scenario is mostly about. */
 const Calls = memo(
-  ({ calls, permits, ack }) => html`<ul class="chips listener-calls" aria-label=${t("lab.consumer.calls")}>
-    <li class="chips-title quiet">${t("lab.consumer.listener")}</li>
-    ${calls.length === 0 && html`<li class="quiet">${t("lab.consumer.idle")}</li>`}
-    ${calls.map(
+  ({ calls, holder, ack }) => html`<ul class="listener-calls" aria-label=${t("lab.consumer.calls")}>
+    ${calls.length === 0 && html`<li class="quiet">${t("lab.consumer.listener_idle")}</li>`}
+    ${calls.slice(0, MOST_CALLS).map(
       (call) => html`<li
         key=${`${call.topic}@${call.queue_id} ${call.offsets?.[0]}`}
-        class=${`chip chip-call ${call.keys?.some((key) => accused.value.has(key)) ? "is-accused" : ""}`}
-        onPointerEnter=${() => (pointedKey.value = call.keys?.[0] ?? null)}
-        onPointerLeave=${() => (pointedKey.value = null)}
-        title=${t("lab.consumer.since", {
-          time: span(view.peek().time_us - call.since_us),
-          queue: `${call.topic}@${call.queue_id}`,
-        })}
+        class=${`listener-call ${call.keys?.some((key) => accused.value.has(key)) ? "is-accused" : ""}`}
       >
-        <span class="call-sign" aria-hidden="true"></span>
-        ${call.keys?.[0] || `${call.topic}@${call.queue_id}:${call.offsets?.[0]}`}
-        ${call.offsets?.length > 1 && html` <span class="attempt">+${call.offsets.length - 1}</span>`}
+        <span class="call-sign" aria-hidden="true"></span>${t("lab.consumer.listener_has")}${" "}
+        <button
+          class=${`chip-call ${call.keys?.some((key) => accused.value.has(key)) ? "is-accused" : ""}`}
+          ...${acting("call", { node: holder, call })}
+          ...${pointing(call.keys?.[0] ?? null)}
+          title=${t("lab.consumer.call_of", { queue: `${call.topic}@${call.queue_id}` })}
+        >
+          ${call.keys?.[0] || `${call.topic}@${call.queue_id}:${call.offsets?.[0]}`}
+          ${call.offsets?.length > 1 && html` <span class="attempt">+${call.offsets.length - 1}</span>`}
+        </button>
+        <${Spent} since=${call.since_us} />
       </li>`,
     )}
-    ${
-      permits &&
-      html`<li class="quiet number" title=${t("lab.consumer.permits_hint")}>${t("lab.consumer.permits", permits)}</li>`
-    }
+    ${calls.length > MOST_CALLS && html`<li class="quiet number">+${calls.length - MOST_CALLS}</li>`}
     ${ack && ack !== "whole" && html`<${BatchAck} ack=${ack} />`}
   </ul>`,
 );
+
+/** Grows with time, while the rest of a call stays as it is. */
+const Spent = ({ since }) => html`<span class="call-spent number">· ${span(view.value.time_us - since)}</span>`;
 
 const shortActor = (actor) => actor.split("/").at(-1);
 
@@ -190,16 +202,32 @@ const ProcessQueue = memo(({ queue, holder, width }) => {
   const isAccused = accused.value.has(name);
   const open = (offset) =>
     (openRecord.value = { broker: queue.broker, holder, record: { topic, queue_id: queueId, queue_offset: offset } });
+  const trees = [
+    ["msgTreeMap", queue.tree],
+    ["consumingMsgOrderlyTreeMap", queue.consuming_tree],
+  ].filter(([, tree]) => tree);
+  const isLarge = isFocus("trees");
+  const isOrderly = Boolean(queue.local_lock);
   return html`<section
-    class=${`process-queue ${queue.dropped ? "is-dropped" : ""} ${isAccused ? "is-accused" : ""}`}
+    class=${`process-queue ${queue.dropped ? "is-dropped" : ""} ${isAccused ? "is-accused" : ""} ${
+      topic.startsWith("%") && queue.message_count === 0 ? "is-idle" : ""
+    }`}
     data-process-queue=${name}
     aria-label=${`${holder} ${name}`}
   >
     <header class="process-head">
-      <${TopicMark} topic=${topic} /><span class="mono" title=${name}>Q${queueId}</span>
-      <span class="number held-count" title=${t("lab.consumer.held")}>${count(queue.message_count)}</span>
+      <${TopicMark} topic=${topic} /><strong title=${name}>Q${queueId}</strong>
+      <button
+        type="button"
+        class="held-count part-toggle number"
+        aria-expanded=${isLarge}
+        onClick=${() => togglePart("trees")}
+        title=${`${t("lab.consumer.held")}. ${t(isLarge ? "lab.part.fold" : "lab.part.unfold")}`}
+      >
+        ${t("lab.consumer.held_short", { n: queue.message_count })}
+      </button>
       ${
-        !queue.local_lock &&
+        !isOrderly &&
         queue.consume_lock?.owner &&
         html`<span
           class="chip chip-lock"
@@ -216,7 +244,7 @@ const ProcessQueue = memo(({ queue, holder, width }) => {
         </span>`
       }
       ${
-        !queue.local_lock &&
+        !isOrderly &&
         queue.locked &&
         html`<span class="sign" title=${t("lab.consumer.locked")}>
           <${Icon} name="lock" /><span class="sr-only">${t("lab.consumer.locked")}</span>
@@ -252,17 +280,11 @@ const ProcessQueue = memo(({ queue, holder, width }) => {
         <span class="number">${count(queue.next_pull_offset ?? queue.consume_offset)}</span>
       </span>
     </header>
-    ${queue.local_lock && html`<${OrderLocks} queue=${queue} />`}
-    ${queue.tree ? html`<${Tree} tree=${queue.tree} name="msgTreeMap" width=${width} onOpen=${open} />` : ""}
-    ${
-      queue.consuming_tree
-        ? html`<${Tree}
-          tree=${queue.consuming_tree}
-          name="consumingMsgOrderlyTreeMap"
-          width=${width}
-          onOpen=${open}
-        />`
-        : ""
-    }
+    ${isOrderly && html`<${OrderLocks} queue=${queue} holder=${holder} />`}
+    ${trees.map(([kind, tree]) =>
+      isLarge
+        ? html`<${Tree} key=${kind} tree=${tree} name=${kind} width=${width} onOpen=${open} />`
+        : html`<${Held} key=${kind} tree=${tree} name=${kind} topic=${topic} onOpen=${open} />`,
+    )}
   </section>`;
 });

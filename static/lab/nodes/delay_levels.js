@@ -6,19 +6,25 @@ import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { shortMs } from "../format.js";
 import { memo } from "../memo.js";
-import { SettingButton } from "../panels/controls/settings.js";
-import { settingOfPart } from "../settings.js";
 import { view } from "../view.js";
 import { Bar } from "./node_card.js";
+import { Part, Rule } from "./part.js";
 
 /** `part` is the view's, null while no message was delayed. */
 export const DelayLevels = memo(({ broker, part }) => {
   const used = new Map(part.levels.map((level) => [level.level, level]));
-  return html`<section class="broker-table delay-levels" data-part="delay-levels" aria-label=${t("lab.delay.title")}>
-    <h3>${t("lab.delay.title")} <${SettingButton} node=${broker} name=${settingOfPart(broker, "delay_levels")} /></h3>
+  const waiting = part.levels.reduce((sum, level) => sum + level.waiting, 0);
+  return html`<${Part}
+    part="delay"
+    name=${t("lab.delay.title")}
+    summary=${html`<span class="quiet">${t("lab.delay.waiting", { n: waiting })}</span>`}
+    tools=${html`<${Rule} node=${broker} part="delay_levels" />`}
+    class="delay-levels"
+    data-part="delay-levels"
+  >
     <${DelayStrip} delays=${part.delays_ms} used=${used} />
     <ul class="delay-rows">${part.levels.map((level) => html`<${Level} key=${level.level} level=${level} />`)}</ul>
-  </section>`;
+  </${Part}>`;
 });
 
 /** Every level as a small cell; a used one is marked, and says how many wait. */

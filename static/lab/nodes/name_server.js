@@ -1,4 +1,4 @@
-// The name server: which brokers it knows, and since when it has not heard of them.
+// The name server: which brokers it knows. As long as nothing is the matter with it, it is a line.
 
 import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
@@ -7,8 +7,10 @@ import { NodeCard } from "./node_card.js";
 
 export const NameServer = memo(({ name, node }) => {
   const brokers = Object.entries(node.brokers ?? {});
-  const topics = Object.keys(node.topics ?? node.routes ?? {}).length;
-  return html`<${NodeCard} name=${name} node=${node}>
+  const topics = Object.keys(node.routes ?? {}).length;
+  const known = brokers.map(([broker]) => broker).join(", ");
+  const summary = known ? t("lab.name_server.knows", { brokers: known }) : t("lab.name_server.none");
+  return html`<${NodeCard} name=${name} node=${node} summary=${summary}>
     <p class="node-line">
       <span class="quiet">${t("lab.name_server.routes")}</span>
       ${brokers.length === 0 && html`<span class="quiet">${t("lab.name_server.none")}</span>`}

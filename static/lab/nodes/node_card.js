@@ -1,10 +1,12 @@
-// What every node's card has: its sign and name, whether it runs, and its menu of faults.
+// What every node's card has: its sign and name, which are the button of what can be done to it, and whether it runs.
 
 import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
 import { shortMs } from "../format.js";
-import { accused, openFaults } from "../view.js";
+import { acting } from "../deeds/thing.js";
+import { accused } from "../view.js";
 import { Icon } from "../panels/controls/icons.js";
+import { isFolded, toggleNode } from "../panels/stage/folding.js";
 
 export const ROLE_LETTERS = {
   producer: "P",
@@ -17,12 +19,13 @@ export const ROLE_LETTERS = {
 };
 
 /** `node` is the view's; `children` are the contents, `lasting` what outlives the process. `titleExtra` stands in the
-    head behind the name. */
-export function NodeCard({ name, node, titleExtra, lasting, children }) {
+    head behind the name; `summary` is all that is said of a node that is folded to a line. */
+export function NodeCard({ name, node, titleExtra, summary, lasting, children }) {
   const isAccused = accused.value.has(name);
   const isGone = node.status === "crashed" || node.status === "off";
+  const isLine = isFolded(name);
   return html`<article
-    class=${`node node-${node.role} is-${node.status} ${isAccused ? "is-accused" : ""}`}
+    class=${`node node-${node.role} is-${node.status} ${isAccused ? "is-accused" : ""} ${isLine ? "is-folded" : ""}`}
     id=${`node-${name}`}
     data-node=${name}
     data-status=${node.status}
@@ -34,8 +37,19 @@ export function NodeCard({ name, node, titleExtra, lasting, children }) {
     })}
   >
     <header class="node-head" data-anchor=${name}>
-      <span class=${`role-sign role-${node.role}`} aria-hidden="true">${ROLE_LETTERS[node.role]}</span>
-      <h2 class="node-name">${name}</h2>${titleExtra}
+      <h2 class="node-name">
+        <button
+          class="fault-button"
+          ...${acting("node", { name })}
+          title=${t("lab.node.faults", { name })}
+          aria-label=${t("lab.node.faults", { name })}
+        >
+          <span class=${`role-sign role-${node.role}`} aria-hidden="true">${ROLE_LETTERS[node.role]}</span>
+          ${name} <${Icon} name="fault" />
+        </button>
+      </h2>
+      ${titleExtra ?? html`<span class="node-role quiet">${t(`lab.role.${node.role}`).toLowerCase()}</span>`}
+      ${isLine && summary && html`<span class="node-summary quiet">${summary}</span>`}
       <span class="node-facts"><${Parts} node=${node} /><${Status} node=${node} /></span>
       ${
         isAccused &&
@@ -45,23 +59,28 @@ export function NodeCard({ name, node, titleExtra, lasting, children }) {
       }
       <button
         type="button"
-        class="button fault-button"
-        aria-haspopup="dialog"
-        onClick=${() => (openFaults.value = name)}
-        title=${t("lab.node.faults", { name })}
-        aria-label=${t("lab.node.faults", { name })}
+        class="fold-button"
+        aria-expanded=${!isLine}
+        onClick=${() => toggleNode(name)}
+        title=${t(isLine ? "lab.node.unfold" : "lab.node.fold", { name })}
+        aria-label=${t(isLine ? "lab.node.unfold" : "lab.node.fold", { name })}
       >
-        <${Icon} name="fault" />
+        ${isLine ? "▸" : "▾"}
       </button>
     </header>
     ${
-      isGone
-        ? html`<p class="node-gone">
-          ${t(`lab.node.is_${node.status === "off" && node.has_run ? "shut_down" : node.status}`)}
-        </p>`
-        : children
+      !isLine &&
+      html`
+        ${
+          isGone
+            ? html`<p class="node-gone">
+              ${t(`lab.node.is_${node.status === "off" && node.has_run ? "shut_down" : node.status}`)}
+            </p>`
+            : children
+        }
+        ${lasting}
+      `
     }
-    ${lasting}
   </article>`;
 }
 

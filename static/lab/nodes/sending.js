@@ -65,11 +65,6 @@ export const Sending = memo(
   `,
 );
 
-/** Sends of which nobody can tell whether they are stored. */
-export const Unknown = memo(({ count: number }) =>
-  line("unknown", t("lab.sending.unknown_hint"), html`<strong class="number">${count(number)}</strong>`),
-);
-
 export const Replies = memo(({ part }) =>
   line(
     "replies",

@@ -7,12 +7,11 @@ import { t } from "../../common/i18n.js";
 import { TopicMark } from "../../live/panels/stage/marks.js";
 import { shortMs, span } from "../format.js";
 import { memo } from "../memo.js";
-import { settingOfPart } from "../settings.js";
 import { Icon } from "../panels/controls/icons.js";
-import { SettingButton } from "../panels/controls/settings.js";
 import { isRecording } from "../session.js";
 import { isPointed, openHalf, openRecord, pointedKey, view } from "../view.js";
 import { Bar } from "./node_card.js";
+import { Part, Rule } from "./part.js";
 
 /** Rows of a card; the others are counted. */
 const MOST_ROWS = 10;
@@ -22,27 +21,28 @@ const MOST_GIVEN_UP = 5;
 /** `part` is the view's, null while there was never a half message. */
 export const Transactions = memo(({ broker, part }) => {
   const waiting = part.messages.filter((message) => message.decided_by === null).length;
-  const rule = (name) => html`<${SettingButton} node=${broker} name=${settingOfPart(broker, name)} />`;
+  const rule = (name, key) => html`<${Rule} node=${broker} part=${name} label=${t(`lab.half.${key}`)} />`;
   const figure = (key, value) =>
     html`<span class="figure" title=${t(`lab.half.${key}_hint`)}>
       <span class="quiet">${t(`lab.half.${key}`)}</span> <span class="number">${value}</span>
     </span>`;
   const rows = part.messages.slice(0, MOST_ROWS);
-  return html`<section class="half-messages" data-part="half-messages" aria-label=${t("lab.half.title")}>
-    <div class="part-head">
-      <h3>${t("lab.half.title")} <span class="quiet number">${waiting}</span></h3>
+  return html`<${Part}
+    part="half_messages"
+    name=${t("lab.half.title")}
+    summary=${html`<span class=${waiting > 0 ? "" : "quiet"}>${t("lab.half.undecided", { n: waiting })}</span>`}
+    class="half-messages"
+    data-part="half-messages"
+  >
+    <p class="half-figures">
       ${figure("offset", `${count(part.half_offset)} / ${count(part.half_end)}`)}
       ${figure("ops", `${count(part.op_offset)} / ${count(part.op_end)}`)}
       ${part.checks_sent > 0 && figure("asked", count(part.checks_sent))}
       ${part.discarded > 0 && figure("discarded", count(part.discarded))}
-    </div>
-    <p class="half-rules">
-      <span class="quiet">${t("lab.half.time_out")}</span>
-      ${rule("transactions")}
-      <span class="quiet">${t("lab.half.interval")}</span>
-      ${rule("transaction_checks")}
-      <span class="quiet">${t("lab.half.limit")}</span>
-      ${rule("transaction_limit")}
+    </p>
+    <p class="rules">
+      ${rule("transactions", "time_out")} ${rule("transaction_checks", "interval")}
+      ${rule("transaction_limit", "limit")}
     </p>
     ${
       rows.length > 0 &&
@@ -57,7 +57,7 @@ export const Transactions = memo(({ broker, part }) => {
       html`<p class="quiet">${t("lab.half.more", { n: part.messages.length - rows.length })}</p>`
     }
     ${part.given_up.length > 0 && html`<${GivenUp} broker=${broker} part=${part} />`}
-  </section>`;
+  </${Part}>`;
 });
 
 /** Opens the dialog in which a person decides; nothing can be decided in a recording. */
@@ -121,19 +121,12 @@ const GivenUpRow = memo(({ broker, message, max }) => {
     <span class="badge number" title=${t("lab.half.checks_hint", { n: checks, max })}>
       ${t("lab.half.checks", { n: checks, max })}
     </span>
-    <${Age} message=${message} />
     <span class="half-state half-end">
       ${again === null ? t("lab.half.nobody_knew") : t("lab.half.checked_again", { offset: again })}
     </span>
     ${again === null && html`<${Decide} broker=${broker} message=${message} />`}
   </li>`;
 });
-
-/** Grows with time, while the rest of a row stays as it is. */
-function Age({ message }) {
-  const age = span(view.value.time_us - message.born_us);
-  return html`<span class="half-age number quiet" title=${t("lab.half.age", { time: age })}>${age}</span>`;
-}
 
 function Place({ message: { topic, queue_id: queueId } }) {
   return html`<span class="half-place ellipsis" title=${t("lab.half.place", { place: `${topic} Q${queueId}` })}>
@@ -170,7 +163,6 @@ function Half({ broker, message, part }) {
     >
       ${t("lab.half.checks", { n: checks, max: part.check_max })}
     </span>
-    <${Age} message=${message} />
     ${
       op === null
         ? html`<${Wait} message=${message} part=${part} />`

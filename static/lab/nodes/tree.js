@@ -5,7 +5,10 @@
 import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
+import { topicMark } from "../../common/palette.js";
 import { memo } from "../memo.js";
+import { Roving } from "../roving.js";
+import { accused, isPointed, pointing } from "../view.js";
 
 const MOST_STEP = 24;
 const LABEL_STEP = 11.5;
@@ -131,4 +134,35 @@ const TreeNode = memo(({ offset, red, name, x, y, size }) => {
       ${digits}
     </text>
   </g>`;
+});
+
+const MOST_HELD = 7;
+
+/** The same tree as a line: its first messages in order, as cells. */
+export const Held = memo(({ tree, name, topic, onOpen }) => {
+  const nodes = layOut(tree);
+  const { tone } = topicMark(topic);
+  const isTaken = name === "consumingMsgOrderlyTreeMap";
+  return html`<${Roving}
+    class=${`held-cells ${isTaken ? "is-taken" : ""}`}
+    role="group"
+    data-tree=${name}
+    aria-label=${t("lab.tree.label", { name, n: nodes.length, first: nodes[0].offset, last: nodes.at(-1).offset })}
+  >
+    ${nodes.slice(0, MOST_HELD).map(
+      ({ offset, key }) => html`<button
+        key=${offset}
+        type="button"
+        class=${`cell tone-${tone} ${isPointed(key) ? "is-pointed" : ""} ${accused.value.has(key) ? "is-accused" : ""}`}
+        tabindex="-1"
+        data-roving
+        title=${`${name}: ${t("lab.tree.node", { offset, key: key || "–" })}`}
+        onClick=${() => onOpen(offset)}
+        ...${pointing(key)}
+      >
+        ${String(offset).slice(-3)}
+      </button>`,
+    )}
+    ${nodes.length > MOST_HELD && html`<span class="quiet number">+${nodes.length - MOST_HELD}</span>`}
+  </${Roving}>`;
 });

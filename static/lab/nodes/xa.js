@@ -6,12 +6,11 @@ import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { span } from "../format.js";
 import { memo } from "../memo.js";
-import { SettingButton } from "../panels/controls/settings.js";
-import { settingOfPart } from "../settings.js";
 import { pointing, view } from "../view.js";
 import { Bank } from "./bank.js";
 import { CashMachine } from "./cash_machine.js";
 import { NodeCard } from "./node_card.js";
+import { Rule } from "./part.js";
 
 const MOST_ENDED = 5;
 const OUTCOME_SIGNS = { committed: "✓", "rolled-back": "✕", unknown: "?" };
@@ -25,10 +24,6 @@ export const TransactionCoordinator = memo(({ name, node }) => {
     ${
       part &&
       html`
-        <p class="node-line rule-line">
-          <span class="quiet">${t("lab.xa.timeout")}</span>
-          <${SettingButton} node=${name} name=${settingOfPart(name, "coordinator")} />
-        </p>
         <p class="node-line" title=${t("lab.xa.log_hint")}>
           <span class="quiet">${t("lab.xa.log")}</span> <span class="number">${count(part.log.end)} B</span>
           ${
@@ -60,6 +55,7 @@ export const TransactionCoordinator = memo(({ name, node }) => {
             </li>`,
           )}
         </ul>
+        <p class="rules"><${Rule} node=${name} part="coordinator" label=${t("lab.xa.timeout")} /></p>
       `
     }
   </${NodeCard}>`;
@@ -80,10 +76,6 @@ export const TransactionManager = memo(({ name, node }) => {
     </div>`;
   return html`<${NodeCard} name=${name} node=${node}>
     <p class="node-line quiet">${t("lab.xa.transfers", { n: total })}</p>
-    <p class="node-line rule-line">
-      <span class="quiet">${t("lab.xa.order_again")}</span>
-      <${SettingButton} node=${name} name=${settingOfPart(name, "manager")} />
-    </p>
     <dl class="figure-cells">${figure("committed")}${figure("rolled-back")}${figure("unknown")}</dl>
     <ul class="xa-rows" data-part="transfers" aria-label=${t("lab.xa.transfers_label")}>
       ${at && html`<${UnderWay} at=${at} />`}
@@ -103,6 +95,7 @@ export const TransactionManager = memo(({ name, node }) => {
           </li>`,
         )}
     </ul>
+    <p class="rules"><${Rule} node=${name} part="manager" label=${t("lab.xa.order_again")} /></p>
   </${NodeCard}>`;
 });
 
@@ -120,14 +113,15 @@ function UnderWay({ at }) {
 
 export const ResourceManager = memo(({ name, node }) => {
   const part = node.resource;
-  return html`<${NodeCard} name=${name} node=${node} lasting=${node.bank && html`<${Bank} part=${node.bank} />`}>
+  return html`<${NodeCard}
+    name=${name}
+    node=${node}
+    summary=${node.bank && `${node.bank.name} ${node.bank.account}`}
+    lasting=${node.bank && html`<${Bank} part=${node.bank} node=${name} />`}
+  >
     ${
       part &&
       html`
-        <p class="node-line rule-line">
-          <span class="quiet">${t("lab.xa.lock_wait")}</span>
-          <${SettingButton} node=${name} name=${settingOfPart(name, "resource")} />
-        </p>
         <${Lock} part=${part} account=${node.bank.account} />
         <ul class="xa-rows" data-part="branches" aria-label=${t("lab.xa.branches")}>
           ${part.branches.length === 0 && html`<li class="quiet">${t("lab.xa.no_branches")}</li>`}
@@ -145,6 +139,7 @@ export const ResourceManager = memo(({ name, node }) => {
           )}
         </ul>
         ${node.cash_machine && html`<${CashMachine} part=${node.cash_machine} />`}
+        <p class="rules"><${Rule} node=${name} part="resource" label=${t("lab.xa.lock_wait")} /></p>
       `
     }
   </${NodeCard}>`;

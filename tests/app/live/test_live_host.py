@@ -5,7 +5,6 @@ import contextlib
 import copy
 import json
 import random
-from pathlib import Path
 
 import pytest
 
@@ -19,6 +18,7 @@ from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsume
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.body.topic_config import TopicConfig
 from engine.protocol.enums import ConsumeFromWhere
+from tests.support.live.fixture_server import FixtureSource
 from tests.support.live.live_server import LiveServer, message
 from tests.support.live.socket_browser import SocketBrowser
 
@@ -213,9 +213,7 @@ def test_a_subscription_shows_what_the_brokers_filter_did(live):
 
 def test_the_made_up_state_for_work_on_the_page_has_the_shape_of_the_real_one(live):
     """Otherwise the page would be built for something that the product never sends."""
-    made_up = json.loads(
-        (Path(__file__).parents[2] / "support" / "live" / "fixture_state.json").read_text(encoding="utf-8")
-    )
+    made_up = FixtureSource(messages_per_second=0).state()
     live.send(message("Shape", "x", keys="k"))
 
     async def scenario():

@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from app.foundation.translator import translate
+from app.foundation.translator import texts, translate
 from app.pipeline.run_record import TEXT_MAX, RunRecord
 from app.pipeline.terminal_report import TerminalReport
 from app.pipeline.views import description_json
@@ -16,6 +16,7 @@ from engine.lab.scenario.scenario import FaultKind
 from engine.pipeline.jobs.description import ColumnKind, JobTable, TableColumn
 from engine.pipeline.jobs.registry import JOB_NAMES, describe
 from engine.pipeline.jobs.simulation_fleet.description import ANOMALIES, FAULTS
+from engine.texts import LANGUAGES
 from tests.support.pipeline.tiny_job import DESCRIPTION, both
 
 
@@ -109,3 +110,10 @@ def test_a_terminal_shows_english_words():
     assert "lost in transit" in output.getvalue()
     assert "Twice.·[2J" in output.getvalue()
     assert "途中丢失" not in output.getvalue()
+
+
+@pytest.mark.parametrize("name", JOB_NAMES)
+def test_every_field_of_a_job_has_a_name_in_words_on_the_page(name):
+    for parameter in describe(name).parameters:
+        key = f"pipeline.parameter.{parameter.name}"
+        assert all(key in texts(language) for language in LANGUAGES), key

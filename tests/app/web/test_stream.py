@@ -26,6 +26,15 @@ class Source:
     def history(self):
         return {"seconds": []}
 
+    def history_between(self, first, last):
+        return {}
+
+    def verdict(self):
+        return {}
+
+    def set_thresholds(self, wanted):
+        return {}
+
     def find_by_key(self, topic, key, limit):
         return []
 
@@ -39,6 +48,9 @@ class Source:
         return None
 
     def act_on_half_message(self, deed, name):
+        return {}
+
+    def operate(self, wish):
         return {}
 
     def message_trails(self, name, topic):

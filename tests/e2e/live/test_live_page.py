@@ -69,9 +69,9 @@ def test_a_group_that_keeps_up_raises_no_alarm(serve, open_page):
     scene.commit("billing", "orders", 1, 1189)
     page = live(open_page(f"{serve(scene)}/live"))
     chips = [page.locator(f"[data-queue='orders@{queue}'] .lag-chip").first for queue in (0, 1)]
-    expect(chips[0].locator(".number")).to_have_text("10")
+    expect(chips[0]).to_contain_text("10 behind")
     expect(chips[0]).to_have_class("lag-chip ")
-    expect(chips[1].locator(".number")).to_have_text("11")
+    expect(chips[1]).to_contain_text("11 behind")
     expect(chips[1]).to_have_class("lag-chip has-lag")
 
 
@@ -129,16 +129,58 @@ def test_marks_of_many_groups_in_a_lane_never_cover_each_other(serve, open_page)
         assert all(right - left > 18 for left, right in pairwise(middles)), (queue_id, middles)
 
 
-def test_with_many_groups_every_lag_shows_and_those_with_members_come_first(serve, open_page):
+def test_with_many_groups_every_backlog_is_a_sentence_and_groups_with_members_come_first(serve, open_page):
     page = live(open_page(f"{serve(crowded_scene())}/live"))
-    lags = page.locator("[data-topic=orders] .topic-lags .lag-chip")
+    lags = page.locator("[data-topic=orders] .reader-lag")
     expect(lags.locator(".group-letter")).to_have_text(["B", "M", "S", "Z", "A", "C"])
-    expect(lags.locator(".number")).to_have_text(["0", "1,991", "39", "11", "2,112", "12"])
-    rest = page.locator("[data-queue='orders@3'] .lag-rest")
-    expect(rest).to_contain_text("4 more groups, the greatest lag 1,200")
-    assert rest.evaluate("(chip) => chip.parentElement.scrollWidth <= chip.parentElement.clientWidth")
+    expect(lags.locator(".lag-words")).to_have_text(
+        ["caught up", "1,991 behind", "39 behind", "11 behind", "2,112 behind", "12 behind"]
+    )
+    cell = page.locator("[data-queue='orders@3'] [data-cell=lag]")
+    expect(cell).to_contain_text("1,200 behind")  # of the group that is farthest behind
+    expect(cell).to_contain_text("and 4 others")
+    assert cell.evaluate("(cell) => cell.scrollWidth <= cell.clientWidth")
     cards = page.locator("[data-group]").evaluate_all("(cards) => cards.map((card) => card.dataset.group)")
     assert cards == ["billing", "ledger", "mail", "search-index", "zebra", "analytics", "cache", "reports"]
+
+
+def test_what_becomes_of_a_backlog_is_told_from_the_last_minute(serve, open_page):
+    scene = small_scene(lively=False)
+    scene.commit("search-index", "orders", 0, 1200 - 900)
+    scene.tree["groups"]["search-index"]["lag"] = 939  # 39 in the other queues
+    page = live(open_page(f"{serve(scene)}/live"))
+    words = page.locator("[data-group=search-index] .lag-words")
+    expect(words).to_have_text("939 behind")  # nobody can tell yet
+    for seconds in range(1, 11):
+        before = sequence(page)
+        scene.now_ms += 1000
+        scene.tree["cluster"]["now_ms"] = scene.now_ms
+        scene.commit("search-index", "orders", 0, 300 + 45 * seconds)
+        scene.tree["groups"]["search-index"]["lag"] = 939 - 45 * seconds
+        wait_for_update(page, after=before)
+    expect(words).to_have_text("489 behind, gone in about 11 s")
+    expect(page.locator("[data-topic=orders] .reader-lag", has_text="search-index")).to_contain_text("gone in about")
+    expect(page.locator("[data-group=reports] .lag-words")).to_contain_text("behind, nobody reads")
+
+
+FORECAST = """async (facts) => (await import('/static/live/lag_forecast.js')).forecast(facts)"""
+
+
+def test_a_backlog_that_grows_is_never_gone_and_what_is_on_its_way_is_none(serve, open_page):
+    page = live(open_page(f"{serve(empty_scene())}/live"))
+
+    def kind(lag, stored, read, passed_ms=60_000):
+        return page.evaluate(FORECAST, {"lag": lag, "stored": stored, "read": read, "passedMs": passed_ms})["kind"]
+
+    assert kind(0, 600, 600) == "done"
+    assert kind(50, 600, 600) == "keeps_up"  # five seconds of reading: committed a little late
+    assert kind(3000, 600, 600) == "steady"
+    assert kind(3000, 900, 600) == "growing"
+    assert kind(3000, 900, 0) == "growing"
+    assert kind(3000, 0, 0) == "standing"
+    assert kind(3000, 600, 1200) == "gone"
+    assert kind(3000, 600, 1200, passed_ms=3_000) == "unknown"
+    assert kind(3000, 600, -5) == "unknown"  # its offsets were reset meanwhile
 
 
 MARKS = """() => Object.fromEntries([
@@ -164,11 +206,11 @@ def test_a_reload_changes_no_colour_and_no_letter_although_others_were_created(s
     assert {name: after[name] for name in before} == before
 
 
-def test_marks_follow_from_the_name_and_not_from_how_many_others_there_are(serve, open_page):
+def test_marks_go_by_age_and_are_the_same_in_another_browser(serve, open_page):
     scene = small_scene(lively=False)
     address = serve(scene)
     before = live(open_page(f"{address}/live")).evaluate(MARKS)
-    scene.add_topic("adverts")  # first in the alphabet, and its own colour is free
+    scene.add_topic("adverts")  # first in the alphabet, but the youngest
     scene.add_group("accounts", ["adverts"])
     page = live(open_page(f"{address}/live"))  # another browser, which remembers nothing
     expect(page.locator("[data-topic=adverts]")).to_have_count(1)
@@ -217,10 +259,14 @@ def test_members_show_the_queues_they_own_and_their_held_pulls(serve, open_page)
     expect(members).to_have_count(2)
     expect(members.first.locator(".queue-chip")).to_have_count(3)
     expect(page.locator("[data-group=billing] .member").first).to_contain_text("Java")
-    expect(page.locator("[data-group=billing] .queue-chip-text > :first-child")).to_have_text(
-        ["OR·0", "OR·1", "↻B·0", "OR·2", "OR·3"]
-    )
+    expect(page.locator("[data-group=billing] .queue-chip-text")).to_have_text(["OR·0", "OR·1", "↻B·0", "OR·2", "OR·3"])
     expect(page.locator("[data-group=ledger] .lock-sign")).to_have_count(4)
+    page.locator("[data-group=ledger] .queue-chip").first.focus()
+    page.keyboard.press("ArrowRight")
+    words = page.locator("[data-group=ledger] .queue-chip:focus .chip-words")
+    expect(words).to_contain_text("payments, queue 1")
+    expect(words).to_contain_text(re.compile(r"locked by its owner for \d+ s more"))
+    expect(words).to_contain_text(re.compile(r"The pull waits \d+ s more"))
     expect(page.locator("[data-group=reports]")).to_contain_text("No member is connected")
 
 

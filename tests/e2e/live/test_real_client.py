@@ -50,7 +50,7 @@ def test_the_page_shows_text_queue_and_offset_of_what_the_cpp_client_sends(clust
     member = page.locator("[data-group=couriers] .member")
     expect(member).to_contain_text("C++")
     expect(member.locator(".queue-chip", has_text=f"{topic}")).to_have_count(4)
-    expect(page.locator("[data-group=couriers] .lag-chip .number")).to_have_text("0")
+    expect(page.locator("[data-group=couriers] .lag-words")).to_have_text("caught up")
 
     page.locator(".record-row", has_text="parcel-5").first.click()
     expect(page.locator("#inspector .message-body")).to_have_text("parcel-5")

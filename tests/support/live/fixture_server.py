@@ -59,7 +59,7 @@ class FixtureSource(RecordSearch):
 
     def state(self):
         self._grow()
-        return copy.deepcopy(self.tree)
+        return {**copy.deepcopy(self.tree), "verdict": self.watcher.verdict.as_json()}
 
     def _grow(self) -> None:
         now = self.clock()

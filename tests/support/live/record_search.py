@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 from app.foundation.json_types import JsonObject
+from app.foundation.operator_wishes import WishRefused
 from app.observation.record_view import record_summary
+from app.watch.thresholds import Thresholds
+from app.watch.watcher import Watcher
 from engine.broker.transactions.half_message_lookup import Deed, HalfMessageRefused, Refusal
 
 
@@ -14,6 +18,11 @@ class RecordSearch:
 
     records: dict[int, bytes]
     tree: JsonObject
+
+    @cached_property
+    def watcher(self) -> Watcher:
+        """The real one, over made-up looks."""
+        return Watcher(Thresholds())
 
     def _matching(self, accept: Callable[[JsonObject], bool], limit: int):
         summaries = (record_summary(raw) for _, raw in sorted(self.records.items(), reverse=True))
@@ -27,6 +36,19 @@ class RecordSearch:
 
     def act_on_half_message(self, deed: Deed, name: str):
         raise HalfMessageRefused(Refusal.NO_SUCH, name=name)
+
+    def history_between(self, first: int, last: int):
+        return self.watcher.history.between(first, last)
+
+    def verdict(self):
+        return self.watcher.as_json()
+
+    def set_thresholds(self, wanted):
+        self.watcher.change_thresholds(wanted)
+        return self.watcher.as_json()
+
+    def operate(self, wish):
+        raise WishRefused("by_broker", why="this broker is made up")
 
     def message_trails(self, name: str, topic: str | None):
         return []

@@ -3,12 +3,12 @@
 import { html } from "htm/preact";
 import { useComputed, useSignal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
-import { COMMANDS, commandName, commandText, kindsForNode, kindsOfTarget } from "../../commands.js";
+import { COMMANDS, commandName, commandText, kindsOfTarget } from "../../commands.js";
 import { bilingual } from "../../format.js";
 import { command, isRecording } from "../../session.js";
-import { nodeNames, openFaults, view } from "../../view.js";
+import { acting } from "../../deeds/thing.js";
+import { nodeNames, view } from "../../view.js";
 import { CommandForm } from "./command_form.js";
-import { Dialog } from "./dialog.js";
 import { Icon } from "./icons.js";
 
 const GROUPS = [
@@ -41,13 +41,7 @@ export function Faults() {
             <h3>${t("lab.faults.nodes")}</h3>
             <div class="palette-row">
               ${nodeNames.value.map(
-                (name) => html`<button
-                  key=${name}
-                  type="button"
-                  class="button small-button"
-                  aria-haspopup="dialog"
-                  onClick=${() => (openFaults.value = name)}
-                >
+                (name) => html`<button key=${name} class="button small-button" ...${acting("node", { name })}>
                   <${Icon} name="fault" />${name}
                 </button>`,
               )}
@@ -65,15 +59,12 @@ export function Faults() {
 }
 
 /** Buttons; the pressed one shows its form below. Without fields it acts at once. */
-function Kinds({ kinds, target, onDone }) {
+function Kinds({ kinds }) {
   const chosen = useSignal(null);
   const press = (kind) => {
-    const needsForm = COMMANDS[kind].fields.length > 0 || (target === undefined && COMMANDS[kind].target !== "nothing");
+    const needsForm = COMMANDS[kind].fields.length > 0 || COMMANDS[kind].target !== "nothing";
     if (needsForm) chosen.value = chosen.value === kind ? null : kind;
-    else {
-      command(kind, target ?? "");
-      onDone?.();
-    }
+    else command(kind, "");
   };
   return html`
     <div class="palette-row">
@@ -97,32 +88,8 @@ function Kinds({ kinds, target, onDone }) {
       html`<${CommandForm}
         key=${chosen.value}
         kind=${chosen.value}
-        target=${target}
-        onDone=${() => ((chosen.value = null), onDone?.())}
+        onDone=${() => (chosen.value = null)}
       />`
     }
   `;
-}
-
-/** The faults of one node, opened at its card. */
-export function NodeFaults() {
-  const name = openFaults.value;
-  const close = () => (openFaults.value = null);
-  return html`<${Dialog}
-    isOpen=${name !== null}
-    onClose=${close}
-    id="fault-dialog"
-    kind="small-dialog"
-    title=${name === null ? "" : t("lab.node.faults", { name })}
-  >
-    ${
-      name !== null &&
-      (isRecording()
-        ? html`<p>${t("lab.recording_fixed")}</p>`
-        : html`
-          <p class="quiet">${t("lab.faults.node_hint")}</p>
-          <${Kinds} kinds=${kindsForNode(name)} target=${name} onDone=${close} />
-        `)
-    }
-  </${Dialog}>`;
 }

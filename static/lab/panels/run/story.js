@@ -12,6 +12,7 @@ import { focusPanel } from "../controls/dock.js";
 /** Scenarios whose suggestion was put aside, in this visit. */
 const dismissed = signal([]);
 
+const summary = computed(() => bilingual(view.value.summary));
 const text = computed(() => bilingual(view.value.about));
 const suggestion = computed(() => bilingual(view.value.suggestion));
 const buttons = computed(() => view.value.try_buttons);
@@ -22,6 +23,7 @@ const deeds = computed(() => [...calmView.value.commands].reverse());
 export const Story = () => html`
   ${!dismissed.value.includes(scenario.value) && suggestion.value && html`<${Try} />`}
   <div class="story-text">
+    ${summary.value && html`<p class="story-summary">${summary.value}</p>`}
     <p>${text.value}</p>
     ${deeds.value.length > 0 && html`<${Deeds} />`}
   </div>

@@ -1,7 +1,5 @@
-// The links between nodes and the frames on them. A frame in flight is a button at the place that its time says: it
-// opens down to its bytes. A frame that came and went between two pictures leaves a short trace.
-//
-//   request: filled circle    response: open square    one way: triangle    connection: small dot    lost: a cross
+// The frames on the links. A frame in flight is a button at the place that its time says: what can be done to it, down
+// to its bytes. A frame that came and went between two pictures leaves a short trace. Signs: frame_words.js.
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -10,9 +8,15 @@ import { t } from "../../../common/i18n.js";
 import { motion } from "../../../live/view.js";
 import { remPx } from "../../../live/lane_axis.js";
 import { onPaint, repaint } from "../../clock.js";
+import { acting } from "../../deeds/thing.js";
 import { span } from "../../format.js";
+import { frameName, frameShape, shortName } from "../../frame_words.js";
 import { Roving } from "../../roving.js";
-import { framesInFlight, openFrame, view } from "../../view.js";
+import { framesInFlight, view } from "../../view.js";
+import { endsOf, measureLines, pointOn } from "./curves.js";
+import { Links } from "./links.js";
+
+export { frameName } from "../../frame_words.js";
 
 const MOST_BUTTONS = 32;
 const MOST_TRACES = 24;
@@ -21,24 +25,6 @@ const TRACE_MS = 420;
 const LOST_US = 30_000;
 /** Requests and responses fly beside each other, not over each other; pixels. */
 const ASIDE = 5;
-
-export const frameShape = (frame) =>
-  frame.dropped
-    ? "lost"
-    : frame.kind === "response"
-      ? "response"
-      : frame.oneway
-        ? "oneway"
-        : frame.kind === "request"
-          ? "request"
-          : "signal";
-
-/** "SEND_MESSAGE_V2", "reply to SEND_MESSAGE_V2", "connection request" */
-export function frameName(frame) {
-  if (frame.kind === "response")
-    return frame.reply_to_name ? t("lab.frame.reply", { name: frame.reply_to_name }) : frame.name;
-  return ["connect", "accept", "close"].includes(frame.kind) ? t(`lab.frame.${frame.kind}`) : frame.name;
-}
 
 export function Flights({ stage }) {
   const lines = useSignal(new Map());
@@ -88,11 +74,7 @@ export function Flights({ stage }) {
   useEffect(() => traceStarter(traces, lines), []);
 
   return html`
-    <svg class="links" aria-hidden="true">
-      ${[...lines.value].map(
-        ([pair, line]) => html`<path key=${pair} class="link" d=${`M${line[0]}C${line[1]} ${line[2]} ${line[3]}`} />`,
-      )}
-    </svg>
+    <${Links} lines=${lines} />
     <div class="traces" ref=${traces} aria-hidden="true"></div>
     <${Roving} class="flights" role="group" aria-label=${t("lab.flights.title", { n: flying.value.length })}>
       ${flying.value.map(
@@ -112,7 +94,7 @@ export function Flights({ stage }) {
 
 /** Where the name stands: over the sign in the middle of the gap, and on the gap's side of it near a node. */
 function asideOf(line, x) {
-  const [left, right] = [Math.min(line[0][0], line[3][0]), Math.max(line[0][0], line[3][0])];
+  const [[left], [right]] = endsOf(line);
   const share = right - left < 20 ? 0.5 : Math.min(1, Math.max(0, (x - left) / (right - left)));
   return `${(-100 * share).toFixed(0)}%`;
 }
@@ -131,7 +113,6 @@ function FrameButton({ frame, line, buttons }) {
     left: span(frame.arrives_us - view.peek().time_us),
   });
   return html`<button
-    type="button"
     ref=${element}
     class=${`frame frame-${frameShape(frame)}`}
     tabindex="-1"
@@ -141,20 +122,11 @@ function FrameButton({ frame, line, buttons }) {
     aria-label=${label}
     title=${label}
     style=${{ transform: `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`, "--aside": asideOf(line, x) }}
-    onClick=${() => (openFrame.value = frame.id)}
+    ...${acting("frame", { frame })}
   >
     <span class="frame-sign" aria-hidden="true">${frame.dropped ? "✕" : ""}</span>
     <span class="frame-name">${shortName(frame)}</span>
   </button>`;
-}
-
-/** "send", "↩ send": what fits beside the link. */
-function shortName(frame) {
-  const name = frame.kind === "response" ? `↩ ${frame.reply_to_name ?? ""}` : frameName(frame);
-  return name
-    .replace(/_MESSAGE(_V2)?|CONSUMER_|_BY_TOPIC|_INFO/g, "")
-    .toLowerCase()
-    .replaceAll("_", " ");
 }
 
 const pairOf = ({ source, target }) => (source < target ? `${source} ${target}` : `${target} ${source}`);
@@ -163,64 +135,11 @@ const shareOf = (frame, time) =>
 const lostFrames = ({ frames, time_us: now }) =>
   frames.filter((frame) => frame.dropped && frame.source !== frame.target && now - frame.sent_us < LOST_US).slice(-6);
 
-/** One line per pair of nodes that ever spoke: start, two control points, end; from the name that sorts first. */
-function measureLines(stage, pairs) {
-  const origin = stage.getBoundingClientRect();
-  // The stage is zoomed: back to its own pixels.
-  const scale = origin.width / stage.offsetWidth || 1;
-  const own = ({ left, right, top, height }) => ({
-    left: (left - origin.left) / scale,
-    right: (right - origin.left) / scale,
-    top: (top - origin.top) / scale,
-    height: height / scale,
-  });
-  const lines = new Map();
-  for (const pair of pairs) {
-    const [from, to] = pair
-      .split(" ")
-      .map((name) => stage.querySelector(`[data-anchor="${CSS.escape(name)}"]`)?.getBoundingClientRect());
-    if (from && to) lines.set(pair, curveBetween(own(from), own(to)));
-  }
-  return lines;
-}
-
-function curveBetween(a, b) {
-  const mid = (box) => box.top + box.height / 2;
-  const isApart = a.right < b.left || b.right < a.left;
-  if (isApart) {
-    const [left, right] = a.right < b.left ? [a.right, b.left] : [a.left, b.right];
-    const bend = (right - left) / 2;
-    return [
-      [left, mid(a)],
-      [left + bend, mid(a)],
-      [right - bend, mid(b)],
-      [right, mid(b)],
-    ].map(rounded);
-  }
-  // Above each other: out at the left side and in again.
-  const x = Math.min(a.left, b.left);
-  const out = Math.min(30, 12 + Math.abs(mid(a) - mid(b)) / 8);
-  return [
-    [x, mid(a)],
-    [x - out, mid(a)],
-    [x - out, mid(b)],
-    [x, mid(b)],
-  ].map(rounded);
-}
-
-const rounded = (point) => point.map(Math.round);
-
 function placeOn(line, frame, share) {
   const isForward = frame.source < frame.target;
   const at = isForward ? share : 1 - share;
-  const [x, y] = pointAt(line, at);
+  const [x, y] = pointOn(line, at);
   return [x, y + (isForward ? -ASIDE : ASIDE)];
-}
-
-function pointAt([a, b, c, d], share) {
-  const s = 1 - share;
-  const [w0, w1, w2, w3] = [s * s * s, 3 * s * s * share, 3 * s * share * share, share * share * share];
-  return [w0 * a[0] + w1 * b[0] + w2 * c[0] + w3 * d[0], w0 * a[1] + w1 * b[1] + w2 * c[1] + w3 * d[1]];
 }
 
 /** Lets traces fly for frames that arrived since the last picture of a playing world. They are no state. */

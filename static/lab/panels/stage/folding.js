@@ -13,9 +13,11 @@ const partsByHand = signal({});
 
 const focus = computed(() => new Set(view.value.focus));
 
-/** A name server says little, unless the scenario is about routes or something is the matter with it. */
+/** A name server says little, unless the scenario is about routes or something is the matter with it; a machine whose
+    process never ran has nothing to say. */
 const standsBy = (name) => {
   const node = nodes.value[name];
+  if (node?.status === "off" && !node.has_run && !node.bank) return true;
   if (node?.role !== "name_server") return false;
   return node.status === "running" && !node.held?.length && !focus.value.has("routes") && !accused.value.has(name);
 };

@@ -11,7 +11,7 @@ import { printable, span, virtualTime } from "../../format.js";
 import { command, frameDetails, isRecording } from "../../session.js";
 import { openFrame, view } from "../../view.js";
 import { Dialog } from "../controls/dialog.js";
-import { frameName, frameShape } from "./flights.js";
+import { frameName, frameShape } from "../../frame_words.js";
 import { frameStore } from "../../window_store.js";
 
 export function FrameDialog() {

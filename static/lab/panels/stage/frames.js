@@ -7,7 +7,7 @@ import { t } from "../../../common/i18n.js";
 import { span } from "../../format.js";
 import { memo } from "../../memo.js";
 import { calmView, openFrame } from "../../view.js";
-import { frameName, frameShape } from "./flights.js";
+import { frameName, frameShape } from "../../frame_words.js";
 
 const MOST = 60;
 

@@ -9,6 +9,8 @@ const SCALE_LEAST = 0.2;
 const SCALE_MOST = 3;
 /** Larger than this nothing is drawn by itself: few things should not look like a poster. */
 const FIT_MOST = 1.35;
+const COLUMNS_MOST = 6;
+const WORTH_MOVING = 1.25;
 const STEP = 1.25;
 const PAN_PX = 60;
 const MARGIN_PX = 10;
@@ -21,7 +23,7 @@ export const fits = signal(true);
 
 /** Moves `inner` within `outer`; both are elements. Returns { zoom, fit, show, pan, stop }. */
 export function mapOf(outer, inner) {
-  let [x, y, scale] = [0, 0, 1];
+  let [x, y, scale, columns] = [0, 0, 1, 1];
   const draw = (glides = false) => {
     inner.style.transition = glides && motion.peek() ? "transform .25s ease-out" : "none";
     inner.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px) scale(${scale.toFixed(4)})`;
@@ -36,15 +38,20 @@ export function mapOf(outer, inner) {
     const [above, below] = [parseFloat(paddingTop), parseFloat(paddingBottom)];
     const [width, height] = [outer.clientWidth - 2 * MARGIN_PX, outer.clientHeight - above - below - 2 * MARGIN_PX];
     if (width <= 0 || height <= 0) return;
-    let best = { scale: 0, columns: 1 };
     const cards = inner.querySelector(".column-consumer")?.childElementCount ?? 1;
-    for (let columns = 1; columns <= Math.max(1, Math.min(cards, 6)); columns += 1) {
-      inner.style.setProperty("--consumer-columns", columns);
-      const fitting = Math.min(width / inner.offsetWidth, height / inner.offsetHeight, FIT_MOST);
-      if (fitting > best.scale * 1.02) best = { scale: fitting, columns };
+    const scaleWith = (wanted) => {
+      inner.style.setProperty("--consumer-columns", wanted);
+      return Math.min(width / inner.offsetWidth, height / inner.offsetHeight, FIT_MOST);
+    };
+    let largest = scaleWith(columns);
+    const asItStands = columns;
+    for (let other = 1; other <= Math.min(cards, COLUMNS_MOST); other += 1) {
+      // Cards change places only where that makes everything much larger.
+      if (other === asItStands || scaleWith(other) < largest * (columns === asItStands ? WORTH_MOVING : 1.02)) continue;
+      largest = scaleWith(other);
+      columns = other;
     }
-    inner.style.setProperty("--consumer-columns", best.columns);
-    scale = best.scale;
+    scale = scaleWith(columns);
     x = MARGIN_PX + Math.max(0, (width - inner.offsetWidth * scale) / 2);
     // Near the top: cards that grow while the world runs then move nothing above them.
     y = above + Math.min(TOP_MOST_PX, Math.max(0, (height - inner.offsetHeight * scale) / 2));

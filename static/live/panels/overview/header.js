@@ -46,7 +46,7 @@ export function Sections() {
       .join(" "),
   );
   const extra = optional.value.split(" ").filter(Boolean);
-  const shown = SECTIONS.flatMap((section) => (section === "plots" ? [...extra, section] : [section]));
+  const shown = SECTIONS.flatMap((section) => (section === "records" ? [...extra, section] : [section]));
   return html`
     ${shown.map(
       (section) =>

@@ -9,6 +9,7 @@ import { t } from "../../../common/i18n.js";
 import { useHold } from "../../hold.js";
 import { remPx } from "../../lane_axis.js";
 import { highlighted, inspectedOffset, loaded, state } from "../../view.js";
+import { walkAlong } from "../../walk.js";
 
 /** Widths in rem, as the text inside grows with the theme. */
 const BLOCK_MIN = 2.6;
@@ -59,7 +60,7 @@ export function CommitLogStrip() {
       ref=${strip}
       role="list"
       ...${handlers}
-      onKeyDown=${moveFocus}
+      onKeyDown=${walkAlong(".block")}
       aria-label=${t("live.commit_log.strip", { n: shown.length })}
     >
       ${shown.map(
@@ -76,7 +77,6 @@ export function CommitLogStrip() {
       }
       <li class="strip-end" aria-hidden="true" title=${t("live.commit_log.end_hint")}></li>
     </ol>
-    <${Dispatch} log=${log.value} />
   </section>`;
 }
 
@@ -116,20 +116,10 @@ function CheckFigure({ check }) {
   </span>`;
 }
 
-/** The step from the log to the queues below it, and how far it is behind. */
-function Dispatch({ log }) {
-  const behind = Math.max(0, log.max_offset - log.dispatched_offset);
-  return html`<p class="dispatch" title=${t("live.commit_log.undispatched_hint")}>
-    <span class="dispatch-arrow" aria-hidden="true"></span>
-    ${t("live.commit_log.dispatch")}${" "}
-    <span class=${`number ${behind > 0 ? "has-lag" : ""}`}>
-      ${t("live.commit_log.undispatched", { size: bytes(behind) })}
-    </span>
-  </p>`;
-}
-
 function LogFigures({ log }) {
   const unflushed = Math.max(0, log.max_offset - log.flushed_offset);
+  const behind = Math.max(0, log.max_offset - log.dispatched_offset);
+  const undispatched = t("live.commit_log.undispatched", { size: bytes(behind) });
   const figure = (key, value, hint, isHatched) =>
     html`<span class=${`figure ${isHatched ? "figure-hatched" : ""}`} title=${t(hint)}>
       <span class="quiet">${t(key)}</span> <span class="number">${value}</span>
@@ -137,6 +127,7 @@ function LogFigures({ log }) {
   return html`<div class="commit-log-figures">
     ${figure("live.commit_log.end", count(log.max_offset), "live.commit_log.end_hint")}
     ${figure("live.commit_log.unflushed", bytes(unflushed), "live.commit_log.unflushed_hint", true)}
+    ${figure("live.commit_log.dispatch", undispatched, "live.commit_log.undispatched_hint")}
     <${CheckFigure} check=${log.damage?.check} />
     ${figure("live.commit_log.files", count(log.file_count ?? log.files?.length ?? 0), "live.commit_log.files_hint")}
   </div>`;
@@ -174,14 +165,4 @@ function Block({ record, isFlushed, isLast }) {
       <span class="block-offset number">${record.queue_offset}</span>
     </button>
   </li>`;
-}
-
-/** Arrow keys walk along the strip; only its newest block is in the tab order. */
-function moveFocus(event) {
-  const blocks = [...event.currentTarget.querySelectorAll(".block")];
-  const at = blocks.indexOf(document.activeElement);
-  const next = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: blocks.length - 1 }[event.key];
-  if (at < 0 || next === undefined || !blocks[next]) return;
-  event.preventDefault();
-  blocks[next].focus();
 }

@@ -5,18 +5,18 @@ import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
 import { useComputed } from "@preact/signals";
 import { topicMark } from "../../../common/palette.js";
-import { compact, count } from "../../../common/format.js";
+import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { axisTicks } from "../../lane_scale.js";
 import { depth, laneHeight, laneMargin, laneWidth, xOf } from "../../lane_axis.js";
-import { byGroup, highlighted, inspectedQueue, isLagging, laneScale, state } from "../../view.js";
+import { byGroup, compare, highlighted, inspectedQueue, laneScale, state } from "../../view.js";
+import { LaneLag, ReaderLag, spokenLag } from "./lag_words.js";
 import { LateMarks, ParkedMarks } from "./lane_marks.js";
-import { GroupMark, SparkMark } from "./marks.js";
 
 /** As long as the animation in styles/stage.css. */
 const FLASH_MS = 700;
-/** Lag chips beside a lane; with more groups than that the last chip stands for the rest. */
-export const MOST_CHIPS = 2;
+/** Readers of a topic with a sentence of their own; of more, those that are farthest behind. */
+const MOST_SENTENCES = 8;
 
 /**
  * A table row. `queueId` null draws the topic's sum, for a section that is closed. `spark` says how far jobs on Spark
@@ -34,6 +34,7 @@ export function LaneRow({ topic, queueId, spark, isPlain = false }) {
   });
   if (!queue.value) return null;
   const { min, max } = queue.value;
+  const offsets = t("live.lane.offsets", { min: count(min), max: count(max) });
   const reached = spark ? sparkOffsets(state.peek().topics[topic], queueId, spark) : live.value;
   const readers = readersOf(queue.value.committed ?? {}, reached, max);
   const name = t("live.lane.all_queues");
@@ -60,14 +61,15 @@ export function LaneRow({ topic, queueId, spark, isPlain = false }) {
             </button>`
       }
     </th>
-    <td class="number lane-min" data-cell="min" title=${t("live.lane.min_hint")}>
-      ${queueId === null ? "" : count(min)}
+    <td class="lane-cell" title=${queueId === null ? "" : offsets}>
+      <${LaneDrawing} topic=${topic} min=${min} max=${max} readers=${readers} />
     </td>
-    <td class="lane-cell"><${LaneDrawing} topic=${topic} min=${min} max=${max} readers=${readers} /></td>
     <td class="number lane-max" data-cell="max" title=${t("live.lane.max_hint")}>
       ${count(queueId === null ? max - min : max)}
     </td>
-    <td class="lane-lags" data-cell="lag"><${LagChips} readers=${readers} /></td>
+    <td class="lane-lags" data-cell="lag">
+      ${(queueId !== null || spark) && html`<${LaneLag} readers=${readers} />`}
+    </td>
   </tr>`;
 }
 
@@ -165,67 +167,23 @@ function useFlash(value) {
   return last.current.number;
 }
 
-const lagText = ({ kind, name, lag }) =>
-  t(kind === "spark" ? "live.lane.spark_lag" : "live.lane.lag_of", { group: name, lag, job: jobOf(name) });
-const jobOf = (run) => state.peek().spark?.jobs?.[run] ?? run;
-
 function describe(stored, readers) {
-  return [t("live.lane.stored", { n: stored }), ...readers.map(lagText)].join(t("text.list_separator"));
+  return [t("live.lane.stored", { n: stored }), ...readers.map(spokenLag)].join(t("text.list_separator"));
 }
 
-function hintOf(reader) {
-  const { kind, name, lag, offset } = reader;
-  return kind === "spark"
-    ? t("live.lane.spark_hint", { job: jobOf(name), lag, offset })
-    : t("live.lane.lag_hint", { group: name, lag, committed: offset });
-}
-
-function LagChips({ readers }) {
-  if (readers.length === 0) return html`<span class="quiet">${t("live.lane.no_group")}</span>`;
-  // A job on Spark is there for a while only: its chip comes first, so that it is seen.
-  const inOrder = [
-    ...readers.filter(({ kind }) => kind === "spark"),
-    ...readers.filter(({ kind }) => kind === "group"),
-  ];
-  const shown = inOrder.slice(0, MOST_CHIPS);
-  const rest = inOrder.slice(MOST_CHIPS);
-  return html`
-    ${shown.map((reader) => html`<${LagChip} key=${reader.key} reader=${reader} hint=${hintOf(reader)} />`)}
-    ${
-      rest.length > 0 &&
-      html`<${RestChip}
-        n=${rest.length}
-        most=${Math.max(...rest.map(({ lag }) => lag))}
-        hint=${rest.map(hintOf).join("\n")}
-      />`
-    }
-  `;
-}
-
-function LagChip({ reader, hint }) {
-  const { kind, name, lag } = reader;
-  return html`<span class=${`lag-chip ${kind === "group" && isLagging(lag) ? "has-lag" : ""}`} title=${hint}>
-    ${kind === "spark" ? html`<${SparkMark} size=${1.2} />` : html`<${GroupMark} group=${name} size=${1.2} />`}
-    <span class="number">${compact(lag)}</span>
-  </span>`;
-}
-
-/** The groups that have no chip of their own, by the greatest of their lags. */
-function RestChip({ n, most, hint }) {
-  return html`<span class=${`lag-chip lag-rest ${isLagging(most) ? "has-lag" : ""}`} title=${hint}>
-    <span aria-hidden="true">+${n} ≤ </span>
-    <span class="sr-only">${t("live.lane.rest", { n })} </span>
-    <span class="number">${compact(most)}</span>
-  </span>`;
-}
-
-/** Lags over all queues of a topic that has too many groups for chips of their own beside each lane. */
+/** What becomes of the backlog of everybody who reads the topic. */
 export function TopicLags({ topic }) {
   const queue = useComputed(() => summedQueue(state.value.topics[topic]));
+  const spark = useComputed(() => sparkOffsets(state.value.topics[topic], null, state.value.spark?.offsets?.[topic]));
   const { max = 0, committed = {} } = queue.value ?? {};
-  const readers = readersOf(committed, {}, max);
-  if (readers.length <= MOST_CHIPS) return null;
-  return html`<span class="topic-lags">
-    ${readers.map((reader) => html`<${LagChip} key=${reader.key} reader=${reader} hint=${lagText(reader)} />`)}
-  </span>`;
+  const readers = readersOf(committed, spark.value, max);
+  const isMany = readers.length > MOST_SENTENCES;
+  const shown = isMany ? [...readers].sort((a, b) => b.lag - a.lag || compare(a.key, b.key)) : readers;
+  const rest = readers.length - MOST_SENTENCES;
+  return html`<div class="topic-lags">
+    ${shown
+      .slice(0, MOST_SENTENCES)
+      .map((reader) => html`<${ReaderLag} key=${reader.key} reader=${reader} topic=${topic} />`)}
+    ${isMany && html`<span class="quiet">${t("live.lane.less_behind", { n: rest })}</span>`}
+  </div>`;
 }

@@ -3,7 +3,7 @@
 // other; a tick shows the exact place.
 
 import { html } from "htm/preact";
-import { laneMargin, markWidth, PARKED_MARKS, remPx } from "../../lane_axis.js";
+import { laneMargin, markWidth, parkedMarks, remPx } from "../../lane_axis.js";
 import { clusterMarks } from "../../lane_scale.js";
 import { GroupShape, SparkShape } from "./marks.js";
 
@@ -44,8 +44,9 @@ export function LateMarks({ readers, places, end, height }) {
 /** Readers that have caught up. */
 export function ParkedMarks({ readers, end, y }) {
   if (readers.length === 0) return null;
-  const width = Math.min(readers.length, PARKED_MARKS) * markWidth.value;
-  return html`<${Run} readers=${readers} x=${end + 0.2 * markWidth.value + width / 2} y=${y} most=${PARKED_MARKS} />`;
+  const most = parkedMarks.value;
+  const width = Math.min(readers.length, most) * markWidth.value;
+  return html`<${Run} readers=${readers} x=${end + 0.2 * markWidth.value + width / 2} y=${y} most=${most} />`;
 }
 
 /** Marks side by side around `x`; where they are more than `most`, the last place counts the rest. */

@@ -25,12 +25,13 @@ export function AxisTicks() {
   </svg>`;
 }
 
-/** Room that a label of the axis needs, in rem. */
+/** Room that a label of the axis needs, and the words at its end, in rem. */
 const LABEL_REM = 0.9;
+const WORDS_REM = 4.6;
 
-/** The newest end always, then whatever has room beside the label before it. */
+/** Words stand at the newest end; then whatever has room beside the label before it. */
 function readableTicks(ticks, room) {
-  let limit = Infinity;
+  let limit = laneWidth.value - WORDS_REM * remPx.value;
   const widthOf = (tick) => room * (0.5 + 0.5 * compact(tick).length);
   return ticks.filter((tick) => {
     const x = tick === depth.value ? widthOf(tick) / 2 : xOf(tick);

@@ -53,21 +53,21 @@ export function Links({ stage }) {
   `;
 }
 
-/** One line per linked card that is in sight: [{ key, address, points }], the points from client to broker. */
+/**
+ * One line per linked card that is in sight: [{ key, address, points }], the points from client to broker. None where
+ * the clients stand below the broker and not beside it.
+ */
 function measureLines(stage) {
   const origin = stage.getBoundingClientRect();
   const broker = stage.querySelector(".broker").getBoundingClientRect();
-  const isStacked = stage.querySelector(".producers").getBoundingClientRect().right > broker.left;
+  if (stage.querySelector(".producers").getBoundingClientRect().right > broker.left) return [];
   const lines = [];
   for (const card of stage.querySelectorAll("[data-link]")) {
     const [side, address] = card.dataset.link.split(" ");
     const place = card.getBoundingClientRect();
     const column = card.closest(".client-list").getBoundingClientRect();
     if (place.bottom < column.top + 8 || place.top > column.bottom - 8) continue;
-    if (isStacked && (place.right < column.left + 8 || place.left > column.right - 8)) continue;
-    const points = isStacked
-      ? verticalLine(place, broker, origin, side)
-      : horizontalLine(place, column, broker, origin, side);
+    const points = horizontalLine(place, column, broker, origin, side);
     lines.push({ key: `${card.dataset.link}@${lines.length}`, address, points });
   }
   return lines;
@@ -79,28 +79,19 @@ function horizontalLine(place, column, broker, origin, side) {
   const y = clamp(place.top + place.height / 2, column.top + 8, column.bottom - 8);
   const [from, to] = side === "producer" ? [place.right, broker.left] : [place.left, broker.right];
   const target = clamp(y, broker.top + 30, broker.bottom - 20);
-  return curve(from - origin.left, y - origin.top, to - origin.left, target - origin.top, true);
+  return curve(from - origin.left, y - origin.top, to - origin.left, target - origin.top);
 }
 
-function verticalLine(place, broker, origin, side) {
-  const x = clamp(place.left + place.width / 2, broker.left + 20, broker.right - 20);
-  const [from, to] = side === "producer" ? [place.bottom, broker.top] : [place.top, broker.bottom];
-  return curve(x - origin.left, from - origin.top, x - origin.left, to - origin.top, false);
-}
-
-/** Start, two control points and end of a curve that leaves and arrives at a right angle. */
-function curve(x1, y1, x2, y2, isHorizontal) {
-  const [middleX, middleY] = [(x1 + x2) / 2, (y1 + y2) / 2];
-  const controls = isHorizontal
-    ? [
-        [middleX, y1],
-        [middleX, y2],
-      ]
-    : [
-        [x1, middleY],
-        [x2, middleY],
-      ];
-  return [[x1, y1], ...controls, [x2, y2]].map((point) => point.map(Math.round));
+/** Start, two control points and end of a curve that leaves and arrives horizontally. */
+function curve(x1, y1, x2, y2) {
+  const middle = (x1 + x2) / 2;
+  const points = [
+    [x1, y1],
+    [middle, y1],
+    [middle, y2],
+    [x2, y2],
+  ];
+  return points.map((point) => point.map(Math.round));
 }
 
 const pathOf = ([start, first, second, end]) => `M${start}C${first} ${second} ${end}`;

@@ -83,9 +83,16 @@ export function LanguageBadge({ language }) {
 
 /** A bar that runs out: `left` of `whole` milliseconds. */
 export function Countdown({ left, whole, label }) {
-  const share = whole > 0 ? Math.min(1, Math.max(0, left / whole)) : 0;
-  return html`<span class="countdown" role="img" aria-label=${label} title=${label}>
-    <span class="countdown-bar" style=${{ transform: `scaleX(${share.toFixed(3)})` }}></span>
+  return html`<span role="img" aria-label=${label} title=${label}>
+    <${CountdownBar} share=${whole > 0 ? left / whole : 0} />
+  </span>`;
+}
+
+/** The bar alone, where words beside it say the same. */
+export function CountdownBar({ share }) {
+  const shown = Math.min(1, Math.max(0, share)).toFixed(3);
+  return html`<span class="countdown" aria-hidden="true">
+    <span class="countdown-bar" style=${{ transform: `scaleX(${shown})` }}></span>
   </span>`;
 }
 

@@ -5,9 +5,10 @@ import { useRef } from "preact/hooks";
 import { useComputed } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { state } from "../../view.js";
-import { Consumers, Producers } from "./clients.js";
 import { CommitLogStrip } from "./commit_log.js";
+import { Consumers } from "./consumers.js";
 import { Links } from "./links.js";
+import { Producers } from "./producers.js";
 import { Topics } from "./topics.js";
 
 export function Stage() {

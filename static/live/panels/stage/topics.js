@@ -6,7 +6,7 @@ import { useComputed } from "@preact/signals";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { LINEAR, LOGARITHMIC } from "../../lane_scale.js";
-import { laneHeight, laneWidth } from "../../lane_axis.js";
+import { laneHeight, laneWidth, parkedMarks } from "../../lane_axis.js";
 import {
   groupOf,
   groupTopics,
@@ -21,14 +21,12 @@ import {
   topicFilter,
   userTopics,
 } from "../../view.js";
-import { LaneRow, MOST_CHIPS, TopicLags } from "./lane.js";
+import { LaneRow, TopicLags } from "./lane.js";
 import { AxisTicks } from "./lane_ticks.js";
 import { Command, Empty, GlassmqCommand, GroupMark, SparkMark, TopicMark } from "./marks.js";
 
 /** Sections start open while the topics have no more queues than this in all; then they start as one summed lane. */
 const MOST_OPEN_LANES = 48;
-
-const sizeOf = (object) => Object.keys(object ?? {}).length;
 
 export function Topics() {
   const scroller = useRef(null);
@@ -44,21 +42,15 @@ export function Topics() {
   const users = userTopics.value.filter(matches);
   const groups = groupTopics.value.filter(matches);
   const system = showSystemTopics.value === "yes" ? systemTopics.value.filter(matches) : [];
-  const hasManyReaders = useComputed(() =>
-    Object.entries(state.value.topics).some(([topic, { queues }]) =>
-      Object.entries(queues).some(
-        ([id, { committed }]) => sizeOf(committed) + sizeOf(state.value.spark?.offsets?.[topic]?.[id]) > MOST_CHIPS,
-      ),
-    ),
-  );
+  const hasJobs = useComputed(() => Object.keys(state.value.spark?.jobs ?? {}).length > 0);
   const nothing = users.length + groups.length + system.length === 0;
   const startOpen = useStartOpen([...users, ...groups]);
   const section = (topic) =>
     html`<${TopicSection} key=${topic} topic=${topic} startOpen=${startOpen} scroller=${scroller} />`;
-  return html`<div class=${`topics ${hasManyReaders.value ? "has-many-readers" : ""}`}>
+  return html`<div class=${`topics ${hasJobs.value || parkedMarks.value > 2 ? "has-many-readers" : ""}`}>
     <${TopicTools} />
     <div class=${`lane-axis lane-columns ${nothing ? "is-unused" : ""}`} aria-hidden="true">
-      <span></span><span class="number">${t("live.lane.min")}</span>
+      <span></span>
       <span ref=${axis} class="lane-axis-scale"><${AxisTicks} /></span>
       <span class="number">${t("live.lane.max")}</span><span>${t("live.lane.lag")}</span>
       <span class="lane-legend">
@@ -66,7 +58,7 @@ export function Topics() {
         ${t("live.lane.legend_unread")}
         <i class="lane-legend-read"></i>
         ${t("live.lane.legend_read")}
-        <${SparkLegend} />
+        ${hasJobs.value && html`<${SparkMark} size=${1.2} />${t("live.lane.legend_spark")}`}
       </span>
     </div>
     <div class="topics-scroll" ref=${scroller} tabindex="0" role="group" aria-label=${t("live.topics.title")}>
@@ -125,12 +117,6 @@ function TopicTools() {
   </div>`;
 }
 
-/** What the star means, while there is one. */
-function SparkLegend() {
-  const isThere = useComputed(() => Object.keys(state.value.spark?.jobs ?? {}).length > 0);
-  return isThere.value ? html`<${SparkMark} size=${1.2} />${t("live.lane.legend_spark")}` : null;
-}
-
 function NoTopics() {
   if (!loaded.value) return html`<${Empty} title=${t("live.waiting")} />`;
   if (topicFilter.value.trim()) {
@@ -171,8 +157,8 @@ function TopicSection({ topic, startOpen, scroller }) {
   const [place, isNear] = useIsNear(scroller);
   const toggle = () => (openTopics.value = { ...openTopics.value, [topic]: !open });
   return html`<section class="topic" ref=${place} data-topic=${topic}>
-    <h3 class="topic-title">
-      <button
+    <div class="topic-title">
+      <h3><button
         type="button"
         class="topic-toggle"
         aria-expanded=${open}
@@ -182,17 +168,17 @@ function TopicSection({ topic, startOpen, scroller }) {
       >
         <span class="chevron" aria-hidden="true"></span><${TopicMark} topic=${topic} />
         <${TopicName} topic=${topic} />
-      </button>
+      </button></h3>
       ${isNear && html`<${TopicLags} topic=${topic} /><${TopicFacts} topic=${topic} />`}
-    </h3>
+    </div>
     ${
       isNear
         ? html`<table class="lanes">
           <caption class="sr-only">${topic}</caption>
           <thead class="sr-only">
             <tr>
-              <th>${t("live.lane.queue_column")}</th><th>${t("live.lane.min")}</th>
-              <th>${t("live.lane.drawing")}</th><th>${t("live.lane.max")}</th><th>${t("live.lane.lag")}</th>
+              <th>${t("live.lane.queue_column")}</th><th>${t("live.lane.drawing")}</th>
+              <th>${t("live.lane.max")}</th><th>${t("live.lane.lag")}</th>
             </tr>
           </thead>
           <tbody>${rows.map((id) => html`<${LaneRow} key=${id ?? "all"} topic=${topic} queueId=${id} />`)}</tbody>
@@ -216,14 +202,19 @@ function TopicFacts({ topic }) {
   const facts = useComputed(() => state.value.topics[topic]);
   if (!facts.value) return null;
   const { perm, read_queues: read, write_queues: write, omitted_queues: omitted = 0 } = facts.value;
-  const rights = `${perm & 4 ? "R" : "–"}${perm & 2 ? "W" : "–"}`;
+  const rights = { 0: "none", 2: "write", 4: "read" }[perm & 6];
   return html`<span class="topic-facts">
     ${omitted > 0 && html`<span>${t("live.topics.omitted_queues", { n: omitted })}</span>`}
     ${Object.keys(facts.value.queues).length === 0 && html`<span>${t("live.topics.no_queue_used")}</span>`}
     <span title=${t("live.topics.stored_hint")}>
       <span class="number">${count(queueCounts(facts.value))}</span> ${t("live.topics.stored")}
     </span>
-    <span title=${t("live.topics.perm_hint", { read, write })}>${rights}</span>
+    ${
+      rights &&
+      html`<span class="badge badge-warning" title=${t("live.topics.perm_hint", { read, write })}>
+        ${t(`live.topics.only_${rights}`)}
+      </span>`
+    }
   </span>`;
 }
 

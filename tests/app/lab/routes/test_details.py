@@ -209,3 +209,36 @@ def test_a_page_that_missed_a_fork_drops_what_is_gone(lab, browser):
     lab.pass_time(0.3)
     assert browser.view["event"] == 51
     assert browser.journal[-1][0] == 51
+
+
+# --- why -----------------------------------------------------------------------------------------------------------
+
+
+def test_why_is_answered_as_of_the_moment_that_one_looks_at(browser):
+    key = next(iter(browser.view["life"]["messages"]))
+    answer = get(browser, "why", key=key).get_json()
+    assert (answer["key"], answer["event"]) == (key, browser.view["event"])
+    assert answer["answers"]
+    steps = [step for one in answer["answers"] for step in one["steps"]]
+    assert all(step["text"]["en"] and step["text"]["zh"] for step in steps)
+    assert all(step["ahead"] is (step["event"] > browser.view["event"]) for step in steps)
+    browser.control("scrub", event=3)
+    assert get(browser, "why", key=key).get_json()["answers"] == []
+
+
+def test_nobody_knows_a_key_that_was_never_sent(browser):
+    assert get(browser, "why", key="nobody-sent-this").get_json()["answers"] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "problem"),
+    [({}, "1 to 200 characters"), ({"key": "k" * 201}, "1 to 200 characters"), ({"key": "k", "at": "1"}, "key")],
+)
+def test_a_question_without_a_key_is_refused_by_name(browser, query, problem):
+    answer = get(browser, "why", **query)
+    assert answer.status_code == 400
+    assert problem in answer.get_json()["error"]
+
+
+def test_a_stranger_gets_no_answer(lab, browser):
+    assert lab.server.app.test_client().get(f"/api/lab/{browser.world}/why?key=hello-0").status_code == 404

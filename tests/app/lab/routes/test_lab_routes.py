@@ -7,7 +7,7 @@ import pytest
 
 from app.foundation.patch import apply_patch
 from app.lab.foundation.browser_identity import COOKIE
-from app.lab.routes.routes import SHELVES
+from app.lab.routes.scenario_list import SHELVES
 from engine.lab.scenario.scenario_files import load_scenario, preset_scenario_names, shelved_scenario_names
 
 

@@ -22,6 +22,8 @@ EXAMPLES: dict[str, dict[str, object]] = {
     "delay-next": {"target": "", "frame": "PULL_MESSAGE", "ms": 5},
     "disk-free": {"target": "B1"},
     "disk-full": {"target": "B1"},
+    "drop-frame": {"target": "P1->B1", "due_us": 1_000},
+    "fire-timer": {"target": "P1/sends T", "due_us": 1_000},
     "drop-next": {"target": "B1->C1", "frame": "reply to PULL_MESSAGE"},
     "duplicate-next": {"target": "", "frame": ""},
     "forced-unlock": {"target": "C1", "queue_id": 0},

@@ -322,6 +322,46 @@ def test_a_held_task_waits_while_the_rest_goes_on(started):
         apply(run, "hold", "P1/nothing", ms=1)
 
 
+def _under_way(run, actor, label):
+    """When the next timer of ``actor`` with that label is due; None: there is none."""
+    timers = run.world.loop.schedule.next_timers(1_000)
+    return next((event.due_us for event in timers if event.actor.name == actor and event.label == label), None)
+
+
+def test_a_timer_that_is_fired_by_hand_does_its_work_now_and_not_again_at_its_time(started):
+    run = started(to_ms=1_050)
+    sent = run.world.producers()[0].sender.sent
+    due_us = _under_way(run, "P1/sends T", "timer")
+    assert due_us > run.world.now_us
+    apply(run, "fire-timer", "P1/sends T", due_us=due_us)
+    now_us = run.world.now_us
+    while run.world.producers()[0].sender.sent == sent:
+        run.run_events(1)
+    assert run.world.now_us == now_us
+    with pytest.raises(NoSuchTarget, match=f"P1/sends T has no timer that fires at {due_us}"):
+        apply(run, "fire-timer", "P1/sends T", due_us=due_us)
+
+
+def test_a_frame_that_is_dropped_under_way_does_not_arrive(started):
+    run = started()
+    while (due_us := _under_way(run, "P1->B1", "frame arrives")) is None:
+        run.run_events(1)
+    lost = []
+    run.world.lab.network.cut_watchers.append(lost.append)
+    with pytest.raises(NoSuchTarget, match="no frame is under way over B1->P1"):
+        apply(run, "drop-frame", "B1->P1", due_us=due_us)
+    with pytest.raises(CommandRefused, match="write P1->B1"):
+        apply(run, "drop-frame", "P1<->B1", due_us=due_us)
+    (end,) = [end for end in run.world.lab.network._hosts["P1"].connections if end.peer.node.name == "B1"]
+    unsent = end.unsent_bytes
+    apply(run, "drop-frame", "P1->B1", due_us=due_us)
+    (parcel,) = lost
+    assert (parcel.source, parcel.target) == ("P1", "B1")
+    assert _under_way(run, "P1->B1", "frame arrives") != due_us
+    # What the link counted as unsent is given back: nothing of the frame clogs it.
+    assert end.unsent_bytes == unsent - len(parcel.data)
+
+
 def test_the_number_of_queues_is_changed_on_every_broker(started):
     run = started(("  B1:\n", "  B2: {role: broker}\n  B1:\n"))
     apply(run, "queue-count", "T", n=6)

@@ -1,0 +1,79 @@
+"""The list of scenarios at ``/lab``: shelves, what each row says, where its pictures are, by what it is found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from app.foundation.json_types import JsonObject
+from app.foundation.translator import translate
+from app.pictures.scenario_pictures import THEMES, picture_path
+from engine.lab.scenario.scenario import LANGUAGES, Breaks, Scenario
+from engine.lab.scenario.scenario_files import load_scenario, shelved_scenario_names
+
+#: The shelves of the list, easiest first: folders of ``tutorials/scenarios``, named ``lab.shelf.`` in the texts.
+SHELVES = ("basics", "order", "retry", "transactions", "sending", "filters", "backlog", "reports")
+#: With what somebody begins who has seen nothing yet.
+START_HERE = ("hello", "three-locks", "bank-transaction")
+#: What the list may be narrowed to, in this order.
+BREAKS = tuple(word.value for word in Breaks)
+
+
+def scenario_shelves(static_folder: Path) -> dict[str, list[JsonObject]]:
+    """Shelf -> its scenarios, each where its own ``order`` puts it. Everything is read anew: scenarios are files."""
+    names = shelved_scenario_names()
+    return {shelf: [_row(scenario, shelf, static_folder) for scenario in _in_order(names[shelf])] for shelf in SHELVES}
+
+
+def begin_with(shelves: dict[str, list[JsonObject]]) -> list[JsonObject]:
+    """The rows of :data:`START_HERE`."""
+    rows = {row["name"]: row for shelf in shelves.values() for row in shelf}
+    return [rows[name] for name in START_HERE if name in rows]
+
+
+def _in_order(names: Iterable[str]) -> list[Scenario]:
+    return sorted(map(load_scenario, names), key=lambda scenario: scenario.order)
+
+
+def _row(scenario: Scenario, shelf: str, static_folder: Path) -> JsonObject:
+    moment = scenario.key_moment
+    paths = {theme: picture_path(shelf, scenario.name, theme) for theme in THEMES}
+    has_pictures = moment is not None and all((static_folder / path).is_file() for path in paths.values())
+    return {
+        "name": scenario.name,
+        "shelf": shelf,
+        "title": dict(scenario.title),
+        "summary": dict(scenario.summary),
+        "about": dict(scenario.about),
+        "suggestion": dict(scenario.suggestion),
+        "difficulty": scenario.tags.difficulty.value,
+        "breaks": [word.value for word in scenario.tags.breaks],
+        "length": _length(scenario.duration_ms),
+        "pictures": {theme: f"/static/{path}" for theme, path in paths.items()} if has_pictures else {},
+        "shows": dict(moment.shows) if moment is not None else {},
+        "nodes": [{"name": node.name, "role": node.role.value} for node in scenario.nodes],
+        "topics": [topic.name for topic in scenario.topics],
+        "words": _words(scenario, shelf),
+    }
+
+
+def _length(duration_ms: int) -> tuple[str, int]:
+    """The unit, ``lab.list.length_`` in the texts, and how many of it, rounded."""
+    seconds = round(duration_ms / 1_000)
+    if seconds < 100:
+        return "s", seconds
+    return ("min", round(seconds / 60)) if seconds < 6_000 else ("h", round(seconds / 3_600))
+
+
+def _words(scenario: Scenario, shelf: str) -> str:
+    """All by which somebody may look for it, in both languages, in lower case."""
+    texts = [scenario.title, scenario.summary, scenario.about, scenario.suggestion]
+    if scenario.key_moment is not None:
+        texts.append(scenario.key_moment.shows)
+    keys = [f"lab.shelf.{shelf}", f"lab.difficulty.{scenario.tags.difficulty}"]
+    keys += [f"lab.breaks.{word}" for word in scenario.tags.breaks]
+    parts = [scenario.name, *(topic.name for topic in scenario.topics), *(node.name for node in scenario.nodes)]
+    for language in LANGUAGES:
+        parts += [text[language] for text in texts if text]
+        parts += [translate(language, key) for key in keys]
+    return " ".join(parts).lower()

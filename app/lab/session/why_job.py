@@ -1,0 +1,32 @@
+"""Somebody asks why: the run is run again beside the world, in slices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+
+from app.foundation.json_types import JsonObject
+from engine.lab.run.recording import Recording
+from engine.lab.why.why_run import WhyRun
+
+
+class WhyJob:
+    """One question; a :class:`~app.lab.session.film.FilmJob`."""
+
+    def __init__(self, recording: Recording, key: str, answer: Future[JsonObject]) -> None:
+        self.answer = answer
+        self._run = WhyRun(recording, [key])
+
+    def advance(self, until: Callable[[], bool]) -> bool:
+        """Go on until ``until()``; True when there is an answer, or nobody waits for it any more."""
+        if self.answer.cancelled():
+            return True
+        answers = self._run.advance(until)
+        if answers is None:
+            return False
+        self.answer.set_result(answers[0].to_dict())
+        return True
+
+    def close(self) -> None:
+        """Free the run."""
+        self._run.close()

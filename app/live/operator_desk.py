@@ -1,0 +1,127 @@
+"""What an operator asks of the live broker by hand: topics, messages, offsets. In the engine's thread.
+
+The work is :class:`app.remote.cluster_admin.ClusterAdmin`'s, as on the command line. It reaches the broker and the name
+server of this process without a connection, as whoever runs them, whom no rules and no TLS stop.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from app.foundation.json_types import JsonObject, JsonValue
+from app.foundation.operator_wishes import ResetWish, SendWish, TopicWish, Wish, WishRefused
+from app.remote.cluster_admin import ClusterAdmin, Reset
+from app.remote.cluster_reader import ClusterReader
+from engine.broker.broker import Broker
+from engine.client.foundation.errors import MQBrokerError, MQClientError
+from engine.client.producer.default_mq_producer import make_unique_id_generator
+from engine.name_server.name_server import NameServer
+from engine.protocol.command.headers import SendMessageRequestHeader, SendMessageResponseHeader
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.message.message import Message
+from engine.protocol.message.message_properties import PROPERTY_UNIQUE_KEY, encode_properties
+from engine.protocol.names import AUTO_CREATE_TOPIC_KEY_TOPIC
+from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import STORED_CODES
+from engine.remoting.remoting_client import RemotingClient
+
+logger = logging.getLogger("glassmq.host")
+
+#: The group under which the page sends, and the queues of a topic that its first message makes.
+PRODUCER_GROUP = "glassmq_page"
+_NEW_TOPIC_QUEUES = 4
+
+
+class OwnServers(RemotingClient):
+    """A client that asks the servers of this process directly, and all others over the wire."""
+
+    def __init__(self, broker: Broker, name_server: NameServer) -> None:
+        super().__init__(broker.runtime, "operator")
+        self._servers = {broker.address: broker.server, name_server.address: name_server.server}
+
+    async def call(self, address: str, command: RemotingCommand, timeout_ms: int) -> RemotingCommand:
+        """As of any client."""
+        server = self._servers.get(address)
+        if server is None:
+            return await super().call(address, command, timeout_ms)
+        return await server.ask_unguarded(command, "127.0.0.1:0")
+
+
+class OperatorDesk:
+    """Raises :class:`WishRefused` where something cannot be done."""
+
+    def __init__(self, broker: Broker, name_server: NameServer) -> None:
+        self._broker = broker
+        self._client = OwnServers(broker, name_server)
+        self._admin = ClusterAdmin(ClusterReader(self._client, (name_server.address,)), (name_server.address,))
+        self._unique_ids = make_unique_id_generator(broker.runtime)
+
+    async def carry_out(self, wish: Wish) -> JsonObject:
+        """What came of it: see :mod:`app.live.operator_routes`."""
+        try:
+            match wish:
+                case TopicWish():
+                    return await self._create_topic(wish)
+                case SendWish():
+                    return await self._send(wish)
+                case ResetWish():
+                    return await self._reset(wish)
+        except MQClientError as error:
+            why = error.remark if isinstance(error, MQBrokerError) and error.remark else str(error)
+            raise WishRefused("by_broker", why=why) from error
+
+    async def close(self) -> None:
+        """Close what was connected."""
+        await self._client.shutdown()
+
+    async def _create_topic(self, wish: TopicWish) -> JsonObject:
+        if wish.topic in self._broker.topic_config_manager.topic_config_table:
+            raise WishRefused("topic_exists", topic=wish.topic)
+        await self._admin.create_topic(wish.topic, wish.queues)
+        logger.warning("topic %s was created by hand with %d queues", wish.topic, wish.queues)
+        return {"topic": wish.topic, "queues": wish.queues}
+
+    async def _send(self, wish: SendWish) -> JsonObject:
+        message = Message(wish.topic, wish.body.encode("utf-8"), wish.tag, wish.keys, delay_level=wish.delay_level)
+        message.properties[PROPERTY_UNIQUE_KEY] = unique_id = self._unique_ids.next()
+        header = SendMessageRequestHeader(
+            producer_group=PRODUCER_GROUP,
+            topic=wish.topic,
+            default_topic=AUTO_CREATE_TOPIC_KEY_TOPIC,
+            default_topic_queue_nums=_NEW_TOPIC_QUEUES,
+            queue_id=-1,
+            sys_flag=0,
+            born_timestamp=self._broker.runtime.clock.now_ms(),
+            flag=0,
+            properties=encode_properties(message.properties),
+            reconsume_times=0,
+        )
+        command = RemotingCommand.request(RequestCode.SEND_MESSAGE, header)
+        command.body = message.body
+        reply = await self._client.call(self._broker.address, command, 0)
+        if reply.code not in STORED_CODES:
+            raise WishRefused("by_broker", why=reply.remark or f"code {reply.code}")
+        stored = SendMessageResponseHeader.decode(reply.ext_fields)
+        return {
+            "topic": wish.topic,
+            "queue_id": stored.queue_id,
+            "offset": stored.queue_offset,
+            "id": unique_id,
+        }
+
+    async def _reset(self, wish: ResetWish) -> JsonObject:
+        plan = await self._admin.plan_reset(wish)
+        if not wish.preview:
+            await self._admin.reset_offset(wish)
+            logger.warning("offsets of group %s on %s were reset by hand: %s", wish.group, wish.topic, wish.place)
+        return {
+            "again": sum(max(0, one.again) for one in plan.resets),
+            "skipped": sum(max(0, -one.again) for one in plan.resets),
+            "is_online": plan.is_online,
+            "first_ms": plan.first_ms,
+            "queues": [_reset_view(one) for one in plan.resets],
+        }
+
+
+def _reset_view(reset: Reset) -> JsonValue:
+    return {"queue_id": reset.queue.queue_id, "old": reset.old, "new": reset.new}

@@ -1,0 +1,165 @@
+"""What an operator does by hand over HTTP: what the live page's forms send.
+
+    POST /api/live/topics     {"topic", "queues"}: a new topic; its ``topic`` and ``queues``
+    POST /api/live/messages   {"topic", "body", "tag", "keys": [...], "delay_level"}: one message; where it lies:
+                              ``topic``, ``queue_id``, ``offset``, ``id`` (all but topic and body may be missing)
+    POST /api/live/offsets    {"group", "topic", "to": "earliest" | "latest" | "time" | "offset", "time_ms", "queue_id",
+                              "offset", "preview"}: where a group goes on; what that means (``preview``: would mean):
+                              messages it gets ``again`` and that are ``skipped``, ``first_ms`` (store time of the
+                              oldest one it gets next), ``is_online`` (its members do it, within 10 s), ``queues``
+
+Refused: ``{"error", "text": {en, zh}}``, 400 for a field that cannot be (with ``parameter`` and ``allowed``), else 409;
+then nothing has happened. As with app/live/transaction_routes.py, pages of other sites cannot send these.
+"""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response
+
+from app.foundation.json_types import JsonObject
+from app.foundation.live_source import LiveSource
+from app.foundation.operator_wishes import (
+    BODY_BYTES_MAX,
+    DELAY_LEVEL_MAX,
+    QUEUES_MAX,
+    Place,
+    ResetWish,
+    SendWish,
+    TopicWish,
+    WishRefused,
+)
+from app.foundation.translator import in_all_languages
+from app.web.api import json_answer
+from app.web.api_parameters import BadParameter, read_json_object, shown
+from engine.protocol.errors import ProtocolError
+from engine.protocol.names import validate_group, validate_topic
+
+_KEYS_MAX = 16
+_KEY_MAX = 255
+_TIME_MAX = 2**53
+_OFFSET_MAX = 2**53
+
+
+class BadField(BadParameter):
+    """A field of a form cannot be used; what is allowed is said in both languages."""
+
+    def __init__(self, field: str, problem: str, text: str | None = None, **values: object) -> None:
+        """``text``: which text says what is allowed, where it is not that of the field."""
+        self.text = in_all_languages("operate.field_" + (text or field), **values)
+        super().__init__(field, problem, self.text["en"])
+
+    def as_json(self) -> JsonObject:
+        """With the text by language."""
+        return {**super().as_json(), "text": dict(self.text)}
+
+
+def add_operator_routes(api: Blueprint, source: LiveSource) -> None:
+    """Add the routes to what :func:`app.web.api.create_api` made: they share its errors."""
+
+    @api.post("/live/topics")
+    def create_topic() -> Response:
+        body = read_json_object(("topic", "queues"), '{"topic": "orders", "queues": 4}')
+        wish = TopicWish(_topic(body), _number(body, "queues", 1, QUEUES_MAX, 4))
+        return json_answer(source.operate(wish))
+
+    @api.post("/live/messages")
+    def send_message() -> Response:
+        body = read_json_object(("topic", "body", "tag", "keys", "delay_level"), '{"topic": "orders", "body": "hello"}')
+        delay_level = _number(body, "delay_level", 0, DELAY_LEVEL_MAX, 0)
+        wish = SendWish(_topic(body), _body(body), _tag(body), _keys(body), delay_level)
+        return json_answer(source.operate(wish))
+
+    @api.post("/live/offsets")
+    def reset_offsets() -> Response:
+        known = ("group", "topic", "to", "time_ms", "queue_id", "offset", "preview")
+        body = read_json_object(known, '{"group": "billing", "topic": "orders", "to": "earliest"}')
+        return json_answer(source.operate(_reset_wish(body)))
+
+    @api.errorhandler(WishRefused)
+    def refused(error: WishRefused) -> Response:
+        return json_answer({"error": str(error), "text": dict(error.text)}, 409)
+
+
+def _reset_wish(body: JsonObject) -> ResetWish:
+    to = body.get("to")
+    if not isinstance(to, str) or to not in list(Place):
+        raise BadField("to", f"{shown(str(to))} is none")
+    preview = body.get("preview", False)
+    if not isinstance(preview, bool):
+        raise BadParameter("preview", f"{shown(str(preview))} is none", "true or false")
+    return ResetWish(
+        _group(body),
+        _topic(body),
+        Place(to),
+        _number(body, "time_ms", 0, _TIME_MAX, None if to == Place.TIME else 0),
+        _number(body, "queue_id", 0, QUEUES_MAX, None if to == Place.OFFSET else 0),
+        _number(body, "offset", 0, _OFFSET_MAX, None if to == Place.OFFSET else 0),
+        preview,
+    )
+
+
+def _topic(body: JsonObject) -> str:
+    topic = body.get("topic")
+    if not isinstance(topic, str):
+        raise BadField("topic", "it is missing or no text")
+    try:
+        validate_topic(topic)
+    except ProtocolError as error:
+        raise BadField("topic", str(error)) from None
+    return topic
+
+
+def _group(body: JsonObject) -> str:
+    group = body.get("group")
+    if not isinstance(group, str):
+        raise BadField("group", "it is missing or no text")
+    try:
+        validate_group(group)
+    except ProtocolError as error:
+        raise BadField("group", str(error)) from None
+    return group
+
+
+def _body(body: JsonObject) -> str:
+    text = body.get("body")
+    if not isinstance(text, str) or not text:
+        raise BadField("body", "it is missing, empty or no text", most=BODY_BYTES_MAX)
+    try:
+        length = len(text.encode())
+    except UnicodeEncodeError:
+        raise BadField("body", "it is no text in UTF-8", most=BODY_BYTES_MAX) from None
+    if length > BODY_BYTES_MAX:
+        raise BadField("body", f"it has {length} bytes", most=BODY_BYTES_MAX)
+    return text
+
+
+def _tag(body: JsonObject) -> str | None:
+    tag = body.get("tag") or None
+    if tag is None:
+        return None
+    if not isinstance(tag, str) or "||" in tag or not _is_word(tag):
+        raise BadField("tag", f"{shown(str(tag))} is none", most=_KEY_MAX)
+    return tag
+
+
+def _keys(body: JsonObject) -> tuple[str, ...]:
+    keys = body.get("keys") or []
+    if not isinstance(keys, list) or len(keys) > _KEYS_MAX:
+        raise BadField("keys", "they are no list, or too many", most=_KEYS_MAX, longest=_KEY_MAX)
+    words = [key for key in keys if isinstance(key, str) and _is_word(key)]
+    if len(words) != len(keys):
+        raise BadField("keys", "one of them is no word", most=_KEYS_MAX, longest=_KEY_MAX)
+    return tuple(words)
+
+
+def _is_word(text: str) -> bool:
+    """No blanks, and nothing that ends a property."""
+    return 1 <= len(text) <= _KEY_MAX and text.isprintable() and not any(character.isspace() for character in text)
+
+
+def _number(body: JsonObject, name: str, least: int, most: int, default: int | None) -> int:
+    value = body.get(name, default)
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        problem = "it is missing" if value is None else f"{shown(str(value))} is none"
+        raise BadField(name, problem, "number", name=name, least=least, most=most)
+    return value

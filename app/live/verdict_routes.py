@@ -1,0 +1,39 @@
+"""How the broker is, in words, over HTTP: the first line of the live page, and the thresholds of its rules.
+
+    GET  /api/live/verdict                {"level", "text": {en, zh}, "clauses": [...], "omitted", "rules": [...]}
+    POST /api/live/verdict/thresholds     {rule: whole number, or null to switch it off, ...}; answers like GET
+
+The shapes: app/watch/verdict.py. Thresholds are kept in the data folder. Refused: 400 with ``parameter``, ``problem``
+and ``allowed``; then nothing was changed. The gate and the JSON rule of app/live/transaction_routes.py hold here too.
+"""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, request
+
+from app.foundation.live_source import LiveSource
+from app.watch.rules import RULES
+from app.watch.thresholds import ThresholdRefused
+from app.web.api import json_answer
+from app.web.api_parameters import BadParameter, only_known, read_json_object
+
+_NAMES = tuple(rule.name for rule in RULES)
+
+
+def add_verdict_routes(api: Blueprint, source: LiveSource) -> None:
+    """Add the routes to what :func:`app.web.api.create_api` made: they share its errors."""
+
+    @api.get("/live/verdict")
+    def verdict() -> Response:
+        only_known(request.args, ())
+        return json_answer(source.verdict())
+
+    @api.post("/live/verdict/thresholds")
+    def set_thresholds() -> Response:
+        wanted = read_json_object(_NAMES, '{"group_behind": 5000, "dead_letters": null}')
+        try:
+            return json_answer(source.set_thresholds(wanted))
+        except ThresholdRefused as refused:
+            raise BadParameter(refused.name, refused.problem, refused.allowed) from None
+        except OSError as error:
+            return json_answer({"error": f"the thresholds cannot be written: {error.strerror}"}, 500)

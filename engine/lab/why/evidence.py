@@ -1,0 +1,309 @@
+"""What a run leaves behind for whoever asks why: who stored, held, locked, pulled and committed what, and when.
+
+A world shows what is, and its history what clients saw. Neither says when an offset was committed, or who had a queue's
+lock an hour ago. So the run is run again with this beside it: every change becomes an entry that names its event.
+Nothing here changes the world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, TypeVar
+
+from engine.broker.transactions.half_message import decided_offset
+from engine.lab.checkers.watch.broker_watch import BrokerWatch
+from engine.lab.checkers.watch.cluster_watch import ClusterWatch, WatchListener
+from engine.lab.checkers.watch.logged_message import LoggedMessage
+from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.run.run import LabRun
+from engine.lab.why.copy_kind import CopyKind, kind_of
+from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.names import TRANSACTION_OP_HALF_TOPIC
+from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
+
+#: Frames that are remembered, the newest ones; they are looked at only where a send needs an explanation.
+FRAMES_REMEMBERED = 50_000
+
+
+class Stored(NamedTuple):
+    """A broker has appended a message, or a copy of one."""
+
+    event: int
+    time_us: int
+    message: LoggedMessage
+    kind: CopyKind
+
+
+class Gone(NamedTuple):
+    """A power cut has taken it."""
+
+    event: int
+    time_us: int
+    message: LoggedMessage
+
+
+class Committed(NamedTuple):
+    """A broker has another offset of a group; ``before`` is -1 when it had none."""
+
+    event: int
+    time_us: int
+    broker: str
+    group: str
+    topic: str
+    queue_id: int
+    before: int
+    offset: int
+
+
+class Held(NamedTuple):
+    """A consumer has taken a queue over, or has it no more."""
+
+    event: int
+    time_us: int
+    node: str
+    group: str
+    queue: MessageQueue
+    is_gain: bool
+
+
+class Locked(NamedTuple):
+    """The broker's lock of a queue has another owner: node names, empty: nobody."""
+
+    event: int
+    time_us: int
+    broker: str
+    group: str
+    queue: MessageQueue
+    before: str
+    after: str
+
+
+class Pulled(NamedTuple):
+    """Messages up to ``last_offset`` have come into a consumer's process queue; the first in there is ``first``."""
+
+    event: int
+    time_us: int
+    node: str
+    queue: MessageQueue
+    first: int
+    last_offset: int
+
+
+class Throttled(NamedTuple):
+    """A consumer does not pull a queue, because it holds too much of it; ``reason`` is empty when it goes on."""
+
+    event: int
+    time_us: int
+    node: str
+    queue: MessageQueue
+    reason: str
+
+
+class Decided(NamedTuple):
+    """An op message: the half message at that offset of the half queue is done with."""
+
+    event: int
+    time_us: int
+    broker: str
+    half_offset: int
+
+
+class Sent(NamedTuple):
+    """A frame was handed to a link; ``copies`` of it arrive."""
+
+    event: int
+    time_us: int
+    source: str
+    target: str
+    data: bytes
+    copies: int
+
+
+class LockNow(NamedTuple):
+    """A lock as it stands now. ``ends_us``: when its lease runs out unless it is renewed."""
+
+    broker: str
+    group: str
+    queue: MessageQueue
+    node: str
+    ends_us: int
+
+
+_Entry = TypeVar("_Entry", bound=NamedTuple)
+
+
+class Evidence(WatchListener):
+    """Follows ``run``, which has not been stepped yet.
+
+    :ivar now_event, now_us: where one asks; what comes after is looked ahead.
+    :ivar locks_now: the lock tables of the brokers, as of then.
+    """
+
+    def __init__(self, run: LabRun) -> None:
+        self.run = run
+        self.world = run.world
+        self.history = run.world.history
+        self.stored: list[Stored] = []
+        self.gone: list[Gone] = []
+        #: (Broker, place in its log) -> (event, time): consumers find it from then on.
+        self.dispatched: dict[tuple[str, int], tuple[int, int]] = {}
+        self.commits: list[Committed] = []
+        self.holds: list[Held] = []
+        self.locks: list[Locked] = []
+        self.pulls: list[Pulled] = []
+        self.throttles: list[Throttled] = []
+        self.decisions: list[Decided] = []
+        self.frames: list[Sent] = []
+        self.locks_now: tuple[LockNow, ...] = ()
+        self.now_event = 0
+        self.now_us = 0
+        self._owned: dict[str, dict[MessageQueue, tuple[object, int, str]]] = {}
+        self._lock_tables: dict[str, dict[tuple[str, MessageQueue], str]] = {}
+        self._node_of_client: dict[str, str] = {}
+        self._changes = 0
+        self._watch = ClusterWatch(run.world)
+        self._watch.add(self)
+        run.world.watch_parcels(self._note_frame)
+        run.on_event.append(self._after_event)
+
+    def stand_here(self) -> None:
+        """This is now; the run may go on, to look ahead."""
+        self.now_event, self.now_us = self.run.event_number, self.run.now_us
+        self.locks_now = tuple(self._read_locks_now())
+
+    def known(self, entries: Iterable[_Entry], *, ahead: bool = False) -> list[_Entry]:
+        """Those up to now; ``ahead``: those after it."""
+        now = self.now_event
+        return [entry for entry in entries if (entry.event > now) is ahead]  # type: ignore[attr-defined]
+
+    def wants(self, group: str, message: LoggedMessage) -> bool:
+        """Whether a group's subscription lets the message through."""
+        watch = self._watch.groups.get(group)
+        return watch is None or watch.wants(message)
+
+    # --- what is told ----------------------------------------------------------------------------------------------
+
+    def message_stored(self, message: LoggedMessage) -> None:
+        """See the base."""
+        here = self._watch.event_number, self._watch.now_us
+        if message.topic == TRANSACTION_OP_HALF_TOPIC:
+            role = self.world.nodes[message.broker]
+            broker = role.broker if isinstance(role, BrokerRole) else None
+            op = broker.store.message_at(message.commit_log_offset) if broker is not None else None
+            half_offset = decided_offset(op) if op is not None else None
+            if half_offset is not None:
+                self.decisions.append(Decided(*here, message.broker, half_offset))
+            return
+        kind = kind_of(message)
+        if kind is not None and message.key:
+            self.stored.append(Stored(*here, message, kind))
+
+    def message_lost(self, message: LoggedMessage, is_lawful: bool) -> None:
+        """See the base."""
+        self.gone.append(Gone(self._watch.event_number, self._watch.now_us, message))
+
+    def messages_dispatched(self, broker: BrokerWatch, messages: Iterable[LoggedMessage]) -> None:
+        """See the base."""
+        here = self._watch.event_number, self._watch.now_us
+        for message in messages:
+            self.dispatched.setdefault((broker.name, message.commit_log_offset), here)
+
+    def offset_committed(
+        self, broker: BrokerWatch, group: str, topic: str, queue_id: int, before: int, offset: int
+    ) -> None:
+        """See the base."""
+        here = self._watch.event_number, self._watch.now_us
+        self.commits.append(Committed(*here, broker.name, group, topic, queue_id, before, offset))
+
+    # --- what is looked at after each event --------------------------------------------------------------------------
+
+    def _after_event(self, number: int) -> None:
+        self._watch.after_event(number)
+        self._look_at_ends()
+        role = self.world.nodes.get(self.world.loop.last_actor.node.name)
+        if isinstance(role, ConsumerRole):
+            self._look_at_consumer(role)
+        elif isinstance(role, BrokerRole):
+            self._look_at_locks(role)
+
+    def _look_at_ends(self) -> None:
+        """A process that ended has no queues any more, and runs no event that could tell."""
+        changes = self.history.nodes_changed
+        if len(changes) == self._changes:
+            return
+        for change in changes[self._changes :]:
+            role = self.world.nodes[change.node]
+            for queue in self._owned.pop(change.node, {}):
+                self.holds.append(
+                    Held(change.event, change.time_us, change.node, role.spec.group, queue, is_gain=False)
+                )
+        self._changes = len(changes)
+
+    def _look_at_consumer(self, role: ConsumerRole) -> None:
+        here = self._watch.event_number, self._watch.now_us
+        consumer = role.consumer
+        known = self._owned.setdefault(role.name, {})
+        queues = {} if consumer is None else consumer.process_queues
+        if consumer is not None and not known and queues:
+            self._node_of_client[consumer.instance.client_id] = role.name
+        for queue in [queue for queue in known if queue not in queues]:
+            del known[queue]
+            self.holds.append(Held(*here, role.name, role.spec.group, queue, is_gain=False))
+        for queue, process_queue in queues.items():
+            before = known.get(queue)
+            last = process_queue.queue_offset_max if process_queue.queue_offset_max or process_queue.msg_count else -1
+            throttle = process_queue.flow_control or ""
+            if before is None or before[0] is not process_queue:
+                self.holds.append(Held(*here, role.name, role.spec.group, queue, is_gain=True))
+                before = process_queue, -1, ""
+            elif before[1] == last and before[2] == throttle:
+                continue
+            if last > before[1]:
+                first = process_queue.msg_tree_map.first_key()
+                self.pulls.append(Pulled(*here, role.name, queue, last if first is None else first, last))
+            if throttle != before[2]:
+                self.throttles.append(Throttled(*here, role.name, queue, throttle))
+            known[queue] = process_queue, max(last, before[1]), throttle
+
+    def _look_at_locks(self, role: BrokerRole) -> None:
+        manager = role.broker.rebalance_lock_manager if role.broker is not None else None
+        known = self._lock_tables.get(role.name, {})
+        if not known and (manager is None or not len(manager)):
+            return
+        entries = [] if manager is None else manager.entries()
+        table = {(group, queue): entry.client_id for group, queue, entry in entries}
+        if table == known:
+            return
+        here = self._watch.event_number, self._watch.now_us
+        for lock in dict.fromkeys((*known, *table)):
+            before, after = known.get(lock, ""), table.get(lock, "")
+            if before != after:
+                names = self.node_of(before), self.node_of(after)
+                self.locks.append(Locked(*here, role.name, *lock, *names))
+        self._lock_tables[role.name] = table
+
+    def _read_locks_now(self) -> Iterable[LockNow]:
+        for role in self.world.brokers():
+            if role.broker is None:
+                continue
+            manager = role.broker.rebalance_lock_manager
+            now_ms = role.broker.runtime.clock.now_ms()
+            for group, queue, entry in manager.entries():
+                left_ms = entry.last_update_ms + manager.lock_lease_ms - now_ms
+                yield LockNow(role.name, group, queue, self.node_of(entry.client_id), self.now_us + left_ms * 1_000)
+
+    def node_of(self, client_id: str) -> str:
+        """The node whose process has, or had, that client id."""
+        if client_id and client_id not in self._node_of_client:
+            for role in self.world.consumers():
+                if role.consumer is not None:
+                    self._node_of_client[role.consumer.instance.client_id] = role.name
+        return self._node_of_client.get(client_id, client_id)
+
+    def _note_frame(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
+        if parcel.kind is ParcelKind.FRAME:
+            where = self.world.event_number, self.world.now_us
+            self.frames.append(Sent(*where, parcel.source, parcel.target, parcel.data, len(delays_us)))
+            if len(self.frames) > FRAMES_REMEMBERED:
+                del self.frames[: FRAMES_REMEMBERED // 10]

@@ -1,0 +1,156 @@
+"""Why a group never gets a message, as far as anybody can tell now."""
+
+from __future__ import annotations
+
+from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.why import telling
+from engine.lab.why.answer import Question, WhyAnswer, WhyStep, answer
+from engine.lab.why.case import VISIBLE, Case, Subject, queue_of
+from engine.lab.why.copy_kind import CopyKind
+from engine.lab.why.evidence import Committed, Stored
+from engine.texts import Text
+
+#: Deliveries that an answer tells of, the last ones.
+_DELIVERIES_TOLD = 3
+
+_Found = tuple[str, dict[str, object], list[WhyStep]]
+
+
+def why_lost(case: Case, subject: Subject) -> WhyAnswer | None:
+    """None: it has been consumed, or may still be."""
+    deliveries = case.of(subject)
+    if any(delivery.is_done for delivery in deliveries):
+        return None
+    found = _find(case, subject)
+    if found is None:
+        return None
+    cause, arguments, steps = found
+    acknowledged = next((one for one in case.returns if one.status == "ok"), None)
+    steps += [telling.invoked(one) for one in case.sends[:1]]
+    if acknowledged is not None:
+        steps.append(telling.returned(acknowledged))
+    elif cause in ("power-cut", "never-stored"):
+        steps += [telling.returned(one) for one in case.returns]
+    for nth, delivery in list(enumerate(deliveries, 1))[-_DELIVERIES_TOLD:]:
+        steps.append(telling.began(case, delivery, nth))
+        if (step := telling.ended(delivery)) is not None:
+            steps.append(step)
+    verdict = Text(
+        f"why.lost.{cause.replace('-', '_')}",
+        key=case.key,
+        group=subject.name,
+        n=len(deliveries),
+        acknowledged=Text("why.lost.acknowledged" if acknowledged is not None else "why.lost.not_acknowledged"),
+        **arguments,
+    )
+    return answer(Question.LOST, subject.name, cause, verdict, steps)
+
+
+def _find(case: Case, subject: Subject) -> _Found | None:
+    copies = case.copies_for(subject)
+    if not copies:
+        return _never_stored(case)
+    alive = [one for one in copies if not case.is_gone(one)]
+    if not alive:
+        cuts = [
+            telling.node_changed(case, change)
+            for change in case.changes
+            if change.status == "crashed" and any(one.message.broker == change.node for one in case.gone)
+        ]
+        return (
+            "power-cut",
+            {"broker": copies[-1].message.broker},
+            [telling.stored(copies[0]), *cuts, *(telling.gone(one) for one in case.gone[-1:])],
+        )
+    last = alive[-1]
+    match last.kind:
+        case CopyKind.DEAD:
+            return _dead(case, subject, last, copies)
+        case CopyKind.GIVEN_UP:
+            checks = [telling.stored(one) for one in copies if one.kind is CopyKind.HALF]
+            return (
+                "nobody-decided",
+                {"broker": last.message.broker},
+                [*checks, *map(telling.transaction, case.transactions), telling.stored(last)],
+            )
+        case CopyKind.HALF:
+            return _rolled_back(case, last)
+        case kind if kind in VISIBLE:
+            return _passed(case, subject, last)
+    return None
+
+
+def _never_stored(case: Case) -> _Found | None:
+    if not case.sends:
+        return None
+    ended = {one.event for one in case.returns}
+    deaths = case.crashes(case.sends[-1].node, case.sends[-1].event, case.until)
+    if len(ended) >= len(case.sends):
+        return "never-stored", {"producer": case.sends[-1].node, "detail": case.returns[-1].detail}, []
+    if deaths:
+        died = [telling.node_changed(case, deaths[0])]
+        return "never-stored", {"producer": case.sends[-1].node, "detail": Text("why.lost.sender_died")}, died
+    return None
+
+
+def _dead(case: Case, subject: Subject, last: Stored, copies: list[Stored]) -> _Found:
+    failed = [one for one in case.of(subject) if not one.is_done]
+    result = Text(f"why.result.{failed[-1].result}") if failed else Text("why.result.running")
+    retries = [telling.stored(one) for one in copies if one.kind is CopyKind.DELAYED]
+    return "dead-letter", {"result": result}, [*retries, telling.stored(last)]
+
+
+def _rolled_back(case: Case, half: Stored) -> _Found | None:
+    decided = case.half_decided(half)
+    if decided is None or any(one.event >= decided for one in case.stored):
+        return None
+    entry = next(one for one in case.evidence.decisions if one.event == decided)
+    text = Text("why.step.rolled_back", broker=entry.broker)
+    step = WhyStep(entry.event, entry.time_us, entry.broker, "message", text)
+    return (
+        "rolled-back",
+        {"broker": entry.broker},
+        [telling.stored(half), *map(telling.transaction, case.transactions), step],
+    )
+
+
+def _passed(case: Case, subject: Subject, last: Stored) -> _Found | None:
+    """It lies in its queue; is the group past it?"""
+    dropped = [
+        one
+        for one in case.evidence.history.messages_dropped
+        if one.key == case.key and one.event <= case.until and subject.node in ("", one.node)
+    ]
+    if dropped:
+        text = Text("why.step.dropped", node=dropped[0].node)
+        return "dropped", {}, [WhyStep(dropped[0].event, dropped[0].time_us, dropped[0].node, "fault", text)]
+    message = last.message
+    role = case.world.nodes[message.broker]
+    if isinstance(role, BrokerRole) and role.broker is not None:
+        min_offset = role.broker.store.commit_log.min_offset
+        if message.commit_log_offset < min_offset and case.until == case.evidence.now_event:
+            return "expired", {"broker": message.broker}, [telling.stored(last)]
+    queue = queue_of(last)
+    commits = case.commits(subject, queue)
+    if not commits or commits[-1].offset <= message.queue_offset:
+        return None
+    passing = _passing(commits, message.queue_offset)
+    steps = [telling.stored(last), telling.committed(passing)]
+    deliveries = [one for one in case.of(subject) if one.queue == queue]
+    if not deliveries:
+        if not case.evidence.wants(subject.group, message):
+            return "filtered", {}, steps[:1]
+        key = "began-later" if passing.before < 0 and passing.offset > message.queue_offset else "skipped"
+        return key, {"queue": telling.queue_text(queue), "offset": message.queue_offset}, steps
+    end = deliveries[-1]
+    if end.result == "running":
+        return None
+    if end.died is not None and end.ended is None:
+        steps.append(telling.node_changed(case, end.died))
+        return "early-ack", {"node": end.began.node, "offset": message.queue_offset}, steps
+    return "not-given-back", {"node": end.began.node, "result": Text(f"why.result.{end.result}")}, steps
+
+
+def _passing(commits: list[Committed], offset: int) -> Committed:
+    """The last commit that went past it."""
+    return next((one for one in reversed(commits) if one.before <= offset < one.offset), commits[-1])

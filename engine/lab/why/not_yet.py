@@ -1,0 +1,219 @@
+"""Where a message is that a group has not consumed yet, what it waits for, and when that comes."""
+
+from __future__ import annotations
+
+from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.why import telling, wire
+from engine.lab.why.answer import Question, WhyAnswer, WhyStep, answer, span_text, time_text
+from engine.lab.why.case import VISIBLE, Case, Delivery, Subject, all_deliveries, queue_of
+from engine.lab.why.copy_kind import CopyKind, checks_asked, delay_level
+from engine.lab.why.evidence import LockNow, Stored
+from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.message.message_properties import PROPERTY_PRODUCER_GROUP, decode_properties
+from engine.texts import Text
+
+#: Steps ahead that are told.
+_AHEAD_MAX = 8
+
+_Found = tuple[str, Text, list[WhyStep]]
+
+
+def why_not_yet(case: Case, subject: Subject, ahead: Case) -> WhyAnswer:
+    """For a message that is neither consumed nor lost. ``ahead``: the same, as it goes on when nobody interferes."""
+    cause, state, steps = _find(case, subject)
+    coming = _coming(case, subject, ahead)
+    begins = next((step for step in coming if step.kind == "listener"), None)
+    if cause == "in-listener":
+        begins = next((step for step in reversed(coming) if step.kind == "listener"), None)
+    if begins is None:
+        span_us = ahead.evidence.run.now_us - case.evidence.now_us
+        key = "over" if ahead.evidence.run.is_over else "not_within"
+        comes = Text(f"why.not_yet.{key}", span=span_text(span_us))
+    else:
+        left = span_text(begins.time_us - case.evidence.now_us)
+        key = "ends" if cause == "in-listener" else "comes"
+        comes = Text(f"why.not_yet.{key}", time=time_text(begins.time_us), left=left, node=begins.node)
+    verdict = Text("why.not_yet.verdict", key=case.key, state=state, comes=comes)
+    return answer(Question.NOT_YET, subject.name, cause, verdict, [*steps, *coming])
+
+
+def _find(case: Case, subject: Subject) -> _Found:
+    sent = [telling.invoked(one) for one in case.sends[:1]]
+    alive = [one for one in case.copies_for(subject) if not case.is_gone(one)]
+    if not alive:
+        return "sending", Text("why.not_yet.sending", node=case.sends[0].node if case.sends else "?"), sent
+    last = alive[-1]
+    steps = [*sent, telling.stored(last)]
+    if last.kind is CopyKind.HALF:
+        return _undecided(case, last, steps)
+    if last.kind is CopyKind.DELAYED:
+        key = "delayed" if last.message.reconsume_times == 0 else "retry"
+        text = Text(
+            f"why.not_yet.{key}",
+            broker=last.message.broker,
+            level=delay_level(last.message),
+            n=last.message.reconsume_times,
+        )
+        return key, text, steps
+    assert last.kind in VISIBLE, "what is dead or given up is lost"
+    return _in_queue(case, subject, last, steps)
+
+
+def _undecided(case: Case, half: Stored, steps: list[WhyStep]) -> _Found:
+    message = half.message
+    group = decode_properties(message.properties_text).get(PROPERTY_PRODUCER_GROUP, "")
+    deaths = [
+        telling.node_changed(case, change)
+        for change in case.changes
+        if case.world.nodes[change.node].spec.group == group and change.event >= half.event - 1
+    ]
+    told = [*map(telling.transaction, case.transactions)]
+    lost = [
+        telling.frame_lost(frame, wire.name_of(frame))
+        for frame in wire.of_message(case, wire.ENDS, half.event)
+        if not frame.copies
+    ]
+    first = [telling.stored(one) for one in case.stored if one.kind is CopyKind.HALF][:1]
+    asked = checks_asked(message)
+    key = "undecided" if asked else "undecided_unasked"
+    text = Text(f"why.not_yet.{key}", broker=message.broker, group=group, n=asked)
+    return "undecided", text, [*first, *told, *lost, *steps, *deaths]
+
+
+def _in_queue(case: Case, subject: Subject, copy: Stored, steps: list[WhyStep]) -> _Found:
+    message, queue = copy.message, queue_of(copy)
+    named = telling.queue_text(queue)
+    here = [one for one in case.of(subject) if one.queue == queue and one.began.queue_offset == message.queue_offset]
+    for nth, delivery in list(enumerate(case.of(subject), 1))[-2:]:
+        steps.append(telling.began(case, delivery, nth))
+        if (step := telling.ended(delivery)) is not None:
+            steps.append(step)
+    if here and here[-1].result == "running":
+        return "in-listener", Text("why.not_yet.in_listener", node=here[-1].began.node), steps
+    if not case.broker_is_up(message.broker):
+        deaths = case.crashes(message.broker, 0, case.until)
+        steps += [telling.node_changed(case, one) for one in deaths[-1:]]
+        return "broker-down", Text("why.not_yet.broker_down", broker=message.broker), steps
+    owner = case.owner(subject, queue)
+    if not owner:
+        return _no_owner(case, subject, queue, steps)
+    role = case.world.nodes[owner]
+    if role.status == "paused":
+        return "paused", Text("why.not_yet.paused", node=owner, queue=named), steps
+    if here and not here[-1].is_done and here[-1].ended is not None:
+        result = Text(f"why.result.{here[-1].result}")
+        return "tried-again", Text("why.not_yet.tried_again", node=owner, result=result), steps
+    gains = [one for one in case.holds(subject, queue) if one.is_gain and one.node == owner]
+    pulled = case.pulled(owner, queue, message.queue_offset, max(gains[-1].event, copy.event))
+    if pulled is None:
+        assert isinstance(role, ConsumerRole)
+        steps.append(telling.held(gains[-1]))
+        blocker = _blocker(case, subject, owner, queue)
+        if blocker is not None:
+            return "behind", _behind_text(case, owner, blocker), [*steps, _now_with(case, subject, blocker)]
+        return "pulling", Text("why.not_yet.pulling", node=owner, queue=named), steps
+    steps.append(telling.pulled(owner, pulled))
+    blocker = _blocker(case, subject, owner, queue)
+    if blocker is not None:
+        return "behind", _behind_text(case, owner, blocker), [*steps, _now_with(case, subject, blocker)]
+    return "in-tree", Text("why.not_yet.in_tree", node=owner), steps
+
+
+def _no_owner(case: Case, subject: Subject, queue: MessageQueue, steps: list[WhyStep]) -> _Found:
+    named = telling.queue_text(queue)
+    lets_go = [one for one in case.holds(subject, queue) if not one.is_gain]
+    steps += [telling.held(one) for one in lets_go[-1:]]
+    lock = _lock_now(case, subject, queue)
+    if lock is not None:
+        grants = [one for one in case.evidence.known(case.evidence.locks) if one.queue == queue and one.after]
+        steps += [telling.locked(one) for one in grants[-1:]]
+        steps += [telling.node_changed(case, one) for one in case.crashes(lock.node, 0, case.until)[-1:]]
+        text = Text(
+            "why.not_yet.lock",
+            broker=lock.broker,
+            queue=named,
+            holder=lock.node,
+            ends=time_text(lock.ends_us),
+            left=span_text(max(0, lock.ends_us - case.evidence.now_us)),
+        )
+        return "lock", text, steps
+    running = [role for role in case.members(subject) if role.consumer is not None]
+    if not running:
+        for role in case.members(subject):
+            steps += [telling.node_changed(case, one) for one in case.crashes(role.name, 0, case.until)[-1:]]
+        return "no-member", Text("why.not_yet.no_member", group=subject.name), steps
+    return "rebalance", Text("why.not_yet.rebalance", queue=named, group=subject.name), steps
+
+
+def _lock_now(case: Case, subject: Subject, queue: MessageQueue) -> LockNow | None:
+    return next(
+        (
+            one
+            for one in case.evidence.locks_now
+            if one.queue == queue and one.group == subject.group and one.ends_us > case.evidence.now_us
+        ),
+        None,
+    )
+
+
+def _blocker(case: Case, subject: Subject, node: str, queue: MessageQueue) -> Delivery | None:
+    """Another message that the listener has now, or failed to consume before this one may come."""
+    role = case.world.nodes[node]
+    is_orderly = isinstance(role, ConsumerRole) and role.spec.orderly
+    others = [
+        one
+        for one in all_deliveries(case.evidence, case.until)
+        if one.began.node == node
+        and one.began.group == subject.group
+        and one.began.key != case.key
+        and (one.queue == queue or not is_orderly)
+    ]
+    running = [one for one in others if one.result == "running"]
+    if running:
+        return running[0]
+    last = others[-1] if others else None
+    return last if last is not None and is_orderly and not last.is_done else None
+
+
+def _behind_text(case: Case, node: str, blocker: Delivery) -> Text:
+    since = span_text(case.evidence.now_us - blocker.began.time_us)
+    if blocker.result == "running":
+        return Text("why.not_yet.behind", node=node, other=blocker.began.key, since=since)
+    result = Text(f"why.result.{blocker.result}")
+    return Text("why.not_yet.behind_failed", node=node, other=blocker.began.key, result=result)
+
+
+def _now_with(case: Case, subject: Subject, blocker: Delivery) -> WhyStep:
+    began = blocker.began
+    text = Text("why.step.other_began", node=began.node, other=began.key)
+    return WhyStep(began.event, began.time_us, began.node, "listener", text)
+
+
+# --- ahead -----------------------------------------------------------------------------------------------------------
+
+
+def _coming(case: Case, subject: Subject, ahead: Case) -> list[WhyStep]:
+    """What happens on its way from now on, up to the end of the listener, when nobody interferes."""
+    now = case.until
+    before = len(case.of(subject))
+    deliveries = [one for one in ahead.of(subject) if (one.end_event or now + 1) > now]
+    steps = [telling.stored(one, is_ahead=True) for one in ahead.copies_for(subject) if one.event > now]
+    queues = {queue_of(one): None for one in ahead.copies_for(subject) if one.kind in VISIBLE}
+    last = next((one.end_event for one in deliveries if one.is_done and one.end_event is not None), ahead.until)
+    steps += [
+        telling.locked(one, is_ahead=True)
+        for one in ahead.evidence.locks
+        if now < one.event <= last and one.queue in queues and one.group == subject.group
+    ]
+    for queue in queues:
+        steps += [telling.held(one, is_ahead=True) for one in ahead.holds(subject, queue) if now < one.event <= last]
+    for delivery in deliveries:
+        nth = ahead.of(subject).index(delivery) + 1
+        if nth > before:
+            steps.append(telling.began(ahead, delivery, nth, is_ahead=True))
+        if (end := telling.ended(delivery, is_ahead=True)) is not None:
+            steps.append(end)
+        if delivery.is_done:
+            break
+    steps = sorted((step for step in steps if step.event <= last), key=lambda step: (step.event, step.time_us))
+    return steps if len(steps) <= _AHEAD_MAX else [*steps[: _AHEAD_MAX // 2], *steps[-(_AHEAD_MAX // 2) :]]

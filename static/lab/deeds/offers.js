@@ -1,0 +1,190 @@
+// What can be done to each thing of the stage: its name, one sentence about it, and its deeds. A deed either acts at
+// once (`act`), or asks for fields first (`form`). What changes the world (`changes`) is not offered in a recording.
+
+import { t } from "../../common/i18n.js";
+import { COMMANDS, commandName, commandText, kindsForNode, switchFacts } from "../commands.js";
+import { bilingual, span } from "../format.js";
+import { labelText } from "../labels.js";
+import { command, runUntil, stepActor } from "../session.js";
+import { settingFacts, settingOfTimer, settingValue } from "../settings.js";
+import { nodesOfRole, openFrame, openRecord, openSetting, runningTimers, view } from "../view.js";
+import { frameName, isUnderWay } from "../frame_words.js";
+
+const HOLD_MS = 2000;
+const DELAY_MS = 500;
+
+/** A command that needs no more words. */
+const deed = (kind, target, values = {}, label = commandName(kind)) => ({
+  id: kind,
+  label,
+  hint: commandText(kind),
+  changes: true,
+  act: () => command(kind, target, values),
+});
+
+/** A command that asks for its fields first. */
+const form = (kind, target) => ({
+  id: kind,
+  label: `${commandName(kind)} …`,
+  hint: commandText(kind),
+  changes: true,
+  form: { kind, target },
+});
+
+/** `id` tells the deeds of one thing apart, in tests and lessons too. */
+const look = (id, label, act, hint = "") => ({ id, label, hint, act, changes: false });
+
+const nodeOf = (name) => view.value.nodes[name] ?? {};
+
+function node({ name }) {
+  const { role, status } = nodeOf(name);
+  return {
+    title: `${name} · ${t(`lab.role.${role}`)}`,
+    text: `${t(`lesson.about.node_${role}`)} ${status === "running" ? "" : t(`lab.node.is_${status}`, { name })}`,
+    deeds: kindsForNode(name).map((kind) => (COMMANDS[kind].fields.length > 0 ? form(kind, name) : deed(kind, name))),
+  };
+}
+
+/** `name` of the switch, `node` whose it is; `holder` and `queueId` where it is the lock of one queue. */
+function lock({ name, node: owner, holder, queueId }) {
+  const { role, switched_off: off = [] } = nodeOf(owner);
+  const isOff = off.includes(name);
+  const { title, text } = switchFacts(name);
+  const turn = (target, label) => ({
+    ...deed("lock-switch", target, { lock: name, on: isOff }, label),
+    id: target ? "switch" : "switch-all",
+    hint: text,
+  });
+  const isOneOfMany = (nodesOfRole[role]?.value.length ?? 0) > 1;
+  return {
+    title: `${title} · ${owner}`,
+    text: `${text} ${t(isOff ? "lab.deeds.is_off" : "lab.deeds.is_on")}`,
+    deeds: [
+      turn(owner, t(isOff ? "lab.deeds.switch_on" : "lab.deeds.switch_off")),
+      isOneOfMany && turn("", t(isOff ? "lab.deeds.switch_on_all" : "lab.deeds.switch_off_all")),
+      holder && deed("forced-unlock", holder, { queue_id: queueId }),
+    ],
+  };
+}
+
+function link({ source, target }) {
+  const faults = view.value.faults.filter((fault) =>
+    fault.links?.some((ends) => ends.includes(source) && ends.includes(target)),
+  );
+  const both = `${source}<->${target}`;
+  const isCut = faults.some(({ kind }) => kind === "partition");
+  const cut = (one_way) => ({ left: [source], right: [target], one_way });
+  return {
+    title: `${source} ↔ ${target}`,
+    text: faults.map((fault) => bilingual(fault.text)).join(" · ") || t("lab.deeds.link_good"),
+    deeds: [
+      faults.length > 0 && deed("heal", ""),
+      !isCut && { ...deed("partition", "", cut(false), t("lab.deeds.cut")), id: "cut" },
+      !isCut && {
+        ...deed("partition", "", cut(true), t("lab.deeds.cut_one_way", { source, target })),
+        id: "cut-one-way",
+      },
+      form("link-delay", both),
+      form("link-loss", both),
+      form("link-duplicate", both),
+      form("link-reorder", both),
+      form("drop-next", `${source}->${target}`),
+    ],
+  };
+}
+
+/** What a command of "the next frame like this one" waits for; null for signals of connections. */
+const likeThis = (frame) =>
+  frame.kind === "request"
+    ? frame.name
+    : frame.kind === "response"
+      ? frame.reply_to_name
+        ? `reply to ${frame.reply_to_name}`
+        : "reply"
+      : null;
+
+function frameDeeds({ frame: known }) {
+  const now = view.value.frames.find((one) => one.id === known.id) ?? known;
+  const [way, name, isFlying] = [`${now.source}->${now.target}`, likeThis(now), isUnderWay(now, view.value.time_us)];
+  const next = (kind, key, values = {}) => ({
+    ...deed(kind, way, { frame: name, ...values }, t(`lab.deeds.next_${key}`)),
+  });
+  return {
+    title: `${frameName(now)} · ${now.source} → ${now.target}`,
+    text: now.dropped
+      ? t("lab.frame.dropped")
+      : isFlying
+        ? t("lab.deeds.arrives_in", { time: span(now.arrives_us - view.value.time_us) })
+        : t("lab.frames.arrived"),
+    deeds: [
+      look("open", t("lab.deeds.open_frame"), () => (openFrame.value = now.id)),
+      isFlying && name && deed("drop-frame", way, { due_us: now.arrives_us }, t("lab.deeds.drop_it")),
+      ...(name
+        ? [next("drop-next", "drop"), next("delay-next", "delay", { ms: DELAY_MS }), next("duplicate-next", "double")]
+        : []),
+    ],
+  };
+}
+
+const fireNow = ({ actor, due_us, label }, words) => ({
+  ...deed("fire-timer", actor, { due_us }, words),
+  id: `fire ${labelText(label)}`,
+});
+
+function timer({ timer: known }) {
+  const { node: owner, actor, label, due_us } = known;
+  const setting = settingOfTimer(known);
+  const held = view.value.actors.find((one) => one.name === actor)?.held_until_us > view.value.time_us;
+  const isTask = actor.includes("/");
+  return {
+    title: `${owner} · ${labelText(label || actor.split("/").at(-1))}`,
+    text: t("lab.deeds.fires_in", { time: span(due_us - view.value.time_us) }),
+    deeds: [
+      { ...fireNow(known, t("lab.deeds.fire")), id: "fire" },
+      look("run", t("lab.deeds.run_to_it"), () => runUntil({ on: "time", node: "", contains: "", time_us: due_us })),
+      setting && look("setting", t("lab.deeds.change"), () => (openSetting.value = { node: owner, name: setting })),
+      isTask && look("step", t("lab.actors.step"), () => stepActor(actor)),
+      isTask && (held ? deed("release", actor) : deed("hold", actor, { ms: HOLD_MS }, t("lab.deeds.hold"))),
+    ],
+  };
+}
+
+/** A setting beside what it rules: it can be changed, and the timers that follow it can be fired. */
+function rule({ node: owner, name }) {
+  const { unit } = settingFacts(owner, name);
+  const timers = runningTimers.value.filter((one) => one.node === owner && settingOfTimer(one) === name).slice(0, 6);
+  const now = view.value.time_us;
+  return {
+    title: `${owner} · ${name}`,
+    text: `${settingValue(owner, name)} ${unit}`,
+    deeds: [
+      look("setting", t("lab.deeds.change"), () => (openSetting.value = { node: owner, name })),
+      ...timers.map((one) =>
+        fireNow(one, t("lab.deeds.fire_of", { name: labelText(one.label), time: span(one.due_us - now) })),
+      ),
+    ],
+  };
+}
+
+/** A call of a listener that runs. */
+function call({ node: holder, call: running }) {
+  const { topic, queue_id, broker, offsets, keys, since_us } = running;
+  const record = { topic, queue_id, queue_offset: offsets?.[0] };
+  return {
+    title: `${keys?.[0] || `${topic}@${queue_id}`} · ${holder}`,
+    text: t("lab.consumer.since", { queue: `${topic}@${queue_id}`, time: span(view.value.time_us - since_us) }),
+    deeds: [
+      look("open", t("lab.deeds.open_message"), () => (openRecord.value = { broker, holder, record })),
+      form("listener", holder),
+      deed("kill-consumer", holder),
+    ],
+  };
+}
+
+const OFFERS = { node, lock, link, frame: frameDeeds, timer, rule, call };
+
+/** { title, text, deeds } of a thing as it is now. Reads signals. */
+export function offersFor({ kind, ...facts }) {
+  const { deeds, ...rest } = OFFERS[kind](facts);
+  return { ...rest, deeds: deeds.filter(Boolean) };
+}

@@ -1,0 +1,59 @@
+// The links between nodes: curves that pass beside the cards, each a button: what can be done to it stands at its
+// middle. A cut link is red, dashed and crossed; one that is slow or loses frames is dashed.
+
+import { html } from "htm/preact";
+import { useComputed } from "@preact/signals";
+import { t } from "../../../common/i18n.js";
+import { acting, offer } from "../../deeds/thing.js";
+import { bilingual } from "../../format.js";
+import { Roving } from "../../roving.js";
+import { view } from "../../view.js";
+import { pathOf, pointOn } from "./curves.js";
+
+/** `lines`: a signal, pair -> line; see curves.js. Above the curves lies what is wrong with them. */
+export function Links({ lines }) {
+  const faults = useComputed(() => view.value.faults.filter((fault) => fault.links?.length > 0));
+  const of = (pair) => {
+    const ends = pair.split(" ");
+    const found = faults.value.filter((fault) => fault.links.some((link) => link.every((end) => ends.includes(end))));
+    const state = found.some(({ kind }) => kind === "partition") ? "cut" : found.length > 0 ? "poor" : "good";
+    return { pair, ends, state, text: found.map((fault) => bilingual(fault.text)).join(" · ") };
+  };
+  const links = [...lines.value].map(([pair, line]) => ({ ...of(pair), line, at: pointOn(line, 0.5) }));
+  const label = ({ ends: [a, b], text }) => t("lab.links.label", { a, b, state: text || t("lab.deeds.link_good") });
+  return html`
+    <svg class="links" aria-hidden="true">
+      ${links.map(({ pair, state, line }) => html`<path key=${pair} class=${`link is-${state}`} d=${pathOf(line)} />`)}
+      ${links.map(
+        ({ pair, ends, line }) =>
+          html`<path
+            key=${`${pair} ground`}
+            class="link-ground"
+            d=${pathOf(line)}
+            onClick=${(event) => offer({ kind: "link", source: ends[0], target: ends[1] }, signOf(event, pair))}
+          />`,
+      )}
+    </svg>
+    <${Roving} class="link-signs" role="group" aria-label=${t("lab.links.title", { n: links.length })}>
+      ${links.map(
+        (link) => html`<button
+          key=${link.pair}
+          class=${`link-sign is-${link.state}`}
+          ...${acting("link", { source: link.ends[0], target: link.ends[1] })}
+          tabindex="-1"
+          data-roving
+          data-link=${link.pair}
+          aria-label=${label(link)}
+          title=${label(link)}
+          style=${{ transform: `translate(${link.at[0].toFixed(1)}px, ${link.at[1].toFixed(1)}px)` }}
+        >
+          ${link.state === "cut" ? "✕" : link.state === "poor" ? "≈" : "⋯"}
+        </button>`,
+      )}
+    </${Roving}>
+  `;
+}
+
+/** A press anywhere on the curve is one on its sign. */
+const signOf = (event, pair) =>
+  event.currentTarget.closest(".lab-stage-inner").querySelector(`[data-link="${CSS.escape(pair)}"]`);

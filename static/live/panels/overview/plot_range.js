@@ -1,0 +1,81 @@
+// Which time the plots show: one range for all of them, or a stretch that was marked in one of them. The last five
+// minutes come with the stream; whatever is longer or older is asked of the server when it is looked at.
+
+import { computed, effect, signal } from "@preact/signals";
+import { brokerNowMs, choice, history, paused } from "../../view.js";
+
+/** Name -> seconds. */
+export const RANGES = { "5m": 300, "1h": 3600, "6h": 6 * 3600, "24h": 24 * 3600 };
+const LIVE = "5m";
+/** A stretch shorter than this was a click. */
+const LEAST_SECONDS = 4;
+/** So often at most a range is asked for again; coarser ones when they have a new point. */
+const AGAIN_MS = 10_000;
+
+const kept = choice("plot-range", LIVE);
+export const range = computed(() => (kept.value in RANGES ? kept.value : LIVE));
+/** { from, to } in seconds since 1970, or null: the range, up to now. */
+export const zoom = signal(null);
+/** Why there is no answer of the server, or "". */
+export const problem = signal("");
+
+export function chooseRange(name) {
+  zoom.value = null;
+  kept.value = name;
+}
+
+export function zoomTo(from, to) {
+  if (to - from >= LEAST_SECONDS) zoom.value = { from: Math.floor(from), to: Math.ceil(to) };
+}
+
+const isLive = computed(() => zoom.value === null && range.value === LIVE);
+const answer = signal(null);
+
+/** What came with the stream, in the server's shape: of one second the lowest is the highest. */
+const recent = computed(() => {
+  const { seconds, ...columns } = history.value;
+  const last = seconds.slice(-RANGES[LIVE]);
+  const measures = Object.entries(columns).map(([name, values]) => {
+    const column = values.slice(-RANGES[LIVE]);
+    return [name, { min: column, max: column, mean: column }];
+  });
+  return { resolution_s: 1, seconds: last, measures: Object.fromEntries(measures) };
+});
+
+/** What the plots draw: { resolution_s, seconds, measures: name -> { min, max, mean } }. */
+export const shown = computed(() => (isLive.value ? recent.value : (answer.value ?? recent.value)));
+
+async function ask(window) {
+  const { from, to } = window();
+  const response = await fetch(`/api/live/history?from=${from}&to=${to}`);
+  const told = await response.json();
+  if (!response.ok) throw new Error(told.error);
+  return told;
+}
+
+effect(() => {
+  problem.value = "";
+  if (isLive.value) return undefined;
+  const marked = zoom.value;
+  const seconds = RANGES[range.value];
+  const now = () => Math.floor(brokerNowMs.peek() / 1000);
+  const window = () => marked ?? { from: Math.max(0, now() - seconds), to: now() };
+  let isOver = false;
+  let timer;
+  const look = async () => {
+    try {
+      const told = await ask(window);
+      if (!isOver) [answer.value, problem.value] = [told, ""];
+    } catch (error) {
+      if (!isOver) problem.value = error.message;
+    }
+    if (isOver || marked) return; // what was marked lies in the past
+    timer = setTimeout(again, Math.max(AGAIN_MS, 1000 * (answer.peek()?.resolution_s ?? 0)));
+  };
+  const again = () => (paused.peek() || document.hidden ? (timer = setTimeout(again, AGAIN_MS)) : look());
+  look();
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+  };
+});

@@ -1,0 +1,55 @@
+// The first line of the page: how the broker is, in words. Each clause leads to the panel that says more; the rules
+// behind them, with their thresholds, open in a dialog.
+
+import { html } from "htm/preact";
+import { useComputed, useSignal } from "@preact/signals";
+import { language, t } from "../../../common/i18n.js";
+import { goTo } from "../../keys.js";
+import { state } from "../../view.js";
+import { Thresholds } from "./thresholds.js";
+
+const UNKNOWN = { level: "unknown", text: {}, clauses: [], omitted: 0 };
+
+export function Verdict() {
+  const verdict = useComputed(() => state.value.verdict ?? UNKNOWN);
+  const isOpen = useSignal(false);
+  const { level, text, clauses, omitted } = verdict.value;
+  const n = clauses.length + omitted;
+  return html`<section class="verdict" id="verdict" data-level=${level} aria-labelledby="verdict-title">
+    <h2 class="sr-only" id="verdict-title">${t("live.verdict.title")}</h2>
+    <span class="verdict-sign" aria-hidden="true"></span>
+    <p class="sr-only" role="status">${n === 0 ? t("live.verdict.none") : t("live.verdict.some", { n })}</p>
+    ${
+      n === 0
+        ? html`<p class="verdict-words">${text[language] ?? t("live.waiting")}</p>`
+        : html`<ul class="verdict-words" role="list" tabindex="0" aria-labelledby="verdict-title">
+          ${clauses.map((clause) => html`<${Clause} key=${`${clause.rule} ${clause.subject}`} ...${clause} />`)}
+          ${omitted > 0 && html`<li class="quiet">${t("live.verdict.omitted", { n: omitted })}</li>`}
+        </ul>`
+    }
+    <button
+      type="button"
+      class="button verdict-rules"
+      onClick=${() => (isOpen.value = true)}
+      aria-haspopup="dialog"
+      title=${t("live.verdict.rules_hint")}
+    >
+      ${t("live.verdict.rules")}
+    </button>
+    <${Thresholds} isOpen=${isOpen.value} onClose=${() => (isOpen.value = false)} />
+  </section>`;
+}
+
+function Clause({ rule, level, panel, text }) {
+  const follow = (event) => {
+    event.preventDefault();
+    goTo(panel);
+  };
+  return html`<li data-rule=${rule} data-level=${level}>
+    <a href=${`#${panel}`} onClick=${follow} title=${t("live.verdict.leads_to", { panel: panelName(panel) })}>
+      ${text[language]}
+    </a>
+  </li>`;
+}
+
+const panelName = (panel) => t(`section.${panel.replaceAll("-", "_")}`);

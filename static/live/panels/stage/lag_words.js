@@ -1,0 +1,82 @@
+// How far behind a reader is, in words: a number at a lane, a sentence with what becomes of it at a topic or a group.
+
+import { html } from "htm/preact";
+import { compact, span } from "../../../common/format.js";
+import { t } from "../../../common/i18n.js";
+import { forecastOf } from "../../lag_forecast.js";
+import { groupOf, isLagging, state } from "../../view.js";
+import { GroupMark, SparkMark } from "./marks.js";
+
+const jobOf = (run) => state.peek().spark?.jobs?.[run] ?? run;
+
+/** One sentence for who reads with a screen reader. */
+export const spokenLag = ({ kind, name, lag }) =>
+  t(kind === "spark" ? "live.lane.spark_lag" : "live.lane.lag_of", { group: name, lag, job: jobOf(name) });
+
+/** The same with the offset, for a hint. */
+export function exactLag({ kind, name, lag, offset }) {
+  return kind === "spark"
+    ? t("live.lane.spark_hint", { job: jobOf(name), lag, offset })
+    : t("live.lane.lag_hint", { group: name, lag, committed: offset });
+}
+
+const toneOf = (kind, lag) => (kind === "group" && isLagging(lag) ? "has-lag" : "");
+
+function ReaderMark({ kind, name, size }) {
+  return kind === "spark" ? html`<${SparkMark} size=${size} />` : html`<${GroupMark} group=${name} size=${size} />`;
+}
+
+/** At a lane: the jobs on Spark, and of the groups the one that is farthest behind. */
+export function LaneLag({ readers }) {
+  const groups = readers.filter(({ kind }) => kind === "group");
+  const jobs = readers.filter(({ kind }) => kind === "spark");
+  if (readers.length === 0) return html`<span class="quiet">${t("live.lane.no_group")}</span>`;
+  const hint = readers.map(exactLag).join("\n");
+  const late = groups.filter(({ lag }) => lag > 0);
+  const worst = late.reduce((most, one) => (one.lag > (most?.lag ?? 0) ? one : most), undefined);
+  const others = late.length - 1;
+  return html`
+    ${jobs.map((job) => html`<${LagChip} key=${job.key} reader=${job} hint=${hint} />`)}
+    ${worst && html`<${LagChip} reader=${worst} hint=${hint} />`}
+    ${others > 0 && html`<span class="quiet lag-rest" title=${hint}>${t("live.lane.rest", { n: others })}</span>`}
+    ${groups.length > 0 && !worst && html`<span class="quiet" title=${hint}>${t("live.lane.caught_up")}</span>`}
+  `;
+}
+
+function LagChip({ reader, hint }) {
+  return html`<span class=${`lag-chip ${toneOf(reader.kind, reader.lag)}`} title=${hint}>
+    <${ReaderMark} ...${reader} size=${1.2} />
+    <span>${t("live.lag.behind", { n: compact(reader.lag) })}</span>
+  </span>`;
+}
+
+/** Seconds that do not change with every state: "12 s", "25 s", "3 min". */
+const about = (ms) => span(ms < 20_000 ? ms : Math.round(ms / 5_000) * 5_000);
+
+function whatBecomes(lag, { kind, ms }) {
+  if (kind === "done") return t("live.lag.done");
+  return t(`live.lag.${kind}`, { n: compact(lag), span: ms === undefined ? "" : about(ms) });
+}
+
+/** "897 behind, gone in about 12 s" of a group on some topics. */
+export function LagSentence({ group, topics, lag }) {
+  const words = whatBecomes(lag, forecastOf(group, topics, lag));
+  return html`<span class=${`lag-words ${toneOf("group", lag)}`}>${words}</span>`;
+}
+
+/** A group, or a job on Spark, with its sentence; the name is left out where the topic bears it. */
+export function ReaderLag({ reader, topic }) {
+  const { kind, name, lag } = reader;
+  return html`<span class="reader-lag" title=${exactLag(reader)}>
+    ${
+      groupOf(topic) !== name &&
+      html`<${ReaderMark} kind=${kind} name=${name} size=${1.25} />
+        <span class="reader-name">${kind === "spark" ? jobOf(name) : name}</span>`
+    }${" "}
+    ${
+      kind === "spark"
+        ? html`<span class="lag-words">${t("live.lag.unknown", { n: compact(lag) })}</span>`
+        : html`<${LagSentence} group=${name} topics=${[topic]} lag=${lag} />`
+    }
+  </span>`;
+}

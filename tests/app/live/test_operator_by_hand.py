@@ -1,0 +1,215 @@
+"""What an operator does by hand on the live page: topics, messages and offsets over HTTP, and the same commands."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import urllib.error
+import urllib.request
+
+import pytest
+from click.testing import CliRunner
+
+from app.command_line import main
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
+from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
+from tests.support.live.live_server import LiveServer
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory):
+    with LiveServer(tmp_path_factory.mktemp("data")) as live:
+        yield live
+
+
+def post(live, path, body, headers=None):
+    """``(status, parsed JSON)``"""
+    request = urllib.request.Request(
+        f"http://{live.server.page_address}/api/live/{path}",
+        json.dumps(body).encode(),
+        {"Content-Type": "application/json", **(headers or {})},
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            text = error.read().decode()
+            return error.code, json.loads(text) if text.startswith("{") else text
+
+
+def tool(live, *arguments, code=0):
+    result = CliRunner().invoke(main, [*arguments, "--name-server", live.name_servers[0]], prog_name="glassmq")
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def consumed(live, topic, group, count):
+    """``count`` messages of ``topic``, all consumed by ``group``."""
+    tool(live, "send", topic, "body {n}", "--count", str(count), "--quiet")
+    tool(live, "consume", topic, "--group", group, "--count", str(count))
+
+
+def lag(live, group):
+    return live.host.state()["groups"][group]["lag"]
+
+
+# --------------------------------------------------------------------------------------------- topics and messages
+
+
+def test_a_created_topic_is_there_with_its_queues_and_a_second_one_of_its_name_is_refused(live):
+    assert post(live, "topics", {"topic": "made", "queues": 6}) == (200, {"topic": "made", "queues": 6})
+    assert live.host.state()["topics"]["made"]["write_queues"] == 6
+    status, answer = post(live, "topics", {"topic": "made", "queues": 2})
+    assert (status, answer["error"]) == (409, "Topic made is there already")
+    assert answer["text"]["zh"] == "主题 made 已经存在"
+    assert live.host.state()["topics"]["made"]["write_queues"] == 6
+
+
+def test_the_command_creates_the_same_topic(live):
+    assert "2 queues" in tool(live, "topics", "create", "made-by-command", "--queues", "2")
+    assert live.host.state()["topics"]["made-by-command"]["read_queues"] == 2
+    assert "belongs to the system" in tool(live, "topics", "create", "TBW102", code=1)
+
+
+def test_a_sent_message_lies_where_the_answer_says(live):
+    wish = {"topic": "letters", "body": "hello 你好", "tag": "new", "keys": ["letter-1", "ann"]}
+    status, answer = post(live, "messages", wish)
+    assert (status, answer["topic"], answer["offset"]) == (200, "letters", 0)
+    (found,) = live.get("/api/messages?topic=letters&key=letter-1")[1]["messages"]
+    assert (found["queue_id"], found["unique_id"], found["tags"]) == (answer["queue_id"], answer["id"], "new")
+    assert found["body_preview"] == "hello 你好"
+
+
+def test_a_delayed_message_waits(live):
+    assert post(live, "messages", {"topic": "later", "body": "x", "delay_level": 18})[0] == 200
+    assert sum(queue["max"] for queue in live.host.state()["topics"]["later"]["queues"].values()) == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "wish", "field"),
+    [
+        ("topics", {"topic": "a b", "queues": 4}, "topic"),
+        ("topics", {"topic": "a", "queues": 0}, "queues"),
+        ("topics", {"topic": "a", "queues": 4.5}, "queues"),
+        ("messages", {"topic": "a"}, "body"),
+        ("messages", {"topic": "a", "body": "x" * 16_385}, "body"),
+        ("messages", {"topic": "a", "body": "x", "tag": "a||b"}, "tag"),
+        ("messages", {"topic": "a", "body": "x", "keys": ["two words"]}, "keys"),
+        ("messages", {"topic": "a", "body": "x", "keys": ["a\x01b"]}, "keys"),
+        ("messages", {"topic": "a", "body": "x", "delay_level": 19}, "delay_level"),
+        ("offsets", {"group": "g", "topic": "a", "to": "elsewhere"}, "to"),
+        ("offsets", {"group": "g", "topic": "a", "to": "time"}, "time_ms"),
+        ("offsets", {"group": "g", "topic": "a", "to": "offset", "queue_id": 0}, "offset"),
+        ("offsets", {"group": "", "topic": "a", "to": "latest"}, "group"),
+    ],
+)
+def test_a_field_that_cannot_be_is_refused_with_what_is_allowed_in_both_languages(live, path, wish, field):
+    status, answer = post(live, path, wish)
+    assert (status, answer["parameter"]) == (400, field)
+    assert answer["allowed"] == answer["text"]["en"] != answer["text"]["zh"]
+
+
+def test_pages_of_other_sites_cannot_send_these(live):
+    for path in ("topics", "messages", "offsets"):
+        assert post(live, path, {}, {"Origin": "http://elsewhere.example"})[0] == 403
+        assert post(live, path, {}, {"Content-Type": "text/plain"})[0] == 400
+
+
+def test_rules_of_the_broker_do_not_stop_whoever_runs_it(tmp_path):
+    config = tmp_path / "config"
+    config.mkdir()
+    (config / "plain_acl.yml").write_text("accounts:\n- accessKey: operator-ann\n  secretKey: secret-of-ann\n  admin: true\n")
+    with LiveServer(tmp_path, broker=BrokerConfig(port=0, acl_enable=True)) as guarded:
+        assert post(guarded, "topics", {"topic": "mine", "queues": 1})[0] == 200
+        assert post(guarded, "messages", {"topic": "mine", "body": "x"})[0] == 200
+
+
+# --------------------------------------------------------------------------------------------------------- offsets
+
+
+def test_a_preview_says_what_a_reset_means_and_changes_nothing(live):
+    consumed(live, "orders", "audit", 8)
+    status, plan = post(live, "offsets", {"group": "audit", "topic": "orders", "to": "earliest", "preview": True})
+    assert (status, plan["again"], plan["skipped"], plan["is_online"]) == (200, 8, 0, False)
+    first = min(one["store_ms"] for one in live.host.state()["commit_log"]["tail"] if one["topic"] == "orders")
+    assert plan["first_ms"] == first
+    assert lag(live, "audit") == 0
+    assert post(live, "offsets", {"group": "audit", "topic": "orders", "to": "earliest"})[1]["again"] == 8
+    assert lag(live, "audit") == 8
+    skip = post(live, "offsets", {"group": "audit", "topic": "orders", "to": "latest"})[1]
+    assert (skip["again"], skip["skipped"], skip["first_ms"]) == (0, 8, None)
+    assert lag(live, "audit") == 0
+
+
+def test_a_group_goes_back_to_a_time_or_to_an_offset_of_one_queue(live):
+    consumed(live, "clock", "watcher", 4)
+    wish = {"group": "watcher", "topic": "clock", "to": "time", "time_ms": 1_000, "preview": True}
+    assert post(live, "offsets", wish)[1]["again"] == 4
+    queues = live.host.state()["topics"]["clock"]["queues"]
+    queue_id, end = next((int(number), queue["max"]) for number, queue in queues.items() if queue["max"])
+    wish = {"group": "watcher", "topic": "clock", "to": "offset", "queue_id": queue_id, "offset": end - 1}
+    assert post(live, "offsets", wish)[1]["queues"] == [{"queue_id": queue_id, "old": end, "new": end - 1}]
+    assert lag(live, "watcher") == 1
+    status, answer = post(live, "offsets", {**wish, "offset": end + 5})
+    assert (status, answer["error"]) == (409, f"Offset {end + 5} is not there; allowed are 0 to {end}")
+    status, answer = post(live, "offsets", {**wish, "queue_id": 9})
+    assert (status, answer["error"]) == (409, "Topic clock has no queue 9; allowed are 0 to 3")
+
+
+def test_the_command_previews_and_resets_to_an_offset_too(live):
+    consumed(live, "tape", "player", 4)
+    arguments = ("groups", "reset-offset", "player", "--topic", "tape")
+    assert "read 4 messages of tape again" in tool(live, *arguments, "--to", "earliest", "--preview")
+    assert lag(live, "player") == 0
+    queues = live.host.state()["topics"]["tape"]["queues"]
+    queue_id = next(number for number, queue in queues.items() if queue["max"])
+    tool(live, *arguments, "--to-offset", "0", "--queue", queue_id, "--yes")
+    assert lag(live, "player") == queues[queue_id]["max"]
+    assert "go together" in tool(live, *arguments, "--to-offset", "0", code=2)
+
+
+def test_who_is_unknown_is_named(live):
+    status, answer = post(live, "offsets", {"group": "nobody", "topic": "orders", "to": "earliest"})
+    assert (status, answer["error"]) == (409, "There is no group nobody, or it has not consumed orders yet")
+    status, answer = post(live, "offsets", {"group": "audit", "topic": "nowhere", "to": "earliest"})
+    assert (status, answer["error"]) == (409, "No broker has a topic nowhere")
+
+
+def test_members_that_are_online_are_told_and_no_offset_is_set_behind_their_backs(live):
+    live.create_topic("busy")
+
+    async def listen(messages, context):
+        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+    async def while_online():
+        consumer = DefaultMQPushConsumer(None, "workers", live.name_servers)
+        consumer.subscribe("busy", "*")
+        consumer.register_message_listener(listen)
+        await consumer.start()
+        try:
+            await asyncio.to_thread(live.state_when, lambda state: len(state["groups"]["workers"]["assignment"]) > 0)
+            tool_send = ("send", "busy", "body {n}", "--count", "8", "--quiet")
+            await asyncio.to_thread(tool, live, *tool_send)
+            await asyncio.to_thread(
+                live.state_when,
+                lambda state: all(
+                    queue["committed"].get("workers") == queue["max"] > 0
+                    for queue in state["topics"]["busy"]["queues"].values()
+                ),
+            )
+            wish = {"group": "workers", "topic": "busy", "to": "offset", "queue_id": 0, "offset": 0}
+            refused = await asyncio.to_thread(post, live, "offsets", wish)
+            told = await asyncio.to_thread(
+                post, live, "offsets", {"group": "workers", "topic": "busy", "to": "earliest"}
+            )
+            return refused, told
+        finally:
+            await consumer.shutdown()
+
+    refused, told = asyncio.run(while_online())
+    assert refused[0] == 409
+    assert "are online" in refused[1]["error"]
+    assert told[0] == 200
+    assert (told[1]["is_online"], told[1]["again"]) == (True, 8)

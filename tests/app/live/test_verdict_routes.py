@@ -1,0 +1,133 @@
+"""The verdict of a real broker, over HTTP and on the command line."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+from click.testing import CliRunner
+
+from app.commands.administration.verdict import command
+from engine.texts import LANGUAGES
+from tests.support.live.live_server import LiveServer, message
+
+
+@pytest.fixture
+def live(tmp_path):
+    with LiveServer(tmp_path / "data") as live:
+        # What the machine that runs the tests has on its disk is no business of theirs.
+        live.host.set_thresholds({"disk_full": None})
+        yield live
+
+
+def post(live, body, content_type="application/json"):
+    address = f"http://{live.server.page_address}/api/live/verdict/thresholds"
+    request = urllib.request.Request(address, json.dumps(body).encode(), {"Content-Type": content_type})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+def make_backlog(live, number=5):
+    """Messages for a group that committed offset 0 and has left."""
+    live.send(*[message("orders", f"m{n}") for n in range(number)])
+    manager = live.host._broker.consumer_offset_manager
+    for queue_id in range(4):
+        manager.commit_offset("test", "reports", "orders", queue_id, 0)
+    live.host.set_thresholds({"group_offline": 0})  # which looks at once
+
+
+def test_the_verdict_of_the_state_is_that_of_the_route_and_names_its_panel(live):
+    make_backlog(live)
+    status, told = live.get("/api/live/verdict")
+    assert status == 200
+    (clause,) = told["clauses"]
+    assert (clause["rule"], clause["level"], clause["panel"], clause["subject"]) == (
+        "group_offline",
+        "warning",
+        "groups",
+        "reports",
+    )
+    assert clause["text"]["en"].startswith("nobody reads for reports for ")
+    assert set(clause["text"]) == set(LANGUAGES)
+    assert live.host.state()["verdict"]["clauses"][0]["rule"] == "group_offline"
+    assert {rule["rule"]: rule["threshold"] for rule in told["rules"]}["group_offline"] == 0
+
+
+def test_a_rule_that_is_switched_off_is_silent_in_the_answer_already(live):
+    make_backlog(live)
+    status, told = post(live, {"group_offline": None})
+    assert (status, told["clauses"]) == (200, [])
+    assert {rule["rule"]: rule["threshold"] for rule in told["rules"]}["group_offline"] is None
+
+
+@pytest.mark.parametrize(
+    ("body", "parameter"),
+    [
+        ({"group_behind": 0}, "group_behind"),
+        ({"group_behind": "many"}, "group_behind"),
+        ({"no_rule": 1}, "'no_rule'"),
+        ([1], "body"),
+    ],
+)
+def test_a_threshold_that_makes_no_sense_is_refused_by_name_with_what_is_allowed(live, body, parameter):
+    status, told = post(live, body)
+    assert (status, told["parameter"]) == (400, parameter)
+    assert told["allowed"]
+
+
+def test_a_form_of_another_site_sets_no_threshold(live):
+    assert post(live, {"group_behind": 7}, content_type="text/plain")[0] == 400
+
+
+def test_the_history_of_a_window_has_the_backlog_from_before_anybody_watched(live):
+    make_backlog(live)
+    deadline = time.monotonic() + 30
+    while 5 not in live.host.history()["backlog"]:  # the next look comes within a second
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    status, told = live.get(f"/api/live/history?from={int(time.time()) - 300}")
+    assert (status, told["resolution_s"]) == (200, 1)
+    assert 5 in told["measures"]["backlog"]["max"]
+    snapshot = live.get("/api/live/history")[1]
+    assert len(snapshot["backlog"]) == len(snapshot["seconds"])
+    assert 5 in snapshot["backlog"]
+
+
+@pytest.mark.parametrize("query", ["from=x", "from=-1", "from=9&to=8", "from=1&of=2", f"from={10**12}"])
+def test_a_window_that_makes_no_sense_is_refused(live, query):
+    assert live.get(f"/api/live/history?{query}")[0] == 400
+
+
+def test_the_command_says_the_clauses_and_tells_by_its_exit_code(live):
+    page = f"http://{live.server.page_address}"
+    calm = CliRunner().invoke(command, ["--page", page])
+    assert calm.exit_code == 0, calm.output
+    make_backlog(live)
+    found = CliRunner().invoke(command, ["--page", page, "--lang", "zh"])
+    assert found.exit_code == 1
+    assert "reports" in found.output
+
+
+@pytest.mark.parametrize(("page", "code"), [("http://127.0.0.1:1", 2), ("file:///etc/passwd", 2), ("orders", 2)])
+def test_the_command_tells_a_broker_that_cannot_be_asked_from_one_that_is_ill(page, code):
+    found = CliRunner().invoke(command, ["--page", page])
+    assert found.exit_code == code
+    assert "Traceback" not in found.output
+
+
+def test_prometheus_sees_which_rule_speaks(live):
+    def metrics():
+        with urllib.request.urlopen(f"http://{live.server.page_address}/metrics", timeout=60) as answer:
+            return answer.read().decode()
+
+    make_backlog(live)
+    found = metrics()
+    assert 'glassmq_verdict{rule="group_offline"} 1' in found
+    assert 'glassmq_verdict{rule="damaged"} 0' in found

@@ -1,0 +1,245 @@
+"""Why twice, late, not yet, lost: the answers name causes, and events that did what they say."""
+
+from functools import cache
+from itertools import pairwise
+
+import pytest
+
+from engine.lab.run.recording import Recording
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.command import parse_command
+from engine.lab.scenario.scenario_files import load_scenario
+from engine.lab.why.answer import STEP_KINDS, STEPS_MAX, Question
+from engine.lab.why.why_run import WhyRun, why
+
+#: (milliseconds, command)
+Deeds = tuple[tuple[int, tuple[tuple[str, object], ...]], ...]
+BROKER_LOCK_OFF: Deeds = ((5_650, (("kind", "lock-switch"), ("lock", "broker-lock"), ("on", False))),)
+
+
+@cache
+def played(name: str, to_ms: int | None = None, deeds: Deeds = ()) -> tuple[Recording, dict[int, str]]:
+    """A run as it stands there, and who acted at each event."""
+    with LabRun(load_scenario(name), check=False) as run:
+        for at_ms, fields in deeds:
+            run.run_to_time(at_ms * 1_000)
+            run.apply(parse_command(dict(fields)))
+        run.run_to_time(run.world.end_us if to_ms is None else to_ms * 1_000)
+        return run.recording(), {entry.number: entry.actor for entry in run.world.journal.entries}
+
+
+def asked(name, key, question, group=None, to_ms=None, deeds=()):
+    """The answer to one question, its steps checked: they happened, by the node that they name."""
+    recording, actors = played(name, to_ms, deeds)
+    answers = why(recording, key).answers
+    found = [one for one in answers if one.question is question and group in (None, one.group)]
+    assert found, [(one.question, one.group, one.cause) for one in answers]
+    one = found[0]
+    assert 0 < len(one.steps) <= STEPS_MAX
+    for step in one.steps:
+        assert step.kind in STEP_KINDS
+        assert step.text["en"]
+        assert step.text["zh"]
+        assert (step.event > recording.event) is step.is_ahead
+        if step.kind in ("message", "listener", "offset", "lock") and not step.is_ahead:
+            actor = actors[step.event]
+            assert step.node in (actor.partition("/")[0], actor.partition("->")[2].partition("#")[0]), (step, actor)
+    return one
+
+
+def keys_of(steps):
+    """What the steps tell."""
+    return [step.text.key.removeprefix("why.step.").removeprefix("why.") for step in steps]
+
+
+# --- twice
+
+
+def test_without_the_broker_lock_two_consumers_get_a_message_at_once():
+    answer = asked("start-page", "ann4", Question.TWICE, deeds=BROKER_LOCK_OFF)
+    assert answer.cause == "broker-lock-off"
+    assert keys_of(answer.steps) == [
+        "began",
+        "lock_off",
+        "frame_lost",
+        "begins_at",
+        "pulled",
+        "began_again",
+        "ended",
+        "ended",
+    ]
+    first, second = (step for step in answer.steps if step.text.key.startswith("why.step.began"))
+    assert (first.node, second.node) == ("C1", "C2")
+
+
+def test_three_locks_tells_of_the_broker_lock_too():
+    recording, _ = played("three-locks", deeds=((3_900, BROKER_LOCK_OFF[0][1]),))
+    with WhyRun(recording, []) as run:
+        run.advance(lambda: False)
+        began = [entry.key for entry in run.evidence.history.consumes_began]
+    twice = [key for key in dict.fromkeys(began) if began.count(key) > 1]
+    answers = [asked("three-locks", key, Question.TWICE, deeds=((3_900, BROKER_LOCK_OFF[0][1]),)) for key in twice]
+    assert "broker-lock-off" in [one.cause for one in answers]
+
+
+def test_a_lost_offset_and_a_crash_bring_a_message_again():
+    answer = asked("lost-offset-commit", "order-3", Question.TWICE)
+    assert answer.cause == "commit-lost-and-died"
+    steps = keys_of(answer.steps)
+    assert [step for step in steps if step in ("frame_lost", "crashed", "begins_at", "began_again")] == [
+        "frame_lost",
+        "crashed",
+        "begins_at",
+        "began_again",
+    ]
+    begins = next(step for step in answer.steps if step.text.key == "why.step.begins_at")
+    assert begins.node == "C2"
+    assert begins.text.arguments["offset"] == 1
+
+
+def test_a_failure_brings_a_message_again_and_only_the_groups_own_copies_are_told():
+    answer = asked("retry-to-dead-letter", "order-3", Question.TWICE, "hasty", to_ms=60_000)
+    assert answer.cause == "retry"
+    given_back = [step for step in answer.steps if step.text.key == "why.step.given_back"]
+    assert [step.text.arguments["group"] for step in given_back] == ["hasty", "hasty"]
+
+
+def test_a_batch_comes_again_when_one_message_of_it_fails():
+    answer = asked("batch-partial-ack", "order-0", Question.TWICE, "kafka-retries")
+    assert answer.cause == "batch-again"
+
+
+# --- late
+
+
+def test_a_delayed_messages_time_went_into_its_level():
+    answer = asked("delay-levels", "level-5-0", Question.LATE, to_ms=90_000)
+    assert answer.cause == "delayed"
+    assert [(step.text.arguments["reason"].key, step.span_us // 1_000_000) for step in answer.steps[:2]] == [
+        ("why.late.delayed", 60),
+        ("why.late.retry_delay", 10),
+    ]
+
+
+def test_the_spans_of_a_late_message_have_no_gap_and_the_largest_comes_first():
+    answer = asked("killed-owner-waits-60s", "order-30", Question.LATE)
+    assert answer.cause == "locked-for"
+    spans = [step.span_us for step in answer.steps]
+    assert spans == sorted(spans, reverse=True)
+    assert spans[0] > 54_000_000
+    ordered = sorted(answer.steps, key=lambda step: step.time_us)
+    assert all(a.time_us + a.span_us <= b.time_us for a, b in pairwise(ordered))
+
+
+def test_in_a_blocked_queue_a_message_is_late_behind_the_one_that_fails():
+    answer = asked("blocked-queue", "order-5", Question.LATE, "for-ever")
+    assert answer.cause == "behind-failed"
+    assert answer.steps[0].text.arguments["reason"].arguments["names"] == "order-3"
+
+
+# --- not yet
+
+
+def test_a_message_behind_a_failing_one_is_told_when_it_will_come():
+    answer = asked("blocked-queue", "order-5", Question.NOT_YET, "for-ever", to_ms=20_000)
+    assert answer.cause == "behind"
+    assert [(step.is_ahead, step.kind) for step in answer.steps][-2:] == [(True, "listener"), (True, "listener")]
+
+
+def test_a_killed_owners_lock_is_named_with_its_end_and_the_next_owner():
+    answer = asked("killed-owner-waits-60s", "order-30", Question.NOT_YET, to_ms=20_000)
+    assert answer.cause == "lock"
+    assert keys_of(answer.steps)[-5:] == ["stored", "lock_passes", "takes_over", "began", "ended"]
+    assert [step.node for step in answer.steps if step.is_ahead] == ["B1", "C2", "C2", "C2"]
+    # What it foresees is what comes.
+    recording, actors = played("killed-owner-waits-60s")
+    began = next(step for step in answer.steps if step.is_ahead and step.text.key == "why.step.began")
+    assert actors[began.event].startswith("C2/worker")
+    assert recording.event > began.event
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "asks"), [("producer-lost", "order-1", 1), ("unknown-and-check-back", "transfer-1", 2)]
+)
+def test_an_undecided_half_message_waits_for_a_check(name, key, asks):
+    answer = asked(name, key, Question.NOT_YET, to_ms=8_000)
+    assert answer.cause == "undecided"
+    ahead = keys_of(step for step in answer.steps if step.is_ahead)
+    assert ahead == ["half_again"] * asks + ["stored", "began", "ended"]
+
+
+def test_the_end_of_a_transaction_that_was_lost_is_told():
+    answer = asked("producer-lost", "order-1", Question.NOT_YET, to_ms=8_000)
+    lost = next(step for step in answer.steps if step.text.key == "why.step.frame_lost")
+    assert lost.text.arguments["name"] == "END_TRANSACTION"
+
+
+# --- lost
+
+
+def test_who_acknowledges_early_loses_what_it_had_when_it_died():
+    answer = asked("early-ack-loses", "order-30", Question.LOST, "careless")
+    assert answer.cause == "early-ack"
+    assert keys_of(answer.steps)[-2:] == ["commit", "crashed"]
+
+
+def test_a_power_cut_takes_an_acknowledged_message():
+    answer = asked("broker-crash-async-flush", "order-20", Question.LOST)
+    assert answer.cause == "power-cut"
+    assert keys_of(answer.steps) == ["sends", "stored", "sent.ok", "power_cut", "gone"]
+
+
+def test_a_dead_letter_is_told_with_its_tries():
+    answer = asked("retry-to-dead-letter", "order-3", Question.LOST, "hasty", to_ms=60_000)
+    assert answer.cause == "dead-letter"
+    assert keys_of(answer.steps).count("given_back") == 2
+
+
+def test_a_half_message_that_nobody_decides_is_given_up_after_its_checks():
+    answer = asked("check-max-discard", "transfer-0", Question.LOST, to_ms=100_000)
+    assert answer.cause == "nobody-decided"
+    assert keys_of(answer.steps).count("half_again") == 5
+    assert keys_of(answer.steps)[-1] == "given_up"
+
+
+# --- all
+
+
+def test_what_is_answered_stays_the_same_and_bounded():
+    recording, _ = played("retry-to-dead-letter", 400_000)
+    assert why(recording, "order-3").to_dict() == why(recording, "order-3").to_dict()
+    assert why(recording, "nobody-sent-this").answers == ()
+
+
+def test_it_works_in_slices():
+    recording, _ = played("hello")
+    key = "hello-3"
+    with WhyRun(recording, [key, "hello-4"]) as run:
+        slices = 0
+        while (answers := run.advance(iter([False, True]).__next__)) is None:
+            slices += 1
+    assert slices > 3
+    assert [one.key for one in answers] == [key, "hello-4"]
+    assert answers[0].to_dict() == why(recording, key).to_dict()
+
+
+def test_the_story_of_two_locks_reads_in_both_languages():
+    answer = asked("start-page", "ann4", Question.TWICE, deeds=BROKER_LOCK_OFF)
+    assert answer.verdict["en"] == (
+        "C2 got ann4 while C1 still had it: B1's lock was off, so it granted Orders Q1 to both."
+    )
+    assert answer.verdict["zh"] == "C1 还在处理 ann4，C2 又收到了它：B1 的锁已关闭，Orders Q1 同时给了两个消费者。"
+    assert [step.text["en"] for step in answer.steps[3:6]] == [
+        "C2 takes Orders Q1 over and begins at offset 4, as the broker says.",
+        "C2 has pulled it into its process queue.",
+        "C2's listener gets ann4 again: delivery 2 (Orders Q1, offset 4).",
+    ]
+
+
+def test_the_wait_for_a_dead_owners_lock_reads_in_both_languages():
+    answer = asked("killed-owner-waits-60s", "order-30", Question.NOT_YET, to_ms=20_000)
+    assert answer.verdict["en"].startswith(
+        "order-30: nobody may pull Orders Q0: B1 keeps its lock for C1 until 61.102 s, 41.1 s from now. "
+        "If nobody interferes, C2 gets it at 70.4"
+    )
+    assert answer.verdict["zh"].startswith("order-30：没有人能拉取 Orders Q0：B1 把锁留给 C1 直到 61.102 s")
