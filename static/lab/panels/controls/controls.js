@@ -139,13 +139,14 @@ function Place() {
     ${isOver.value && html`<span class="badge" id="run-over">${t("lab.controls.over")}</span>`}
     <button
       type="button"
-      class=${`button fork-button ${inPast.value ? "button-primary" : ""}`}
+      class=${`button icon-button fork-button ${inPast.value ? "button-primary" : ""}`}
       id="control-fork"
       disabled=${(!inPast.value && mine.value) || isRecording()}
       onClick=${fork}
       title=${`${t("lab.controls.fork_hint")} (f)`}
+      aria-label=${t("lab.controls.fork")}
     >
-      <${Icon} name="fork" /><span>${t("lab.controls.fork")}</span>
+      <${Icon} name="fork" />
     </button>
   </div>`;
 }

@@ -187,7 +187,7 @@ class Painter {
   /** "C1's listener: ann4" over the bar, where there is room; a broken one is always named. */
   said(call, x, y, said) {
     const { context, colours } = this;
-    if (this.row < 2 * LANE_LEAST && !call.isBroken) return;
+    if (this.row < 1.5 * LANE_LEAST && !call.isBroken) return;
     const keys = call.keys.length > 1 ? `${call.keys[0]} +${call.keys.length - 1}` : call.keys[0];
     const key = keys.length > KEY_LENGTH ? `${keys.slice(0, KEY_LENGTH)}…` : keys;
     const end = said.get(call.node) ?? -Infinity;
