@@ -79,7 +79,9 @@ export function Plots() {
       </label>
       <${Time} />
     </header>
-    <div class="plots" data-coarse=${isCoarse.value}>${PLOTS.map((plot) => html`<${Plot} key=${plot.name} plot=${plot} />`)}</div>
+    <div class="plots" data-coarse=${isCoarse.value}>
+      ${PLOTS.map((plot) => html`<${Plot} key=${plot.name} plot=${plot} />`)}
+    </div>
   </section>`;
 }
 
