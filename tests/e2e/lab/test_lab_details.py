@@ -313,6 +313,7 @@ def test_a_file_that_is_no_run_is_refused_in_the_page_s_language(address, open_p
 def test_the_list_begins_with_what_a_beginner_needs(address, open_page):
     page = open_page(f"{address}/lab")
     expect(page.locator(".scenario h3").first).to_have_text("The first message")
+    page.locator(".scenario summary").first.click()
     expect(page.locator(".scenario").first.locator(".scenario-try")).to_contain_text("Press step")
     expect(page.locator(".scenario", has_text="A full stage")).to_have_count(1)
     expect(page.locator(".shelf > h2").first).to_have_text("Basics and crashes")
