@@ -28,6 +28,8 @@ export const openLink = (link) => source.openLink(link);
 /** What an audit of this run by Spark would look at; begins one of the run as it stands at `event`: {run, address}. */
 export const auditPlan = () => source.auditPlan();
 export const startAudit = (event) => source.startAudit(event);
+/** The links of this run and of one with one thing otherwise: {left, right}; see app/lab/routes/pair_routes.py. */
+export const variantOf = (change) => source.variant(change);
 export const exportAddress = (format) => source.exportAddress(format);
 
 const control = (action, values) => source.control(action, values);

@@ -70,6 +70,12 @@ export function openSocket(request, onRefused = () => {}) {
     if (!response.ok) throw new Error(bilingual(answer.text ?? answer.error) || t("lab.no_answer"));
     return answer;
   };
+  const posted = (path, body) =>
+    fetched(`${worldPath()}/${path}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
   const worldPath = () => `/api/lab/${encodeURIComponent(world)}`;
   return {
     isRecording: false,
@@ -91,12 +97,8 @@ export function openSocket(request, onRefused = () => {}) {
       fetched(`${worldPath()}/records/${[broker, topic, queueId, offset].map(encodeURIComponent).join("/")}`),
     sourceFile: (file) => fetched(`/api/lab/source?file=${encodeURIComponent(file)}`),
     auditPlan: () => fetched(`${worldPath()}/audit`),
-    startAudit: (event) =>
-      fetched(`${worldPath()}/audit`, {
-        method: "POST",
-        headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ event }),
-      }),
+    startAudit: (event) => posted("audit", { event }),
+    variant: (change) => posted("variant", { change }),
     exportAddress: (format) => `${worldPath()}/export.${format}`,
   };
 }
