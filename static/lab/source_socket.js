@@ -89,6 +89,7 @@ export function openSocket(request, onRefused = () => {}) {
     search: (wanted) => fetched(`${worldPath()}/journal?${new URLSearchParams(wanted)}`),
     lives: (contains) =>
       fetched(`${worldPath()}/lives?${new URLSearchParams({ contains })}`).then(({ messages }) => messages),
+    why: (key) => fetched(`${worldPath()}/why?${new URLSearchParams({ key })}`),
     window: (leftUs, rightUs) =>
       fetched(`${worldPath()}/window?${new URLSearchParams({ left_us: leftUs, right_us: rightUs })}`),
     record: (broker, { offset }) => fetched(`${worldPath()}/records/${encodeURIComponent(broker)}/${offset}`),
