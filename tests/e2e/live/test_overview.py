@@ -27,6 +27,7 @@ def test_the_first_line_says_what_is_not_well_and_each_clause_leads_to_its_panel
     clause.click()
     expect(page.locator("#groups")).to_be_focused()
     expect(page.locator("#groups")).to_be_in_viewport()
+    expect(page.locator("#groups select")).to_have_value("reports")
 
 
 def test_the_first_line_stands_in_chinese_too(serve, open_page):
