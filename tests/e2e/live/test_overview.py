@@ -152,6 +152,7 @@ def test_a_spike_of_the_start_does_not_flatten_the_rest(scale):
     assert scale("roofOf", columns, 10) < 50
     assert scale("roofOf", columns, 10, True) >= 12_000
     assert scale("spikesOf", columns[0], 50) == [{"index": 0, "value": 12_000}]
+    assert scale("roofOf", [[0, 6_000, *([40] * 10), *([0] * 40)]], 10) < 50  # a short day with long rests
 
 
 @pytest.mark.parametrize(
