@@ -60,7 +60,7 @@ def test_it_shows_the_duplicate_that_the_missing_lock_lets_through(serve, open_p
     expect(page.locator(".film-verdict")).to_contain_text(re.compile(r"\d+ invariants hold"))
     go_to(page, "off")
     expect(page.locator(".film-verdict")).to_contain_text("Broker lock off")
-    expect(page.get_by_role("heading", name="Queue locks off")).to_be_visible()
+    expect(page.locator(".film [data-node=B1]")).to_contain_text("off: grants every queue to everybody")
     go_to(page, "duplicate")
     expect(page.locator(".film-caption")).to_contain_text("ann4 is being handled twice at the same time")
     expect(page.locator(".film-verdict.is-broken")).to_contain_text("One listener call per queue")
@@ -99,15 +99,27 @@ def test_it_ends_with_the_ways_on_and_can_be_watched_again(serve, open_page):
     go_to(page, "end")
     expect(page.locator("#film-over")).to_be_visible()
     offers = page.locator("#film-over a")
-    expect(offers).to_contain_text(["Learn", "Break things", "Connect your client"])
+    expect(offers).to_have_text(["Switch the lock off yourself", "Lesson: three locks, one at a time"])
     targets = offers.evaluate_all("(links) => links.map((link) => link.getAttribute('href'))")
-    assert targets == ["/tutorials/04-three-locks", "/lab/start-page", "#connect"]
-    for target in targets[:2]:
+    assert targets == ["/lab/start-page", "/tutorials/04-three-locks"]
+    for target in targets:
         assert page.request.get(page.url.rstrip("/") + target).status == 200
     page.locator("#film-over button").click()
     expect(page.locator("#film-over")).to_have_count(0)
     expect(page.locator(".film")).to_have_attribute("data-chapter", "send")
     expect(page.locator("#film-play")).to_have_text("Pause")
+
+
+def test_on_a_phone_the_film_shows_every_node(serve, open_page):
+    phone = {"width": 390, "height": 844}
+    page = film(open_page(f"{serve(empty_scene())}/", viewport=phone, reduced_motion="reduce"))
+    go_to(page, "duplicate")
+    frame = page.locator(".film-stage").bounding_box()
+    for name in ("P1", "B1", "C1", "C2"):
+        box = page.locator(f".film [data-node={name}]").bounding_box()
+        assert frame["x"] <= box["x"] and box["x"] + box["width"] <= frame["x"] + frame["width"], name
+        assert frame["y"] <= box["y"] and box["y"] + box["height"] <= frame["y"] + frame["height"], name
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_pause_stops_it(serve, open_page):
