@@ -64,8 +64,11 @@ const eyes = new IntersectionObserver(
     for (const { target, isIntersecting } of changes) inSight[isIntersecting ? "add" : "delete"](target);
     const here = sections.find((section) => inSight.has(section));
     for (const link of links) {
-      if (here && link.hash === `#${here.id}`) link.setAttribute("aria-current", "true");
-      else link.removeAttribute("aria-current");
+      if (here && link.hash === `#${here.id}`) {
+        link.setAttribute("aria-current", "true");
+        // On a phone the shelves are a strip that is swiped along.
+        link.parentElement.scrollTo({ left: link.offsetLeft - 16 });
+      } else link.removeAttribute("aria-current");
     }
   },
   { rootMargin: "-15% 0% -60% 0%" },

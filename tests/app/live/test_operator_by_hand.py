@@ -120,7 +120,9 @@ def test_pages_of_other_sites_cannot_send_these(live):
 def test_rules_of_the_broker_do_not_stop_whoever_runs_it(tmp_path):
     config = tmp_path / "config"
     config.mkdir()
-    (config / "plain_acl.yml").write_text("accounts:\n- accessKey: operator-ann\n  secretKey: secret-of-ann\n  admin: true\n")
+    (config / "plain_acl.yml").write_text(
+        "accounts:\n- accessKey: operator-ann\n  secretKey: secret-of-ann\n  admin: true\n"
+    )
     with LiveServer(tmp_path, broker=BrokerConfig(port=0, acl_enable=True)) as guarded:
         assert post(guarded, "topics", {"topic": "mine", "queues": 1})[0] == 200
         assert post(guarded, "messages", {"topic": "mine", "body": "x"})[0] == 200

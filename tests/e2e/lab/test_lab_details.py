@@ -173,6 +173,7 @@ def test_a_setting_is_changed_in_place_and_makes_another_run(page):
 def test_the_timer_on_the_stage_leads_to_its_editor(page):
     run_to_ms(page, 2000)
     page.locator("[data-node=B1] [data-edit='B1 hold_check_interval_ms']").click()
+    page.locator("#deeds [data-kind=setting]").click()
     dialog = page.locator("#setting-dialog")
     expect(dialog).to_contain_text("holdCheckInterval")
     dialog.locator("input").fill("250")
@@ -312,6 +313,7 @@ def test_a_file_that_is_no_run_is_refused_in_the_page_s_language(address, open_p
 def test_the_list_begins_with_what_a_beginner_needs(address, open_page):
     page = open_page(f"{address}/lab")
     expect(page.locator(".scenario h3").first).to_have_text("The first message")
+    page.locator(".scenario summary").first.click()
     expect(page.locator(".scenario").first.locator(".scenario-try")).to_contain_text("Press step")
     expect(page.locator(".scenario", has_text="A full stage")).to_have_count(1)
     expect(page.locator(".shelf > h2").first).to_have_text("Basics and crashes")

@@ -1,13 +1,15 @@
 """The lab's pages, details, exports and the import."""
 
+import html
 import json
 import re
 
 import pytest
 
 from app.foundation.patch import apply_patch
+from app.foundation.translator import translate
 from app.lab.foundation.browser_identity import COOKIE
-from app.lab.routes.scenario_list import SHELVES
+from app.lab.routes.scenario_list import SHELVES, START_HERE
 from engine.lab.scenario.scenario_files import load_scenario, preset_scenario_names, shelved_scenario_names
 
 
@@ -42,6 +44,27 @@ def test_the_list_shows_every_shelf_and_each_scenario_once_where_its_order_puts_
     for names in shown.values():
         assert names == sorted(names, key=lambda name: load_scenario(name).order)
     assert shown["order"][:2] == ["three-locks", "global-order"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_row_of_the_list_says_what_its_scenario_is_about_and_is_found_in_both_languages(lab, language):
+    page = lab.server.app.test_client().get(f"/lab?lang={language}").text
+    row = page[page.index('class="shelf" id="order"') :]
+    row = row[: row.index("</details>")]
+    scenario = load_scenario("three-locks")
+    assert html.escape(scenario.summary[language], quote=False) in row
+    assert f'alt="{scenario.key_moment.shows[language]}"' in row
+    assert 'src="/static/lab/pictures/order/three-locks.webp"' in row
+    assert 'src="/static/lab/pictures/order/three-locks.dark.webp"' in row
+    words = re.search(r'data-words="([^"]*)"', row)[1]
+    for word in ("three-locks", "三把锁", "broker lock", "orders", translate("zh", "lab.breaks.lock"), "ordered"):
+        assert word in words
+
+
+def test_the_list_begins_with_three_to_begin_with(lab):
+    page = lab.server.app.test_client().get("/lab").text
+    begin = page[page.index('id="begin"') : page.index('class="shelf"')]
+    assert re.findall(r'href="/lab/([\w-]+)"', begin) == list(START_HERE)
 
 
 def test_a_scenario_that_does_not_exist_is_a_404(lab):

@@ -39,6 +39,47 @@ def test_a_scenario_has_what_its_text_says():
     assert scenario.groups[0].retry_max_times == 3
 
 
+def test_what_a_list_shows_of_a_scenario_is_read():
+    scenario = small(
+        extra="""\
+summary: {en: A small world, zh: 一个小世界}
+tags: {difficulty: hard, breaks: [lock, link, lock]}
+key_moment:
+  do: [{at_ms: 100, kind: lock-switch, target: B1, lock: broker-lock, on: false}]
+  from_ms: 200
+  until: {on: violation}
+  plus_ms: 0.5
+  shows: {en: Two at once, zh: 同时两个}
+"""
+    )
+    assert scenario.summary == {"en": "A small world", "zh": "一个小世界"}
+    assert (scenario.tags.difficulty, scenario.tags.breaks) == ("hard", ("lock", "link"))
+    moment = scenario.key_moment
+    assert moment.shows == {"en": "Two at once", "zh": "同时两个"}
+    assert [line.command.kind for line in moment.actions] == ["lock-switch"]
+    assert (moment.from_ms, moment.until, moment.plus_ms) == (200, None, 0.5)
+    assert (small().summary, small().key_moment, small().tags.breaks) == ({}, None, ())
+
+
+@pytest.mark.parametrize(
+    ("extra", "said"),
+    [
+        (f"summary: {{en: {'word ' * 13}, zh: 短}}", "has 13 English words; allowed: 12"),
+        (f"summary: {{en: short, zh: {'长' * 27}}}", "has 27 Chinese characters; allowed: 26"),
+        ("tags: {difficulty: fiendish}", "allowed: easy, medium, hard"),
+        ("tags: {breaks: [glass]}", "allowed: process, power, disk, link, pause, listener, lock"),
+        ("key_moment: {shows: {en: a, zh: 甲}}", "key_moment.until: is missing"),
+        ("key_moment: {until: {on: doom}, shows: {en: a, zh: 甲}}", "command, time, violation"),
+        ("key_moment: {until: {on: violation, node: B1}, shows: {en: a, zh: 甲}}", "is not allowed here"),
+        ("key_moment: {until: {on: violation}}", "key_moment.shows: is missing"),
+    ],
+)
+def test_a_wrong_card_of_a_scenario_is_refused_with_what_is_allowed(extra, said):
+    with pytest.raises(ScenarioError) as caught:
+        small(extra=f"{extra}\n")
+    assert said in str(caught.value)
+
+
 def test_breakpoints_script_and_fault_model_are_read():
     scenario = small(
         extra="""\

@@ -1,0 +1,66 @@
+"""``glassmq lab pictures``: the pictures of the list of scenarios, made from runs."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command("pictures")
+@click.argument("names", nargs=-1, metavar="[SCENARIO]...")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder for them.  [default: where the list of scenarios looks: static/lab/pictures]",
+)
+@click.option("--address", help="A glassmq serve to take them from.  [default: one of its own, which ends with it]")
+def pictures(names: tuple[str, ...], out: Path | None, address: str | None) -> None:
+    """Take the picture of each scenario's stage at its key moment, for the list of scenarios.
+
+    Two small WebP files each, for the light and the dark theme. Needs Chromium and Playwright, as the developers' tests
+    do. The moment is the field key_moment of a scenario.
+
+    \b
+    Examples:
+      glassmq lab pictures
+      glassmq lab pictures three-locks hello --out /tmp/pictures
+    """
+    from app.pictures.chromium import NoBrowser, open_browser
+    from app.pictures.page_server import ServerFailed, own_page_server
+    from app.pictures.scenario_pictures import HEIGHT, MAX_BYTES, THEMES, WIDTH, picture_path
+    from app.pictures.stage_camera import StageCamera
+    from app.pictures.webp import WebpEncoder
+    from app.web_application import PageFolders
+    from engine.lab.run.key_moment import NoKeyMoment, key_moment_of
+    from engine.lab.run.spread import be_quiet
+    from engine.lab.scenario.scenario_files import load_scenario, shelved_scenario_names
+
+    be_quiet()
+    shelf_of = {name: shelf for shelf, shelved in shelved_scenario_names().items() for name in shelved}
+    if unknown := [name for name in names if name not in shelf_of]:
+        raise click.ClickException(f"there is no scenario {unknown[0]}; glassmq lab list shows those there are")
+    wanted = [name for name in shelf_of if not names or name in names]
+    try:
+        # Before the browser is there: while Playwright works, no world may run in this thread.
+        links = {name: key_moment_of(load_scenario(name)).link() for name in wanted}
+        with contextlib.ExitStack() as stack:
+            browser = stack.enter_context(open_browser())
+            served = address or stack.enter_context(own_page_server()).address
+            encoder = WebpEncoder(browser)
+            bar = stack.enter_context(click.progressbar(wanted, label="pictures", show_pos=True, file=sys.stderr))
+            camera = stack.enter_context(StageCamera(browser, served, 2 * WIDTH, 2 * HEIGHT))
+            for name in bar:
+                for theme, picture in camera.pictures(name, links[name], THEMES).items():
+                    path = picture_path(shelf_of[name], name, theme)
+                    file = (
+                        PageFolders.find().static / path
+                        if out is None
+                        else out / Path(path).relative_to("lab/pictures")
+                    )
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_bytes(encoder.encode(picture, MAX_BYTES, (0.5,)))
+    except (NoBrowser, NoKeyMoment, ServerFailed) as error:
+        raise click.ClickException(str(error)) from None

@@ -1,0 +1,84 @@
+"""Takes pictures of a world's stage: the lab's own page as others embed it, without what is there to be pressed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+_PATIENCE_MS = 60_000
+#: The picture stands still when nothing has changed for so many pictures of the screen.
+_SETTLE = """async (count) => {
+    const stage = document.getElementById("stage");
+    const place = (node) => Object.values(node.getBoundingClientRect().toJSON());
+    const look = () => [...stage.querySelectorAll(".node")].map(place).join();
+    for (let last = "", same = 0; same < count; ) {
+        await new Promise(requestAnimationFrame);
+        const now = look();
+        same = now === last ? same + 1 : 0;
+        last = now;
+    }
+}"""
+_CHOOSE = """(theme) => {
+    document.documentElement.dataset.theme = theme;
+    dispatchEvent(new CustomEvent("themechange"));
+    return new Promise(requestAnimationFrame);
+}"""
+
+
+class StageCamera:
+    """A page of ``width`` by ``height`` CSS pixels with nothing but a stage on it.
+
+    :param with_caption: whether the sentence about the moment is in the picture.
+    """
+
+    def __init__(
+        self,
+        browser: Browser,
+        address: str,
+        width: int,
+        height: int,
+        language: str = "en",
+        *,
+        with_caption: bool = False,
+    ) -> None:
+        self._address = address.rstrip("/")
+        self._query = f"embed=1&exact&lang={language}"
+        self._look = "is-filmed" if with_caption else "is-pictured"
+        # Nothing moves by itself: a picture shows the very moment that it is of.
+        self._context = browser.new_context(viewport={"width": width, "height": height}, reduced_motion="reduce")
+        self._context.set_default_timeout(_PATIENCE_MS)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._context.close()
+
+    def open(self, scenario: str, link: str) -> Page:
+        """The page, once it shows the world that ``link`` leads to."""
+        page = self._context.new_page()
+        page.goto(f"{self._address}/lab/{scenario}?{self._query}#{link}")
+        page.evaluate("look => document.body.classList.add(look)", self._look)
+        page.wait_for_selector("#connection[data-status=live]", state="attached")
+        page.wait_for_selector("#stage .node")
+        page.evaluate(_SETTLE, 20)
+        return page
+
+    def pictures(self, scenario: str, link: str, themes: Sequence[str]) -> dict[str, bytes]:
+        """What the stage shows there, as PNG, in each of the themes."""
+        page = self.open(scenario, link)
+        try:
+            return {theme: self._in_theme(page, theme) for theme in themes}
+        finally:
+            page.close()
+
+    @staticmethod
+    def _in_theme(page: Page, theme: str) -> bytes:
+        page.evaluate(_CHOOSE, theme)
+        return page.screenshot()
