@@ -227,7 +227,7 @@ def test_choosing_a_language_changes_the_page_and_is_remembered(serve, open_page
     page.locator("#language-choice").select_option("zh")
     expect(page.get_by_role("heading", level=1)).to_have_text("看见消息中间件的内部")
     page.goto(f"{address}/live")
-    expect(page.locator("#commit-log-title")).to_have_text("提交日志")
+    expect(page.locator("#commit-log-title")).to_have_text("CommitLog")
 
 
 def test_choosing_a_theme_changes_the_page_and_is_remembered(serve, open_page):
