@@ -56,7 +56,7 @@ DOCUMENTS = (
     ROOT / "docs" / "concepts.md",
     ROOT / "docs" / "lab.md",
     ROOT / "docs" / "lessons.md",
-    ROOT / "docs" / "pages.md",
+    ROOT / "docs" / "images" / "pages" / "README.md",
     ROOT / "docs" / "retry.md",
     ROOT / "docs" / "transactions.md",
 )
@@ -193,8 +193,7 @@ def page_pictures() -> str:
             name = f"{moment.name}-{size.name}.webp"
             there = [kind for kind in ("before", "after") if (folder / kind / name).exists()]
             cells = [
-                f"![{moment.text}, {kind}](images/pages/{kind}/{name})" if kind in there else ""
-                for kind in ("before", "after")
+                f"![{moment.text}, {kind}]({kind}/{name})" if kind in there else "" for kind in ("before", "after")
             ]
             if there:
                 rows.append(f"| {moment.text} ({size.width}x{size.height}) | {cells[0]} | {cells[1]} |")

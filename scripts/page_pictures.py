@@ -5,7 +5,7 @@
     .venv/bin/python -m scripts.page_pictures --out docs/images/pages/after --small
 
 A server of its own is started, with a small shop that trades on its broker, and stopped at the end. ``--small`` keeps
-what docs/pages.md shows: small WebP, every moment on the laptop and the most telling ones at the other sizes.
+what docs/images/pages/README.md shows: small WebP, every moment on the laptop and the most telling ones at the other sizes.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def main() -> int:
 
 
 def shown_sizes(moment: Moment, sizes: Sequence[Size] = SIZES) -> list[Size]:
-    """The sizes at which docs/pages.md shows it."""
+    """The sizes at which the documents show it."""
     return [size for size in sizes if size.name in ("laptop", *moment.telling)]
 
 

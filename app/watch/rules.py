@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from app.watch.facts import Facts, GroupFacts, QueueOf
 from app.watch.memory import Memory
-from app.watch.words import Words, amount, megabytes, milliseconds, percent, span
+from app.watch.words import Words, amount, listed, megabytes, milliseconds, percent, span
 
 #: A lag that moves by less than this share of itself in a minute stands still.
 STILL_SHARE = 0.02
@@ -114,7 +114,7 @@ def _queues(
             longest_ms, _ = max(found)
             # Said of all that have lasted about as long; the others follow by themselves.
             ids = sorted(queue_id for lasts_ms, queue_id in found if 2 * lasts_ms >= longest_ms)
-            named = ", ".join(map(str, ids[:QUEUES_NAMED])) + (", …" if len(ids) > QUEUES_NAMED else "")
+            named = listed(list(map(str, ids[:QUEUES_NAMED])) + ["…"] * (len(ids) > QUEUES_NAMED))
             words: dict[str, Words] = {"group": name, "topic": topic, "queues": named, "span": span(longest_ms)}
             yield Measured(f"{name} {topic}", longest_ms / 1_000, words, n=len(ids))
 

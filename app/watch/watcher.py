@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from app.watch.thresholds import Thresholds
 
 
+#: A backlog holds for so many seconds before the look that saw it, unless one saw them itself.
+NEAR_S = 5
+
+
 class Watcher:
     """History and verdict, fed with the same looks. One thread only."""
 
@@ -25,8 +29,9 @@ class Watcher:
         """``seconds``: the last full ones; those that are in the history already are left out."""
         rates = state["rates"]
         for second in seconds:
-            # What groups are behind by is known of now only.
-            self.history.add(second["second"], rates if second["second"] == rates["second"] else second)
+            # What groups are behind by is known of now only; a look that is a little late stands for what it missed.
+            is_near = rates["second"] - second["second"] <= NEAR_S
+            self.history.add(second["second"], {**second, "backlog": rates["backlog"]} if is_near else second)
         self.verdict.look(facts_of(state))
 
     def change_thresholds(self, wanted: Mapping[str, JsonValue]) -> None:

@@ -15,6 +15,11 @@ def amount(number: int) -> str:
     return f"{number:,}"
 
 
+def listed(names: list[str]) -> Mapping[str, str]:
+    """ "0, 1, 2", each language with its own comma."""
+    return {language: separator.join(names) for language, separator in in_all_languages("verdict.comma").items()}
+
+
 def span(milliseconds: float) -> Mapping[str, str]:
     """Coarse: "40 s", "3 min", "2 h 5 min", "3 d"."""
     seconds = max(0, round(milliseconds / 1_000))

@@ -7,9 +7,10 @@ theme.value = document.documentElement.dataset.themeChoice;
 theme.addEventListener("change", () => window.glassmqTheme.choose(theme.value));
 addEventListener("themechange", () => (theme.value = document.documentElement.dataset.themeChoice));
 
+// A page that was exported into a file speaks the language that it was exported in.
 const language = document.getElementById("language-choice");
-language.value = pageData.language;
-language.addEventListener("change", () => {
+if (language) language.value = pageData.language;
+language?.addEventListener("change", () => {
   const address = new URL(location.href);
   address.searchParams.set("lang", language.value);
   location.assign(address);

@@ -4,7 +4,8 @@ import { shortcuts } from "../live/view.js";
 import { signal } from "@preact/signals";
 import { focusPanel } from "./panels/controls/dock.js";
 import { fork, restart, scrub, setSpeed, step, stepActor, stepBack, togglePlay } from "./session.js";
-import { view } from "./view.js";
+import { openWhy } from "./panels/messages/why.js";
+import { pointedKey, view } from "./view.js";
 
 export const keyMapOpen = signal(false);
 
@@ -37,6 +38,7 @@ export const SHORTCUTS = new Map([
   ["t", ["timers", () => focusPanel("timers")]],
   ["x", ["faults", () => focusPanel("faults")]],
   ["g", ["settings", () => focusPanel("settings")]],
+  ["w", ["why", () => (pointedKey.peek() ? openWhy(pointedKey.peek()) : focusPanel("story", "#why-key"))]],
 ]);
 
 export function listenToKeys() {

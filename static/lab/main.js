@@ -36,6 +36,7 @@ import { Story } from "./panels/run/story.js";
 import { Stage } from "./panels/stage/stage.js";
 import { Timers } from "./panels/run/timers.js";
 import { TwoPhaseCommit } from "./panels/analysis/xa.js";
+import { isPaired, ownWorldOf, paired } from "./pair/inside.js";
 import { goToEventOfAddress, keepAddressInStep, requestOfAddress } from "./permalink.js";
 import { useSource } from "./session.js";
 import { openRecording } from "./source_recording.js";
@@ -92,9 +93,12 @@ function Page() {
 
 if (labData.recording) useSource(openRecording(labData.recording));
 else {
-  useSource(openSocket(requestOfAddress));
-  goToEventOfAddress();
-  keepAddressInStep();
+  const source = openSocket(isPaired ? () => ownWorldOf(requestOfAddress()) : requestOfAddress);
+  useSource(isPaired ? paired(source) : source);
+  if (!isPaired) {
+    goToEventOfAddress();
+    keepAddressInStep();
+  }
 }
 render(html`<${Title} />`, document.getElementById("title-place"));
 render(html`<${Connection} />`, document.getElementById("connection-place"));
@@ -102,4 +106,4 @@ render(html`<${Choices} />`, document.getElementById("controls-place"));
 const page = document.getElementById("page-place");
 page.replaceChildren();
 render(html`<${Page} />`, page);
-listenToKeys();
+if (!isPaired) listenToKeys();

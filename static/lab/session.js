@@ -19,6 +19,8 @@ export const fetchEntries = (after, count) => source.entries(after, count);
 export const searchEntries = (wanted) => source.search(wanted);
 /** Messages whose key contains a text, with their lives: also those that the view leaves out. */
 export const findLives = (text) => source.lives(text);
+/** Why that happened to a message, as of the moment that is shown; null: a recording that has no answer. */
+export const askWhy = (key) => source.why(key);
 export const fetchWindow = (leftUs, rightUs) => source.window(leftUs, rightUs);
 export const sourceFile = (file) => source.sourceFile(file);
 /** Opens the run of a link anew, in place of this one. */
@@ -26,6 +28,8 @@ export const openLink = (link) => source.openLink(link);
 /** What an audit of this run by Spark would look at; begins one of the run as it stands at `event`: {run, address}. */
 export const auditPlan = () => source.auditPlan();
 export const startAudit = (event) => source.startAudit(event);
+/** The links of this run and of one with one thing otherwise: {left, right}; see app/lab/routes/pair_routes.py. */
+export const variantOf = (change) => source.variant(change);
 export const exportAddress = (format) => source.exportAddress(format);
 
 const control = (action, values) => source.control(action, values);

@@ -1,8 +1,10 @@
 // A run that was recorded: the same views and journal, without a server. It can be played, stepped and scrubbed, but
 // nothing in it can be changed.
 //
-// { view, patches: [[operations] per picture], journal: [entries], frames: {id: details}, sources: {file: {lines}},
-//   records: {place: details}, field_texts: {name: texts} }
+// It opens at the event that one looked at when it was exported.
+//
+// { view, patches: [[operations] per picture], at: event, journal: [entries], frames: {id: details},
+//   sources: {file: {lines}}, records: {place: details}, field_texts: {name: texts} }
 
 import { applyPatch } from "../live/patch.js";
 import { nodeOfActor, receiveJournal, receiveView, sequence, status } from "./view.js";
@@ -70,9 +72,7 @@ export function openRecording(recording) {
     restart: () => (stop(), goTo(0)),
     scrub: ({ event }) => {
       stop();
-      let picture = events.findIndex((number) => number >= event);
-      if (picture < 0) picture = recording.patches.length;
-      goTo(picture);
+      goTo(pictureOf(event));
     },
     speed: (values) => (speed = values.speed),
   };
@@ -80,7 +80,11 @@ export function openRecording(recording) {
   // Once through, so that every picture's event number is known and scrubbing is exact.
   while (forward());
   const totalEvents = tree.event;
-  goTo(0);
+  const pictureOf = (event) => {
+    const picture = events.findIndex((number) => number >= event);
+    return picture < 0 ? recording.patches.length : picture;
+  };
+  goTo(pictureOf(recording.at ?? 0));
   const entries = recording.journal ?? [];
   receiveJournal({ from: 0, entries });
   status.value = "recording";
@@ -115,6 +119,7 @@ export function openRecording(recording) {
       low: 1,
       high: totalEvents,
     }),
+    why: async (key) => recording.why?.[key] ?? null,
     window: async (left, right) => ({
       entries: entries.filter(([, time]) => time >= left && time <= right && time <= tree.time_us),
       every: 1,

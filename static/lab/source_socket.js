@@ -70,6 +70,12 @@ export function openSocket(request, onRefused = () => {}) {
     if (!response.ok) throw new Error(bilingual(answer.text ?? answer.error) || t("lab.no_answer"));
     return answer;
   };
+  const posted = (path, body) =>
+    fetched(`${worldPath()}/${path}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
   const worldPath = () => `/api/lab/${encodeURIComponent(world)}`;
   return {
     isRecording: false,
@@ -83,6 +89,7 @@ export function openSocket(request, onRefused = () => {}) {
     search: (wanted) => fetched(`${worldPath()}/journal?${new URLSearchParams(wanted)}`),
     lives: (contains) =>
       fetched(`${worldPath()}/lives?${new URLSearchParams({ contains })}`).then(({ messages }) => messages),
+    why: (key) => fetched(`${worldPath()}/why?${new URLSearchParams({ key })}`),
     window: (leftUs, rightUs) =>
       fetched(`${worldPath()}/window?${new URLSearchParams({ left_us: leftUs, right_us: rightUs })}`),
     record: (broker, { offset }) => fetched(`${worldPath()}/records/${encodeURIComponent(broker)}/${offset}`),
@@ -90,12 +97,8 @@ export function openSocket(request, onRefused = () => {}) {
       fetched(`${worldPath()}/records/${[broker, topic, queueId, offset].map(encodeURIComponent).join("/")}`),
     sourceFile: (file) => fetched(`/api/lab/source?file=${encodeURIComponent(file)}`),
     auditPlan: () => fetched(`${worldPath()}/audit`),
-    startAudit: (event) =>
-      fetched(`${worldPath()}/audit`, {
-        method: "POST",
-        headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ event }),
-      }),
+    startAudit: (event) => posted("audit", { event }),
+    variant: (change) => posted("variant", { change }),
     exportAddress: (format) => `${worldPath()}/export.${format}`,
   };
 }

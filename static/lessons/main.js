@@ -38,6 +38,7 @@ import { followTheWorld } from "./flow.js";
 import { isSummary } from "./lesson.js";
 import { LessonPanel } from "./panel.js";
 import { replaying } from "./replay.js";
+import { followTheSides, side, SideSwitch } from "./sides.js";
 import { openWorld } from "./world.js";
 
 const PANELS = {
@@ -64,13 +65,14 @@ function Page() {
   );
   useEffect(() => replaying.subscribe((now) => (document.documentElement.dataset.replaying = now ? "yes" : "no")), []);
   return html`
-    <div class="lesson" data-page=${isSummary.value ? "summary" : "step"}>
+    <div class="lesson" data-page=${isSummary.value ? "summary" : "step"} data-side=${side.value}>
       <${LessonPanel} />
       <div class="lab lesson-lab">
         <${Controls} /><${Banner} />
         ${loaded.value ? html`<${Stage} />` : html`<p class="loading">${t("live.waiting")}</p>`}
         <${Dock} place="bottom" groups=${[Object.keys(PANELS)]} panels=${PANELS} />
       </div>
+      ${!isSummary.value && html`<${SideSwitch} />`}
     </div>
     <${Popover} />
     <${HalfDialog} />
@@ -91,4 +93,5 @@ const page = document.getElementById("page-place");
 page.replaceChildren();
 render(html`<${Page} />`, page);
 followTheWorld();
+followTheSides();
 listenToKeys();

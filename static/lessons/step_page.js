@@ -11,6 +11,7 @@ import { pointAt } from "./point.js";
 import { answerText, Prediction } from "./prediction.js";
 import { Prose } from "./prose.js";
 import { replaying, stopReplay } from "./replay.js";
+import { showSide } from "./sides.js";
 import { acting, isReachable, readyFor } from "./world.js";
 
 export function StepPage({ step }) {
@@ -19,7 +20,7 @@ export function StepPage({ step }) {
     ${
       step.point_at.length > 0 &&
       html`<p>
-        <button type="button" class="button show-button" id="show-me" onClick=${() => pointAt(step.point_at)}>
+        <button type="button" class="button show-button" id="show-me" onClick=${() => showMe(step)}>
           <${Icon} name="eye" />${t("lesson.show.title")}
         </button>
       </p>`
@@ -27,6 +28,11 @@ export function StepPage({ step }) {
     ${step.predict && html`<${Prediction} key=${step.id} step=${step} />`}
     <${Action} step=${step} /><${Hints} step=${step} /><${Result} step=${step} />
   `;
+}
+
+function showMe(step) {
+  showSide("stage");
+  pointAt(step.point_at);
 }
 
 /** The button that sends exactly what one could do by hand. */

@@ -12,6 +12,7 @@ import { Groups } from "./panels/overview/groups.js";
 import { KeyMap } from "./panels/overview/key_map.js";
 import { Log } from "./panels/overview/log.js";
 import { Metrics } from "./panels/overview/metrics.js";
+import { Operator } from "./panels/operator/operator.js";
 import { Plots } from "./panels/overview/plots.js";
 import { Records } from "./panels/messages/records.js";
 import { Search } from "./panels/messages/search.js";
@@ -35,7 +36,7 @@ function Page() {
     <${Records} />
     <${Search} />
     <${Log} />
-    <${QueueEntries} /><${Inspector} /><${KeyMap} />
+    <${QueueEntries} /><${Inspector} /><${KeyMap} /><${Operator} />
   `;
 }
 

@@ -376,6 +376,34 @@ def test_lesson_and_stage_are_side_by_side(address, open_page):
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_on_a_phone_text_and_stage_take_turns(address, open_page):
+    phone = ViewportSize(width=390, height=844)
+    page = open_page(f"{address}/tutorials/{FIRST}", viewport=phone)
+    expect(page.locator("#stage .node")).to_have_count(4)
+    go_to(page, 1)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    expect(page.locator("#lesson-heading")).to_be_in_viewport()
+    expect(page.locator("#stage")).to_be_hidden()
+    expect(page.locator("#side-stage")).to_contain_text("choose here")
+    page.locator("#skip-prediction").click()
+    expect(page.locator("#side-stage")).to_have_text("Stage")
+    page.locator("#do-it").click()
+    expect(page.locator("#stage")).to_be_visible()  # what happens is shown where it happens
+    expect(page.locator("#side-text")).to_contain_text("the result")
+    for selector in ("#node-P1", "#control-play", "#side-text"):
+        expect(page.locator(selector)).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.locator("#side-text").click()
+    expect(page.locator("#result")).to_be_visible()
+    expect(page.locator("#side-text")).to_have_text("Text")
+    page.locator("#show-me").click()
+    expect(page.locator(".driver-popover")).to_be_in_viewport()
+    page.keyboard.press("Escape")
+    page.locator("#side-text").click()
+    page.locator("#lesson-next").click()
+    expect(page.locator("#lesson-heading")).to_be_in_viewport()
+
+
 # ------------------------------------------------------------------------------------------------ helpers
 
 

@@ -60,7 +60,7 @@ def test_it_shows_the_duplicate_that_the_missing_lock_lets_through(serve, open_p
     expect(page.locator(".film-verdict")).to_contain_text(re.compile(r"\d+ invariants hold"))
     go_to(page, "off")
     expect(page.locator(".film-verdict")).to_contain_text("Broker lock off")
-    expect(page.get_by_role("heading", name="Queue locks off")).to_be_visible()
+    expect(page.locator("[data-node=B1] .pill.is-off").first).to_be_visible()
     go_to(page, "duplicate")
     expect(page.locator(".film-caption")).to_contain_text("ann4 is being handled twice at the same time")
     expect(page.locator(".film-verdict.is-broken")).to_contain_text("One listener call per queue")

@@ -6,6 +6,8 @@ Errors of the API are JSON: ``{"error": {en, zh}, "reason": ...}``.
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Future
+from datetime import UTC, datetime
 from pathlib import Path
 
 import orjson
@@ -13,6 +15,7 @@ from flask import Blueprint, Response, render_template, request
 from flask.typing import ResponseReturnValue
 
 from app.foundation.json_types import JsonObject
+from app.foundation.version import version
 from app.lab.foundation.bounds import IMPORT_MAX_BYTES
 from app.lab.foundation.browser_identity import browser_of_request, remember_browser
 from app.lab.foundation.refusal import LabRefused, refusal_of
@@ -24,6 +27,7 @@ from app.lab.routes.html_export import self_contained
 from app.lab.routes.pair_routes import add_pair_routes
 from app.lab.routes.scenario_list import BREAKS, begin_with, scenario_shelves
 from app.lab.routes.setting_table import setting_table
+from app.lab.session.film import FilmMaker
 from app.lab.session.host import LabHost
 from app.lab.session.session import WorldSession
 from app.web.api import json_answer
@@ -57,7 +61,7 @@ def create_lab_routes(
     reading = threading.Lock()  # scenarios are kept once they are read: many who ask at once wait for the first
     add_detail_routes(lab, host)
     add_audit_routes(lab, host, audits)
-    add_pair_routes(lab, host)
+    add_pair_routes(lab, host, page_tables)
 
     @lab.get("/lab")
     def scenario_list() -> ResponseReturnValue:
@@ -79,7 +83,8 @@ def create_lab_routes(
         status = 200 if scenario in scenario_names() or "world" in request.args else 404
         if is_embedded := "embed" in request.args:
             let_frame(embedders)
-        page = render_template("lab.html", lab_data=page_tables(), is_embedded=is_embedded)
+        is_paired = request.args.get("embed") == "pair"
+        page = render_template("lab.html", lab_data=page_tables(), is_embedded=is_embedded, is_paired=is_paired)
         return remember_browser(Response(page, status=status))
 
     @lab.get("/api/lab/<world>/export.json")
@@ -92,7 +97,8 @@ def create_lab_routes(
     @lab.get("/api/lab/<world>/export.html")
     def export_html(world: str) -> Response:
         browser = browser_of_request()
-        film = host.film(lambda worlds: worlds.session(world, browser).player.recording())
+        film = host.job(lambda worlds, answer: _film_of(worlds.session(world, browser), answer))
+        film |= {"exported": datetime.now(tz=UTC).date().isoformat(), "version": version()}
         page = render_template("lab.html", lab_data={**page_tables(), "recording": film})
         return _download(Response(self_contained(page, static_folder), mimetype="text/html"), "html")
 
@@ -176,6 +182,12 @@ def read_json_body() -> object:
 
 def _imported(session: WorldSession) -> tuple[str, str]:
     return session.identity, session.scenario
+
+
+def _film_of(session: WorldSession, answer: Future[JsonObject]) -> FilmMaker:
+    """All of the run, also what comes after the event that is looked at."""
+    player = session.player
+    return FilmMaker(player.run.recording(), answer, at=player.recording().event)
 
 
 def _download(response: Response, kind: str) -> Response:

@@ -2,6 +2,7 @@
 
 view      the first view (event 0)
 patches   one list of operations per picture, see app.foundation.patch
+at        the event that one looked at when the film was taken: it opens there
 journal   entries of all events, as far as they are kept
 frames    number -> everything about a frame
 sources   file -> {lines}, of the engine's files that the source view shows on the way
@@ -55,10 +56,11 @@ class FilmJob(Protocol):
 
 
 class FilmMaker:
-    """Runs a recording again and takes the pictures, in slices; a :class:`FilmJob`."""
+    """Runs a recording again and takes the pictures, in slices; a :class:`FilmJob`. ``at``: see the module."""
 
-    def __init__(self, recording: Recording, answer: Future[JsonObject]) -> None:
+    def __init__(self, recording: Recording, answer: Future[JsonObject], at: int | None = None) -> None:
         self._recording = recording
+        self._at = recording.event if at is None else at
         self.answer = answer
         self._run = LabRun(recording.scenario, recording.seed, recording.commands)
         self._world = WorldView(self._run)
@@ -81,7 +83,8 @@ class FilmMaker:
                 return True
             if until():
                 return False
-            if run.run_events(min(self._stride, left)) == 0:
+            to_place = self._at - run.event_number
+            if run.run_events(min(self._stride, left, to_place if to_place > 0 else left)) == 0:
                 break
             self._take()
         run.stand_at(self._recording.event, self._recording.time_us)
@@ -161,6 +164,7 @@ class FilmMaker:
         return {
             "view": {**self._first, "link": self._run.link()},
             "patches": self._patches,
+            "at": self._at,
             "journal": [list(entry) for entry in entries],
             "frames": self._frames,
             "sources": self._sources,

@@ -23,9 +23,8 @@ from app.lab.foundation.garbage import FullCollections
 from app.lab.foundation.log_filter import LAB_THREAD
 from app.lab.foundation.refusal import LabRefused
 from app.lab.session.audience import Transport
-from app.lab.session.film import FilmJob, FilmMaker
+from app.lab.session.film import FilmJob
 from app.lab.session.worlds import LabWorlds
-from engine.lab.run.recording import Recording
 
 log = logging.getLogger("glassmq.lab.host")
 
@@ -121,10 +120,6 @@ class LabHost:
 
         self._hand_in(in_lab)
         return self._wait(answer, ANSWER_TIMEOUT_S)
-
-    def film(self, recording_of: Callable[[LabWorlds], Recording]) -> JsonObject:
-        """The film of a run, see :mod:`app.lab.session.film`; :class:`LabRefused` passes through."""
-        return self.job(lambda worlds, answer: FilmMaker(recording_of(worlds), answer))
 
     def job(self, make: Callable[[LabWorlds, Future[JsonObject]], FilmJob]) -> JsonObject:
         """What a job that ``make`` makes answers in the end; :class:`LabRefused` passes through."""

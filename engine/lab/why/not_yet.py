@@ -23,7 +23,7 @@ def why_not_yet(case: Case, subject: Subject, ahead: Case) -> WhyAnswer:
     cause, state, steps = _find(case, subject)
     coming = _coming(case, subject, ahead)
     begins = next((step for step in coming if step.kind == "listener"), None)
-    if cause == "in-listener":
+    if cause in ("in-listener", "acknowledged"):
         begins = next((step for step in reversed(coming) if step.kind == "listener"), None)
     if begins is None:
         span_us = ahead.evidence.run.now_us - case.evidence.now_us
@@ -31,7 +31,7 @@ def why_not_yet(case: Case, subject: Subject, ahead: Case) -> WhyAnswer:
         comes = Text(f"why.not_yet.{key}", span=span_text(span_us))
     else:
         left = span_text(begins.time_us - case.evidence.now_us)
-        key = "ends" if cause == "in-listener" else "comes"
+        key = "ends" if cause in ("in-listener", "acknowledged") else "comes"
         comes = Text(f"why.not_yet.{key}", time=time_text(begins.time_us), left=left, node=begins.node)
     verdict = Text("why.not_yet.verdict", key=case.key, state=state, comes=comes)
     return answer(Question.NOT_YET, subject.name, cause, verdict, [*steps, *coming])
@@ -89,6 +89,10 @@ def _in_queue(case: Case, subject: Subject, copy: Stored, steps: list[WhyStep]) 
         if (step := telling.ended(delivery)) is not None:
             steps.append(step)
     if here and here[-1].result == "running":
+        passing = [one for one in case.commits(subject, queue) if one.offset > message.queue_offset]
+        if passing:
+            text = Text("why.not_yet.acknowledged", node=here[-1].began.node, broker=message.broker)
+            return "acknowledged", text, [*steps, telling.committed(passing[0])]
         return "in-listener", Text("why.not_yet.in_listener", node=here[-1].began.node), steps
     if not case.broker_is_up(message.broker):
         deaths = case.crashes(message.broker, 0, case.until)

@@ -9,7 +9,7 @@ from typing import Self
 from engine.lab.run.recording import EVENTS_MAX, Recording
 from engine.lab.run.run import LabRun
 from engine.lab.why.answer import ANSWERS_MAX, Question, Why, WhyAnswer
-from engine.lab.why.case import DONE, Case, Subject
+from engine.lab.why.case import Case, Subject
 from engine.lab.why.evidence import Evidence
 from engine.lab.why.late import why_late
 from engine.lab.why.lost import why_lost
@@ -34,7 +34,7 @@ class WhyRun:
         self._answers: list[Why] = []
         self._run = LabRun(recording.scenario, recording.seed, recording.commands, check=False)
         self.evidence = Evidence(self._run)
-        #: Who has not consumed which message yet, once the run has come to the moment.
+        #: Who has not consumed which message yet, once the run has come to the moment; until its next try has ended.
         self._waiting: dict[tuple[str, Subject], None] | None = None
         self._ends_seen = 0
 
@@ -81,9 +81,8 @@ class WhyRun:
         assert self._waiting is not None
         ends = self._run.world.history.consumes_ended
         for end in ends[self._ends_seen :]:
-            if end.result in DONE:
-                self._waiting.pop((end.key, Subject(end.group)), None)
-                self._waiting.pop((end.key, Subject(end.group, end.node)), None)
+            self._waiting.pop((end.key, Subject(end.group)), None)
+            self._waiting.pop((end.key, Subject(end.group, end.node)), None)
         self._ends_seen = len(ends)
 
     def _answer(self, key: str) -> Why:

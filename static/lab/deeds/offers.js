@@ -5,6 +5,7 @@ import { t } from "../../common/i18n.js";
 import { COMMANDS, commandName, commandText, kindsForNode, switchFacts } from "../commands.js";
 import { bilingual, span } from "../format.js";
 import { labelText } from "../labels.js";
+import { openWhy } from "../panels/messages/why.js";
 import { command, runUntil, stepActor } from "../session.js";
 import { settingFacts, settingOfTimer, settingValue } from "../settings.js";
 import { nodesOfRole, openFrame, openRecord, openSetting, runningTimers, view } from "../view.js";
@@ -175,6 +176,7 @@ function call({ node: holder, call: running }) {
     text: t("lab.consumer.since", { queue: `${topic}@${queue_id}`, time: span(view.value.time_us - since_us) }),
     deeds: [
       look("open", t("lab.deeds.open_message"), () => (openRecord.value = { broker, holder, record })),
+      keys?.[0] && look("why", t("lab.why.ask_of", { key: keys[0] }), () => openWhy(keys[0])),
       form("listener", holder),
       deed("kill-consumer", holder),
     ],

@@ -173,6 +173,7 @@ def test_a_setting_is_changed_in_place_and_makes_another_run(page):
 def test_the_timer_on_the_stage_leads_to_its_editor(page):
     run_to_ms(page, 2000)
     page.locator("[data-node=B1] [data-edit='B1 hold_check_interval_ms']").click()
+    page.locator("#deeds [data-kind=setting]").click()
     dialog = page.locator("#setting-dialog")
     expect(dialog).to_contain_text("holdCheckInterval")
     dialog.locator("input").fill("250")

@@ -32,11 +32,11 @@ def test_a_queue_shows_its_locks_who_holds_them_and_how_long(page):
 
 def test_without_the_broker_lock_the_page_shows_the_duplicate(page):
     run_to_ms(page, 1_200)
+    page.locator("[data-node=B1] [data-lock-switch=broker-lock]").click()
+    page.locator("#deeds [data-kind=switch]").click()
+    off = page.locator("[data-node=B1] .pill.is-off")
+    expect(off).to_contain_text("off: grants every queue to everybody")
     page.get_by_role("tab", name="Faults").click()
-    page.locator("button[data-kind=lock-switch]").click()
-    form = page.locator("form[data-command=lock-switch]")
-    form.locator("select[name=lock]").select_option("broker-lock")
-    form.locator("button[type=submit]").click()
     expect(page.locator(".active-fault")).to_contain_text("broker-lock: off")
     page.locator("#run-until").click()
     page.locator("#run-until-dialog select[name=on]").select_option("time")
@@ -44,6 +44,7 @@ def test_without_the_broker_lock_the_page_shows_the_duplicate(page):
     page.locator("#run-until-dialog button[type=submit]").click()
     broken = page.locator("[data-invariant='one-consumption-per-queue']")
     expect(broken).to_contain_text("while a listener call of C1 still has")
+    expect(off).to_be_visible()
 
 
 def test_the_locks_are_accessible_in_every_theme_held_expired_and_off(serve, open_page):

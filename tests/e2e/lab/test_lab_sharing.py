@@ -6,9 +6,10 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.e2e.lab.lab_page import event_number, expect_event, open_share, opened, run_to_ms, run_until, scrub_to
 from tests.e2e.scenes import empty_scene
@@ -98,3 +99,44 @@ def test_a_finished_run_that_is_opened_again_offers_to_begin_again(page, open_pa
     other.keyboard.press("r")
     expect(other.locator("#event-number")).to_have_text(re.compile("event 0 of 0"))
     expect(again).to_have_count(0)
+
+
+def exported(page: Page, folder: Path) -> str:
+    """The address of a run's file."""
+    with page.expect_download() as download:
+        open_share(page).locator("#export-html").click()
+    download.value.save_as(folder / "run.html")
+    return (folder / "run.html").as_uri()
+
+
+def test_an_exported_page_opens_where_one_was_and_knows_what_came_after(page, open_page, tmp_path):
+    run_to_ms(page, 1500)
+    last = event_number(page)
+    scrub_to(page, 37)
+    replay = open_page(exported(page, tmp_path), offline=True)
+    expect_event(replay, 37)
+    expect(replay.locator("#event-number")).to_have_text(f"event 37 of {last}")
+    expect(replay.locator(".recorded-note")).to_contain_text("A recorded run")
+    for node in ("N1", "B1", "P1", "C1"):
+        status = page.locator(f"[data-node={node}]").get_attribute("data-status")
+        expect(replay.locator(f"[data-node={node}]")).to_have_attribute("data-status", status)
+    scrub_to(replay, last)
+    replay.locator("#begin-again button").click()
+    expect(replay.locator("#control-play")).to_have_text("Pause")
+    expect(replay.locator("#begin-again")).to_have_count(0)
+
+
+def test_nothing_in_an_exported_page_leads_out_of_it(page, open_page, tmp_path):
+    run_to_ms(page, 1500)
+    replay = open_page(exported(page, tmp_path), offline=True)
+    asked = []
+    replay.on("request", lambda request: asked.append(request.url))
+    replay.locator("#expert").click()
+    tabs = replay.locator("[role=tab]")
+    for index in range(tabs.count()):
+        tabs.nth(index).click()
+        links = replay.locator("a").evaluate_all("all => all.map((one) => one.getAttribute('href'))")
+        assert [link for link in links if not link.startswith("#")] == []
+    for gone in ("#share", "#side-by-side", "#audit", "#tab-explorer", "#language-choice", ".site-parts"):
+        expect(replay.locator(gone)).to_have_count(0)
+    assert [url for url in asked if not url.startswith(("data:", "blob:"))] == []

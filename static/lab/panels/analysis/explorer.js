@@ -5,7 +5,7 @@ import { html } from "htm/preact";
 import { signal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { anomalyName, bilingual, span, virtualTime } from "../../format.js";
-import { isRecording, openLink } from "../../session.js";
+import { openLink } from "../../session.js";
 import { tell, view } from "../../view.js";
 import { ExplorerForm } from "./explorer_form.js";
 import { Icon } from "../controls/icons.js";
@@ -65,7 +65,6 @@ async function cancel() {
 }
 
 export function Explorer() {
-  if (isRecording()) return html`<p class="panel-empty quiet">${t("lab.explorer.needs_server")}</p>`;
   const state = search.value;
   return html`<div class="explorer">
     <details class="explorer-request" open=${state === null || undefined} key=${state === null}>

@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
-import { restart, scrub } from "../../session.js";
+import { isRecording, play, restart, scrub } from "../../session.js";
 import { mine, view } from "../../view.js";
 import { Icon } from "./icons.js";
 
@@ -13,6 +13,13 @@ export function BeginAgain() {
     return over && !inPast && !playing && busy === null && event > 0 && mine.value;
   });
   if (!isOver.value) return null;
+  if (isRecording())
+    return html`<div class="begin-again" id="begin-again">
+      <strong>${t("lab.again.recording_over")}</strong>
+      <button type="button" class="button button-primary" onClick=${() => (restart(), play())}>
+        <${Icon} name="play" />${t("lab.again.replay")}
+      </button>
+    </div>`;
   return html`<div class="begin-again" id="begin-again">
     <strong>${t("lab.again.over")}</strong>
     <button type="button" class="button button-primary" onClick=${restart} title=${`${t("lab.again.hint")} (r)`}>

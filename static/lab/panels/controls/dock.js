@@ -5,6 +5,7 @@ import { html } from "htm/preact";
 import { computed, signal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { canCompare } from "../analysis/compare.js";
+import { isRecording } from "../../session.js";
 import { calmView, framesUnderWay, runningTimers, violations } from "../../view.js";
 import { Icon } from "./icons.js";
 
@@ -16,6 +17,7 @@ const EXPERT = ["source", "timers", "actors", "settings", "frames"];
 const OPTIONAL = {
   backlog: computed(() => calmView.value.backlog !== null),
   compare: canCompare,
+  explorer: computed(() => !isRecording()),
   money: computed(() => calmView.value.money !== null),
   xa: computed(() => calmView.value.xa !== null),
 };

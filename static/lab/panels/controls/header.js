@@ -9,6 +9,7 @@ import { keyMapOpen } from "../../keys.js";
 import { loaded, sequence, status, view } from "../../view.js";
 import { ExpertSwitch } from "./dock.js";
 import { Share } from "./share.js";
+import { SideBySide } from "./side_by_side.js";
 
 export function Title() {
   const title = useComputed(() => bilingual(view.value.title) || view.value.scenario);
@@ -45,7 +46,7 @@ export function Connection() {
 
 export function Choices() {
   return html`
-    <${ExpertSwitch} /><${Share} />
+    <${SideBySide} /><${Share} /><${ExpertSwitch} />
     <button
       type="button"
       class="button toggle toggle-motion"

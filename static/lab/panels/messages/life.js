@@ -12,6 +12,7 @@ import { Roving } from "../../roving.js";
 import { findLives, isRecording } from "../../session.js";
 import { accused, calmView, chosenEvent, openRecord, pointedKey, pointing, view } from "../../view.js";
 import { axisOf, placed, shareOf, timeAt } from "./life_axis.js";
+import { WhyButton } from "./why.js";
 import { isGood, outcomeOf, resultSign, sentenceOf, signOf, stateSign } from "./life_text.js";
 
 const wantedKey = signal("");
@@ -323,6 +324,7 @@ function Mark({ mark, left, width, now, message }) {
 /** The same in sentences. */
 function Story({ message, now }) {
   return html`<ol class="life-story" aria-label=${t("lab.life.story", { key: message.key })}>
+    <li class="life-why"><${WhyButton} of=${message.key} /></li>
     ${
       message.omitted_marks > 0 &&
       html`<li class="quiet">${t("lab.life.omitted_marks", { n: message.omitted_marks })}</li>`

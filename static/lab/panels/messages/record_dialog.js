@@ -11,6 +11,7 @@ import { TopicMark } from "../../../live/panels/stage/marks.js";
 import { messageDetails, recordDetails } from "../../session.js";
 import { openRecord } from "../../view.js";
 import { Dialog } from "../controls/dialog.js";
+import { WhyButton } from "./why.js";
 
 export function RecordDialog() {
   const open = openRecord.value;
@@ -41,6 +42,7 @@ export function RecordDialog() {
       <span class="quiet">
         ${open.holder ? t("lab.record.held_by", { holder: open.holder, broker: open.broker }) : open.broker}
       </span>
+      ${record.key && html`<${WhyButton} of=${record.key} />`}
     `;
   return html`<${Dialog}
     isOpen=${open !== null}

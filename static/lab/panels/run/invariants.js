@@ -8,6 +8,7 @@ import { memo } from "../../memo.js";
 import { scrub } from "../../session.js";
 import { chosenEvent, view } from "../../view.js";
 import { AuditButton } from "../analysis/audit.js";
+import { WhyButton } from "../messages/why.js";
 import { Icon } from "../controls/icons.js";
 
 export function Invariants() {
@@ -47,25 +48,25 @@ const Invariant = memo(
       <p class="invariant-why quiet">${bilingual(invariant.why)}</p>
     </details>
     ${(invariant.violations ?? []).map(
-      (violation, index) => html`<button
-        type="button"
-        key=${index}
-        class="violation"
-        onClick=${() => jump(violation)}
-        title=${t("lab.invariants.jump")}
-      >
-        <span class="violation-place">
-          <span class="number">#${violation.event}</span>${" "}
-          <span class="number quiet">
-            ${virtualTime(violation.time_us)} s
-          </span>${" "}
-          ${Object.values(violation.element ?? {}).map((name) => html`<span key=${name} class="chip">${name}</span>`)}
-        </span>
-        <span class="violation-text">${bilingual(violation.text)}</span>
-      </button>`,
+      (violation, index) => html`<${BrokenHere} key=${index} violation=${violation} />`,
     )}
   </li>`,
 );
+
+const BrokenHere = ({ violation }) => {
+  const { event, time_us, element = {}, messages = [], text } = violation;
+  return html`<div class="violation-row">
+    <button type="button" class="violation" onClick=${() => jump(violation)} title=${t("lab.invariants.jump")}>
+      <span class="violation-place">
+        <span class="number">#${event}</span>${" "}
+        <span class="number quiet">${virtualTime(time_us)} s</span>${" "}
+        ${Object.values(element).map((name) => html`<span key=${name} class="chip">${name}</span>`)}
+      </span>
+      <span class="violation-text">${bilingual(text)}</span>
+    </button>
+    ${messages.length > 0 && html`<${WhyButton} of=${messages[0]} group=${element.group} />`}
+  </div>`;
+};
 
 /** Shows the world at the event of the violation, and the element that broke. */
 function jump({ event, element = {} }) {

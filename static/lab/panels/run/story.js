@@ -8,6 +8,7 @@ import { bilingual, virtualTime } from "../../format.js";
 import { command, isRecording, runUntil, scrub } from "../../session.js";
 import { calmView, mine, view } from "../../view.js";
 import { focusPanel } from "../controls/dock.js";
+import { AskWhy, Why } from "../messages/why.js";
 
 /** Scenarios whose suggestion was put aside, in this visit. */
 const dismissed = signal([]);
@@ -21,7 +22,9 @@ const scenario = computed(() => view.value.scenario);
 const deeds = computed(() => [...calmView.value.commands].reverse());
 
 export const Story = () => html`
+  <${Why} />
   ${!dismissed.value.includes(scenario.value) && suggestion.value && html`<${Try} />`}
+  <${AskWhy} />
   <div class="story-text">
     ${summary.value && html`<p class="story-summary">${summary.value}</p>`}
     <p>${text.value}</p>

@@ -5,6 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { useComputed } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { onPaint, shownTime } from "../../clock.js";
+import { acting } from "../../deeds/thing.js";
 import { span } from "../../format.js";
 import { labelText } from "../../labels.js";
 import { runUntil } from "../../session.js";
@@ -20,25 +21,21 @@ export function Timers() {
   const timers = useComputed(() => runningTimers.value.slice(0, MOST));
   const list = useRef(null);
   // Bars and figures move with every picture; the rows are rendered only when timers come and go.
-  const painted = useRef(0);
-  useEffect(
-    () =>
-      onPaint((time) => {
-        if (performance.now() - painted.current < PAINT_EVERY_MS) return;
-        painted.current = performance.now();
-        for (const row of list.current?.children ?? []) {
-          const { start, due } = row.dataset;
-          if (due === undefined) continue;
-          const left = Math.max(0, due - time);
-          row.querySelector(".bar-fill").style.transform =
-            `scaleX(${Math.min(1, left / Math.max(1, due - start)).toFixed(3)})`;
-          const text = span(left);
-          const figure = row.querySelector(".timer-left");
-          if (figure.textContent !== text) figure.textContent = text;
-        }
-      }),
-    [],
-  );
+  useEffect(() => {
+    let [paintedAt, last] = [0, 0];
+    const paint = (time) => {
+      clearTimeout(last);
+      const rest = PAINT_EVERY_MS - (performance.now() - paintedAt);
+      // The last picture before the world rests is what stays to be read: it is late, but never left out.
+      if (rest > 0) last = setTimeout(() => paint(shownTime()), rest);
+      else {
+        paintedAt = performance.now();
+        for (const row of list.current?.children ?? []) paintRow(row, time);
+      }
+    };
+    const stop = onPaint(paint);
+    return () => (clearTimeout(last), stop());
+  }, []);
   if (timers.value.length === 0) return html`<p class="panel-empty quiet">${t("lab.timers.none")}</p>`;
   const now = shownTime();
   return html`<ul class="timers" ref=${list}>
@@ -50,9 +47,13 @@ export function Timers() {
         data-due=${timer.due_us}
       >
         <span class="timer-node">${timer.node}</span>
-        <span class="timer-name ellipsis" title=${`${timer.actor}: ${labelText(timer.label)}`}>
+        <button
+          class="timer-name link-button ellipsis"
+          ...${acting("timer", { timer })}
+          title=${`${timer.actor}: ${labelText(timer.label)}`}
+        >
           ${labelText(timer.label || timer.actor.split("/").at(-1))}
-        </span>
+        </button>
         <button
           type="button"
           class="timer-left number link-button"
@@ -66,4 +67,14 @@ export function Timers() {
       </li>`,
     )}
   </ul>`;
+}
+
+function paintRow(row, time) {
+  const { start, due } = row.dataset;
+  if (due === undefined) return;
+  const left = Math.max(0, due - time);
+  row.querySelector(".bar-fill").style.transform = `scaleX(${Math.min(1, left / Math.max(1, due - start)).toFixed(3)})`;
+  const text = span(left);
+  const figure = row.querySelector(".timer-left");
+  if (figure.textContent !== text) figure.textContent = text;
 }

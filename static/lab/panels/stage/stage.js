@@ -13,6 +13,7 @@ import { accused, nodes, nodesOfRole } from "../../view.js";
 import { shape } from "../controls/dock.js";
 import { Flights } from "./flights.js";
 import { stageScale } from "./folding.js";
+import { Legend } from "./legend.js";
 import { fits, keepFitting, mapOf } from "./map.js";
 
 const CARDS = {
@@ -86,6 +87,7 @@ function MapTools({ map }) {
     <span class="number quiet map-scale">${Math.round(stageScale.value * 100)} %</span>
     ${tool("in", "+", () => map.current.zoom(1))}
     ${!fits.value && tool("fit", "⤢", () => map.current.fit())}
+    <${Legend} />
   </div>`;
 }
 

@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useSignal, signal } from "@preact/signals";
 import { language, t } from "../../../common/i18n.js";
+import { DeedCommand, commandOf } from "../operator/command_line.js";
 import { DeedDialog, DeedForm, post } from "./deed.js";
 
 /** { group, messages (null: all), count } in the dialog, or null. */
@@ -34,6 +35,9 @@ function Question({ group, messages, count, close, onDone }) {
     resendResult.value = text;
     onDone();
   };
+  const names = messages === null ? [] : messages.map((message) => message.id);
+  const options = ["--to", to.value, ...(messages === null ? ["--all"] : anyway.value ? ["--anyway"] : [])];
+  const command = commandOf("dead-letters resend", options, [group, ...names]);
   const title =
     messages === null
       ? t("live.dead.title_all", { n: count, group })
@@ -77,6 +81,7 @@ function Question({ group, messages, count, close, onDone }) {
       </label>`
     }
     ${messages === null && html`<p>${t("live.dead.all_leaves")}</p>`}
+    <${DeedCommand} text=${command} />
   </${DeedForm}>`;
 }
 

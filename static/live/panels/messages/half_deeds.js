@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
+import { DeedCommand, commandOf } from "../operator/command_line.js";
 import { DeedDialog, DeedForm, post } from "./deed.js";
 
 /** { deed, message, part } in the dialog, or null. */
@@ -73,6 +74,7 @@ function Question({ deed, message, part, close }) {
       ${fact("checks", t("live.half.checks_of", { n: message.check_times, max: part.check_max }))}
     </dl>
     <p>${t(`live.half.deed_${deed}_text`, values)}</p>
+    <${DeedCommand} text=${commandOf(`transactions ${deed}`, [], [message.id])} />
     ${deed !== "resume" && html`<p class="deed-advice">${t("live.half.deed_advice", values)}</p>`}
   </${DeedForm}>`;
 }

@@ -5,6 +5,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import { clientVersion, count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { brokerNowMs, compare, groupNames, isLagging, loaded, state } from "../../view.js";
+import { ResetButton } from "../operator/reset_button.js";
 import { Countdown, Empty, GlassmqCommand, GroupMark, LanguageBadge, TopicMark } from "../stage/marks.js";
 
 /** Rows of one group's queue table before a button offers the rest. */
@@ -60,6 +61,7 @@ function GroupDetails({ group }) {
       ${fact("live.groups.from", from && t(`live.groups.from_${from}`))}
       ${fact("live.groups.lag", html`<span class="number">${count(found.value.lag ?? 0)}</span>`)}
     </dl>
+    <p><${ResetButton} group=${group} /></p>
     <div class="group-tables">
       <${Members} members=${members} />
       <${Subscriptions} subscriptions=${subscriptions} />

@@ -135,7 +135,7 @@ function nameSpikes(chart, plot, font, colour) {
   ctx.save();
   const [, size, family] = /^([\d.]+)px (.*)$/.exec(font);
   ctx.font = `600 ${size * devicePixelRatio}px ${family}`;
-  ctx.textBaseline = "top";
+  [ctx.textBaseline, ctx.textAlign] = ["top", "left"];
   ctx.fillStyle = colour;
   for (const { index, value } of spikes) {
     const text = `▲ ${plot.print(value)}`;

@@ -109,8 +109,11 @@ function Plot({ plot }) {
   const isEmpty = useComputed(() => shown.value.seconds.length < 2);
   useEffect(() => drawWhileShown(place.current, plot), []);
   const title = t(`live.plots.${plot.name}`);
+  const unit = t(`live.plots.${plot.name}_unit`);
   return html`<figure class="plot" data-plot=${plot.name}>
-    <figcaption><strong>${title}</strong> <span class="quiet">${t(`live.plots.${plot.name}_unit`)}</span></figcaption>
+    <figcaption>
+      <strong>${title}</strong> <span class="quiet" title=${unit}>${unit}</span>
+    </figcaption>
     <div class="plot-canvas" ref=${place} role="img" aria-label=${`${title}: ${summary(plot)}`}></div>
     ${isEmpty.value && html`<div class="plot-empty"><${Empty} title=${t("live.plots.none")} /></div>`}
     <${Legend} plot=${plot} />

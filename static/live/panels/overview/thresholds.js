@@ -17,7 +17,7 @@ export function Thresholds({ isOpen, onClose }) {
   const wanted = () => {
     const form = new FormData(document.querySelector("#thresholds form"));
     return Object.fromEntries(
-      rules.value.map(({ rule }) => [rule, form.has(`${rule}-on`) ? Number(form.get(rule)) : null]),
+      (rules.value ?? []).map(({ rule }) => [rule, form.has(`${rule}-on`) ? Number(form.get(rule)) : null]),
     );
   };
   const act = async () => {
@@ -52,6 +52,7 @@ export function Thresholds({ isOpen, onClose }) {
 }
 
 async function load(rules, problem) {
+  rules.value = null; // what was shown last time may have been changed by somebody else
   try {
     const response = await fetch("/api/live/verdict");
     const answer = await response.json();

@@ -8,6 +8,8 @@ import { goTo } from "../../keys.js";
 import { state } from "../../view.js";
 import { Thresholds } from "./thresholds.js";
 
+/** The space before a unit, at which no line may break. */
+const UNIT = /(?<=\d) (?=(?:s|min|h|ms|MB|%|秒|分钟|小时|条)(?!\p{L}))/gu;
 const UNKNOWN = { level: "unknown", text: {}, clauses: [], omitted: 0 };
 
 export function Verdict() {
@@ -47,7 +49,7 @@ function Clause({ rule, level, panel, text }) {
   };
   return html`<li data-rule=${rule} data-level=${level}>
     <a href=${`#${panel}`} onClick=${follow} title=${t("live.verdict.leads_to", { panel: panelName(panel) })}>
-      ${text[language]}
+      ${text[language].replaceAll(UNIT, "\u00a0")}
     </a>
   </li>`;
 }

@@ -8,6 +8,7 @@ import { t } from "../../../common/i18n.js";
 import { topicMark } from "../../../common/palette.js";
 import { brokerNowMs, compare, groupNames, highlighted, loaded, state } from "../../view.js";
 import { walkAlong } from "../../walk.js";
+import { ResetButton } from "../operator/reset_button.js";
 import { Frames, MOST_CARDS, More } from "./clients.js";
 import { LagSentence } from "./lag_words.js";
 import { CountdownBar, Empty, GlassmqCommand, GroupMark, LanguageBadge } from "./marks.js";
@@ -49,6 +50,7 @@ function GroupCard({ group }) {
     <p class="group-lag" title=${t("live.groups.lag_hint")}>
       <${LagSentence} group=${group} topics=${topics} lag=${lag} />
     </p>
+    ${topics.length > 0 && html`<${ResetButton} group=${group} />`}
     ${ids.length === 0 && html`<p class="quiet">${t("live.groups.offline")}</p>`}
     <ul class="member-list" role="list">
       ${ids

@@ -5,6 +5,7 @@ import { compact, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { forecastOf } from "../../lag_forecast.js";
 import { groupOf, isLagging, state } from "../../view.js";
+import { askToReset } from "../operator/asked.js";
 import { GroupMark, SparkMark } from "./marks.js";
 
 const jobOf = (run) => state.peek().spark?.jobs?.[run] ?? run;
@@ -67,16 +68,24 @@ export function LagSentence({ group, topics, lag }) {
 /** A group, or a job on Spark, with its sentence; the name is left out where the topic bears it. */
 export function ReaderLag({ reader, topic }) {
   const { kind, name, lag } = reader;
+  if (kind === "group") {
+    const hint = `${exactLag(reader)}\n${t("operator.reset_hint", { group: name, topic })}`;
+    return html`<button
+      type="button"
+      class="reader-lag"
+      title=${hint}
+      aria-haspopup="dialog"
+      onClick=${() => askToReset(name, topic)}
+    >
+      ${
+        groupOf(topic) !== name &&
+        html`<${GroupMark} group=${name} size=${1.25} /><span class="reader-name">${name}</span>`
+      }
+      ${" "}<${LagSentence} group=${name} topics=${[topic]} lag=${lag} />
+    </button>`;
+  }
   return html`<span class="reader-lag" title=${exactLag(reader)}>
-    ${
-      groupOf(topic) !== name &&
-      html`<${ReaderMark} kind=${kind} name=${name} size=${1.25} />
-        <span class="reader-name">${kind === "spark" ? jobOf(name) : name}</span>`
-    }${" "}
-    ${
-      kind === "spark"
-        ? html`<span class="lag-words">${t("live.lag.unknown", { n: compact(lag) })}</span>`
-        : html`<${LagSentence} group=${name} topics=${[topic]} lag=${lag} />`
-    }
+    <${SparkMark} size=${1.25} /><span class="reader-name">${jobOf(name)}</span>${" "}
+    <span class="lag-words">${t("live.lag.unknown", { n: compact(lag) })}</span>
   </span>`;
 }

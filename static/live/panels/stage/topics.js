@@ -21,6 +21,7 @@ import {
   topicFilter,
   userTopics,
 } from "../../view.js";
+import { askForTopic, askToSend } from "../operator/asked.js";
 import { LaneRow, TopicLags } from "./lane.js";
 import { AxisTicks } from "./lane_ticks.js";
 import { Command, Empty, GlassmqCommand, GroupMark, SparkMark, TopicMark } from "./marks.js";
@@ -81,6 +82,9 @@ function TopicTools() {
     <h2 class="panel-title">
       ${t("live.topics.title")} <span class="quiet number">${count(userTopics.value.length)}</span>
     </h2>
+    <button type="button" class="button" aria-haspopup="dialog" onClick=${askForTopic}>
+      ${t("operator.new_topic")}
+    </button>
     <label class="field">
       <span class="sr-only">${t("live.topics.filter")}</span>
       <input
@@ -206,6 +210,18 @@ function TopicFacts({ topic }) {
   return html`<span class="topic-facts">
     ${omitted > 0 && html`<span>${t("live.topics.omitted_queues", { n: omitted })}</span>`}
     ${Object.keys(facts.value.queues).length === 0 && html`<span>${t("live.topics.no_queue_used")}</span>`}
+    ${
+      facts.value.kind === "normal" &&
+      html`<button
+        type="button"
+        class="button row-button"
+        aria-haspopup="dialog"
+        aria-label=${t("operator.send_title_to", { topic })}
+        onClick=${() => askToSend(topic)}
+      >
+        ${t("operator.send")}
+      </button>`
+    }
     <span title=${t("live.topics.stored_hint")}>
       <span class="number">${count(queueCounts(facts.value))}</span> ${t("live.topics.stored")}
     </span>

@@ -1,0 +1,19 @@
+// The keys of two worlds side by side: the same that move the time of one.
+
+import { shortcuts } from "../../live/view.js";
+
+const KEYS = { " ": "play", ".": "step", ",": "back", Home: "first", End: "last", r: "first" };
+
+/** Calls `press(deed)`. */
+export function listenToKeys(press) {
+  addEventListener("keydown", (event) => {
+    const { key, target } = event;
+    const deed = KEYS[key];
+    if (!deed || event.ctrlKey || event.metaKey || event.altKey || shortcuts.value !== "on") return;
+    if (document.querySelector("dialog[open]") || target.matches?.("select, textarea, input:not([type=checkbox])"))
+      return;
+    if (key === " " && target.matches?.("button, a, summary, input")) return;
+    event.preventDefault();
+    press(deed);
+  });
+}

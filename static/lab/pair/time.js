@@ -1,0 +1,142 @@
+// The time of both worlds: it is kept here, and both are told where to stand. Play goes on only when both have arrived,
+// so they never come apart.
+
+import { computed, signal } from "@preact/signals";
+import { both, earlierTime, onCommand, onKey, sendBoth, views } from "./sides.js";
+
+const TICK_MS = 50;
+/** What a slow machine owes is given up. */
+const TICK_MS_MOST = 200;
+/** A world that stands elsewhere, and has nothing to do, is told again after so long. */
+const ASK_AGAIN_MS = 600;
+/** So far a search for a violation runs at a time. */
+const SEEK_US = 500_000;
+
+/** Virtual time at which both shall stand, microseconds; null until both are there. */
+export const time = signal(null);
+export const playing = signal(false);
+/** Virtual seconds per second, or "auto". */
+export const speed = signal("auto");
+export const SPEEDS = ["auto", 0.02, 0.1, 0.5, 1, 5, 20];
+
+export const duration = computed(() => (both.value ? Math.max(...both.value.map((one) => one.duration_us)) : 0));
+export const isOver = computed(() => both.value !== null && both.value.every((one) => one.is_over && !one.in_past));
+/** Both stand where they shall, at one virtual time. */
+export const isTogether = computed(() => both.value !== null && both.value.every(hasArrived));
+/** The time of the next event in either world. */
+const nextTime = computed(() => {
+  const due = (both.value ?? []).flatMap((one) => (one.next ? [one.next.due_us] : []));
+  return due.length > 0 ? Math.min(...due) : null;
+});
+
+const hasArrived = (one) =>
+  one.busy === null && (one.time_us === time.value || (one.is_over && !one.in_past && one.time_us <= time.value));
+
+let toldAt = 0;
+
+export function standAt(timeUs) {
+  time.value = Math.round(Math.min(Math.max(timeUs, 0), duration.peek()));
+  toldAt = performance.now();
+  sendBoth({ kind: "control", action: "stand-at", values: { time_us: time.peek() } });
+}
+
+/** As in the film: slow while frames fly, less so while a listener is at work, quick where nothing goes on. */
+function autoSpeed() {
+  const shown = both.peek();
+  const now = time.peek();
+  if (shown.some(({ frames }) => frames.some((one) => one.sent_us <= now && one.arrives_us > now && !one.dropped)))
+    return 0.03;
+  const listens = shown.some(({ nodes }) => Object.values(nodes).some((node) => node.listener_calls?.length > 0));
+  const gap = Math.max(0, (nextTime.peek() ?? now) - now) / 1_000_000;
+  return Math.min(Math.max(gap / 0.15, listens ? 0.15 : 0.4), 20);
+}
+
+let timer = 0;
+let lastTick = 0;
+
+export function play() {
+  if (time.peek() === null || isOver.peek()) return;
+  playing.value = true;
+  lastTick = performance.now();
+}
+
+export const pause = () => (playing.value = false);
+export const togglePlay = () => (playing.peek() ? pause() : play());
+
+export function step() {
+  pause();
+  if (nextTime.peek() !== null) standAt(Math.max(nextTime.peek(), time.peek() + 1));
+}
+
+export async function stepBack() {
+  pause();
+  standAt(await earlierTime());
+}
+
+export function goTo(timeUs) {
+  pause();
+  seeksFrom = null;
+  standAt(timeUs);
+}
+
+/** From where a violation is looked for, or null. */
+let seeksFrom = null;
+
+/** Runs both until an invariant is violated in one of them. */
+export function toNextViolation() {
+  pause();
+  seeksFrom = time.peek();
+  standAt(seeksFrom + SEEK_US);
+}
+
+function seek() {
+  const found = both
+    .peek()
+    .flatMap((one) => one.invariants.flatMap(({ violations }) => violations.map((each) => each.time_us)))
+    .filter((at) => at > seeksFrom);
+  if (found.length === 0 && !isOver.peek()) return standAt(time.peek() + SEEK_US);
+  seeksFrom = null;
+  return found.length > 0 ? standAt(Math.min(...found)) : undefined;
+}
+
+function tick() {
+  const shown = both.peek();
+  if (!shown) return;
+  if (time.peek() === null) {
+    if (shown.every((one) => one.busy === null)) standAt(startTime ?? Math.max(...shown.map((one) => one.time_us)));
+    return;
+  }
+  const now = performance.now();
+  if (!isTogether.peek()) {
+    if (shown.every((one) => one.busy === null) && now - toldAt > ASK_AGAIN_MS) standAt(time.peek());
+    return;
+  }
+  if (seeksFrom !== null) return void seek();
+  if (!playing.peek()) return;
+  if (isOver.peek()) return void pause();
+  const passed = Math.min(TICK_MS_MOST, now - lastTick) * 1000;
+  lastTick = now;
+  const next = time.peek() + Math.max(1, passed * (speed.peek() === "auto" ? autoSpeed() : speed.peek()));
+  standAt(next);
+}
+
+let startTime = null;
+
+/** Lets time go. `startUs`: where both shall stand at first; null: where the later one of them stands. */
+export function startTimeKeeper(startUs) {
+  startTime = startUs;
+  timer ||= setInterval(tick, TICK_MS);
+  for (const one of views) one.subscribe(() => playing.peek() && tick());
+}
+
+/** What the buttons and the keys do, also those of a stage that has the focus. */
+export const DEEDS = {
+  play: togglePlay,
+  step,
+  back: stepBack,
+  first: () => goTo(0),
+  last: () => goTo(Math.max(...both.peek().map((one) => one.time_total_us))),
+};
+onKey((deed) => DEEDS[deed]?.());
+// Whatever was done: both go on from the moment that was looked at.
+onCommand(() => (toldAt = performance.now()));

@@ -1,0 +1,40 @@
+// The command of a terminal that does what a form does, to be copied.
+
+import { html } from "htm/preact";
+import { useSignal } from "@preact/signals";
+import { t } from "../../../common/i18n.js";
+import { nameServerOption } from "../../view.js";
+
+/** A word as a shell has to read it. */
+const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
+
+/** The `words` of a call of glassmq; what is no option may begin with a dash after "--" only. */
+export function commandLine(words) {
+  return `.venv/bin/glassmq ${words.map((word) => quoted(String(word))).join(" ")}`;
+}
+
+/** `options` first, then the `values`, which may be anything. */
+export function commandOf(name, options, values) {
+  const dashed = values.some((value) => String(value).startsWith("-"));
+  const server = nameServerOption.value.split(" ").filter(Boolean);
+  return commandLine([...name.split(" "), ...options, ...server, ...(dashed ? ["--"] : []), ...values]);
+}
+
+export function DeedCommand({ text }) {
+  const isCopied = useSignal(false);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      isCopied.value = true;
+    } catch {
+      // Not allowed here: the text selects itself as a whole.
+    }
+  };
+  return html`<div class="deed-command">
+    <span class="quiet">${t("operator.command")}</span>
+    <code class="command">${text}</code>
+    <button type="button" class="button row-button" onClick=${copy}>
+      ${t(isCopied.value ? "operator.copied" : "operator.copy")}
+    </button>
+  </div>`;
+}

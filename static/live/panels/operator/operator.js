@@ -1,0 +1,31 @@
+// The forms for what an operator does by hand, in one dialog, and the line that tells what came of it.
+
+import { html } from "htm/preact";
+import { t } from "../../../common/i18n.js";
+import { DeedDialog } from "../messages/deed.js";
+import { askedForm, told } from "./asked.js";
+import { ResetForm } from "./reset_form.js";
+import { SendForm } from "./send_form.js";
+import { TopicForm } from "./topic_form.js";
+
+const FORMS = { send: SendForm, topic: TopicForm, reset: ResetForm };
+
+export function Operator() {
+  const question = askedForm.value;
+  const close = () => (askedForm.value = null);
+  const tell = (text) => (told.value = text);
+  return html`
+    <${DeedDialog} id="operator-dialog" question=${question} onClose=${close}>
+      ${question && html`<${FORMS[question.form]} ...${question} onClose=${close} onDone=${tell} />`}
+    </${DeedDialog}>
+    <div class="told" role="status">
+      ${
+        told.value &&
+        html`<p class="told-line">
+          <span><span aria-hidden="true">✓ </span>${told.value}</span>
+          <button type="button" class="button row-button" onClick=${() => tell("")}>${t("inspector.close")}</button>
+        </p>`
+      }
+    </div>
+  `;
+}

@@ -1,0 +1,147 @@
+// Letting a group go on at another place of a topic, with what that would mean before it is done.
+
+import { html } from "htm/preact";
+import { useEffect } from "preact/hooks";
+import { useComputed, useSignal } from "@preact/signals";
+import { clockTime, count } from "../../../common/format.js";
+import { t } from "../../../common/i18n.js";
+import { state } from "../../view.js";
+import { DeedForm, post } from "../messages/deed.js";
+import { DeedCommand, commandOf } from "./command_line.js";
+import { Field } from "./field.js";
+
+const PLACES = ["earliest", "latest", "time", "offset"];
+/** Queues whose change is listed; the sum tells of the others. */
+const MOST_QUEUES = 16;
+const PREVIEW_AFTER_MS = 200;
+
+/** 2026-11-22T10:00:00 on this machine's clock, as the field for times has it. */
+function localTime(ms) {
+  const date = new Date(ms);
+  return new Date(ms - 60_000 * date.getTimezoneOffset()).toISOString().slice(0, 19);
+}
+
+export function ResetForm({ group, topic: chosen, onClose, onDone }) {
+  const topics = useComputed(() =>
+    Object.keys(state.value.topics).filter((name) =>
+      Object.values(state.value.topics[name].queues).some(({ committed }) => committed && group in committed),
+    ),
+  );
+  const topic = useSignal(chosen ?? topics.peek().find((name) => !name.startsWith("%")) ?? topics.peek()[0] ?? "");
+  const place = useSignal("time");
+  const time = useSignal(localTime(Date.now() - 600_000));
+  const queue = useSignal(0);
+  const offset = useSignal(0);
+  const plan = useSignal({});
+  const wish = {
+    group,
+    topic: topic.value,
+    to: place.value,
+    ...(place.value === "time" ? { time_ms: Date.parse(time.value) || 0 } : {}),
+    ...(place.value === "offset" ? { queue_id: queue.value, offset: offset.value } : {}),
+  };
+  usePlan(wish, plan);
+  const act = async () => {
+    const { answer, why = "" } = await post("/api/live/offsets", wish);
+    return { why, done: answer && whatItMeans(answer, group, "done") };
+  };
+  const options = ["--topic", topic.value];
+  if (place.value === "time") options.push("--to-time", time.value.replace("T", " "));
+  else if (place.value === "offset") options.push("--to-offset", offset.value, "--queue", queue.value);
+  else options.push("--to", place.value);
+  const number = (name, value, label) => html`<${Field} label=${label}>
+    <input
+      name=${name}
+      type="number"
+      min="0"
+      required
+      value=${value.value}
+      onInput=${(event) => (value.value = Number(event.currentTarget.value))}
+    />
+  </${Field}>`;
+  return html`<${DeedForm}
+    id="operator-dialog"
+    title=${t("operator.reset_title", { group })}
+    button=${t("operator.reset_do")}
+    act=${act}
+    onClose=${onClose}
+    onDone=${onDone}
+  >
+    <div class="deed-fields">
+      <${Field} label=${t("operator.topic")}>
+        <select name="topic" value=${topic.value} onChange=${(event) => (topic.value = event.currentTarget.value)}>
+          ${topics.value.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
+        </select>
+      </${Field}>
+      <${Field} label=${t("operator.reset_to")}>
+        <select
+          name="to"
+          autofocus
+          value=${place.value}
+          onChange=${(event) => (place.value = event.currentTarget.value)}
+        >
+          ${PLACES.map((name) => html`<option key=${name} value=${name}>${t(`operator.to_${name}`)}</option>`)}
+        </select>
+      </${Field}>
+      ${
+        place.value === "time" &&
+        html`<${Field} label=${t("operator.time")}>
+          <input
+            name="time"
+            type="datetime-local"
+            step="1"
+            required
+            value=${time.value}
+            onInput=${(event) => (time.value = event.currentTarget.value)}
+          />
+        </${Field}>`
+      }
+      ${place.value === "offset" && number("queue", queue, t("operator.queue"))}
+      ${place.value === "offset" && number("offset", offset, t("operator.offset"))}
+    </div>
+    <${Plan} plan=${plan.value} group=${group} />
+    <${DeedCommand} text=${commandOf("groups reset-offset", options, [group])} />
+  </${DeedForm}>`;
+}
+
+/** Asks the broker what the wish would mean, a moment after it was changed last. */
+function usePlan(wish, plan) {
+  const key = JSON.stringify(wish);
+  useEffect(() => {
+    let isNewest = true;
+    const timer = setTimeout(async () => {
+      const found = await post("/api/live/offsets", { ...wish, preview: true });
+      if (isNewest) plan.value = found;
+    }, PREVIEW_AFTER_MS);
+    return () => {
+      isNewest = false;
+      clearTimeout(timer);
+    };
+  }, [key]);
+}
+
+function whatItMeans({ again, skipped, first_ms: firstMs }, group, tense) {
+  const values = { group, n: again || skipped, time: clockTime(firstMs) };
+  if (again > 0 && skipped > 0)
+    return t(`operator.reset_${tense}_both`, { ...values, again: count(again), skipped: count(skipped) });
+  if (again > 0) return t(`operator.reset_${tense}_again`, values);
+  return t(`operator.reset_${tense}_${skipped > 0 ? "skip" : "nothing"}`, values);
+}
+
+function Plan({ plan: { answer, why }, group }) {
+  const moved = answer?.queues.filter(({ old, new: next }) => old !== next) ?? [];
+  return html`<div class="reset-plan" role="status">
+    ${why && html`<p class="problem-text">${why}</p>`}
+    ${answer && html`<p class="deed-advice">${whatItMeans(answer, group, "plan")}</p>`}
+    ${answer?.is_online && html`<p>${t("operator.reset_online")}</p>`}
+    <ul class="reset-queues number" role="list">
+      ${moved.slice(0, MOST_QUEUES).map(
+        ({ queue_id: id, old, new: next }) =>
+          html`<li key=${id}>
+            ${t("operator.reset_queue", { id, old: old === null ? "–" : count(old), next: count(next) })}
+          </li>`,
+      )}
+      ${moved.length > MOST_QUEUES && html`<li>${t("live.clients.more", { n: moved.length - MOST_QUEUES })}</li>`}
+    </ul>
+  </div>`;
+}

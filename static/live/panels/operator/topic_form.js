@@ -1,0 +1,56 @@
+// Creating a topic.
+
+import { html } from "htm/preact";
+import { useSignal } from "@preact/signals";
+import { t } from "../../../common/i18n.js";
+import { DeedForm, post } from "../messages/deed.js";
+import { DeedCommand, commandOf } from "./command_line.js";
+import { Field } from "./field.js";
+
+const QUEUES_MAX = 1024;
+
+export function TopicForm({ onClose, onDone }) {
+  const topic = useSignal("");
+  const queues = useSignal(4);
+  const act = async () => {
+    const { answer, why = "" } = await post("/api/live/topics", { topic: topic.value.trim(), queues: queues.value });
+    return { why, done: answer && t("operator.topic_done", answer) };
+  };
+  const command = commandOf("topics create", ["--queues", queues.value], [topic.value.trim() || "TOPIC"]);
+  return html`<${DeedForm}
+    id="operator-dialog"
+    title=${t("operator.topic_title")}
+    button=${t("operator.topic_do")}
+    act=${act}
+    onClose=${onClose}
+    onDone=${onDone}
+  >
+    <div class="deed-fields">
+      <${Field} label=${t("operator.topic")}>
+        <input
+          name="topic"
+          required
+          autofocus
+          maxlength="127"
+          pattern="[%|a-zA-Z0-9_\-]+"
+          title=${t("operator.topic_allowed")}
+          value=${topic.value}
+          onInput=${(event) => (topic.value = event.currentTarget.value)}
+        />
+      </${Field}>
+      <${Field} label=${t("operator.queues")}>
+        <input
+          name="queues"
+          type="number"
+          required
+          min="1"
+          max=${QUEUES_MAX}
+          value=${queues.value}
+          onInput=${(event) => (queues.value = Number(event.currentTarget.value))}
+        />
+      </${Field}>
+    </div>
+    <p>${t("operator.topic_text")}</p>
+    <${DeedCommand} text=${command} />
+  </${DeedForm}>`;
+}

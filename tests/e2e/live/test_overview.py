@@ -1,0 +1,151 @@
+"""The live page in words and figures: its verdict, the rules behind it, and plots over one range of time."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import live
+from tests.e2e.scenes import empty_scene, small_scene
+
+
+def waiting_scene():
+    """A shop of which everything but ``reports`` is well: nobody reads for it."""
+    scene = small_scene(lively=False)
+    scene.watcher.change_thresholds({"group_offline": 0})
+    return scene
+
+
+def test_the_first_line_says_what_is_not_well_and_each_clause_leads_to_its_panel(serve, open_page):
+    page = live(open_page(f"{serve(waiting_scene())}/live"))
+    verdict = page.locator("#verdict")
+    expect(verdict).to_have_attribute("data-level", "warning")
+    expect(verdict.get_by_role("status")).to_have_text("1 thing is not well")
+    clause = verdict.get_by_role("link", name=re.compile("^nobody reads for reports"))
+    clause.click()
+    expect(page.locator("#groups")).to_be_focused()
+    expect(page.locator("#groups")).to_be_in_viewport()
+
+
+def test_the_first_line_stands_in_chinese_too(serve, open_page):
+    page = live(open_page(f"{serve(waiting_scene())}/live?lang=zh"))
+    expect(page.locator(".verdict-words")).to_contain_text("没有消费者在线")
+
+
+def test_a_broker_where_nothing_is_wrong_says_so(serve, open_page):
+    page = live(open_page(f"{serve(empty_scene())}/live"))
+    expect(page.locator("#verdict")).to_have_attribute("data-level", "well")
+    expect(page.locator(".verdict-words")).to_have_text("Nothing to report: no client is connected")
+
+
+def test_a_rule_is_switched_off_and_a_threshold_set_in_the_dialog(serve, open_page):
+    scene = waiting_scene()
+    page = live(open_page(f"{serve(scene)}/live"))
+    page.get_by_role("button", name="Rules").click()
+    dialog = page.get_by_role("dialog", name="Rules")
+    offline = dialog.get_by_role("checkbox", name=re.compile("no member is connected"))
+    expect(offline).to_be_checked()
+    offline.uncheck()
+    dialog.get_by_role("spinbutton", name="Messages that a group with members is behind by").fill("5000")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).not_to_be_visible()
+    thresholds = {rule["rule"]: rule["threshold"] for rule in scene.verdict()["rules"]}
+    assert (thresholds["group_offline"], thresholds["group_behind"]) == (None, 5000)
+    scene.send("orders", "so that there is something new", 0)
+    expect(page.locator("#verdict")).to_have_attribute("data-level", "well")
+    page.get_by_role("button", name="Rules").click()
+    expect(offline).not_to_be_checked()
+
+
+def test_a_threshold_that_makes_no_sense_is_not_sent(serve, open_page):
+    scene = waiting_scene()
+    page = live(open_page(f"{serve(scene)}/live"))
+    page.get_by_role("button", name="Rules").click()
+    dialog = page.get_by_role("dialog", name="Rules")
+    dialog.get_by_role("spinbutton", name="Used share of the disk").fill("300")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).to_be_visible()
+    assert scene.watcher.verdict.as_json()["level"] == "warning"
+    page.keyboard.press("Escape")
+    expect(dialog).not_to_be_visible()
+
+
+def test_words_that_come_and_go_move_nothing_below_them(serve, open_page):
+    scene = small_scene(lively=False)
+    page = live(open_page(f"{serve(scene)}/live"))
+    expect(page.locator("#verdict")).to_have_attribute("data-level", "well")
+    before = page.locator("#stage").bounding_box()
+    scene.watcher.change_thresholds({"group_offline": 0, "queue_unowned": 0, "queue_stuck": 0, "group_behind": 1})
+    scene.send("orders", "so that there is something new", 0)
+    expect(page.locator("#verdict")).to_have_attribute("data-level", "warning")
+    after = page.locator("#stage").bounding_box()
+    assert (after["y"], after["x"], after["width"]) == (before["y"], before["x"], before["width"])
+
+
+def test_a_longer_range_is_asked_of_the_server_and_kept_over_a_reload(serve, open_page):
+    page = live(open_page(f"{serve(small_scene())}/live"))
+    with page.expect_response(re.compile(r"/api/live/history\?from=\d+&to=\d+")):
+        page.get_by_role("radio", name="1 h", exact=True).check(force=True)
+    expect(page.locator("#plots")).to_contain_text("each point 10 s")
+    page.reload()
+    expect(live(page).get_by_role("radio", name="1 h", exact=True)).to_be_checked()
+    expect(page.locator("#plots")).to_contain_text("each point 10 s")
+
+
+def test_a_stretch_marked_in_one_plot_zooms_all_and_the_crosshair_is_shared(serve, open_page):
+    page = live(open_page(f"{serve(small_scene(lively=True))}/live"))
+    page.locator("#plots").scroll_into_view_if_needed()
+    # Over the plot: whatever scrolls would take the pointer along.
+    place = page.locator("[data-plot=lag] .u-over")
+    place.scroll_into_view_if_needed()
+    box = place.bounding_box()
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 40)
+    expect(page.locator(".plots-time")).to_have_text(re.compile(r"^\d\d:\d\d:\d\d$"))
+    crosshairs = page.locator(".u-cursor-x").evaluate_all(
+        "(all) => all.map((one) => Math.round(new DOMMatrix(getComputedStyle(one).transform).e))"
+    )
+    assert len(crosshairs) == 4
+    assert max(crosshairs) - min(crosshairs) <= 2 and min(crosshairs) > 0
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 40, steps=4)
+    with page.expect_response(re.compile("/api/live/history")):
+        page.mouse.up()
+    back = page.get_by_role("button", name=re.compile("zoom out"))
+    expect(back).to_be_visible()
+    back.click()
+    expect(back).not_to_be_visible()
+    expect(page.get_by_role("radio", name="5 min")).to_be_checked()
+
+
+SCALE = """async ([name, ...rest]) => (await import('/static/live/panels/overview/plot_scale.js'))[name](...rest)"""
+
+
+@pytest.fixture
+def scale(serve, open_page):
+    page = live(open_page(f"{serve(empty_scene())}/live"))
+    return lambda name, *rest: page.evaluate(SCALE, [name, *rest])
+
+
+def test_a_spike_of_the_start_does_not_flatten_the_rest(scale):
+    calm = [20 + second % 5 for second in range(290)]
+    columns = [[12_000, 9_000, 40, *calm]]
+    assert scale("roofOf", columns, 10) < 50
+    assert scale("roofOf", columns, 10, True) >= 12_000
+    assert scale("spikesOf", columns[0], 50) == [{"index": 0, "value": 12_000}]
+
+
+@pytest.mark.parametrize(
+    ("what", "values", "at_least"),
+    [
+        ("a burst that lasts", [20] * 200 + [5_000] * 40 + [20] * 60, 5_000),
+        ("what happens now", [20] * 295 + [5_000] * 5, 5_000),
+        ("bursts of a broker that rests between them", [0] * 280 + [900, 0, 0, 1_000] * 5, 1_000),
+        ("few values", [3, 4_000], 4_000),
+        ("gaps", [None, 7, None], 7),
+        ("nothing", [], 10),
+    ],
+)
+def test_what_is_no_rare_spike_of_the_past_is_shown_whole(scale, what, values, at_least):
+    assert scale("roofOf", [values], 10) >= at_least, what
