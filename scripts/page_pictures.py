@@ -5,7 +5,7 @@
     .venv/bin/python -m scripts.page_pictures --out docs/images/pages/after --small
 
 A server of its own is started, with a small shop that trades on its broker, and stopped at the end. ``--small`` keeps
-what docs/images/pages/README.md shows: small WebP, every moment on the laptop and the most telling ones at the other sizes.
+what the documents show: small WebP, every moment on the laptop and the most telling ones at the other sizes.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from app.commands.lab.lab_compare import compare
+from app.commands.lab.lab_film import film
 from app.commands.lab.lab_pictures import pictures
 from app.commands.lab.lab_run import run
 
@@ -26,12 +27,14 @@ def command() -> None:
       glassmq lab crash-points xa-two-phase
       glassmq lab compare batch-trade-offs --set C1.pullBatchSize=1,8,32
       glassmq lab pictures three-locks
+      glassmq lab film three-locks -o duplicate.gif
     """
 
 
 command.add_command(run)
 command.add_command(compare)
 command.add_command(pictures)
+command.add_command(film)
 
 
 @command.command("list")
