@@ -25,7 +25,7 @@ export class JournalSearch {
   #stops = [];
   #lookedAt = -AGAIN_MS;
 
-  /** `wanted`: { text, node } */
+  /** `wanted`: { text, node, matters } */
   constructor(wanted) {
     this.#wanted = wanted;
     this.low = view.peek().events_total + 1;

@@ -9,11 +9,16 @@ import { pointedKey, view } from "./view.js";
 
 export const keyMapOpen = signal(false);
 
-const SPEED_STEP = 10 ** 0.25;
-export const SPEED_LEAST = 0.01;
-export const SPEED_MOST = 1000;
+/** What can be chosen besides "auto": virtual seconds per second. */
+export const SPEEDS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000];
 
-const faster = (factor) => setSpeed(Math.min(SPEED_MOST, Math.max(SPEED_LEAST, view.peek().speed * factor)));
+/** The next speed up or down; from "auto" on: from how quickly time passes now. */
+function changeSpeed(by) {
+  const { speed, speed_now: now } = view.peek();
+  const here = speed === "auto" ? (now ?? 1) : speed;
+  const next = by > 0 ? SPEEDS.find((one) => one > here * 1.01) : SPEEDS.findLast((one) => one < here * 0.99);
+  setSpeed(next ?? SPEEDS.at(by > 0 ? -1 : 0));
+}
 
 /** Key -> [name of its text, what it does]. */
 export const SHORTCUTS = new Map([
@@ -22,8 +27,8 @@ export const SHORTCUTS = new Map([
   [",", ["step_back", stepBack]],
   ["a", ["step_actor", () => view.peek().next && stepActor(view.peek().next.actor)]],
   ["u", ["run_until", () => document.getElementById("run-until")?.click()]],
-  ["]", ["faster", () => faster(SPEED_STEP)]],
-  ["[", ["slower", () => faster(1 / SPEED_STEP)]],
+  ["]", ["faster", () => changeSpeed(1)]],
+  ["[", ["slower", () => changeSpeed(-1)]],
   ["Home", ["first", () => scrub(0)]],
   ["End", ["last", () => scrub(view.peek().events_total)]],
   ["f", ["fork", fork]],

@@ -7,11 +7,15 @@
 //   sources: {file: {lines}}, records: {place: details}, field_texts: {name: texts} }
 
 import { applyPatch } from "../live/patch.js";
-import { nodeOfActor, receiveJournal, receiveView, sequence, status } from "./view.js";
+import { framesUnderWay, nodeOfActor, receiveJournal, receiveView, sequence, status } from "./view.js";
+import { entryMatters, frameMatters } from "./what_matters.js";
 
 /** Every so many pictures one is kept whole, so that going back applies few patches. */
 const KEPT_EVERY = 50;
 const TICK_MS = 50;
+/** At speed "auto": how long a frame flies before one's eyes, and how long a listener that was called is looked at. */
+const FLIGHT_US = 500_000;
+const LOOK_US = 100_000;
 
 export function openRecording(recording) {
   const kept = [recording.view];
@@ -19,14 +23,22 @@ export function openRecording(recording) {
   let at = 0;
   let tree = recording.view;
   let playing = null;
-  let speed = recording.view.speed || 1;
+  let speed = "auto";
   let owed = 0;
 
   const show = (isSnapshot) => {
     const last = recording.patches.length;
     sequence.value = at;
     receiveView(
-      { ...tree, playing: playing !== null, speed, events_total: totalEvents, in_past: false, is_over: at === last },
+      {
+        ...tree,
+        playing: playing !== null,
+        speed,
+        ...(playing !== null ? paceOf(speed, tree) : { pace: "", speed_now: null }),
+        events_total: totalEvents,
+        in_past: false,
+        is_over: at === last,
+      },
       isSnapshot,
     );
   };
@@ -52,11 +64,12 @@ export function openRecording(recording) {
     playing = null;
   };
   const tick = () => {
-    const until = tree.time_us + owed + TICK_MS * 1000 * speed;
+    const due = TICK_MS * 1000 * paceOf(speed, tree).speed_now;
+    const until = tree.time_us + owed + due;
     const before = tree.time_us;
     let moved = true;
     while (moved && nextTime() <= until) moved = forward();
-    owed = moved && at < recording.patches.length ? owed + TICK_MS * 1000 * speed - (tree.time_us - before) : 0;
+    owed = moved && at < recording.patches.length ? owed + due - (tree.time_us - before) : 0;
     if (at >= recording.patches.length) stop();
     show(false);
   };
@@ -108,12 +121,13 @@ export function openRecording(recording) {
     entries: async (after, count) => ({
       entries: entries.filter(([number]) => number > after && number <= after + count),
     }),
-    search: async ({ text = "", node = "", below = Infinity, above = 0 }) => ({
+    search: async ({ text = "", node = "", matters = "no", below = Infinity, above = 0 }) => ({
       entries: entries.filter(
         ([number, , actor, label]) =>
           number < below &&
           number > above &&
           (!node || nodeOfActor(actor) === node) &&
+          (matters === "no" || entryMatters({ actor, label })) &&
           `${actor} ${label} #${number}`.toLowerCase().includes(text.toLowerCase()),
       ),
       low: 1,
@@ -141,4 +155,14 @@ export function openRecording(recording) {
     sourceFile: async (file) => recording.sources?.[file] ?? null,
     exportAddress: () => null,
   };
+}
+
+/** How quickly time passes now, and why: as app/lab/session/eye.py has it, as well as the pictures tell. */
+function paceOf(speed, tree) {
+  if (speed !== "auto") return { pace: "", speed_now: speed };
+  const flights = framesUnderWay(tree).filter(frameMatters);
+  const lengths = flights.map((frame) => (frame.arrives_us - frame.sent_us) / FLIGHT_US);
+  if (flights.length > 0) return { pace: "frame", speed_now: Math.min(...lengths) };
+  const isCalled = (tree.calls ?? []).some((call) => call.until_us === null && tree.time_us - call.since_us < LOOK_US);
+  return isCalled ? { pace: "listener", speed_now: 0.3 } : { pace: "gap", speed_now: 5 };
 }

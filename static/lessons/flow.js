@@ -3,7 +3,7 @@
 
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { t } from "../common/i18n.js";
-import { fitSpan } from "../lab/panels/stage/sequence.js";
+import { fitSpan } from "../lab/panels/stage/sequence_window.js";
 import { view } from "../lab/view.js";
 import {
   acceptVerdict,

@@ -6,7 +6,7 @@
 import { signal } from "@preact/signals";
 import { motion } from "../live/view.js";
 import { runAhead } from "../lab/clock.js";
-import { fitSpan } from "../lab/panels/stage/sequence.js";
+import { fitSpan } from "../lab/panels/stage/sequence_window.js";
 import { framesUnderWay, indexAfter, journal, view } from "../lab/view.js";
 import { lookAt } from "./world.js";
 

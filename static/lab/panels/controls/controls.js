@@ -1,4 +1,4 @@
-// The bar that moves time: restart, step back, play, step, run until, speed, the scrub bar, fork.
+// What moves time, beside the sequence: restart, step back, play, step, run until, speed, the scrub bar, fork.
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -7,7 +7,7 @@ import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { onPaint } from "../../clock.js";
 import { speedText, virtualTime } from "../../format.js";
-import { SPEED_LEAST, SPEED_MOST } from "../../keys.js";
+import { SPEEDS } from "../../keys.js";
 import { fork, isRecording, restart, scrub, setSpeed, step, stepActor, stepBack, togglePlay } from "../../session.js";
 import { loaded, mine, view, violations } from "../../view.js";
 import { Icon } from "./icons.js";
@@ -16,7 +16,9 @@ import { RunUntil } from "./run_until.js";
 export function Controls() {
   return html`<section class="controls-bar panel" aria-label=${t("lab.controls.title")}>
     <div class="control-buttons"><${Buttons} /><${RunUntil} /></div>
-    <${Speed} /><${Scrub} /><${Place} />
+    <${Speed} />
+    <${Scrub} />
+    <${Place} />
   </section>`;
 }
 
@@ -56,39 +58,46 @@ function Buttons() {
   `;
 }
 
-/** Logarithmic: each hundredth of the slider is the same factor. */
+/** How quickly time passes: as the eye can follow, or so many virtual seconds per second; and why it does now. */
 function Speed() {
   const speed = useComputed(() => view.value.speed);
-  const [least, most] = [Math.log10(SPEED_LEAST), Math.log10(SPEED_MOST)];
-  const snap = (value) => {
-    const exact = 10 ** value;
-    const digit = 10 ** Math.floor(value);
-    return Number((Math.max(1, Math.round(exact / digit)) * digit).toPrecision(1));
-  };
-  return html`<label class="speed" title=${t("lab.controls.speed_hint")}>
-    <span class="quiet">${t("lab.controls.speed")}</span>
-    <input
-      type="range"
-      id="speed"
-      min=${least}
-      max=${most}
-      step="0.05"
-      value=${Math.log10(speed.value)}
-      aria-valuetext=${speedText(speed.value)}
-      onInput=${(event) => setSpeed(snap(Number(event.currentTarget.value)))}
-    />
-    <output class="number speed-value">${speedText(speed.value)}</output>
-  </label>`;
+  const why = useComputed(() => view.value.pace);
+  const known = SPEEDS.includes(speed.value) ? SPEEDS : [...SPEEDS, speed.value].sort((a, b) => a - b);
+  return html`<div class="speed">
+    <label title=${t("lab.controls.speed_hint")}>
+      <span class="quiet">${t("lab.controls.speed")}</span>${" "}
+      <select
+        id="speed"
+        class="speed-value"
+        value=${String(speed.value)}
+        onChange=${({ currentTarget: { value } }) => setSpeed(value === "auto" ? value : Number(value))}
+      >
+        <option value="auto">${t("lab.controls.auto")}</option>
+        ${known
+          .filter((one) => one !== "auto")
+          .map((one) => html`<option key=${one} value=${String(one)}>${speedText(one)}</option>`)}
+      </select>
+    </label>
+    <span class="speed-why quiet" id="speed-why" data-why=${why.value}>
+      ${speed.value === "auto" && t(`lab.pace.${why.value || "rest"}`)}
+    </span>
+  </div>`;
 }
 
 function Scrub() {
   const event = useComputed(() => view.value.event);
   const total = useComputed(() => Math.max(view.value.events_total, view.value.event));
   const dragged = useSignal(null);
-  const marks = useComputed(() => [
-    ...violations.value.map((violation) => ["violation", violation.event]),
-    ...view.value.faults.filter((fault) => fault.event).map((fault) => ["fault", fault.event]),
-  ]);
+  // The later ones lie over the earlier ones.
+  const marks = useComputed(() => {
+    const { calls, commands, stopped_by: stopped } = view.value;
+    return [
+      ...calls.map((call) => ["call", call.event]),
+      ...commands.map((command) => ["fault", command.event]),
+      ...(stopped?.kind === "breakpoint" ? [["breakpoint", total.value]] : []),
+      ...violations.value.map((violation) => ["violation", violation.event]),
+    ];
+  });
   const shown = dragged.value ?? event.value;
   return html`<div class="scrub">
     <input
@@ -130,13 +139,14 @@ function Place() {
     ${isOver.value && html`<span class="badge" id="run-over">${t("lab.controls.over")}</span>`}
     <button
       type="button"
-      class=${`button fork-button ${inPast.value ? "button-primary" : ""}`}
+      class=${`button icon-button fork-button ${inPast.value ? "button-primary" : ""}`}
       id="control-fork"
       disabled=${(!inPast.value && mine.value) || isRecording()}
       onClick=${fork}
       title=${`${t("lab.controls.fork_hint")} (f)`}
+      aria-label=${t("lab.controls.fork")}
     >
-      <${Icon} name="fork" /><span>${t("lab.controls.fork")}</span>
+      <${Icon} name="fork" />
     </button>
   </div>`;
 }

@@ -41,7 +41,7 @@ export function RunUntil() {
       onClick=${() => (isOpen.value = true)}
       title=${`${t("lab.until.hint")} (u)`}
     >
-      <${Icon} name="until" /><span>${t("lab.until.title")}</span>
+      <${Icon} name="until" /><span>${t("lab.until.short")}</span>
     </button>
     <dialog
       class="small-dialog"

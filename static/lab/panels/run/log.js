@@ -11,7 +11,9 @@ import { knownEntry, pagesVersion, wantEntries } from "../../journal_pages.js";
 import { JournalSearch } from "../../journal_search.js";
 import { labelText } from "../../labels.js";
 import { scrub } from "../../session.js";
+import { Matters } from "../stage/sequence.js";
 import { calmView, chosenEvent, journalVersion, nodeNames } from "../../view.js";
+import { onlyWhatMatters } from "../../what_matters.js";
 
 const ROW_REM = 1.6;
 const AROUND = 6;
@@ -26,8 +28,8 @@ export function Log() {
     const timer = setTimeout(() => (text.value = typed.value.trim()), TYPED_MS);
     return () => clearTimeout(timer);
   }, [typed.value]);
-  const isFiltered = text.value !== "" || node.value !== "";
-  const search = useSearch(isFiltered, text.value, node.value);
+  const matters = onlyWhatMatters.value;
+  const search = useSearch(text.value !== "" || node.value !== "" || matters, text.value, node.value, matters);
   const rows = search ? foundRows(search) : allRows();
   return html`<div class="event-log">
     <div class="panel-tools">
@@ -48,6 +50,7 @@ export function Log() {
         <option value="">${t("lab.until.any_node")}</option>
         ${nodeNames.value.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
       </select>
+      <${Matters} />
       <span class="quiet number" role="status">
         ${search ? foundText(search, rows.count) : t("lab.events.count", { n: rows.count })}
       </span>
@@ -58,8 +61,9 @@ export function Log() {
 }
 
 /** A search that runs while there is a filter, or null. */
-function useSearch(isFiltered, text, node) {
-  const search = useMemo(() => (isFiltered ? new JournalSearch({ text, node }) : null), [isFiltered, text, node]);
+function useSearch(isFiltered, text, node, matters) {
+  const wanted = { text, node, matters: matters ? "yes" : "no" };
+  const search = useMemo(() => (isFiltered ? new JournalSearch(wanted) : null), [isFiltered, text, node, matters]);
   useEffect(() => () => search?.close(), [search]);
   return search;
 }

@@ -1,66 +1,75 @@
-// The sequence diagram: a lane per node, virtual time from left to right, an arrow per frame, a dot per event, faults
-// as flashes. Drawn on a canvas: there may be thousands. The chosen event's causes are drawn as a chain.
+// The sequence diagram: a lane per node, time from left to right, an arrow per frame, a bar per call of a listener, a
+// dot per event, faults as flashes. It shows the last frames, and follows what happens until somebody goes back. Drawn
+// on a canvas: there may be thousands. The chosen event's causes are drawn as a chain.
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
-import { signal, useComputed, useSignal } from "@preact/signals";
+import { useComputed } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { remPx } from "../../../live/lane_axis.js";
 import { onPaint, repaint } from "../../clock.js";
 import { commandName } from "../../commands.js";
-import { span, virtualTime } from "../../format.js";
+import { virtualTime } from "../../format.js";
 import { knownEntry, pagesVersion, wantEntries } from "../../journal_pages.js";
 import { labelText } from "../../labels.js";
 import { scrub } from "../../session.js";
-import { chosenEvent, journalVersion, nodeNames, nodes, openFrame, view } from "../../view.js";
-import { windowOf, windowVersion } from "../../window_store.js";
+import { chosenEvent, journalVersion, nodeNames, nodes, openFrame, view, violations } from "../../view.js";
+import { entryMatters, onlyWhatMatters } from "../../what_matters.js";
+import { windowVersion } from "../../window_store.js";
 import { frameName } from "./flights.js";
-import { paintSequence } from "./sequence_paint.js";
+import { LANE_LEAST, paintSequence } from "./sequence_paint.js";
+import { endsAt, pan, shownFrames, windowAt, zoom } from "./sequence_window.js";
 
-const SPANS_US = [2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 3e7, 6e7];
 const CHAIN_MOST = 200;
 const REACH = 9;
-
-/** Which of SPANS_US the diagram shows. */
-const spanIndex = signal(5);
-
-/** Zooms so that at least `us` are seen. */
-export function fitSpan(us) {
-  const fits = SPANS_US.findIndex((length) => length >= us);
-  spanIndex.value = fits < 0 ? SPANS_US.length - 1 : fits;
-}
+/** Events that a step of the arrow keys passes over at most, when only what matters is shown. */
+const PASSED_MOST = 400;
+/** A hand that has moved so far drags. */
+const DRAG_PX = 40;
 
 export function Sequence() {
   const canvas = useRef(null);
-  const panUs = useSignal(0);
   const picture = useRef(null);
-  const follow = useComputed(() => (view.value.playing ? 0 : panUs.value));
+  const grabbed = useRef(null);
+  const least = useComputed(() => (nodeNames.value.length + 1.4) * LANE_LEAST);
 
   useEffect(() => {
     const sizes = new ResizeObserver(repaint);
     sizes.observe(canvas.current);
     const paint = (time) => {
-      if (canvas.current)
-        picture.current = paintSequence(canvas.current, sceneAt(time, SPANS_US[spanIndex.peek()], follow.peek()));
+      if (canvas.current) picture.current = paintSequence(canvas.current, sceneAt(time));
     };
     const stops = [
       onPaint(paint),
-      ...[chosenEvent, journalVersion, pagesVersion, windowVersion, view, spanIndex, panUs].map((shown) =>
+      ...[chosenEvent, journalVersion, pagesVersion, windowVersion, view, endsAt, onlyWhatMatters].map((shown) =>
         shown.subscribe(repaint),
       ),
+      view.subscribe(({ playing }) => playing && (endsAt.value = null)),
     ];
     addEventListener("themechange", repaint);
     return () => (sizes.disconnect(), stops.forEach((stop) => stop()), removeEventListener("themechange", repaint));
   }, []);
+  useEffect(repaint, [shownFrames()]);
 
-  const zoom = (by) => (spanIndex.value = Math.min(SPANS_US.length - 1, Math.max(0, spanIndex.value + by)));
-  const pan = (share) =>
-    (panUs.value = Math.max(-view.peek().time_us, Math.min(0, panUs.value + share * SPANS_US[spanIndex.value])));
+  const go = (by) => pan(by, view.peek().time_us);
   const click = (event) => {
+    if (grabbed.current?.isDrag) return;
     const hit = nearest(picture.current, event.offsetX, event.offsetY);
     // Of a frame whose bytes are gone only the event of its arrival is left.
     if (hit?.frame?.id) openFrame.value = hit.frame.id;
-    else chosenEvent.value = hit?.frame?.event ?? hit?.entry?.number ?? null;
+    else chosenEvent.value = hit?.frame?.event ?? hit?.call?.event ?? hit?.entry?.number ?? null;
+  };
+  const drag = (event) => {
+    if (!grabbed.current || event.buttons === 0) return;
+    const moved = event.clientX - grabbed.current.x;
+    if (Math.abs(moved) < DRAG_PX) return;
+    grabbed.current = { x: event.clientX, isDrag: true };
+    go(moved > 0 ? -0.5 : 0.5);
+  };
+  const turn = (event) => {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    zoom(Math.sign(event.deltaY));
   };
   const walk = (event) => {
     const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: -20, PageDown: 20 }[event.key];
@@ -82,59 +91,58 @@ export function Sequence() {
             </span>`,
         )}
       </span>
+      <${Matters} />
       <span class="tool-group">
-        <button
-          type="button"
-          class="button icon-button"
-          onClick=${() => pan(-0.5)}
-          aria-label=${t("lab.sequence.earlier")}
-          title=${t("lab.sequence.earlier")}
-        >
-          ‹
-        </button>
-        <button
-          type="button"
-          class="button icon-button"
-          onClick=${() => pan(0.5)}
-          disabled=${follow.value === 0}
-          aria-label=${t("lab.sequence.later")}
-          title=${t("lab.sequence.later")}
-        >
-          ›
-        </button>
-        <button
-          type="button"
-          class="button icon-button"
-          onClick=${() => zoom(1)}
-          aria-label=${t("lab.sequence.wider")}
-          title=${t("lab.sequence.wider")}
-        >
-          −
-        </button>
-        <span class="number span-text">${span(SPANS_US[spanIndex.value])}</span>
-        <button
-          type="button"
-          class="button icon-button"
-          onClick=${() => zoom(-1)}
-          aria-label=${t("lab.sequence.narrower")}
-          title=${t("lab.sequence.narrower")}
-        >
-          +
-        </button>
+        <${Tool} name="earlier" sign="‹" act=${() => go(-0.5)} />
+        <${Tool} name="later" sign="›" act=${() => go(0.5)} isOff=${endsAt.value === null} />
+        <${Tool} name="wider" sign="−" act=${() => zoom(1)} />
+        <span class="number span-text">${t("lab.sequence.frames", { n: shownFrames() })}</span>
+        <${Tool} name="narrower" sign="+" act=${() => zoom(-1)} />
+        <${Tool} name="follow" sign="⇥" act=${() => (endsAt.value = null)} isOff=${endsAt.value === null} />
       </span>
     </div>
-    <canvas
-      ref=${canvas}
-      class="sequence-canvas"
-      tabindex="0"
-      role="application"
-      aria-roledescription=${t("lab.sequence.role")}
-      aria-label=${t("lab.sequence.label")}
-      aria-describedby="sequence-chosen"
-      onClick=${click}
-      onKeyDown=${walk}
-    ></canvas>
+    <div class="sequence-lanes">
+      <canvas
+        ref=${canvas}
+        class="sequence-canvas"
+        style=${{ minHeight: `${least.value / 14}rem` }}
+        tabindex="0"
+        role="application"
+        aria-roledescription=${t("lab.sequence.role")}
+        aria-label=${t("lab.sequence.label")}
+        aria-describedby="sequence-chosen"
+        onClick=${click}
+        onPointerDown=${(event) => (grabbed.current = { x: event.clientX, isDrag: false })}
+        onPointerMove=${drag}
+        onWheel=${turn}
+        onKeyDown=${walk}
+      ></canvas>
+    </div>
   </div>`;
+}
+
+const Tool = ({ name, sign, act, isOff = false }) =>
+  html`<button
+    type="button"
+    class="button icon-button"
+    onClick=${act}
+    disabled=${isOff}
+    aria-label=${t(`lab.sequence.${name}`)}
+    title=${t(`lab.sequence.${name}`)}
+  >
+    ${sign}
+  </button>`;
+
+/** The switch between what matters and everything; for the event log too. */
+export function Matters() {
+  return html`<label class="matters" title=${t("lab.matters.hint")}>
+    <input
+      type="checkbox"
+      checked=${onlyWhatMatters.value}
+      onChange=${(event) => (onlyWhatMatters.value = event.currentTarget.checked)}
+    />
+    ${t("lab.matters.title")}
+  </label>`;
 }
 
 /** What the chosen event was, for eyes and screen readers. */
@@ -173,27 +181,44 @@ function Chosen() {
 
 function choose(by) {
   const last = view.peek().event;
-  chosenEvent.value = Math.min(last, Math.max(1, (chosenEvent.peek() ?? last + (by < 0 ? 1 : 0)) + by));
+  let next = chosenEvent.peek() ?? last + (by < 0 ? 1 : 0);
+  for (let passed = 0; passed < PASSED_MOST; passed += 1) {
+    next += passed === 0 ? by : Math.sign(by);
+    const entry = knownEntry(next);
+    if (!entry || !onlyWhatMatters.peek() || entryMatters(entry)) break;
+  }
+  chosenEvent.value = Math.min(last, Math.max(1, next));
 }
 
-function sceneAt(time, spanUs, pan) {
-  const [left, right] = [time + pan - spanUs * 0.94, time + pan + spanUs * 0.06];
-  const { entries, frames } = windowOf(left, right);
+function sceneAt(time) {
+  const commands = commandsOf(view.peek());
+  const { entries, calls, ...shown } = windowAt(
+    time,
+    commands.map((command) => command.time_us),
+  );
   return {
     now: time,
-    left,
-    right,
+    ...shown,
     unit: remPx.peek() / 14,
     lanes: nodeNames.peek(),
     parts: partsOf(nodes.peek()),
-    journal: entries,
-    frames,
+    journal: onlyWhatMatters.peek() ? entries.filter(entryMatters) : entries,
+    calls: calls.map((call) => ({ ...call, isBroken: isBroken(call) })),
     lastEvent: view.peek().event,
-    commands: commandsOf(view.peek()),
+    commands,
     chain: chainOf(chosenEvent.peek()),
     frameName,
   };
 }
+
+/** A violation is about one of its messages, and was found while it was under way. */
+const isBroken = ({ keys, since_us: since, until_us: until }) =>
+  violations
+    .peek()
+    .some(
+      ({ messages = [], time_us: at }) =>
+        since <= at && at <= (until ?? Infinity) && messages.some((key) => keys.includes(key)),
+    );
 
 /** Node -> "TM RM": the parts that nodes play in a transaction over several nodes. */
 const partsOf = (known) =>

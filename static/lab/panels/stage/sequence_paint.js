@@ -1,11 +1,17 @@
 // Paints the sequence diagram and remembers where everything clickable is.
 
-import { roundStep } from "../../../common/format.js";
+import { t } from "../../../common/i18n.js";
+import { span, virtualTime } from "../../format.js";
+import { placeOf } from "./sequence_window.js";
 
-const LABEL_WIDTH = 76;
+const LABEL_WIDTH = 62;
 /** More where lanes say which part their node plays. */
 const PARTS_WIDTH = 44;
-const AXIS_HEIGHT = 18;
+const AXIS_HEIGHT = 17;
+/** The least height of a lane; where more nodes are than fit, the diagram scrolls. */
+export const LANE_LEAST = 13;
+/** What is shown of a message's key at most. */
+const KEY_LENGTH = 24;
 
 /** Paints `scene` and returns { spots: [{x, y, entry | frame}] }. */
 export function paintSequence(canvas, scene) {
@@ -21,6 +27,7 @@ export function paintSequence(canvas, scene) {
   const paint = new Painter(context, width, height, scene, coloursOf(canvas));
   paint.axis();
   paint.lanes();
+  paint.calls();
   paint.frames();
   paint.events();
   paint.commands();
@@ -47,6 +54,8 @@ function coloursOf(element) {
     lost: of("--lab-bad"),
     oneway: of("--lab-oneway"),
     panel: of("--panel"),
+    raised: of("--raised"),
+    call: of("--plot-out"),
     font: style.fontFamily,
   });
 }
@@ -56,32 +65,51 @@ class Painter {
     Object.assign(this, { context, width, height, scene, colours, spots: [] });
     this.labels = (LABEL_WIDTH + (scene.parts.size > 0 ? PARTS_WIDTH : 0)) * scene.unit;
     this.top = AXIS_HEIGHT * scene.unit;
-    this.row = Math.min(46 * scene.unit, (height - this.top) / Math.max(1, scene.lanes.length));
+    this.row = (height - this.top) / Math.max(1, scene.lanes.length);
     this.size = Math.max(2.5, Math.min(4.5, this.row / 6)) * Math.min(1.4, scene.unit);
     this.laneOf = new Map(scene.lanes.map((name, index) => [name, this.top + this.row * (index + 0.5)]));
-    context.font = `${Math.round(12 * scene.unit)}px ${colours.font}`;
+    this.font = Math.round(Math.min(12 * scene.unit, this.row * 0.95));
+    context.font = `${this.font}px ${colours.font}`;
     context.textBaseline = "middle";
   }
 
   x(time) {
-    const { left, right } = this.scene;
-    return this.labels + ((time - left) / (right - left)) * (this.width - this.labels);
+    const room = this.width - this.labels;
+    return this.labels + 8 + placeOf(this.scene.points, time) * (room - 8 - Math.min(110, room * 0.1));
   }
 
+  /** Moments at which frames were sent; where the axis is broken, how long nothing happened. */
   axis() {
     const { context, scene, colours } = this;
-    const least = (scene.right - scene.left) / Math.max(2, (this.width - this.labels) / (110 * scene.unit));
-    const step = roundStep(least);
+    const y = this.top / 2;
+    const taken = [];
+    const free = (from, to) => taken.every(([left, right]) => to < left || from > right);
     context.textAlign = "center";
-    for (let time = Math.max(0, Math.ceil(scene.left / step) * step); time <= scene.right; time += step) {
-      const x = this.x(time);
-      if (x < this.labels + 20) continue;
+    scene.points.forEach(({ us, gap }, index) => {
+      if (!gap) return;
+      const [left, right] = [this.x(scene.points[index - 1].us), this.x(us)];
+      context.fillStyle = colours.raised;
+      context.fillRect(left + 2, this.top, Math.max(0, right - left - 4), this.height - this.top);
+      const [text, middle] = [`⋯ ${span(gap)}`, (left + right) / 2];
+      const half = context.measureText(text).width / 2 + 4;
+      if (!free(middle - half, middle + half)) return;
+      taken.push([middle - half, middle + half]);
+      context.fillStyle = colours.quiet;
+      context.fillText(text, middle, y);
+    });
+    for (const { us, gap } of scene.points) {
+      const x = this.x(us);
+      const text = `${virtualTime(us).slice(0, -4)} s`;
+      const half = context.measureText(text).width / 2 + 12;
+      if (x - half < this.labels || x + half > this.width || !free(x - half, x + half) || (us > scene.now && gap))
+        continue;
+      taken.push([x - half, x + half]);
+      context.fillStyle = colours.quiet;
+      context.fillText(text, x, y);
       this.line(colours.line, 1, [
         [x, this.top],
         [x, this.height],
       ]);
-      context.fillStyle = colours.quiet;
-      context.fillText(axisText(time, step), x, this.top / 2);
     }
   }
 
@@ -94,13 +122,13 @@ class Painter {
         colours.strong,
         1,
         [
-          [Math.max(this.labels, this.x(0)), y],
-          [Math.min(this.width, this.x(scene.now)), y],
+          [this.labels, y],
+          [this.width, y],
         ],
         0.55,
       );
       context.fillStyle = colours.text;
-      context.fillText(name.length > 10 ? `${name.slice(0, 9)}…` : name, 8, y);
+      context.fillText(name.length > 8 ? `${name.slice(0, 7)}…` : name, 8, y);
       this.part(name, y);
     }
     context.save();
@@ -115,11 +143,69 @@ class Painter {
     const text = scene.parts.get(name);
     if (text === undefined || text === name) return;
     context.save();
-    context.font = `650 ${Math.round(10.5 * scene.unit)}px ${colours.font}`;
+    context.font = `650 ${Math.min(this.font, Math.round(10.5 * scene.unit))}px ${colours.font}`;
     context.textAlign = "right";
     context.fillStyle = colours.quiet;
     context.fillText(text, this.labels - 8, y);
     context.restore();
+  }
+
+  /** A listener's call is a bar on its node's lane, with the keys of its messages; several at once lie side by side. */
+  calls() {
+    const { context, scene, colours } = this;
+    const height = Math.max(4, Math.min(13 * scene.unit, this.row * 0.4));
+    const ends = new Map();
+    const said = new Map();
+    context.textAlign = "left";
+    for (const call of scene.calls) {
+      const y = this.laneOf.get(call.node);
+      if (y === undefined || call.since_us > scene.now) continue;
+      const tracks = ends.get(call.node) ?? [];
+      let track = tracks.findIndex((until) => until <= call.since_us);
+      if (track < 0) track = tracks.length;
+      tracks[track] = call.until_us ?? Infinity;
+      ends.set(call.node, tracks);
+      const [left, right] = [this.x(call.since_us), this.x(Math.min(call.until_us ?? scene.now, scene.now))];
+      const top = y - height / 2 + (track % 2) * height * 0.62;
+      const colour = call.isBroken ? colours.lost : colours.call;
+      context.globalAlpha = call.isBroken ? 0.55 : 0.28;
+      context.fillStyle = colour;
+      context.beginPath();
+      context.roundRect(left, top, Math.max(4, right - left), height, height / 2);
+      context.fill();
+      context.globalAlpha = 1;
+      if (call.isBroken || call.until_us === null) {
+        context.strokeStyle = colour;
+        context.lineWidth = call.isBroken ? 2 : 1;
+        context.stroke();
+      }
+      this.spots.push({ x: (left + right) / 2, y, call }, { x: left, y, call });
+      this.said(call, Math.max(left, this.labels + 4), top - this.font * 0.55, said);
+    }
+  }
+
+  /** "C1's listener: ann4" over the bar, where there is room; a broken one is always named. */
+  said(call, x, y, said) {
+    const { context, colours } = this;
+    if (this.row < 1.5 * LANE_LEAST && !call.isBroken) return;
+    const keys = call.keys.length > 1 ? `${call.keys[0]} +${call.keys.length - 1}` : call.keys[0];
+    const key = keys.length > KEY_LENGTH ? `${keys.slice(0, KEY_LENGTH)}…` : keys;
+    const end = said.get(call.node) ?? -Infinity;
+    const texts = [t("lab.sequence.call", { node: call.node, key }), key];
+    context.font = `${call.isBroken ? "700 " : ""}${this.font - 1}px ${colours.font}`;
+    const text = texts.find((one) => x > end && x + context.measureText(one).width < this.width);
+    if (text !== undefined || call.isBroken) {
+      const width = context.measureText(text ?? key).width;
+      const left = Math.max(this.labels, Math.min(x, this.width - width - 4));
+      context.fillStyle = colours.panel;
+      context.globalAlpha = 0.8;
+      context.fillRect(left - 2, y - this.font * 0.5, width + 4, this.font);
+      context.globalAlpha = 1;
+      context.fillStyle = call.isBroken ? colours.lost : colours.text;
+      context.fillText(text ?? key, left, y);
+      said.set(call.node, left + width + 6);
+    }
+    context.font = `${this.font}px ${colours.font}`;
   }
 
   frames() {
@@ -137,7 +223,7 @@ class Painter {
             : ["request", "frame"].includes(frame.kind)
               ? colours.request
               : colours.quiet;
-      const whole = Math.max(1, (frame.dropped ? frame.sent_us + 1500 : frame.arrives_us) - frame.sent_us);
+      const whole = Math.max(1, (frame.dropped ? frame.sent_us + scene.flightUs : frame.arrives_us) - frame.sent_us);
       const share = frame.dropped ? 0.5 : Math.min(1, (scene.now - frame.sent_us) / whole);
       const [x1, x2] = [this.x(frame.sent_us), this.x(frame.sent_us + whole)];
       const end = [x1 + (x2 - x1) * share, y1 + (y2 - y1) * share];
@@ -290,10 +376,4 @@ function firstAtOrAfter(journal, time) {
     else high = middle;
   }
   return low;
-}
-
-/** Enough digits to tell neighbouring marks apart. */
-function axisText(time, step) {
-  const digits = Math.max(0, 6 - Math.floor(Math.log10(step)));
-  return `${(time / 1e6).toFixed(Math.min(6, digits))} s`;
 }

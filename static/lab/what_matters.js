@@ -1,0 +1,25 @@
+// What is housekeeping and what matters, by the table of engine/lab/narration/what_matters.py, and whether only that is
+// shown: the choice is remembered.
+
+import { effect, signal } from "@preact/signals";
+import { labData } from "./commands.js";
+
+const KEY = "glassmq.lab.matters";
+const { tasks = [], labels = [], requests = [] } = labData.quiet ?? {};
+const [quietLabels, quietRequests] = [new Set(labels), new Set(requests)];
+
+export const onlyWhatMatters = signal(localStorage.getItem(KEY) !== "no");
+effect(() => localStorage.setItem(KEY, onlyWhatMatters.value ? "yes" : "no"));
+
+/** Whether an entry of the journal says something about what the world is there for. */
+export function entryMatters({ actor, label }) {
+  if (quietLabels.has(label)) return false;
+  const task = actor.slice(actor.indexOf("/") + 1);
+  return !tasks.some((quiet) => task === quiet || (quiet.endsWith(" ") && task.startsWith(quiet)));
+}
+
+/** The same of a frame; one that is lost always does. */
+export function frameMatters({ kind, name, reply_to_name: asked, dropped }) {
+  if (dropped) return true;
+  return kind === "frame" || ((kind === "request" || kind === "response") && !quietRequests.has(asked ?? name));
+}
