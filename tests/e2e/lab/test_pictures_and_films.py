@@ -23,6 +23,7 @@ WIDTH, HEIGHT = 640, 400
 DECODE = """async (gif) => {
     const data = Uint8Array.from(atob(gif), (letter) => letter.charCodeAt(0));
     const decoder = new ImageDecoder({ data, type: "image/gif" });
+    await decoder.tracks.ready;
     await decoder.completed;
     const pictures = [];
     for (let index = 0; index < decoder.tracks.selectedTrack.frameCount; index += 1) {
