@@ -1,5 +1,5 @@
-// Cards that keep still: what has grown, a card or a part of it, stays as tall until it stands for something else (another
-// state, folded, other queues), so that what stands below it does not jump while the world runs.
+// Cards that keep still: what has grown, a card or a part of it, stays as tall until it stands for something else
+// (another state, folded, other queues), so that what stands below it does not jump while the world runs.
 
 /** What a card stands for: with another answer it may take another height. */
 const shapeOf = (card) =>
