@@ -6,7 +6,7 @@ import { useEffect } from "preact/hooks";
 import { signal, useComputed, useSignal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { labData } from "../../commands.js";
-import { acceptDrops, importRun } from "../../import_run.js";
+import { acceptDrops, importRun } from "./import_run.js";
 import { embedCode, followAddress, shareAddress } from "../../permalink.js";
 import { exportAddress, isRecording, publish } from "../../session.js";
 import { loaded, mine, tell, view } from "../../view.js";
