@@ -155,8 +155,13 @@ export const systemTopics = topicsOfKind("system");
 /** Retry and dead-letter topics, the two of one group beside each other. */
 const groupTopicsUnsorted = topicsOfKind("retry", "dlq");
 export const groupTopics = steadyList(() =>
-  [...groupTopicsUnsorted.value].sort((a, b) => compare(groupOf(a), groupOf(b)) || compare(b, a)),
+  groupTopicsUnsorted.value.filter(hasHeldMessages).sort((a, b) => compare(groupOf(a), groupOf(b)) || compare(b, a)),
 );
+
+/** Every group has a retry topic; most of them stay empty for ever. */
+function hasHeldMessages(topic) {
+  return Object.values(state.value.topics[topic].queues).some(({ max }) => max > 0);
+}
 
 /** "%RETRY%billing" -> "billing" */
 export function groupOf(topic) {
