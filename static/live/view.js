@@ -113,6 +113,9 @@ export const openTopics = signal({});
 /** What the pointer or focus is on, to mark the same thing elsewhere: { topic, queueId } or { clientId } or null. */
 export const highlighted = signal(null);
 
+/** The group that is shown in detail, or null: the first. */
+export const chosenGroup = signal(null);
+
 /** Commit-log offset of the record in the inspector, or null. */
 export const inspectedOffset = signal(null);
 /** The queue whose entries are open: { topic, queueId }, or null. */
