@@ -138,7 +138,6 @@ def test_with_many_groups_every_backlog_is_a_sentence_and_groups_with_members_co
     )
     cell = page.locator("[data-queue='orders@3'] [data-cell=lag]")
     expect(cell).to_contain_text("1,200 behind")  # of the group that is farthest behind
-    expect(cell).to_contain_text("and 4 others")
     assert cell.evaluate("(cell) => cell.scrollWidth <= cell.clientWidth")
     cards = page.locator("[data-group]").evaluate_all("(cards) => cards.map((card) => card.dataset.group)")
     assert cards == ["billing", "ledger", "mail", "search-index", "zebra", "analytics", "cache", "reports"]
