@@ -6,7 +6,8 @@
     POST /api/live/offsets    {"group", "topic", "to": "earliest" | "latest" | "time" | "offset", "time_ms", "queue_id",
                               "offset", "preview"}: where a group goes on; what that means (``preview``: would mean):
                               messages it gets ``again`` and that are ``skipped``, ``first_ms`` (store time of the
-                              oldest one it gets next), ``is_online`` (its members do it, within 10 s), ``queues``
+                              oldest one it gets next), ``is_online`` (its members do it, within 10 s), ``queues``.
+                              A preview of what would be refused says why: ``refused`` ({en, zh})
 
 Refused: ``{"error", "text": {en, zh}}``, 400 for a field that cannot be (with ``parameter`` and ``allowed``), else 409;
 then nothing has happened. As with app/live/transaction_routes.py, pages of other sites cannot send these.
@@ -73,7 +74,13 @@ def add_operator_routes(api: Blueprint, source: LiveSource) -> None:
     def reset_offsets() -> Response:
         known = ("group", "topic", "to", "time_ms", "queue_id", "offset", "preview")
         body = read_json_object(known, '{"group": "billing", "topic": "orders", "to": "earliest"}')
-        return json_answer(source.operate(_reset_wish(body)))
+        wish = _reset_wish(body)
+        try:
+            return json_answer(source.operate(wish))
+        except WishRefused as refused:
+            if not wish.preview:
+                raise
+            return json_answer({"refused": dict(refused.text)})
 
     @api.errorhandler(WishRefused)
     def refused(error: WishRefused) -> Response:

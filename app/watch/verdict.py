@@ -5,7 +5,7 @@ not come and go with every second::
 
     level      "well", "warning" or "broken": the worst of the clauses
     text       language -> the whole in one line
-    clauses    rule, level, panel, subject, since_ms, text (language -> words); the worst first
+    clauses    rule, level, panel, subject, group (or null), since_ms, text (language -> words); the worst first
     omitted    how many more there are
 """
 
@@ -40,6 +40,7 @@ class Clause:
             "level": str(self.rule.level),
             "panel": self.rule.panel,
             "subject": self.measured.subject,
+            "group": self.measured.words.get("group"),
             "since_ms": self.since_ms,
             "text": {**self.text()},
         }

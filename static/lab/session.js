@@ -55,6 +55,8 @@ export const runUntil = (condition) => control("run-until", condition);
 export const setSpeed = (speed) => control("speed", { speed });
 export const fork = () => control("fork");
 export const restart = () => control("restart");
+/** Shows the world as it was at a virtual time, or lets it run there. */
+export const standAt = (timeUs) => control("stand-at", { time_us: timeUs });
 /** Lets others follow this world, read-only; or not any more. */
 export const publish = (on) => control("publish", { on });
 

@@ -94,8 +94,8 @@ export function openRecording(recording) {
   while (forward());
   const totalEvents = tree.event;
   const pictureOf = (event) => {
-    const picture = events.findIndex((number) => number >= event);
-    return picture < 0 ? recording.patches.length : picture;
+    if (event >= totalEvents) return recording.patches.length;
+    return events.findIndex((number) => number >= event);
   };
   goTo(pictureOf(recording.at ?? 0));
   const entries = recording.journal ?? [];

@@ -113,6 +113,9 @@ export const openTopics = signal({});
 /** What the pointer or focus is on, to mark the same thing elsewhere: { topic, queueId } or { clientId } or null. */
 export const highlighted = signal(null);
 
+/** The group that is shown in detail, or null: the first. */
+export const chosenGroup = signal(null);
+
 /** Commit-log offset of the record in the inspector, or null. */
 export const inspectedOffset = signal(null);
 /** The queue whose entries are open: { topic, queueId }, or null. */
@@ -152,8 +155,13 @@ export const systemTopics = topicsOfKind("system");
 /** Retry and dead-letter topics, the two of one group beside each other. */
 const groupTopicsUnsorted = topicsOfKind("retry", "dlq");
 export const groupTopics = steadyList(() =>
-  [...groupTopicsUnsorted.value].sort((a, b) => compare(groupOf(a), groupOf(b)) || compare(b, a)),
+  groupTopicsUnsorted.value.filter(hasHeldMessages).sort((a, b) => compare(groupOf(a), groupOf(b)) || compare(b, a)),
 );
+
+/** Every group has a retry topic; most of them stay empty for ever. */
+function hasHeldMessages(topic) {
+  return Object.values(state.value.topics[topic].queues).some(({ max }) => max > 0);
+}
 
 /** "%RETRY%billing" -> "billing" */
 export function groupOf(topic) {

@@ -8,8 +8,10 @@ from pathlib import Path
 import click
 
 from app.commands.lab.lab_compare import compare
+from app.commands.lab.lab_film import film
 from app.commands.lab.lab_pictures import pictures
 from app.commands.lab.lab_run import run
+from app.commands.lab.lab_why import why
 
 
 @click.group("lab", context_settings={"help_option_names": ["-h", "--help"]})
@@ -25,13 +27,17 @@ def command() -> None:
       glassmq lab run general --seeds 1000000 --faults random --results runs --spark spark://host:7077
       glassmq lab crash-points xa-two-phase
       glassmq lab compare batch-trade-offs --set C1.pullBatchSize=1,8,32
+      glassmq lab why lost-offset-commit order-3
       glassmq lab pictures three-locks
+      glassmq lab film three-locks -o duplicate.gif
     """
 
 
 command.add_command(run)
 command.add_command(compare)
+command.add_command(why)
 command.add_command(pictures)
+command.add_command(film)
 
 
 @command.command("list")

@@ -274,6 +274,10 @@ def _said_of_command(done: CommandApplied) -> Texts:
     command = done.command
     if command.kind == "lock-switch" and command.value.get("lock") in SWITCHES:
         switch = SWITCHES[str(command.value["lock"])]
+        if not command.target:
+            if command.value.get("on"):
+                return Text("moment.locks_on", name=switch.name)
+            return Text("moment.locks_off", name=switch.name, what=switch.what)
         if command.value.get("on"):
             return Text("moment.lock_on", name=switch.name)
         return Text("moment.lock_off", name=switch.name, what=switch.what)

@@ -6,6 +6,7 @@ import { COMMANDS, commandName, commandText, kindsForNode, switchFacts } from ".
 import { bilingual, span } from "../format.js";
 import { labelText } from "../labels.js";
 import { openWhy } from "../panels/messages/why.js";
+import { openWhy } from "../panels/messages/why.js";
 import { command, runUntil, stepActor } from "../session.js";
 import { settingFacts, settingOfTimer, settingValue } from "../settings.js";
 import { nodesOfRole, openFrame, openRecord, openSetting, runningTimers, view } from "../view.js";
@@ -34,6 +35,8 @@ const form = (kind, target) => ({
 
 /** `id` tells the deeds of one thing apart, in tests and lessons too. */
 const look = (id, label, act, hint = "") => ({ id, label, hint, act, changes: false });
+
+const why = (key, group) => key && look("why", t("lab.deeds.why", { key }), () => openWhy(key, group));
 
 const nodeOf = (name) => view.value.nodes[name] ?? {};
 
@@ -119,6 +122,7 @@ function frameDeeds({ frame: known }) {
         : t("lab.frames.arrived"),
     deeds: [
       look("open", t("lab.deeds.open_frame"), () => (openFrame.value = now.id)),
+      why(now.key),
       isFlying && name && deed("drop-frame", way, { due_us: now.arrives_us }, t("lab.deeds.drop_it")),
       ...(name
         ? [next("drop-next", "drop"), next("delay-next", "delay", { ms: DELAY_MS }), next("duplicate-next", "double")]
@@ -176,6 +180,7 @@ function call({ node: holder, call: running }) {
     text: t("lab.consumer.since", { queue: `${topic}@${queue_id}`, time: span(view.value.time_us - since_us) }),
     deeds: [
       look("open", t("lab.deeds.open_message"), () => (openRecord.value = { broker, holder, record })),
+      why(keys?.[0], nodeOf(holder).group),
       keys?.[0] && look("why", t("lab.why.ask_of", { key: keys[0] }), () => openWhy(keys[0])),
       form("listener", holder),
       deed("kill-consumer", holder),

@@ -26,7 +26,7 @@ const MANY_QUEUES = 3;
 
 export const Consumer = memo(({ name, node }) => {
   const queues = Object.keys(node.process_queues ?? {}).sort((a, b) => isOwn(a) - isOwn(b) || compare(a, b));
-  const isMany = queues.length >= MANY_QUEUES;
+  const isMany = queues.filter((queue) => !isOwn(queue)).length >= MANY_QUEUES;
   const calls = node.listener_calls ?? EMPTY;
   return html`<${NodeCard}
     name=${name}

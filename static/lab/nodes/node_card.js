@@ -48,8 +48,8 @@ export function NodeCard({ name, node, titleExtra, summary, lasting, children })
           ${name} <${Icon} name="fault" />
         </button>
       </h2>
-      ${titleExtra ?? html`<span class="node-role quiet">${t(`lab.role.${node.role}`).toLowerCase()}</span>`}
-      ${isLine && summary && html`<span class="node-summary quiet">${summary}</span>`}
+      ${titleExtra ?? html`<span class="node-role quiet">${t(`lab.role.${node.role}`)}</span>`}
+      ${isLine && summary && node.status === "running" && html`<span class="node-summary quiet">${summary}</span>`}
       <span class="node-facts"><${Parts} node=${node} /><${Status} node=${node} /></span>
       ${
         isAccused &&

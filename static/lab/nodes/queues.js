@@ -63,7 +63,11 @@ const Topic = memo(({ broker, name, topic, records }) => {
             </button>`
         }
       </h3>
-      ${part !== null && html`<span class=${`kind kind-${topic.kind}`}>${t(`lab.queues.kind_${topic.kind}`)}</span>`}
+      ${
+        part !== null &&
+        isOpen &&
+        html`<span class=${`kind kind-${topic.kind}`}>${t(`lab.queues.kind_${topic.kind}`)}</span>`
+      }
       ${!isOpen && html`<span class="part-summary quiet">${t("lab.queues.messages", { n: lengthOf(topic) })}</span>`}
       ${
         topic.kind === "dlq" &&

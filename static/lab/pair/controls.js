@@ -122,6 +122,7 @@ const PARTS = [
   "local_locks",
   "locks",
   "node",
+  "permits",
   "process_queues",
   "status",
   "topics",

@@ -156,6 +156,8 @@ def test_a_group_goes_back_to_a_time_or_to_an_offset_of_one_queue(live):
     assert lag(live, "watcher") == 1
     status, answer = post(live, "offsets", {**wish, "offset": end + 5})
     assert (status, answer["error"]) == (409, f"Offset {end + 5} is not there; allowed are 0 to {end}")
+    status, answer = post(live, "offsets", {**wish, "offset": end + 5, "preview": True})
+    assert (status, answer["refused"]["zh"]) == (200, f"没有位点 {end + 5}；可用 0 到 {end}")
     status, answer = post(live, "offsets", {**wish, "queue_id": 9})
     assert (status, answer["error"]) == (409, "Topic clock has no queue 9; allowed are 0 to 3")
 

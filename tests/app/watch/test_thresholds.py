@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
 from app.watch.rules import RULES
 from app.watch.thresholds import ThresholdRefused, Thresholds
 
+DOCUMENT = Path(__file__).parents[3] / "docs" / "metrics.md"
 BEHIND = next(rule for rule in RULES if rule.name == "group_behind")
 DEAD = next(rule for rule in RULES if rule.name == "dead_letters")
 
@@ -49,3 +52,9 @@ def test_a_file_that_cannot_be_used_does_not_keep_a_broker_from_starting(tmp_pat
     assert thresholds.of(BEHIND) == BEHIND.default
     damaged = next(rule for rule in RULES if rule.name == "damaged")
     assert thresholds.of(damaged) == (4 if b"damaged" in content else 1)
+
+
+def test_the_document_names_every_rule_with_its_default():
+    told = DOCUMENT.read_text(encoding="utf-8")
+    written = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([\d,]+) \S+ \|$", told, re.MULTILINE))
+    assert written == {rule.name: f"{rule.default:,}" for rule in RULES}

@@ -132,7 +132,7 @@ def test_the_suggestion_does_what_it_says_and_stays_until_it_is_put_aside(addres
     page = opened_at(open_page, address, "three-locks", "desk")
     card = page.locator(".try-card")
     card.get_by_role("button", name="Run until C2 joins").click()
-    expect(page.locator("#virtual-time")).to_contain_text("4.0")
+    expect(page.locator("#virtual-time")).to_contain_text("3.990")
     card.get_by_role("button", name="Switch the broker lock off").click()
     expect(page.locator(".deeds")).to_contain_text("Switch a lock")
     expect(card).to_be_visible()
@@ -148,7 +148,7 @@ def test_the_duplicate_is_said_in_the_caption_with_both_listeners_in_view(addres
     settled(page)
     assert page.evaluate(STICKS_OUT) == []
     for name in ("C1", "C2"):
-        expect(page.locator(f"#node-{name} .chip-call.is-accused")).to_be_in_viewport(ratio=1)
+        expect(page.locator(f"#node-{name} .listener-call .is-accused")).to_be_in_viewport(ratio=1)
 
 
 def test_a_step_moves_nothing_on_the_page(address, open_page):

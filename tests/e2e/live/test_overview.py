@@ -27,6 +27,7 @@ def test_the_first_line_says_what_is_not_well_and_each_clause_leads_to_its_panel
     clause.click()
     expect(page.locator("#groups")).to_be_focused()
     expect(page.locator("#groups")).to_be_in_viewport()
+    expect(page.locator("#groups select")).to_have_value("reports")
 
 
 def test_the_first_line_stands_in_chinese_too(serve, open_page):
@@ -119,6 +120,23 @@ def test_a_stretch_marked_in_one_plot_zooms_all_and_the_crosshair_is_shared(serv
     expect(page.get_by_role("radio", name="5 min")).to_be_checked()
 
 
+def test_the_crosshair_walks_and_zooms_by_keys(serve, open_page):
+    page = live(open_page(f"{serve(small_scene())}/live"))
+    plot = page.locator("[data-plot=throughput] .plot-canvas")
+    plot.focus()
+    page.keyboard.press("ArrowLeft")
+    time = page.locator(".plots-time")
+    expect(time).to_have_text(re.compile(r"^\d\d:\d\d:\d\d$"))
+    before = time.text_content()
+    for _ in range(60):
+        page.keyboard.press("ArrowLeft")
+    assert time.text_content() < before
+    page.keyboard.press("+")
+    expect(page.get_by_role("button", name=re.compile("zoom out"))).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name=re.compile("zoom out"))).not_to_be_visible()
+
+
 SCALE = """async ([name, ...rest]) => (await import('/static/live/panels/overview/plot_scale.js'))[name](...rest)"""
 
 
@@ -134,6 +152,7 @@ def test_a_spike_of_the_start_does_not_flatten_the_rest(scale):
     assert scale("roofOf", columns, 10) < 50
     assert scale("roofOf", columns, 10, True) >= 12_000
     assert scale("spikesOf", columns[0], 50) == [{"index": 0, "value": 12_000}]
+    assert scale("roofOf", [[0, 6_000, *([40] * 10), *([0] * 40)]], 10) < 50  # a short day with long rests
 
 
 @pytest.mark.parametrize(

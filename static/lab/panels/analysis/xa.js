@@ -285,7 +285,10 @@ function Axis({ window: { from, width } }) {
 // ------------------------------------------------------------------------------------------------------- table
 
 /** The same in figures: how long A was locked, how long the two banks did not agree, how it ended. */
-function Table({ xa: { transactions, messages, waits }, now }) {
+function Table({ xa: { transactions, messages, waits, down }, now }) {
+  // Whatever a dead coordinator was at, it does not go on with it.
+  const isGone = ({ node, state }) =>
+    !ENDS.includes(state) && down.some((one) => one.node === node && one.until_us === null);
   return html`<div class="xa-figures">
     <table class="xa-table">
       <caption class="sr-only">${t("lab.xa.table_label")}</caption>
@@ -298,7 +301,7 @@ function Table({ xa: { transactions, messages, waits }, now }) {
         </tr>
       </thead>
       <tbody>
-        ${transactions.map((one) => html`<${TransactionRow} key=${one.xid} one=${one} now=${now} />`)}
+        ${transactions.map((one) => html`<${TransactionRow} key=${one.xid} one=${one} now=${now} isGone=${isGone(one)} />`)}
         ${messages.map((one) => html`<${MessageRow} key=${one.key} one=${one} now=${now} />`)}
       </tbody>
     </table>
@@ -335,7 +338,7 @@ const stretch = (from, to, now) =>
     ? "–"
     : `${to === null || to === undefined ? "> " : ""}${span((to ?? now) - from)}`;
 
-function TransactionRow({ one, now }) {
+function TransactionRow({ one, now, isGone }) {
   const at = (branch, ...states) => branch?.steps.find(([, state]) => states.includes(state))?.[0];
   const [payer] = one.branches.filter(({ doing }) => doing === "debit");
   const commits = one.branches.map((branch) => at(branch, "committed"));
@@ -349,7 +352,9 @@ function TransactionRow({ one, now }) {
       );
   return html`<tr>
     <th scope="row" title=${one.xid}>${one.key}</th>
-    <td title=${one.reason}>${t(`lab.xa.global_${word(one.state)}`)}</td>
+    <td title=${one.reason}>
+      ${isGone ? t("lab.xa.nobody_decides", { node: one.node }) : t(`lab.xa.global_${word(one.state)}`)}
+    </td>
     <td class="number">${stretch(at(payer, "executing"), at(payer, ...ENDS), now)}</td>
     <td class="number">${window}</td>
   </tr>`;

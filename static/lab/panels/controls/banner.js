@@ -8,6 +8,7 @@ import { t } from "../../../common/i18n.js";
 import { bilingual } from "../../format.js";
 import { fork, isRecording, scrub } from "../../session.js";
 import { mine, notice, view } from "../../view.js";
+import { WhyButton } from "../messages/why.js";
 import { showPanel } from "./dock.js";
 
 export function Banner() {
@@ -42,7 +43,7 @@ export function Banner() {
     </div>`;
   }
   if (stopped.value && !view.value.playing) {
-    const { kind, text } = stopped.value;
+    const { kind, text, messages = [], element = {} } = stopped.value;
     return html`<div class=${`banner banner-${kind}`} id="stop-banner" role="status">
       <strong>${t(`lab.stopped.${kind}`)}</strong> <span>${kind !== "violation" && bilingual(text)}</span>
       ${
@@ -51,6 +52,7 @@ export function Banner() {
           ${t("lab.stopped.show")}
         </button>`
       }
+      ${messages[0] && html`<${WhyButton} of=${messages[0]} group=${element.group} />`}
     </div>`;
   }
   return null;

@@ -26,7 +26,10 @@ const isThere = (name) => OPTIONAL[name]?.value ?? true;
 // ------------------------------------------------------------------------------------------------ the window
 
 const isWide = matchMedia("(min-width: 1200px)");
-const isPhone = matchMedia("(max-width: 699px)");
+// In a frame of another page there is nothing to scroll for: the stage stays a picture that fits as long as it can.
+const isPhone = matchMedia(
+  document.body.classList.contains("is-embedded") ? "(max-width: 439px)" : "(max-width: 699px)",
+);
 /** "wide": the drawer stands beside the stage. "narrow": it lies over it. "phone": everything is one column. */
 export const shape = signal(fittingShape());
 const isProjector = signal(document.documentElement.dataset.theme === "projector");

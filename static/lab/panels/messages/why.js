@@ -11,6 +11,7 @@ import { askWhy, isRecording, runUntil, scrub } from "../../session.js";
 import { calmView, chosenEvent, mine, pointing, view } from "../../view.js";
 import { showPanel } from "../controls/dock.js";
 import { WhyStep } from "./why_step.js";
+import { WalkButton } from "./why_walk.js";
 
 /** What was asked last: { key, answer, problem }, or null. `answer` and `problem` are null while it is looked for. */
 const asked = signal(null);
@@ -112,31 +113,41 @@ function Questions({ answers }) {
 }
 
 const shownEvent = computed(() => view.value.event);
+const lastEvent = computed(() => view.value.events_total);
 
-function Answer({ answer: { question, verdict, steps, omitted }, messageKey }) {
+function Answer({ answer: { question, group, verdict, steps, omitted }, messageKey }) {
   const longest = Math.max(1, ...steps.map((step) => step.span_us ?? 0));
+  const here = hereOf(question, steps);
   const [past, ahead] = [steps.filter((step) => !step.ahead), steps.filter((step) => step.ahead)];
-  const list = (of, go) => html`<${Roving} as="ol" class="why-steps">
+  const list = (of) => html`<${Roving} as="ol" class="why-steps">
     ${of.map(
       (step) =>
         html`<${WhyStep}
           key=${`${step.event} ${bilingual(step.text)}`}
           step=${step}
-          isHere=${step.event === shownEvent.value}
+          isHere=${step === here}
           share=${(step.span_us ?? 0) / longest}
-          go=${go}
+          go=${step.event <= lastEvent.value ? show : mine.value && !isRecording() ? runTo : null}
         />`,
     )}
   </${Roving}>`;
   return html`
     <p class="why-verdict" role="status">${marked(bilingual(verdict), messageKey)}</p>
-    <h4>${t(question === "late" ? "lab.why.spans" : "lab.why.chain")}</h4>
-    ${list(past, show)} ${omitted > 0 && html`<p class="quiet">${t("lab.why.omitted", { n: omitted })}</p>`}
-    ${ahead.length > 0 && html`<h4>${t("lab.why.ahead")}</h4>${list(ahead, canGoOn() ? runTo : null)}`}
+    <div class="why-head">
+      <h4>${t(question === "late" ? "lab.why.spans" : "lab.why.chain")}</h4>
+      ${past.length > 1 && html`<${WalkButton} key=${`${question} ${group}`} steps=${past} show=${show} />`}
+    </div>
+    ${list(past)}
+    ${omitted > 0 && html`<p class="quiet">${t("lab.why.omitted", { n: omitted })}</p>`}
+    ${ahead.length > 0 && html`<h4>${t("lab.why.ahead")}</h4>${list(ahead)}`}
   `;
 }
 
-const canGoOn = () => mine.value && !isRecording();
+/** The step that the world has come to. Stretches of time are not in their order: there it must be the very event. */
+function hereOf(question, steps) {
+  const now = shownEvent.value;
+  return question === "late" ? steps.find((step) => step.event === now) : steps.findLast((step) => step.event <= now);
+}
 
 function show(step) {
   chosenEvent.value = step.event;

@@ -32,7 +32,7 @@ export function WhyStep({ step, isHere, share, go }) {
       <span class="why-time number">${(at / 1e6).toFixed(3)} s</span>
       <span class="why-step-sign" aria-hidden="true">${SIGNS[kind]}</span>
       <span class="why-text">
-        <span class="sr-only">${node}: </span>${bilingual(text)}
+        <span class="sr-only">${node}: </span>${breakable(bilingual(text))}
         ${
           us !== null &&
           html`<span class="why-span" style=${{ width: `${Math.max(1, 100 * share)}%` }} title=${span(us)}></span>`
@@ -41,3 +41,7 @@ export function WhyStep({ step, isHere, share, go }) {
     </button>
   </li>`;
 }
+
+/** Names of frames are long: they may break behind an underscore. */
+const breakable = (text) =>
+  text.split("_").flatMap((part, index) => (index === 0 ? [part] : ["_", html`<wbr />`, part]));

@@ -2,20 +2,22 @@
 // middle. A cut link is red, dashed and crossed; one that is slow or loses frames is dashed.
 
 import { html } from "htm/preact";
-import { useComputed } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { acting, offer } from "../../deeds/thing.js";
 import { bilingual } from "../../format.js";
 import { Roving } from "../../roving.js";
-import { view } from "../../view.js";
+import { steadyList, view } from "../../view.js";
 import { pathOf, pointOn } from "./curves.js";
+
+const linkFaults = steadyList(() => view.value.faults.filter((fault) => fault.links?.length > 0));
 
 /** `lines`: a signal, pair -> line; see curves.js. Above the curves lies what is wrong with them. */
 export function Links({ lines }) {
-  const faults = useComputed(() => view.value.faults.filter((fault) => fault.links?.length > 0));
   const of = (pair) => {
     const ends = pair.split(" ");
-    const found = faults.value.filter((fault) => fault.links.some((link) => link.every((end) => ends.includes(end))));
+    const found = linkFaults.value.filter((fault) =>
+      fault.links.some((link) => link.every((end) => ends.includes(end))),
+    );
     const state = found.some(({ kind }) => kind === "partition") ? "cut" : found.length > 0 ? "poor" : "good";
     return { pair, ends, state, text: found.map((fault) => bilingual(fault.text)).join(" · ") };
   };

@@ -26,12 +26,12 @@ const CARDS = {
   resource_manager: ResourceManager,
 };
 
-/** `children` lie over the stage: captions, banners. */
-export function Stage({ children }) {
+/** `children` lie over the stage: captions, banners. `isWhole`: on a phone too it is a map that shows everything. */
+export function Stage({ children, isWhole = false }) {
   const outer = useRef(null);
   const inner = useRef(null);
   const map = useRef(null);
-  const isMap = shape.value !== "phone";
+  const isMap = isWhole || shape.value !== "phone";
   useEffect(() => {
     if (!isMap) {
       inner.current.style.transform = "";

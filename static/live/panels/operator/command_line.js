@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { nameServerOption } from "../../view.js";
+import { Command } from "../stage/marks.js";
 
 /** A word as a shell has to read it. */
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
@@ -32,7 +33,7 @@ export function DeedCommand({ text }) {
   };
   return html`<div class="deed-command">
     <span class="quiet">${t("operator.command")}</span>
-    <code class="command">${text}</code>
+    <${Command} text=${text} />
     <button type="button" class="button row-button" onClick=${copy}>
       ${t(isCopied.value ? "operator.copied" : "operator.copy")}
     </button>

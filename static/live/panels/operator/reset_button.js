@@ -4,7 +4,8 @@ import { html } from "htm/preact";
 import { t } from "../../../common/i18n.js";
 import { askToReset } from "./asked.js";
 
-export function ResetButton({ group }) {
+/** `isShort` where the group is named beside it. */
+export function ResetButton({ group, isShort = false }) {
   return html`<button
     type="button"
     class="button row-button"
@@ -12,6 +13,6 @@ export function ResetButton({ group }) {
     aria-label=${`${t("operator.reset")} ${group}`}
     onClick=${() => askToReset(group)}
   >
-    ${t("operator.reset")}
+    ${t(isShort ? "operator.reset_short" : "operator.reset")}
   </button>`;
 }

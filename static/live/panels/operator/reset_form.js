@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { useComputed, useSignal } from "@preact/signals";
 import { clockTime, count } from "../../../common/format.js";
-import { t } from "../../../common/i18n.js";
+import { language, t } from "../../../common/i18n.js";
 import { state } from "../../view.js";
 import { DeedForm, post } from "../messages/deed.js";
 import { DeedCommand, commandOf } from "./command_line.js";
@@ -129,10 +129,11 @@ function whatItMeans({ again, skipped, first_ms: firstMs }, group, tense) {
 }
 
 function Plan({ plan: { answer, why }, group }) {
-  const moved = answer?.queues.filter(({ old, new: next }) => old !== next) ?? [];
+  const refused = why ?? answer?.refused?.[language];
+  const moved = answer?.queues?.filter(({ old, new: next }) => old !== next) ?? [];
   return html`<div class="reset-plan" role="status">
-    ${why && html`<p class="problem-text">${why}</p>`}
-    ${answer && html`<p class="deed-advice">${whatItMeans(answer, group, "plan")}</p>`}
+    ${refused && html`<p class="problem-text">${refused}</p>`}
+    ${answer?.queues && html`<p class="deed-advice">${whatItMeans(answer, group, "plan")}</p>`}
     ${answer?.is_online && html`<p>${t("operator.reset_online")}</p>`}
     <ul class="reset-queues number" role="list">
       ${moved.slice(0, MOST_QUEUES).map(

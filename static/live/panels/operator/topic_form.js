@@ -32,7 +32,7 @@ export function TopicForm({ onClose, onDone }) {
           required
           autofocus
           maxlength="127"
-          pattern="[%|a-zA-Z0-9_\-]+"
+          pattern=${"[%\\|a-zA-Z0-9_\\-]+"}
           title=${t("operator.topic_allowed")}
           value=${topic.value}
           onInput=${(event) => (topic.value = event.currentTarget.value)}

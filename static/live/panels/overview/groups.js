@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { useComputed, useSignal } from "@preact/signals";
 import { clientVersion, count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
-import { brokerNowMs, compare, groupNames, isLagging, loaded, state } from "../../view.js";
+import { brokerNowMs, chosenGroup, compare, groupNames, isLagging, loaded, state } from "../../view.js";
 import { ResetButton } from "../operator/reset_button.js";
 import { Countdown, Empty, GlassmqCommand, GroupMark, LanguageBadge, TopicMark } from "../stage/marks.js";
 
@@ -13,8 +13,7 @@ const MOST_ROWS = 32;
 
 export function Groups() {
   const names = groupNames.value;
-  const chosen = useSignal(null);
-  const group = names.includes(chosen.value) ? chosen.value : names[0];
+  const group = names.includes(chosenGroup.value) ? chosenGroup.value : names[0];
   return html`<section class="panel" id="groups" tabindex="-1" aria-labelledby="groups-title">
     <header class="panel-head">
       <h2 class="panel-title" id="groups-title">${t("live.groups.title")}</h2>
@@ -22,7 +21,7 @@ export function Groups() {
         names.length > 0 &&
         html`<label class="field">
           <span class="sr-only">${t("live.groups.choose")}</span>
-          <select value=${group} onChange=${(event) => (chosen.value = event.target.value)}>
+          <select value=${group} onChange=${(event) => (chosenGroup.value = event.target.value)}>
             ${names.map((name) => html`<option value=${name}>${name}</option>`)}
           </select>
         </label>`

@@ -4,7 +4,7 @@
 import uPlot from "uplot";
 import { clockTime } from "../../../common/format.js";
 import { signal } from "@preact/signals";
-import { shown, zoomTo } from "./plot_range.js";
+import { shown, zoom, zoomTo } from "./plot_range.js";
 import { powerAbove, powersOfTen, roofOf, spikesOf, STEPS } from "./plot_scale.js";
 
 /** Index of the point under the pointer, in whichever plot it is; null: it is in none. */
@@ -25,11 +25,14 @@ export function drawWhileShown(place, plot) {
   };
   const redraw = () => chart?.setData(columnsOf(plot, shown.peek()));
   const endings = [shown.subscribe(redraw), wholeSpikes.subscribe(redraw)];
+  const keys = (event) => walk(chart, event);
   const sizes = new ResizeObserver(() => chart.setSize(sizeOf(place)));
   rebuild();
   sizes.observe(place);
   addEventListener("themechange", rebuild);
+  place.addEventListener("keydown", keys);
   return () => {
+    place.removeEventListener("keydown", keys);
     endings.forEach((end) => end());
     sizes.disconnect();
     removeEventListener("themechange", rebuild);
@@ -116,6 +119,22 @@ function xRange(_, first, last) {
 function timesOf(chart, seconds) {
   const isLong = chart.scales.x.max - chart.scales.x.min > SHORT_TIMES_S;
   return seconds.map((second) => clockTime(second * 1000).slice(0, isLong ? 5 : 8));
+}
+
+/** Left and right move the crosshair, + zooms in where it stands, - and Escape zoom out. */
+function walk(chart, event) {
+  const [seconds] = chart.data;
+  const { min, max } = chart.scales.x;
+  if (seconds.length === 0 || event.ctrlKey || event.altKey || event.metaKey) return;
+  const at = Math.min(pointed.peek() ?? seconds.length - 1, seconds.length - 1);
+  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  if (step) {
+    const next = seconds[Math.max(0, Math.min(seconds.length - 1, at + step))];
+    chart.setCursor({ left: chart.valToPos(next, "x"), top: 1 });
+  } else if (event.key === "+") zoomTo(seconds[at] - (max - min) / 6, seconds[at] + (max - min) / 6);
+  else if (event.key === "-" || event.key === "Escape") zoom.value = null;
+  else return;
+  event.preventDefault();
 }
 
 function mark(chart) {

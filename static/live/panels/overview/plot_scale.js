@@ -5,8 +5,8 @@
 /** Steps of the linear axes: whole numbers only, as the figures are whole. */
 export const STEPS = Array.from({ length: 12 }, (_, decade) => [1, 2, 5].map((step) => step * 10 ** decade)).flat();
 
-/** Fewer values than this are shown whole, and so is what happens in the last part of the time shown. */
-const CUT_FROM_VALUES = 30;
+/** Fewer values above 0 than this are shown whole, and so is what happens in the last part of the time shown. */
+const CUT_FROM_VALUES = 8;
 const RECENT_SHARE = 0.05;
 /** This share of the values that are not 0 lies below the usual height; so many times that is a spike. */
 const USUAL_SHARE = 0.95;

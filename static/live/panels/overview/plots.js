@@ -114,7 +114,14 @@ function Plot({ plot }) {
     <figcaption>
       <strong>${title}</strong> <span class="quiet" title=${unit}>${unit}</span>
     </figcaption>
-    <div class="plot-canvas" ref=${place} role="img" aria-label=${`${title}: ${summary(plot)}`}></div>
+    <div
+      class="plot-canvas"
+      ref=${place}
+      role="img"
+      tabindex="0"
+      aria-label=${`${title}: ${summary(plot)}`}
+      aria-description=${t("live.plots.keys")}
+    ></div>
     ${isEmpty.value && html`<div class="plot-empty"><${Empty} title=${t("live.plots.none")} /></div>`}
     <${Legend} plot=${plot} />
   </figure>`;

@@ -5,7 +5,7 @@ import { html } from "htm/preact";
 import { useComputed, useSignal } from "@preact/signals";
 import { language, t } from "../../../common/i18n.js";
 import { goTo } from "../../keys.js";
-import { state } from "../../view.js";
+import { chosenGroup, state } from "../../view.js";
 import { Thresholds } from "./thresholds.js";
 
 /** The space before a unit, at which no line may break. */
@@ -42,9 +42,10 @@ export function Verdict() {
   </section>`;
 }
 
-function Clause({ rule, level, panel, text }) {
+function Clause({ rule, level, panel, group, text }) {
   const follow = (event) => {
     event.preventDefault();
+    if (group) chosenGroup.value = group;
     goTo(panel);
   };
   return html`<li data-rule=${rule} data-level=${level}>

@@ -33,13 +33,10 @@ export function LaneLag({ readers }) {
   const jobs = readers.filter(({ kind }) => kind === "spark");
   if (readers.length === 0) return html`<span class="quiet">${t("live.lane.no_group")}</span>`;
   const hint = readers.map(exactLag).join("\n");
-  const late = groups.filter(({ lag }) => lag > 0);
-  const worst = late.reduce((most, one) => (one.lag > (most?.lag ?? 0) ? one : most), undefined);
-  const others = late.length - 1;
+  const worst = groups.reduce((most, one) => (one.lag > (most?.lag ?? 0) ? one : most), undefined);
   return html`
     ${jobs.map((job) => html`<${LagChip} key=${job.key} reader=${job} hint=${hint} />`)}
     ${worst && html`<${LagChip} reader=${worst} hint=${hint} />`}
-    ${others > 0 && html`<span class="quiet lag-rest" title=${hint}>${t("live.lane.rest", { n: others })}</span>`}
     ${groups.length > 0 && !worst && html`<span class="quiet" title=${hint}>${t("live.lane.caught_up")}</span>`}
   `;
 }

@@ -6,7 +6,7 @@ import { useComputed } from "@preact/signals";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { LINEAR, LOGARITHMIC } from "../../lane_scale.js";
-import { laneHeight, laneWidth, parkedMarks } from "../../lane_axis.js";
+import { laneHeight, laneWidth } from "../../lane_axis.js";
 import {
   groupOf,
   groupTopics,
@@ -48,7 +48,7 @@ export function Topics() {
   const startOpen = useStartOpen([...users, ...groups]);
   const section = (topic) =>
     html`<${TopicSection} key=${topic} topic=${topic} startOpen=${startOpen} scroller=${scroller} />`;
-  return html`<div class=${`topics ${hasJobs.value || parkedMarks.value > 2 ? "has-many-readers" : ""}`}>
+  return html`<div class=${`topics ${hasJobs.value ? "has-jobs" : ""}`}>
     <${TopicTools} />
     <div class=${`lane-axis lane-columns ${nothing ? "is-unused" : ""}`} aria-hidden="true">
       <span></span>

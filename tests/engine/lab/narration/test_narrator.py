@@ -114,3 +114,11 @@ def test_what_matters_is_a_table():
     assert not event_matters("C1/worker-0", "goes on")
     assert frame_matters("reply to LOCK_BATCH_MQ")
     assert not frame_matters("reply to HEART_BEAT")
+
+
+@pytest.mark.parametrize(
+    ("on", "said"), [(False, "Broker lock: off now, everywhere."), (True, "Broker lock: on again, everywhere.")]
+)
+def test_a_switch_of_every_node_names_none(told, on, said):
+    captions, _ = told("three-locks", {**LOCK_OFF, "target": "", "on": on}, to_ms=0)
+    assert sentences(captions, "command")[0].startswith(said)

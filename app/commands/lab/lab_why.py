@@ -1,0 +1,169 @@
+"""``glassmq lab why``: why that happened to a message, without a page."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from engine.lab.run.recording import Recording
+    from engine.lab.scenario.scenario import Scenario
+    from engine.lab.why.answer import Why, WhyAnswer
+
+#: What each question is called here.
+_QUESTIONS = {"lost": "Why never?", "twice": "Why twice?", "not-yet": "Why not yet?", "late": "Where did the time go?"}
+
+
+class TimedDeed(click.ParamType[tuple[int, dict[str, Any]]]):
+    """``5650 lock-switch lock=broker-lock on=false``: virtual milliseconds, kind, target, fields."""
+
+    name = "MS KIND [TARGET] [FIELD=VALUE ...]"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, dict[str, Any]]:
+        """Raises ``click.UsageError`` by ``fail``."""
+        words = str(value).split()
+        if len(words) < 2 or not (words[0].isascii() and words[0].isdigit()) or len(words[0]) > 12:
+            self.fail(f"{value!r} is not {self.name}, for example '9000 crash B1'", param, ctx)
+        fields: dict[str, Any] = {"kind": words[1]}
+        for number, word in enumerate(words[2:]):
+            name, equals, text = word.partition("=")
+            if equals:
+                fields[name] = _value(text)
+            elif number == 0:
+                fields["target"] = word
+            else:
+                self.fail(f"{word!r} of {value!r} is not FIELD=VALUE", param, ctx)
+        return int(words[0]), fields
+
+
+def _value(text: str) -> object:
+    """A number, true, false or a list as in JSON; else the text itself."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+@click.command("why")
+@click.argument("scenario_name", metavar="FILE|NAME")
+@click.argument("key")
+@click.option("--at-ms", type=click.IntRange(0), help="Ask as of that virtual time.  [default: the scenario's end]")
+@click.option("--seed", type=click.IntRange(0, 2**53 - 1), help="The seed.  [default: the scenario's own]")
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="NODE.SETTING=VALUE",
+    help="A setting of a node from the beginning on, under our name or RocketMQ's. May be repeated.",
+)
+@click.option(
+    "--command",
+    "deeds",
+    type=TimedDeed(),
+    multiple=True,
+    help="Do that at that virtual time, besides what the scenario does. May be repeated.",
+)
+@click.option("--link", help="Ask about the run that a link of the page leads to: the link, or what stands behind #.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answers as JSON, in both languages.")
+def why(
+    scenario_name: str,
+    key: str,
+    at_ms: int | None,
+    seed: int | None,
+    assignments: tuple[str, ...],
+    deeds: tuple[tuple[int, dict[str, Any]], ...],
+    link: str | None,
+    as_json: bool,
+) -> None:
+    """Tell why a message came twice, late, not yet or never: the chain of events that made it so.
+
+    KEY is the message's key. The scenario runs to its end, or to --at-ms. What has not come by then is looked for a
+    little further on: it comes so when nobody interferes. Exit code 1 when nobody has sent such a message.
+
+    \b
+    Examples:
+      glassmq lab why lost-offset-commit order-3
+      glassmq lab why killed-owner-waits-60s order-30 --at-ms 20000
+      glassmq lab why start-page ann4 --command '5650 lock-switch lock=broker-lock on=false'
+      glassmq lab why early-ack-loses order-30
+    """
+    from app.commands.tool import load_scenario_argument
+    from engine.lab.run.spread import be_quiet
+    from engine.lab.scenario.errors import LabError
+    from engine.lab.why.why_run import why as why_of
+
+    be_quiet()
+    scenario = load_scenario_argument(scenario_name)
+    if link is not None and (at_ms is not None or seed is not None or assignments or deeds):
+        raise click.UsageError(
+            "--link says everything about the run: it goes without --at-ms, --seed, --set, --command"
+        )
+    try:
+        recording = _linked(scenario, link) if link is not None else _played(scenario, seed, assignments, deeds, at_ms)
+        answered = why_of(recording, key)
+    except LabError as error:
+        raise click.ClickException(str(error)) from None
+    if as_json:
+        click.echo(json.dumps(answered.to_dict(), ensure_ascii=False))
+    else:
+        _tell(answered, scenario)
+    if not answered.answers:
+        raise SystemExit(1)
+
+
+def _linked(scenario: Scenario, link: str) -> Recording:
+    from engine.lab.run.recording import parse_link
+
+    recording = parse_link(link.partition("#")[2] or link)
+    if recording.scenario.name != scenario.name:
+        raise click.UsageError(f"the link leads to a run of {recording.scenario.name}, not of {scenario.name}")
+    return recording
+
+
+def _played(
+    scenario: Scenario,
+    seed: int | None,
+    assignments: tuple[str, ...],
+    deeds: tuple[tuple[int, dict[str, Any]], ...],
+    at_ms: int | None,
+) -> Recording:
+    from engine.lab.run.run import LabRun
+    from engine.lab.scenario.command import parse_command
+
+    with LabRun(scenario, seed, check=False) as run:
+        for assignment in assignments:
+            place, equals, value = assignment.partition("=")
+            node, dot, name = place.partition(".")
+            if not (equals and dot and node and name):
+                raise click.BadParameter(f"{assignment!r}: write NODE.SETTING=VALUE", param_hint="--set")
+            run.apply(parse_command({"kind": "setting", "target": node, "name": name, "value": _value(value)}))
+        for time_ms, fields in sorted(deeds, key=lambda deed: deed[0]):
+            run.run_to_time(time_ms * 1_000)
+            run.apply(parse_command(fields))
+        run.run_to_time(run.world.end_us if at_ms is None else at_ms * 1_000)
+        return run.recording()
+
+
+def _tell(answered: Why, scenario: Scenario) -> None:
+    click.echo(f"{answered.key} of {scenario.name}, as of {answered.time_us / 1e6:.3f} s (event {answered.event:,})")
+    if not answered.answers:
+        click.echo("nobody has sent a message of that key up to there")
+    for one in answered.answers:
+        _tell_one(one)
+
+
+def _tell_one(one: WhyAnswer) -> None:
+    click.echo(f"\n{_QUESTIONS[one.question.value]} ({one.group}: {one.cause})")
+    click.echo(f"  {one.verdict['en']}")
+    is_ahead = False
+    for step in one.steps:
+        if step.is_ahead and not is_ahead:
+            is_ahead = True
+            click.echo("  What comes, if nobody interferes:")
+        click.echo(f"  {step.time_us / 1e6:>12.3f} s  {'#' + str(step.event):>7}  {step.node:<4} {step.text['en']}")
+    if one.omitted:
+        click.echo(f"  {one.omitted} steps in the middle are left out")
