@@ -6,7 +6,6 @@ import { COMMANDS, commandName, commandText, kindsForNode, switchFacts } from ".
 import { bilingual, span } from "../format.js";
 import { labelText } from "../labels.js";
 import { openWhy } from "../panels/messages/why.js";
-import { openWhy } from "../panels/messages/why.js";
 import { command, runUntil, stepActor } from "../session.js";
 import { settingFacts, settingOfTimer, settingValue } from "../settings.js";
 import { nodesOfRole, openFrame, openRecord, openSetting, runningTimers, view } from "../view.js";
