@@ -61,7 +61,7 @@ function Film({ film, player }) {
     <p class="film-caption" aria-live="polite">${bilingual(chapter.text)}</p>
     <${Verdict} />
     <div class="film-stage">
-      <div inert><${Stage} /></div>
+      <div inert><${Stage} isWhole /></div>
       ${chapter.take > 0 && html`<span class="film-veil" aria-hidden="true"></span>`}
       ${isOver.value && html`<${Ways} film=${film} player=${player} />`}
     </div>
@@ -98,26 +98,17 @@ function Verdict() {
   </div>`;
 }
 
-/** What one may do now; it lies over the last picture. */
+/** What one may do now; it lies over the last picture. The other ways on stand below the film. */
 function Ways({ film, player }) {
-  const offers = [
-    ["learn", film.lesson],
-    ["break", film.address],
-    ["connect_offer", "#connect"],
-  ];
-  return html`<div class="film-over" id="film-over">
-    <p class="film-over-text">${t("landing.demo.over")}</p>
-    <p class="film-over-ways">
-      ${offers.map(
-        ([name, address]) =>
-          html`<a key=${name} class="button button-primary button-large" href=${address}>
-            <span>${t(`landing.${name}`)}</span><span class="film-over-what">${t(`landing.demo.${name}`)}</span>
-          </a>`,
-      )}
-      <button type="button" class="button button-large" onClick=${() => again(player)}>
-        ${t("landing.demo.replay")}
-      </button>
-    </p>
+  return html`<div class="film-over">
+    <div class="film-over-card" id="film-over">
+      <p class="film-over-text">${t("landing.demo.over")}</p>
+      <p class="film-over-ways">
+        <a class="button button-primary" href=${film.address}>${t("landing.demo.break")}</a>
+        <a class="button" href=${film.lesson}>${t("landing.demo.learn")}</a>
+        <button type="button" class="button" onClick=${() => again(player)}>${t("landing.demo.replay")}</button>
+      </p>
+    </div>
   </div>`;
 }
 

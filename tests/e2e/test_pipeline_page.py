@@ -184,7 +184,7 @@ def test_an_address_in_a_result_is_a_link_and_nothing_else_is(address, open_page
         """async (cells) => {
              const { html, render } = await import("htm/preact");
              const { ResultTable } = await import("/static/pipeline/result_table.js");
-             const title = { en: "Replay", zh: "重放" };
+             const title = { en: "Replay", zh: "回放" };
              const table = { name: "t", title, columns: [{ name: "link", kind: "link", title, cell_texts: {} }] };
              const result = { rows: cells.map((cell) => [cell]), left_out: 0 };
              const place = document.body.appendChild(document.createElement("div"));

@@ -47,7 +47,19 @@ _LEAD_US = 1_000
 _CHAPTER_EVENTS_MAX = 5_000
 
 #: Parts of a view that the start page draws.
-_SHOWN = ("scenario", "title", "event", "time_us", "is_over", "nodes", "frames", "faults", "commands", "invariants")
+_SHOWN = (
+    "scenario",
+    "title",
+    "focus",
+    "event",
+    "time_us",
+    "is_over",
+    "nodes",
+    "frames",
+    "faults",
+    "commands",
+    "invariants",
+)
 
 
 #: Whether a chapter of a run, which begins now, has come to its end; asked after each event.

@@ -13,7 +13,7 @@ from tests.e2e.conftest import live, sequence, wait_for_update
 from tests.e2e.scenes import empty_scene, heavy_scene, small_scene
 
 
-@pytest.mark.parametrize(("language", "title"), [("en", "Commit log"), ("zh", "提交日志")])
+@pytest.mark.parametrize(("language", "title"), [("en", "Commit log"), ("zh", "CommitLog")])
 @pytest.mark.parametrize("scene", [empty_scene, small_scene], ids=["empty", "small"])
 def test_the_page_loads_without_console_errors_and_shows_no_text_key_for_a_text(
     serve, open_page, scene, language, title

@@ -15,6 +15,7 @@ import { Flights } from "./flights.js";
 import { stageScale } from "./folding.js";
 import { Legend } from "./legend.js";
 import { fits, keepFitting, mapOf } from "./map.js";
+import { keepCardsSteady } from "./steady.js";
 
 const CARDS = {
   producer: Producer,
@@ -26,12 +27,12 @@ const CARDS = {
   resource_manager: ResourceManager,
 };
 
-/** `children` lie over the stage: captions, banners. */
-export function Stage({ children }) {
+/** `children` lie over the stage: captions, banners. `isWhole`: on a phone too it is a map that shows everything. */
+export function Stage({ children, isWhole = false }) {
   const outer = useRef(null);
   const inner = useRef(null);
   const map = useRef(null);
-  const isMap = shape.value !== "phone";
+  const isMap = isWhole || shape.value !== "phone";
   useEffect(() => {
     if (!isMap) {
       inner.current.style.transform = "";
@@ -40,7 +41,11 @@ export function Stage({ children }) {
     }
     map.current = mapOf(outer.current, inner.current);
     map.current.fit();
-    const stops = [keepFitting(outer.current, inner.current, map.current), followTheEye(map.current)];
+    const stops = [
+      keepFitting(outer.current, inner.current, map.current),
+      keepCardsSteady(inner.current),
+      followTheEye(map.current),
+    ];
     return () => (stops.forEach((stop) => stop()), map.current.stop());
   }, [isMap]);
   return html`<div class="stage-frame">

@@ -80,7 +80,7 @@ def test_what_is_refused_is_said_once_in_both_languages_and_the_other_groups_are
     for now_ms in (1, 2):
         teller.tell(seen, now_ms)
     assert report.notes == [
-        {"en": "The lag of secret is not known: no right", "zh": "无法得知消费组 secret 的积压：no right"}
+        {"en": "The lag of secret is not known: no right", "zh": "无法得知消费组 secret 的堆积：no right"}
     ]
     assert report.tables["lag"] == [["readers", "Orders", "broker-a:0", 3, 10, 7]]
     assert report.points == [("lag", "readers", 1, 7), ("lag", "readers", 2, 7)]
