@@ -27,6 +27,7 @@ import click
 from app.command_line import main as command_line
 from app.commands.serve import BROKER_OPTIONS, STORE_OPTIONS
 from app.comparison_plot import HEADINGS
+from app.foundation.translator import translate
 from app.lessons.lesson_files import lesson_names, load_lesson
 from app.lessons.stage_targets import TARGETS
 from app.live.engine_settings import java_style_name
@@ -46,6 +47,7 @@ from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.request_code import RequestCode
 from engine.runtime.lab.lab_runtime import LabMachines
 from engine.store.files.store_config import MessageStoreConfig
+from scripts.page_moments import MOMENTS, SIZES
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = (
@@ -54,6 +56,7 @@ DOCUMENTS = (
     ROOT / "docs" / "concepts.md",
     ROOT / "docs" / "lab.md",
     ROOT / "docs" / "lessons.md",
+    ROOT / "docs" / "images" / "pages" / "README.md",
     ROOT / "docs" / "retry.md",
     ROOT / "docs" / "transactions.md",
 )
@@ -173,10 +176,27 @@ def concepts() -> str:
 
 def lab_scenarios() -> str:
     """The scenarios that come along."""
-    rows = ["| name | title | what it shows |", "|---|---|---|"]
+    rows = ["| name | title | what it shows | what breaks |", "|---|---|---|---|"]
     for name in preset_scenario_names():
         scenario = load_scenario(name)
-        rows.append(f"| `{name}` | {scenario.title['en']} | {_cell(scenario.about['en'])} |")
+        breaks = ", ".join(translate("en", f"lab.breaks.{word}") for word in scenario.tags.breaks)
+        rows.append(f"| `{name}` | {scenario.title['en']} | {_cell(scenario.summary['en'])} | {breaks} |")
+    return "\n".join(rows) + "\n"
+
+
+def page_pictures() -> str:
+    """The pages at twelve moments: before they were drawn anew, and now, as far as there are pictures."""
+    folder = ROOT / "docs" / "images" / "pages"
+    rows = ["| | before | now |", "|---|---|---|"]
+    for moment in MOMENTS:
+        for size in SIZES:
+            name = f"{moment.name}-{size.name}.webp"
+            there = [kind for kind in ("before", "after") if (folder / kind / name).exists()]
+            cells = [
+                f"![{moment.text}, {kind}]({kind}/{name})" if kind in there else "" for kind in ("before", "after")
+            ]
+            if there:
+                rows.append(f"| {moment.text} ({size.width}x{size.height}) | {cells[0]} | {cells[1]} |")
     return "\n".join(rows) + "\n"
 
 
@@ -307,6 +327,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "lessons": lessons,
     "lesson-targets": lesson_targets,
     "lab-scenarios": lab_scenarios,
+    "page-pictures": page_pictures,
     "lab-commands": lab_commands,
     "lab-invariants": lab_invariants,
     "commands": commands,

@@ -41,12 +41,13 @@ class StageCamera:
         address: str,
         width: int,
         height: int,
+        theme: str = "light",
         language: str = "en",
         *,
         with_caption: bool = False,
     ) -> None:
         self._address = address.rstrip("/")
-        self._query = f"embed=1&exact&lang={language}"
+        self._query = f"embed=1&exact&theme={theme}&lang={language}"
         self._look = "is-filmed" if with_caption else "is-pictured"
         # Nothing moves by itself: a picture shows the very moment that it is of.
         self._context = browser.new_context(viewport={"width": width, "height": height}, reduced_motion="reduce")

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 #: Tried one after the other until a picture is small enough: its scale, then its quality.
-_SCALES = (1.0, 0.85, 0.72, 0.6, 0.5)
+_SCALES = (1.0, 0.85, 0.72, 0.6, 0.5, 0.42)
 _QUALITIES = (0.85, 0.72, 0.6, 0.48)
 _ENCODE = """async ([png, scale, quality]) => {
     const picture = new Image();

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from app.commands.lab.lab_compare import compare
+from app.commands.lab.lab_film import film
 from app.commands.lab.lab_pictures import pictures
 from app.commands.lab.lab_run import run
 from app.commands.lab.lab_why import why
@@ -28,6 +29,7 @@ def command() -> None:
       glassmq lab compare batch-trade-offs --set C1.pullBatchSize=1,8,32
       glassmq lab why lost-offset-commit order-3
       glassmq lab pictures three-locks
+      glassmq lab film three-locks -o duplicate.gif
     """
 
 
@@ -35,6 +37,7 @@ command.add_command(run)
 command.add_command(compare)
 command.add_command(why)
 command.add_command(pictures)
+command.add_command(film)
 
 
 @command.command("list")

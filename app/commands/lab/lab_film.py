@@ -1,0 +1,162 @@
+"""``glassmq lab film``: a run of the lab as an animated GIF or a WebM."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+if TYPE_CHECKING:
+    from engine.lab.run.recording import Recording
+
+_SIZE = re.compile(r"(\d{3,4})x(\d{3,4})")
+_SIZE_LOW, _SIZE_HIGH = 320, 1_920
+_SPEED_LOW, _SPEED_HIGH = 0.0001, 1_000.0
+#: Without --from a film begins so long before its end.
+_DEFAULT_LENGTH_S = 1.0
+_SECONDS_MAX = 86_400.0
+
+
+@click.command("film")
+@click.argument("scenario_name", metavar="SCENARIO")
+@click.option("--link", help="The run: the address of a page of the lab, or what stands behind its #.")
+@click.option(
+    "--from",
+    "from_s",
+    type=click.FloatRange(0, _SECONDS_MAX),
+    help="Virtual second it begins at.  [default: one before --to]",
+)
+@click.option(
+    "--to",
+    "to_s",
+    type=click.FloatRange(0, _SECONDS_MAX),
+    help="Virtual second it ends at.  [default: where the link leads, or the scenario's key moment]",
+)
+@click.option("--size", default="960x600", show_default=True, help="Width and height.")
+@click.option("--speed", default="auto", show_default=True, help="Virtual seconds per second; auto follows the eye.")
+@click.option("--pictures", "per_second", type=click.IntRange(1, 20), default=10, show_default=True, help="Per second.")
+@click.option("--theme", type=click.Choice(["light", "dark", "projector"]), default="light", show_default=True)
+@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True)
+@click.option("--address", help="A glassmq serve to film.  [default: one of its own, which ends with it]")
+@click.option(
+    "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="run.gif or run.webm."
+)
+def film(
+    scenario_name: str,
+    link: str | None,
+    from_s: float | None,
+    to_s: float | None,
+    size: str,
+    speed: str,
+    per_second: int,
+    theme: str,
+    lang: str,
+    address: str | None,
+    out: Path,
+) -> None:
+    """Film the stage of a run, with the captions of the page, as an animated GIF or a WebM.
+
+    A film has 600 pictures at most; of a longer one its last part is kept. Needs Chromium and Playwright, as the
+    developers' tests do; nothing else, since the browser itself encodes it.
+
+    \b
+    Examples:
+      glassmq lab film three-locks -o duplicate.gif
+      glassmq lab film hello --from 0 --to 1.1 --size 800x500 -o hello.webm
+      glassmq lab film three-locks --link 'http://127.0.0.1:8000/lab/three-locks#eNo...' -o mine.gif
+    """
+    from app.lab.session.film_times import PICTURES_MAX, film_times
+    from app.pictures.chromium import NoBrowser, open_browser
+    from app.pictures.film_camera import KINDS, take_film
+    from app.pictures.page_server import ServerFailed, own_page_server
+    from engine.lab.run.spread import be_quiet
+
+    kind = out.suffix.lstrip(".").lower()
+    if kind not in KINDS:
+        raise click.ClickException(f"{out.name} is neither of the kinds of films: .{' .'.join(KINDS)}")
+    be_quiet()
+    recording = _recording(scenario_name, link, to_s)
+    end_s = recording.time_us / 1_000_000
+    begin_s = max(0.0, end_s - _DEFAULT_LENGTH_S) if from_s is None else from_s
+    if begin_s >= end_s:
+        raise click.ClickException(f"--from {begin_s:g} is not before the end of the film at {end_s:g} s")
+    times = film_times(recording, round(begin_s * 1_000_000), per_second, _speed(speed))
+    if len(times) == PICTURES_MAX:
+        click.echo(f"the film begins at {times[0] / 1_000_000:.3f} s: it may have {PICTURES_MAX} pictures", err=True)
+    try:
+        with contextlib.ExitStack() as stack:
+            browser = stack.enter_context(open_browser())
+            served = address or stack.enter_context(own_page_server()).address
+            bar = stack.enter_context(
+                click.progressbar(length=len(times), label="pictures", show_pos=True, file=sys.stderr)
+            )
+            data = take_film(
+                browser,
+                served,
+                recording.scenario.name,
+                recording.link(),
+                times,
+                per_second,
+                kind,
+                size=_pixels(size),
+                theme=theme,
+                language=lang,
+                tell=lambda _: bar.update(1),
+            )
+    except (NoBrowser, ServerFailed) as error:
+        raise click.ClickException(str(error)) from None
+    out.write_bytes(data)
+    click.echo(f"{out}: {len(times)} pictures, {len(data):,} bytes")
+
+
+def _recording(scenario_name: str, link: str | None, to_s: float | None) -> Recording:
+    """The run as it stands at the end of the film."""
+    import dataclasses
+
+    from app.commands.tool import load_scenario_argument
+    from engine.lab.run.key_moment import NoKeyMoment, key_moment_of
+    from engine.lab.run.recording import Recording, parse_link
+    from engine.lab.run.run import LabRun
+    from engine.lab.scenario.errors import LabError
+
+    scenario = load_scenario_argument(scenario_name)
+    try:
+        if link is not None:
+            recording = parse_link(link.rpartition("#")[2])
+            if recording.scenario.name != scenario.name:
+                raise click.ClickException(f"the link is of {recording.scenario.name}, not of {scenario.name}")
+        elif to_s is None:
+            return key_moment_of(scenario)
+        else:
+            recording = Recording(scenario, scenario.seed, (), 0, 0)
+        with LabRun(recording.scenario, recording.seed, recording.commands, check=False) as run:
+            if to_s is None:
+                run.stand_at(recording.event, recording.time_us)
+            else:
+                run.run_to_time(min(round(to_s * 1_000), scenario.duration_ms) * 1_000)
+            return dataclasses.replace(run.recording(), time_us=run.now_us)
+    except (LabError, NoKeyMoment) as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _pixels(size: str) -> tuple[int, int]:
+    found = _SIZE.fullmatch(size)
+    pixels = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not all(_SIZE_LOW <= length <= _SIZE_HIGH for length in pixels):
+        raise click.ClickException(
+            f"--size {size}: allowed are two numbers from {_SIZE_LOW} to {_SIZE_HIGH}, as 960x600"
+        )
+    return pixels
+
+
+def _speed(speed: str) -> float | Literal["auto"]:
+    if speed == "auto":
+        return "auto"
+    with contextlib.suppress(ValueError):
+        if _SPEED_LOW <= float(speed) <= _SPEED_HIGH:
+            return float(speed)
+    raise click.ClickException(f"--speed {speed}: allowed are auto and {_SPEED_LOW:g} to {_SPEED_HIGH:g}")

@@ -1,0 +1,34 @@
+"""Which moments of a run a film of it shows: as many a second as it has pictures, at the pace of the page."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from app.lab.session.pace import Pace
+from engine.lab.narration.narrator import Narrator
+from engine.lab.run.recording import Recording
+from engine.lab.run.run import LabRun
+
+#: A film that never ends would fill the disk.
+PICTURES_MAX = 600
+
+
+def film_times(
+    recording: Recording, from_us: int, per_second: int, speed: float | Literal["auto"] = "auto"
+) -> list[int]:
+    """Virtual times from ``from_us`` to where ``recording`` ends; of a film that would be too long its last part.
+
+    :param per_second: pictures per second.
+    """
+    pace = Pace()
+    pace.set_speed(speed)
+    end_us = recording.time_us
+    with LabRun(recording.scenario, recording.seed, recording.commands, check=False) as run:
+        narrator = Narrator(run)
+        run.run_to_time(min(from_us, end_us))
+        times = [run.now_us]
+        pace.begin(0.0, run.now_us)
+        while times[-1] < end_us and not run.is_over:
+            pace.advance(run, narrator, len(times) / per_second, lambda: False)
+            times.append(min(end_us, max(times[-1], run.now_us)))
+    return times[-PICTURES_MAX:]

@@ -1,0 +1,67 @@
+// Makes a film of screenshots, in the page that they are taken of: for the command that films a run.
+
+import { GifWriter } from "./gif.js";
+
+const RATE = 4_000_000;
+
+/** `kind`: gif or webm. Then call `add` with each picture and `finish`. */
+export function openRecorder(kind, width, height) {
+  return kind === "gif" ? new GifRecorder(width, height) : new WebmRecorder(width, height);
+}
+
+const bitmapOf = async (base64) =>
+  createImageBitmap(new Blob([Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))]));
+
+async function asBase64(blob) {
+  const bytes = new Uint8Array(await blob.arrayBuffer());
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  return btoa(text);
+}
+
+class GifRecorder {
+  constructor(width, height) {
+    this.writer = new GifWriter(width, height);
+    this.context = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+  }
+
+  async add(base64, ms) {
+    const { width, height } = this.writer;
+    this.context.drawImage(await bitmapOf(base64), 0, 0, width, height);
+    this.writer.add(this.context.getImageData(0, 0, width, height).data, ms);
+  }
+
+  finish() {
+    return asBase64(this.writer.bytes());
+  }
+}
+
+/** The browser's own recorder knows real time only: the pictures are kept, and shown to it at the end. */
+class WebmRecorder {
+  constructor(width, height) {
+    this.pictures = [];
+    this.canvas = Object.assign(document.createElement("canvas"), { width, height });
+  }
+
+  async add(base64, ms) {
+    this.pictures.push([base64, ms]);
+  }
+
+  async finish() {
+    const context = this.canvas.getContext("2d");
+    const stream = this.canvas.captureStream(0);
+    const recorder = new MediaRecorder(stream, { mimeType: "video/webm", videoBitsPerSecond: RATE });
+    const parts = [];
+    recorder.ondataavailable = ({ data }) => parts.push(data);
+    const over = new Promise((resolve) => (recorder.onstop = resolve));
+    recorder.start();
+    for (const [base64, ms] of this.pictures) {
+      context.drawImage(await bitmapOf(base64), 0, 0, this.canvas.width, this.canvas.height);
+      stream.getVideoTracks()[0].requestFrame();
+      await new Promise((resolve) => setTimeout(resolve, ms));
+    }
+    recorder.stop();
+    await over;
+    return asBase64(new Blob(parts));
+  }
+}
