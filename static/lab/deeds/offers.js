@@ -35,7 +35,7 @@ const form = (kind, target) => ({
 /** `id` tells the deeds of one thing apart, in tests and lessons too. */
 const look = (id, label, act, hint = "") => ({ id, label, hint, act, changes: false });
 
-const why = (key, group) => key && look("why", t("lab.deeds.why", { key }), () => openWhy(key, group));
+const why = (key, group) => key && look("why", t("lab.why.ask_of", { key }), () => openWhy(key, group));
 
 const nodeOf = (name) => view.value.nodes[name] ?? {};
 
@@ -180,7 +180,6 @@ function call({ node: holder, call: running }) {
     deeds: [
       look("open", t("lab.deeds.open_message"), () => (openRecord.value = { broker, holder, record })),
       why(keys?.[0], nodeOf(holder).group),
-      keys?.[0] && look("why", t("lab.why.ask_of", { key: keys[0] }), () => openWhy(keys[0])),
       form("listener", holder),
       deed("kill-consumer", holder),
     ],

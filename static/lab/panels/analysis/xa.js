@@ -301,7 +301,9 @@ function Table({ xa: { transactions, messages, waits, down }, now }) {
         </tr>
       </thead>
       <tbody>
-        ${transactions.map((one) => html`<${TransactionRow} key=${one.xid} one=${one} now=${now} isGone=${isGone(one)} />`)}
+        ${transactions.map(
+          (one) => html`<${TransactionRow} key=${one.xid} one=${one} now=${now} isGone=${isGone(one)} />`,
+        )}
         ${messages.map((one) => html`<${MessageRow} key=${one.key} one=${one} now=${now} />`)}
       </tbody>
     </table>

@@ -202,6 +202,61 @@ def test_a_half_message_that_nobody_decides_is_given_up_after_its_checks():
     assert keys_of(answer.steps)[-1] == "given_up"
 
 
+# --- further causes
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "question", "group", "cause"),
+    [
+        ("13-filters", "tag-0", Question.LOST, "wants-aa", "filtered"),
+        ("broadcast-drops", "notice-2", Question.LOST, "screens/C2", "dropped"),
+        ("15-auditing-with-spark", "order-0", Question.LOST, "shipping", "began-later"),
+        ("subscription-mismatch", "order-26", Question.LOST, "kitchen", "skipped"),
+        ("12-batches", "late-0", Question.LOST, None, "never-stored"),
+        ("07-half-messages", "hi-1", Question.LOST, "cg", "rolled-back"),
+        ("09-check-back", "slow-0", Question.TWICE, None, "committed-twice"),
+        ("early-ack-loses", "order-12", Question.TWICE, "careful", "died-in-listener"),
+        ("15-auditing-with-spark", "order-20", Question.TWICE, None, "died-before-commit"),
+        ("send-back-lost", "order-2", Question.TWICE, None, "not-given-back"),
+        ("slow-consumer-flow-control", "order-60", Question.LATE, None, "throttled"),
+        ("consume-timeout", "order-2", Question.TWICE, None, "timed-out"),
+        ("lock-expiry", "order-19", Question.TWICE, None, "stood-still"),
+        ("rebalance-on-crash", "order-28", Question.TWICE, None, "died-before-commit"),
+    ],
+)
+def test_the_cause_is_named(name, key, question, group, cause):
+    assert asked(name, key, question, group).cause == cause
+
+
+@pytest.mark.parametrize(
+    ("name", "deeds", "key", "cause"),
+    [
+        (
+            "hello",
+            ((900, (("kind", "duplicate-next"), ("target", "P1->B1"), ("frame", "SEND_MESSAGE_V2"))),),
+            "hello-0",
+            "frame-doubled",
+        ),
+        (
+            "two-consumers",
+            ((100, (("kind", "lock-switch"), ("lock", "process-queue-lock"), ("on", False))),),
+            "order-0",
+            "consume-lock-off",
+        ),
+    ],
+)
+def test_what_somebody_did_is_named_as_the_cause(name, deeds, key, cause):
+    answer = asked(name, key, Question.TWICE, deeds=deeds)
+    assert answer.cause == cause
+    assert "fault" in [step.kind for step in answer.steps]
+
+
+def test_what_the_broker_counts_as_consumed_while_the_listener_has_it_is_in_danger():
+    answer = asked("early-ack-loses", "order-0", Question.NOT_YET, "careless", to_ms=1_200)
+    assert answer.cause == "acknowledged"
+    assert "commit" in keys_of(answer.steps)
+
+
 # --- all
 
 
