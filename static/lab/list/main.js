@@ -3,7 +3,7 @@
 
 import "../../common/chrome.js";
 import { t } from "../../common/i18n.js";
-import { acceptDrops, importRun } from "../import_run.js";
+import { acceptDrops, importRun } from "../panels/controls/import_run.js";
 
 const rows = [...document.querySelectorAll(".scenario")];
 const shelves = [...document.querySelectorAll(".shelf")];

@@ -34,6 +34,7 @@ export function Sequence() {
   const least = useComputed(() => (nodeNames.value.length + 1.4) * LANE_LEAST);
 
   useEffect(() => {
+    let isStepping = false;
     const sizes = new ResizeObserver(repaint);
     sizes.observe(canvas.current);
     const paint = (time) => {
@@ -44,7 +45,12 @@ export function Sequence() {
       ...[chosenEvent, journalVersion, pagesVersion, windowVersion, view, endsAt, onlyWhatMatters].map((shown) =>
         shown.subscribe(repaint),
       ),
-      view.subscribe(({ playing }) => playing && (endsAt.value = null)),
+      view.subscribe(({ playing, pace, event }) => {
+        if (playing) endsAt.value = null;
+        // Event by event: each is named and its causes shown, also the one at which the world stops.
+        if (pace === "step" || isStepping) chosenEvent.value = event;
+        isStepping = pace === "step";
+      }),
     ];
     addEventListener("themechange", repaint);
     return () => (sizes.disconnect(), stops.forEach((stop) => stop()), removeEventListener("themechange", repaint));
