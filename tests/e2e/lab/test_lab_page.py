@@ -207,6 +207,7 @@ def test_a_published_world_is_followed_and_forked_by_others(page, open_page):
     expect(follower.locator("#viewer-banner")).to_be_visible()
     page.locator("#control-step").click()
     expect_event(follower, 1)
+    show_panel(follower, "invariants")
     expect(follower.locator("#audit")).to_have_count(0)
     follower.locator("#control-fork").click()
     expect(follower.locator("#viewer-banner")).to_have_count(0)
