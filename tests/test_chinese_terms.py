@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-GLOSSARY = ROOT / "docs" / "glossary.zh.md"
+GLOSSARY = ROOT / "docs" / "zh" / "glossary.md"
 TEXTS = [
     ROOT / "app" / "translations" / "zh.json",
     ROOT / "engine" / "texts" / "zh.json",

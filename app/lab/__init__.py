@@ -5,9 +5,10 @@ Socket.IO namespace ``/lab``. A browser sends::
     open         {scenario?, seed?, link?, world?, fresh?}   join a world, making it where needed: the browser's own
                  world of that scenario, or one rebuilt from a link, or (world) one that its owner has published
     control      {action, ...}:
-                 play | pause | step | step-back | restart | fork
+                 pause | step | step-back | restart | fork
                  step-actor {actor}          the next event of that actor, and all before it
                  run-until {on, node?, contains?, time_us?}   see engine.lab.scenario.condition
+                 play {slow_to?}             the last events before event slow_to come one by one
                  scrub {event}               look at the world as it was after that event
                  stand-at {time_us}          look at the world as it was then, or let it run there: what play may not
                                              pass (a violation, a breakpoint) does not stop it
@@ -35,7 +36,7 @@ The view (times are virtual microseconds, offsets are numbers, ``null`` is "not 
     scenario     its name; title {en, zh}, about {en, zh}, duration_us, seed
     event, events_total, time_us, time_total_us, playing, in_past, is_over
     speed        as it was chosen; speed_now: virtual seconds per second at the moment, null while it stands still
-    pace         why time passes so quickly at speed "auto": "frame", "listener", "gap", or ""
+    pace         why time passes so quickly at speed "auto": "frame", "listener", "gap", "step" (see slow_to) or ""
     busy         null, or {kind: "rebuild" | "scrub" | "run-until" | "step-actor", event, target}
     stopped_by   null, or why play stopped: {kind, text {en, zh}}, kind "violation" (then with all of the violation),
                  "breakpoint", "limit", "over" or "failure"

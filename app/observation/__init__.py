@@ -6,7 +6,7 @@ be cut. The state::
     cluster      name_server, broker_name, broker_address, cluster_name, version, started_ms,
                  now_ms (to the second), flush ("async" | "sync"), data_folder
     connections  by remote address: client_ids, language, version, role (["producer", "consumer"] or ["admin"]),
-                 producer_groups, consumer_groups, opened_ms, last_frame_ms (as seen while somebody watches),
+                 producer_groups, consumer_groups, opened_ms, last_frame_ms (as seen once a second),
                  frames_in, frames_out, bytes_in, bytes_out, unsent_bytes
     topics       by name: kind ("normal" | "retry" | "dlq" | "system"), age (how many were there before it),
                  perm, read_queues, write_queues, omitted_queues, queues by id: min, max, last_store_ms,
@@ -27,6 +27,7 @@ be cut. The state::
                  put_p50_us, put_p99_us, deliver_p50_ms, deliver_p99_ms; and backlog: what all groups shown
                  are behind by
     log          the last lines: ms, level, part, text
+    verdict      what is not well, in words: see app.watch.verdict; the host adds it
     omitted      how many topics, groups, connections, offset_pairs are not shown
 
 A record of the tail, and of a search: see ``app.observation.record_view.message_summary``.

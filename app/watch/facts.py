@@ -99,6 +99,9 @@ def _groups(groups: JsonObject, topics: JsonObject) -> dict[str, GroupFacts]:
     for topic, view in topics.items():
         for queue_id, queue in view["queues"].items():
             for group, committed in queue["committed"].items():
+                subscriptions = groups.get(group, {}).get("subscriptions", {})
+                if subscriptions and topic not in subscriptions:
+                    continue  # an offset from before it read other topics
                 owners = groups.get(group, {}).get("assignment", {}).get(topic, {})
                 progress = Progress(committed, max(0, queue["max"] - committed), queue_id in owners)
                 queues.setdefault(group, {})[QueueOf(topic, int(queue_id))] = progress

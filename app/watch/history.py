@@ -8,7 +8,7 @@ Nothing is written down: a broker that starts again begins anew.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from app.foundation.json_types import JsonObject, JsonValue
@@ -70,7 +70,7 @@ class _Tier:
             column.total[place] += value
             column.count[place] += 1
 
-    def between(self, first: int, last: int) -> JsonObject:
+    def between(self, first: int, last: int, names: Iterable[str]) -> JsonObject:
         """All cells that have a second from ``first`` to ``last``; None stands where nothing was measured."""
         numbers = range(first // self.width_s, last // self.width_s + 1)
         places = [number % self.cells if self._numbers[number % self.cells] == number else None for number in numbers]
@@ -81,7 +81,7 @@ class _Tier:
         places = places[known[0] : known[-1] + 1]
         start = numbers[known[0]]
         seconds: list[JsonValue] = [number * self.width_s for number in range(start, start + len(places))]
-        measures: JsonObject = {name: _told(column, places) for name, column in self._columns.items()}
+        measures: JsonObject = {name: _told(self._columns[name], places) for name in names}
         return {"resolution_s": self.width_s, "seconds": seconds, "measures": measures}
 
 
@@ -116,7 +116,7 @@ class History:
         for tier in self._tiers:
             tier.add(second, measured)
 
-    def between(self, first: int, last: int) -> JsonObject:
+    def between(self, first: int, last: int, names: Iterable[str] = MEASURES) -> JsonObject:
         """``resolution_s``, ``seconds`` (when each cell begins) and ``measures``: name -> ``min``, ``max``, ``mean``.
 
         From the finest tier that still has ``first``.
@@ -125,6 +125,6 @@ class History:
         for tier in self._tiers:
             oldest = self.last_second - tier.width_s * (tier.cells - 1)
             if first >= oldest:
-                return tier.between(first, last)
+                return tier.between(first, last, names)
         coarsest = self._tiers[-1]
-        return coarsest.between(max(first, self.last_second - LONGEST_S + coarsest.width_s), last)
+        return coarsest.between(max(first, self.last_second - LONGEST_S + coarsest.width_s), last, names)

@@ -19,6 +19,8 @@ STILL_SHARE = 0.02
 #: Queues that one clause names.
 QUEUES_NAMED = 3
 FAILURES_MS = 60_000
+#: Whose messages have waited for longer is not missed by anybody; the groups' table still has it.
+ABANDONED_MS = 86_400_000
 
 
 class Level(StrEnum):
@@ -78,7 +80,7 @@ def _offline(facts: Facts, memory: Memory) -> Iterator[Measured]:
     for name, group in facts.groups.items():
         is_left = group.members == 0 and group.lag > 0
         lasts_ms = memory.stays_ms(("offline", name), is_left)
-        if is_left:
+        if is_left and lasts_ms <= ABANDONED_MS:
             words: dict[str, Words] = {"group": name, "lag": amount(group.lag), "span": span(lasts_ms)}
             yield Measured(name, lasts_ms / 1_000, words, n=group.lag)
 

@@ -46,7 +46,7 @@ class Watcher:
     def backlogs(self, seconds: Iterable[int]) -> list[JsonValue]:
         """What all groups were behind by in each of these seconds; None where nobody looked."""
         wanted = list(seconds)
-        told = self.history.between(wanted[0], wanted[-1]) if wanted else {"seconds": []}
+        told = self.history.between(wanted[0], wanted[-1], ("backlog",)) if wanted else {"seconds": []}
         if not told["seconds"]:
             return [None] * len(wanted)
         known = dict(zip(told["seconds"], told["measures"]["backlog"]["max"], strict=True))

@@ -30,6 +30,8 @@ import { Backlog } from "./panels/analysis/backlog.js";
 import { Money } from "./panels/analysis/money.js";
 import { RecordDialog } from "./panels/messages/record_dialog.js";
 import { Sequence } from "./panels/stage/sequence.js";
+import { ShareDialog } from "./panels/controls/share.js";
+import { SideBySideDialog } from "./panels/controls/side_by_side.js";
 import { SettingDialog, Settings } from "./panels/controls/settings.js";
 import { SourceView } from "./panels/run/source_view.js";
 import { Story } from "./panels/run/story.js";
@@ -86,6 +88,8 @@ function Page() {
     <${RecordDialog} />
     <${AuditDialog} />
     <${SettingDialog} />
+    <${ShareDialog} />
+    <${SideBySideDialog} />
     <${KeyMap} />
     <${Notice} />
   `;

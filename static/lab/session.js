@@ -25,6 +25,17 @@ export const fetchWindow = (leftUs, rightUs) => source.window(leftUs, rightUs);
 export const sourceFile = (file) => source.sourceFile(file);
 /** Opens the run of a link anew, in place of this one. */
 export const openLink = (link) => source.openLink(link);
+/** Opens a run and plays it by itself; the last events before `event` come one by one. */
+export function replayTo(link, event) {
+  const { world } = view.peek();
+  openLink(link);
+  const stop = view.subscribe(({ world: { id }, busy }) => {
+    if (id === world.id || busy !== null) return;
+    queueMicrotask(() => stop());
+    setSpeed("auto");
+    control("play", { slow_to: event });
+  });
+}
 /** What an audit of this run by Spark would look at; begins one of the run as it stands at `event`: {run, address}. */
 export const auditPlan = () => source.auditPlan();
 export const startAudit = (event) => source.startAudit(event);

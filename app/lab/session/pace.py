@@ -12,6 +12,9 @@ from engine.lab.run.run import LabRun
 
 #: A world that cannot keep its pace falls behind by so much of real time at most; then its clock is set anew.
 LAG_MAX_S = 0.25
+#: So many events before the one that somebody wants to see happen, time goes on event by event, one in so many seconds.
+SLOW_EVENTS = 10
+STEP_S = 0.9
 #: The speed of time that follows the eye, see :mod:`app.lab.session.eye`.
 AUTO: Literal["auto"] = "auto"
 
@@ -31,6 +34,8 @@ class Pace:
         self._anchor = (0.0, 0)
         self._eye: Eye | None = None
         self._until_us = 0
+        self._slow_to = 0
+        self._next_step = 0.0
 
     def set_speed(self, speed: float | Literal["auto"]) -> None:
         """From the next ``begin`` on."""
@@ -39,10 +44,15 @@ class Pace:
         if speed != AUTO:
             self.rate = speed
 
-    def begin(self, now: float, virtual_us: int) -> None:
-        """From now on the world goes on from ``virtual_us``. Time that follows the eye finds everything new."""
+    def begin(self, now: float, virtual_us: int, slow_to: int = 0) -> None:
+        """From now on the world goes on from ``virtual_us``. Time that follows the eye finds everything new.
+
+        :param slow_to: the number of an event before which the last ones are shown one by one; 0: none.
+        """
         self._anchor = (now, virtual_us)
         self._eye = None
+        self._slow_to = slow_to
+        self._next_step = 0.0
 
     def look_anew(self) -> None:
         """The world is another one: what was seen before is new again."""
@@ -60,12 +70,16 @@ class Pace:
 
     def advance(self, run: LabRun, narrator: Narrator, now: float, until: Callable[[], bool]) -> None:
         """Let ``run`` go on to where it should be by now, or as far as it comes before ``until()``."""
+        if self._is_slow(run):
+            self._step(run, now)
+            return
         if self.speed == AUTO:
             self._follow(run, narrator, now, until)
             return
         target_us = self.due_us(now)
-        while run.run_to_time(target_us, EVENTS_PER_LOOK) == EVENTS_PER_LOOK and run.stopped_by is None:
-            if until():
+        while not self._is_slow(run):
+            most = 1 if self._slow_to else EVENTS_PER_LOOK
+            if run.run_to_time(target_us, most) < most or run.stopped_by is not None or until():
                 break
         self.note(now, run.now_us)
 
@@ -77,7 +91,7 @@ class Pace:
             self._begin_stretch(eye, run, now)
         signs = eye.signs()
         ran = turns = 0
-        while not run.is_over:
+        while not run.is_over and not self._is_slow(run):
             target_us = min(self._until_us, self.due_us(now))
             is_event = run.run_to_time(target_us, 1) == 1
             if run.stopped_by is not None:
@@ -93,6 +107,17 @@ class Pace:
             if turns > EVENTS_PER_LOOK or (ran % EVENTS_PER_LOOK == 0 and until()):
                 break
         self.note(now, run.now_us)
+
+    def _is_slow(self, run: LabRun) -> bool:
+        return 0 <= self._slow_to - 1 - run.event_number < SLOW_EVENTS
+
+    def _step(self, run: LabRun, now: float) -> None:
+        """One event, when the last one has been looked at."""
+        if now >= self._next_step:
+            run.run_events(1)
+            self.why = "step"
+            self._next_step = now + STEP_S
+        self._anchor = (now, run.now_us)
 
     def _begin_stretch(self, eye: Eye, run: LabRun, now: float) -> None:
         """At the moment at which the world should have been where it is; that is not later than now."""

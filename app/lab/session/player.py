@@ -84,17 +84,20 @@ class WorldPlayer:
 
     # ------------------------------------------------------------------------------ controls
 
-    def play(self, now: float) -> None:
-        """Let time pass, at the chosen speed. In the past: from there, as a fork."""
-        self._require_ready()
-        self._from_here(lambda: self._play(now))
+    def play(self, now: float, slow_to: int = 0) -> None:
+        """Let time pass, at the chosen speed. In the past: from there, as a fork.
 
-    def _play(self, now: float) -> None:
+        :param slow_to: the number of an event that somebody wants to see happen: the last before it come one by one.
+        """
+        self._require_ready()
+        self._from_here(lambda: self._play(now, slow_to))
+
+    def _play(self, now: float, slow_to: int) -> None:
         self._require_future()
         self.playing = True
         self._stopped_by = None
         self.run.stops_at_violations = self.run.stops_at_breakpoints = True
-        self._pace.begin(now, self.run.now_us)
+        self._pace.begin(now, self.run.now_us, slow_to)
         self._changed()
 
     def pause(self) -> None:

@@ -20,7 +20,7 @@ _KEYS_MAX = 12
 
 #: Action -> the fields that it may have.
 ACTIONS: dict[str, tuple[str, ...]] = {
-    "play": (),
+    "play": ("slow_to",),
     "pause": (),
     "step": (),
     "step-back": (),
@@ -86,6 +86,9 @@ def read_control(request: JsonObject) -> Control:
         raise LabRefused("bad_request", problem=f"control.action: {' | '.join(ACTIONS)}")
     _only(request, ("action", *ACTIONS[action]))
     match action:
+        case "play":
+            slow_to = _integer(request, "slow_to", EVENTS_MAX) if request.get("slow_to") is not None else 0
+            return Control(action, event=slow_to)
         case "step-actor":
             return Control(action, actor=_text(request, "actor", TEXT_MAX_LENGTH))
         case "scrub":

@@ -119,8 +119,8 @@ class LabWorlds:
         match read_control(request):
             case Control(action=action) if action in plain:
                 plain[action]()
-            case Control(action="play"):
-                player.play(now)
+            case Control(action="play", event=slow_to):
+                player.play(now, slow_to)
             case Control(action="step-actor", actor=actor):
                 player.step_actor(actor)
             case Control(action="scrub", event=event):

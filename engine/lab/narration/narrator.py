@@ -130,7 +130,9 @@ class Narrator:
         # Two listeners that have the same message at once: said shortly, for it is what the locks are there for.
         began = [began for began in self._began_at(last.event) if began.key in message]
         text = self._said_of_two(began) if began else None
-        return Caption(last.event, text or last.text, "violation", GRAVE, tuple(last.messages))
+        if text is None or text.key != "moment.calls_twice":
+            return Caption(last.event, last.text, "violation", GRAVE, tuple(last.messages))
+        return Caption(last.event, text, "violation", GRAVE, tuple(last.messages))
 
     def _command(self, least: int) -> Caption | None:
         """A command is given after all that its event has done."""
@@ -277,8 +279,8 @@ def _said_of_command(done: CommandApplied) -> Texts:
                 return Text("moment.locks_on", name=switch.name)
             return Text("moment.locks_off", name=switch.name, what=switch.what)
         if command.value.get("on"):
-            return Text("moment.lock_on", node=command.target, name=switch.name)
-        return Text("moment.lock_off", node=command.target, name=switch.name, what=switch.what)
+            return Text("moment.lock_on", name=switch.name)
+        return Text("moment.lock_off", name=switch.name, what=switch.what)
     name, what = COMMANDS[command.kind].name, COMMANDS[command.kind].what
     return Text("moment.command", name=name, target=command.target, what=what) if command.target else what
 

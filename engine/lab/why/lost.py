@@ -12,6 +12,8 @@ from engine.texts import Text
 
 #: Deliveries that an answer tells of, the last ones.
 _DELIVERIES_TOLD = 3
+#: Characters of an error that a verdict repeats; the step has all of it.
+_DETAIL_MAX = 120
 
 _Found = tuple[str, dict[str, object], list[WhyStep]]
 
@@ -86,11 +88,20 @@ def _never_stored(case: Case) -> _Found | None:
     ended = {one.event for one in case.returns}
     deaths = case.crashes(case.sends[-1].node, case.sends[-1].event, case.until)
     if len(ended) >= len(case.sends):
-        return "never-stored", {"producer": case.sends[-1].node, "detail": case.returns[-1].detail}, []
+        last = case.returns[-1]
+        detail = last.detail if len(last.detail) <= _DETAIL_MAX else f"{last.detail[:_DETAIL_MAX]}..."
+        return "never-stored", {"producer": last.node, "detail": detail}, _brokers_down(case, last.event)
     if deaths:
         died = [telling.node_changed(case, deaths[0])]
         return "never-stored", {"producer": case.sends[-1].node, "detail": Text("why.lost.sender_died")}, died
     return None
+
+
+def _brokers_down(case: Case, event: int) -> list[WhyStep]:
+    """How the brokers ended that did not run at that event."""
+    last = {one.node: one for one in case.changes if one.event <= event}
+    names = [broker.name for broker in case.world.brokers()]
+    return [telling.node_changed(case, last[name]) for name in names if name in last and last[name].status == "crashed"]
 
 
 def _dead(case: Case, subject: Subject, last: Stored, copies: list[Stored]) -> _Found:

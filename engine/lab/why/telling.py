@@ -155,6 +155,19 @@ def command(entry: CommandApplied, node: str, key: str, **arguments: object) -> 
     return WhyStep(entry.event, entry.time_us, node, "fault", Text(f"why.step.{key}", node=node, **arguments))
 
 
+def names(entry: CommandApplied, side: str) -> tuple[str, ...]:
+    """The nodes on one side of a partition."""
+    nodes = entry.command.value[side]
+    return nodes if isinstance(nodes, tuple) else ()
+
+
+def cut(entry: CommandApplied) -> WhyStep:
+    """Some nodes hear nothing from others any more."""
+    left, right = names(entry, "left"), names(entry, "right")
+    text = Text("why.step.cut", left=", ".join(left), right=", ".join(right))
+    return WhyStep(entry.event, entry.time_us, left[0], "fault", text)
+
+
 def frame_lost(entry: Sent, name: str) -> WhyStep:
     """A frame was dropped on its way."""
     text = Text("why.step.frame_lost", source=entry.source, target=entry.target, name=name)

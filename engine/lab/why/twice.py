@@ -9,8 +9,9 @@ from engine.lab.scenario.switches import BROKER_LOCK, CONSUMING_FLAG, MESSAGE_QU
 from engine.lab.why import telling, wire
 from engine.lab.why.answer import Question, WhyAnswer, WhyStep, answer
 from engine.lab.why.case import Case, Delivery, Subject, all_deliveries
-from engine.lab.why.copy_kind import CopyKind
+from engine.lab.why.copy_kind import CopyKind, group_of
 from engine.lab.why.evidence import Held, Pulled, Stored
+from engine.lab.why.telling import names
 from engine.protocol.request_code import RequestCode
 from engine.texts import Text
 
@@ -116,7 +117,26 @@ def _another_copy(case: Case, subject: Subject, first: Delivery, second: Deliver
         sent = [frame for frame in wire.of_message(case, wire.ENDS, copy.event) if frame.event <= copy.event]
         ends = [_end_step(frame.event, frame.time_us, frame.source) for frame in sent]
         return "committed-twice", {}, [telling.stored(halves[0]), *ends, *steps]
+    if group_of(copy.message) is not None:
+        return _given_back_twice(case, subject, copy, steps)
     return _sent_twice(case, earlier, copy, steps)
+
+
+def _given_back_twice(case: Case, subject: Subject, copy: Stored, steps: list[WhyStep]) -> _Found:
+    """Two copies for the same try: the consumer did not know that the broker had the first one."""
+    waits = [
+        telling.stored(one)
+        for one in case.copies_for(subject)
+        if one.kind is CopyKind.DELAYED and one.message.reconsume_times == copy.message.reconsume_times
+    ]
+    lost = [
+        telling.frame_lost(back, f"reply to {wire.name_of(frame)}")
+        for frame in wire.of_message(case, wire.GIVING_BACK, copy.event)
+        if (command := wire.decoded(frame)) is not None
+        for back in wire.answers(case, frame, command.opaque, copy.event)
+        if not back.copies
+    ]
+    return "given-back-twice", {"broker": copy.message.broker}, [*waits, *lost, *steps]
 
 
 def _end_step(event: int, time_us: int, node: str) -> WhyStep:
@@ -218,9 +238,16 @@ def _not_committed(case: Case, subject: Subject, first: Delivery, second: Delive
     gain = _gain(case, subject, second)
     if gain is not None and gain.event <= first.began.event and first.began.node == second.began.node:
         return _same_owner(case, first)
+    lets_go = [
+        one
+        for one in case.holds(subject, second.queue)
+        if not one.is_gain and one.node == first.began.node and first.began.event <= one.event < done
+    ]
+    if lets_go:
+        return _given_away(case, subject, first, second, lets_go[-1])
     start = gain.event if gain is not None else second.began.event
     commits = [one for one in case.commits(subject, second.queue) if one.event <= start]
-    steps = _new_owner(case, subject, second)
+    steps = [*_new_owner(case, subject, second), *_around(case, subject, first, second)]
     back = next((one for one in reversed(commits) if one.before > offset >= one.offset), None)
     if back is not None:
         return "offset-went-back", {"offset": back.offset, "before": back.before}, [telling.committed(back), *steps]
@@ -241,7 +268,38 @@ def _not_committed(case: Case, subject: Subject, first: Delivery, second: Delive
     if broker_deaths:
         told += [telling.node_changed(case, one) for one in broker_deaths]
         return "offset-lost", {"broker": first.began.broker}, told
+    if _standstills(case, first.began.node, first.began.event, second.began.event):
+        return "stood-still", {}, told
     return ("commit-lost" if lost else "moved-before-commit"), {}, told
+
+
+def _given_away(case: Case, subject: Subject, first: Delivery, second: Delivery, lets_go: Held) -> _Found:
+    """The queue went to somebody else while the first listener had the message, and what it did no longer counted."""
+    node = first.began.node
+    steps = [telling.held(lets_go), *_new_owner(case, subject, second), *_around(case, subject, first, second)]
+    if case.is_switched_off(PROCESS_QUEUE_LOCK, node, lets_go.event):
+        return "consume-lock-off", {}, [*_switch_steps(case, PROCESS_QUEUE_LOCK, node, lets_go.event), *steps]
+    role = case.world.nodes[node]
+    is_orderly = isinstance(role, ConsumerRole) and role.spec.orderly
+    return ("unlocked-early" if is_orderly else "moved-while-running"), {}, steps
+
+
+def _around(case: Case, subject: Subject, first: Delivery, second: Delivery) -> list[WhyStep]:
+    """What kept the first consumer from saying how far it had come, and how its lock went to another."""
+    since, until = first.began.event, second.began.event
+    cuts = [
+        telling.cut(one)
+        for one in case.commands
+        if one.command.kind == "partition"
+        and first.began.node in (*names(one, "left"), *names(one, "right"))
+        and since <= one.event <= until
+    ]
+    passes = [
+        telling.locked(one)
+        for one in case.evidence.locks
+        if one.queue == second.queue and one.group == subject.group and since <= one.event <= until
+    ]
+    return [*_standstills(case, first.began.node, since, until), *cuts, *passes]
 
 
 def _same_owner(case: Case, first: Delivery) -> _Found:

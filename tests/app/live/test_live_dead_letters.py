@@ -176,7 +176,7 @@ def test_one_that_cannot_be_resent_does_not_keep_back_the_others(live):
     assert (status, len(report["resent"])) == (200, 1)
     (failed,) = report["failed"]
     assert (failed["id"], failed["reason"]) == ("nobody", "no_such")
-    assert "没有 ID 或 key 为 'nobody' 的死信" in failed["text"]["zh"]
+    assert "没有 ID 或 Key 为 'nobody' 的死信" in failed["text"]["zh"]
 
 
 def test_a_topic_that_is_gone_is_not_made_anew(live):

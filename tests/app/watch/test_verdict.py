@@ -109,6 +109,16 @@ def test_messages_of_a_group_without_members_are_said_to_wait_and_not_to_be_behi
     assert looks.see(1, groups={"reports": group(5_000)}) == "reports is 5,000 behind and gets no nearer"
 
 
+def test_a_group_that_has_been_gone_for_a_day_is_no_news_any_more():
+    looks = Looks()
+    left = {"reports": group(5_000, members=0)}
+    looks.see(1, groups=left)
+    looks.at_s = 86_000
+    assert looks.see(1, groups=left).startswith("nobody reads for reports for 23 h 53 min")
+    looks.at_s = 86_500
+    assert looks.see(1, groups=left).startswith("All is well")
+
+
 def test_a_queue_with_unread_messages_that_nobody_pulls_is_named():
     looks = Looks()
     alone = {"billing": group(3, q2=Progress(7, 3, is_owned=False), q1=Progress(9, 0, is_owned=False))}
@@ -265,6 +275,7 @@ def test_facts_are_read_from_the_live_state():
         "cluster": {"now_ms": START_MS},
         "connections": {"a:1": {"unsent_bytes": 5}, "b:2": {"unsent_bytes": 0}},
         "topics": {
+            "once": {"kind": "normal", "queues": {"0": {"max": 9, "committed": {"billing": 1}}}},
             "orders": {"kind": "normal", "queues": {"2": {"max": 10, "committed": {"billing": 7, "all": 1}}}},
             "%DLQ%billing": {"kind": "dlq", "queues": {"0": {"max": 4, "committed": {}}}},
         },
@@ -275,6 +286,7 @@ def test_facts_are_read_from_the_live_state():
                 "omitted_members": 1,
                 "message_model": "CLUSTERING",
                 "assignment": {"orders": {"2": "c1"}},
+                "subscriptions": {"orders": {}},
             },
             "all": {"lag": 9, "members": {"c2": {}}, "message_model": "BROADCASTING", "assignment": {}},
         },

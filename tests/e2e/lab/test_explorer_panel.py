@@ -29,10 +29,13 @@ def test_a_found_schedule_is_replayed_on_the_stage_and_stops_at_the_violation(se
     expect(page.locator(".explorer-holds li")).to_contain_text("C1/worker-0 stands still for")
     expect(page.locator(".explorer-progress")).to_contain_text("schedules")
     page.locator(".explorer-ways .button-primary").click()
-    page.wait_for_function("() => Number(document.querySelector('#event-number').dataset.event) > 0")
-    expect(page.locator("#stop-banner")).to_have_count(0)
-    page.locator("#control-play").click()
-    expect(page.locator("#stop-banner")).to_contain_text("given the queue up", timeout=SEARCH_MS)
+    # It plays by itself, shows the last events one by one and holds where it breaks.
+    expect(page.locator("#speed-why")).to_have_attribute("data-why", "step", timeout=SEARCH_MS)
+    expect(page.locator("#sequence-chosen")).to_contain_text("#")
+    expect(page.locator("#stop-banner")).to_be_visible(timeout=SEARCH_MS)
+    expect(page.locator(".moment")).to_have_attribute("data-kind", "violation")
+    expect(page.locator(".moment")).to_contain_text("given the queue up")
+    expect(page.locator("#control-play")).to_have_text("Play")
 
 
 def test_the_local_lock_alone_is_explained_in_chinese(serve, open_page):

@@ -90,6 +90,7 @@ def test_a_replayed_page_has_the_bytes_and_the_whole_journal(page, open_page, tm
     scrub_to(replay, last)
     replay.locator("[data-node=B1] [data-record]").last.click()
     expect_whole_record(replay, "hello number 0")
+    show_panel(replay, "log")
     replay.locator("#log-filter").fill("calls the listener")
     show_panel(replay, "log")
     expect(replay.locator(".log-row")).to_have_count(1)

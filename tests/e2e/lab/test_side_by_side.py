@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.accessibility import findings
+from tests.e2e.accessibility import findings_in_every_theme
 from tests.e2e.lab.lab_page import opened, run_to_ms
 from tests.e2e.scenes import empty_scene
 
@@ -122,8 +122,21 @@ def test_the_page_is_accessible_and_fits_at_every_width(pair, size):
     pair.set_viewport_size({"width": size[0], "height": size[1]})
     pair.locator("#go-to-difference").click()
     expect(pair.locator("#pair-now")).to_contain_text("B1 (queue locks)")
-    assert findings(pair) == []
+    assert findings_in_every_theme(pair) == []
     assert pair.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_dialogs_that_lead_out_of_a_run_are_accessible(address, open_page):
+    page = opened(open_page(f"{address}/lab/three-locks", reduced_motion="reduce"))
+    for name in ("share", "pair"):
+        page.locator({"share": "#share", "pair": "#side-by-side"}[name]).click()
+        expect(page.locator(f"#{name}-dialog")).to_be_visible()
+        assert findings_in_every_theme(page, f"#{name}-dialog") == []
+        page.keyboard.press("Escape")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.locator(".controls-button").click()
+    page.locator("#side-by-side").click()
+    expect(page.locator("#pair-go")).to_be_visible()
 
 
 def test_a_page_without_runs_says_where_they_come_from(address, open_page):

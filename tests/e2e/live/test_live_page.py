@@ -343,7 +343,7 @@ def test_a_heavy_broker_keeps_the_document_small(serve, open_page):
     assert page.evaluate("document.querySelectorAll('*').length") < 9000
 
 
-@pytest.mark.parametrize("size", [(1024, 768), (1440, 900), (1920, 1080)])
+@pytest.mark.parametrize("size", [(390, 844), (1024, 768), (1440, 900), (1920, 1080)])
 def test_the_page_never_scrolls_sideways(serve, open_page, size):
     page = live(open_page(f"{serve(small_scene())}/live", viewport={"width": size[0], "height": size[1]}))
     for theme in THEMES:

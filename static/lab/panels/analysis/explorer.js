@@ -5,7 +5,7 @@ import { html } from "htm/preact";
 import { signal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { anomalyName, bilingual, span, virtualTime } from "../../format.js";
-import { openLink } from "../../session.js";
+import { openLink, replayTo } from "../../session.js";
 import { tell, view } from "../../view.js";
 import { ExplorerForm } from "./explorer_form.js";
 import { Icon } from "../controls/icons.js";
@@ -146,7 +146,7 @@ function Finding({ finding }) {
         </p>`,
     )}
     <div class="explorer-ways">
-      <button type="button" class="button button-primary" onClick=${() => openLink(link)}>
+      <button type="button" class="button button-primary" onClick=${() => replayTo(link, violation.event)}>
         <${Icon} name="play" /><span>${t("lab.explorer.replay")}</span>
       </button>
       <button type="button" class="button" onClick=${() => openLink(endLink)}>${t("lab.explorer.to_end")}</button>

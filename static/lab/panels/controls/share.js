@@ -3,10 +3,10 @@
 
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
-import { useComputed, useSignal } from "@preact/signals";
+import { signal, useComputed, useSignal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { labData } from "../../commands.js";
-import { acceptDrops, importRun } from "../../import_run.js";
+import { acceptDrops, importRun } from "./import_run.js";
 import { embedCode, followAddress, shareAddress } from "../../permalink.js";
 import { exportAddress, isRecording, publish } from "../../session.js";
 import { loaded, mine, tell, view } from "../../view.js";
@@ -16,32 +16,39 @@ import { Icon } from "./icons.js";
 /** Of a frame, CSS pixels. */
 const SIZES = ["640x480", "960x600", "1280x800"];
 
+const isOpen = signal(false);
+
+/** A page that stands in a frame, or in a file, stays what it is. */
+const takeDrops = () =>
+  parent === window && !isRecording()
+    ? acceptDrops(take, (isOver) => document.body.classList.toggle("is-dropping", isOver))
+    : undefined;
+
 export function Share() {
-  const isOpen = useSignal(false);
-  useEffect(() => acceptDrops(take, (isOver) => document.body.classList.toggle("is-dropping", isOver)), []);
+  useEffect(takeDrops, []);
   if (isRecording()) return null;
-  return html`
-    <button
-      type="button"
-      class="button"
-      id="share"
-      aria-haspopup="dialog"
-      onClick=${() => (isOpen.value = true)}
-      title=${`${t("lab.share.hint")} (c)`}
-    >
-      <${Icon} name="share" /><span class="button-text">${t("lab.share.title")}</span>
-    </button>
-    <${Dialog}
-      isOpen=${isOpen.value && loaded.value}
-      onClose=${() => (isOpen.value = false)}
-      id="share-dialog"
-      kind="small-dialog share-dialog"
-      title=${t("lab.share.heading")}
-    >
-      <${Ways} onLeave=${() => (isOpen.value = false)} />
-    </${Dialog}>
-  `;
+  return html`<button
+    type="button"
+    class="button"
+    id="share"
+    aria-haspopup="dialog"
+    onClick=${() => (isOpen.value = true)}
+    title=${`${t("lab.share.hint")} (c)`}
+  >
+    <${Icon} name="share" /><span class="button-text">${t("lab.share.title")}</span>
+  </button>`;
 }
+
+/** Stands in the page, not in its head: what drops down there goes when a dialog opens. */
+export const ShareDialog = () => html`<${Dialog}
+  isOpen=${isOpen.value && loaded.value}
+  onClose=${() => (isOpen.value = false)}
+  id="share-dialog"
+  kind="small-dialog share-dialog"
+  title=${t("lab.share.heading")}
+>
+  <${Ways} onLeave=${() => (isOpen.value = false)} />
+</${Dialog}>`;
 
 function Ways({ onLeave }) {
   const place = useComputed(() => [view.value.link, view.value.in_past && view.value.event]);

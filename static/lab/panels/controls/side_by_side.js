@@ -1,7 +1,7 @@
 // Opens two worlds side by side: this run on the left, on the right the same run with one thing otherwise.
 
 import { html } from "htm/preact";
-import { useComputed, useSignal } from "@preact/signals";
+import { signal, useComputed, useSignal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { commandLine } from "../../pair/command_line.js";
 import { isRecording, variantOf } from "../../session.js";
@@ -12,31 +12,32 @@ import { Icon } from "./icons.js";
 
 const ORDERLY_SWITCHES = ["broker-lock", "message-queue-lock", "process-queue-lock", "consuming-flag"];
 
+const isOpen = signal(false);
+
 export function SideBySide() {
-  const isOpen = useSignal(false);
   if (isRecording()) return null;
-  return html`
-    <button
-      type="button"
-      class="button"
-      id="side-by-side"
-      aria-haspopup="dialog"
-      onClick=${() => (isOpen.value = true)}
-      title=${t("lab.pair.open_hint")}
-    >
-      <${Icon} name="differs" /><span class="button-text">${t("lab.pair.open")}</span>
-    </button>
-    <${Dialog}
-      isOpen=${isOpen.value && loaded.value}
-      onClose=${() => (isOpen.value = false)}
-      id="pair-dialog"
-      kind="small-dialog"
-      title=${t("lab.pair.open")}
-    >
-      <${Choice} />
-    </${Dialog}>
-  `;
+  return html`<button
+    type="button"
+    class="button"
+    id="side-by-side"
+    aria-haspopup="dialog"
+    onClick=${() => (isOpen.value = true)}
+    title=${t("lab.pair.open_hint")}
+  >
+    <${Icon} name="differs" /><span class="button-text">${t("lab.pair.open")}</span>
+  </button>`;
 }
+
+/** Stands in the page, not in its head: what drops down there goes when a dialog opens. */
+export const SideBySideDialog = () => html`<${Dialog}
+  isOpen=${isOpen.value && loaded.value}
+  onClose=${() => (isOpen.value = false)}
+  id="pair-dialog"
+  kind="small-dialog"
+  title=${t("lab.pair.open")}
+>
+  <${Choice} />
+</${Dialog}>`;
 
 /** Each switch that this world has, the other way round. */
 function switches() {

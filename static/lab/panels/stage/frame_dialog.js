@@ -12,7 +12,7 @@ import { command, frameDetails, isRecording } from "../../session.js";
 import { openFrame, view } from "../../view.js";
 import { Dialog } from "../controls/dialog.js";
 import { frameName, frameShape } from "../../frame_words.js";
-import { frameStore } from "../../window_store.js";
+import { frameStore } from "../../journal/window_store.js";
 
 export function FrameDialog() {
   const id = openFrame.value;

@@ -10,12 +10,12 @@ import { remPx } from "../../../live/lane_axis.js";
 import { onPaint, repaint } from "../../clock.js";
 import { commandName } from "../../commands.js";
 import { virtualTime } from "../../format.js";
-import { knownEntry, pagesVersion, wantEntries } from "../../journal_pages.js";
+import { knownEntry, pagesVersion, wantEntries } from "../../journal/pages.js";
 import { labelText } from "../../labels.js";
 import { scrub } from "../../session.js";
 import { chosenEvent, journalVersion, nodeNames, nodes, openFrame, view, violations } from "../../view.js";
 import { entryMatters, onlyWhatMatters } from "../../what_matters.js";
-import { windowVersion } from "../../window_store.js";
+import { windowVersion } from "../../journal/window_store.js";
 import { frameName } from "./flights.js";
 import { LANE_LEAST, paintSequence } from "./sequence_paint.js";
 import { endsAt, pan, shownFrames, windowAt, zoom } from "./sequence_window.js";
@@ -34,6 +34,7 @@ export function Sequence() {
   const least = useComputed(() => (nodeNames.value.length + 1.4) * LANE_LEAST);
 
   useEffect(() => {
+    let isStepping = false;
     const sizes = new ResizeObserver(repaint);
     sizes.observe(canvas.current);
     const paint = (time) => {
@@ -44,7 +45,12 @@ export function Sequence() {
       ...[chosenEvent, journalVersion, pagesVersion, windowVersion, view, endsAt, onlyWhatMatters].map((shown) =>
         shown.subscribe(repaint),
       ),
-      view.subscribe(({ playing }) => playing && (endsAt.value = null)),
+      view.subscribe(({ playing, pace, event }) => {
+        if (playing) endsAt.value = null;
+        // Event by event: each is named and its causes shown, also the one at which the world stops.
+        if (pace === "step" || isStepping) chosenEvent.value = event;
+        isStepping = pace === "step";
+      }),
     ];
     addEventListener("themechange", repaint);
     return () => (sizes.disconnect(), stops.forEach((stop) => stop()), removeEventListener("themechange", repaint));

@@ -3,7 +3,7 @@
 
 import { signal } from "@preact/signals";
 import { frameMatters, onlyWhatMatters } from "../../what_matters.js";
-import { windowOf } from "../../window_store.js";
+import { windowOf } from "../../journal/window_store.js";
 
 const COUNTS = [6, 10, 20, 40, 80, 160];
 /** Where the search for the last frames begins, and how often it looks twice as far back. */

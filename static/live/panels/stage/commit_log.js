@@ -120,14 +120,14 @@ function LogFigures({ log }) {
   const unflushed = Math.max(0, log.max_offset - log.flushed_offset);
   const behind = Math.max(0, log.max_offset - log.dispatched_offset);
   const undispatched = t("live.commit_log.undispatched", { size: bytes(behind) });
-  const figure = (key, value, hint, isHatched) =>
-    html`<span class=${`figure ${isHatched ? "figure-hatched" : ""}`} title=${t(hint)}>
+  const figure = (key, value, hint, kind = "") =>
+    html`<span class=${`figure ${kind}`} title=${t(hint)}>
       <span class="quiet">${t(key)}</span> <span class="number">${value}</span>
     </span>`;
   return html`<div class="commit-log-figures">
     ${figure("live.commit_log.end", count(log.max_offset), "live.commit_log.end_hint")}
-    ${figure("live.commit_log.unflushed", bytes(unflushed), "live.commit_log.unflushed_hint", true)}
-    ${figure("live.commit_log.dispatch", undispatched, "live.commit_log.undispatched_hint")}
+    ${figure("live.commit_log.unflushed", bytes(unflushed), "live.commit_log.unflushed_hint", "figure-hatched")}
+    ${figure("live.commit_log.dispatch", undispatched, "live.commit_log.undispatched_hint", "figure-steady")}
     <${CheckFigure} check=${log.damage?.check} />
     ${figure("live.commit_log.files", count(log.file_count ?? log.files?.length ?? 0), "live.commit_log.files_hint")}
   </div>`;

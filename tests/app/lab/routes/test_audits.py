@@ -343,4 +343,4 @@ def test_what_cannot_be_repeated_is_said(tmp_path):
     with pytest.raises(LabRefused) as refusal:
         audits.LabAudits(None).export("no link", tmp_path / "export")
     assert refusal.value.reason == "audit_export"
-    assert refusal.value.text["zh"].startswith("未能重放")
+    assert refusal.value.text["zh"].startswith("未能回放")

@@ -216,6 +216,8 @@ def test_what_cannot_be_opened_is_refused_in_both_languages(lab, event, argument
         {"action": "run-until", "on": "label", "contains": "x" * 500},
         {"action": "step-actor", "actor": {}},
         {"action": "play", "loud": True},
+        {"action": "play", "slow_to": -1},
+        {"action": "play", "slow_to": "soon"},
         {"action": "publish", "on": "yes"},
     ],
 )

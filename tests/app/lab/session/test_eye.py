@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from app.lab.session.eye import FLIGHT_S, GAP_S, LISTENER_S, Flight, Moment, stretch_of
-from app.lab.session.pace import Pace
+from app.lab.session.pace import SLOW_EVENTS, STEP_S, Pace
 from engine.lab.narration.narrator import Narrator
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
@@ -101,3 +103,22 @@ def test_a_world_that_was_held_up_does_not_rush(world):
     before = run.now_us
     pace.advance(run, narrator, 60.0, lambda: False)
     assert run.now_us - before < 100_000
+
+
+@pytest.mark.parametrize("speed", ["auto", 1000.0])
+def test_the_last_events_before_a_wanted_one_come_one_by_one(world, speed):
+    run, narrator = world
+    pace = Pace()
+    pace.set_speed(speed)
+    pace.begin(0.0, 0, slow_to=240)
+    seen = []
+    for number in range(1, 800):
+        before = run.event_number
+        pace.advance(run, narrator, number * PICTURE_S, lambda: False)
+        if pace.why == "step" and run.event_number != before:
+            seen.append((run.event_number, number * PICTURE_S))
+        if run.event_number == 240:
+            break
+    assert [event for event, _ in seen] == list(range(240 - SLOW_EVENTS + 1, 241))
+    gaps = [later - earlier for (_, earlier), (_, later) in pairwise(seen)]
+    assert min(gaps) >= STEP_S - PICTURE_S

@@ -62,7 +62,7 @@ def test_the_lock_says_who_gets_a_queue_and_who_does_not(told):
 def test_without_the_lock_the_duplicate_is_said_in_one_sentence(told):
     captions, run = told("three-locks", LOCK_OFF, to_ms=4_060)
     (switched,) = sentences(captions, "command")
-    assert switched.startswith("Broker lock of B1: off now.")
+    assert switched.startswith("Broker lock: off now.")
     assert "B1's lock is off: it grants Q1 to C2 although C1 still has it." in sentences(captions, "lock")
     last = captions[-1]
     assert last.event == run.violations[0].event

@@ -2,9 +2,9 @@
 // not (a fast run, a second tab, a reload), the server is asked.
 
 import { signal } from "@preact/signals";
-import { FrameStore } from "./panels/stage/frame_store.js";
-import { fetchWindow } from "./session.js";
-import { entryOf, indexAfter, journal, journalCut, view } from "./view.js";
+import { FrameStore } from "../panels/stage/frame_store.js";
+import { fetchWindow } from "../session.js";
+import { entryOf, indexAfter, journal, journalCut, view } from "../view.js";
 
 /** Two questions are at least so far apart. */
 const AGAIN_MS = 500;

@@ -2,8 +2,8 @@
 // fetched in pages when somebody looks at them, and kept for a while.
 
 import { signal } from "@preact/signals";
-import { fetchEntries } from "./session.js";
-import { entryAt, entryOf, journalCut } from "./view.js";
+import { fetchEntries } from "../session.js";
+import { entryAt, entryOf, journalCut } from "../view.js";
 
 const PAGE = 200;
 const PAGES_KEPT = 60;

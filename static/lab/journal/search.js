@@ -2,8 +2,8 @@
 // before them, and meanwhile what has happened since.
 
 import { signal } from "@preact/signals";
-import { searchEntries } from "./session.js";
-import { entryOf, journalCut, view } from "./view.js";
+import { searchEntries } from "../session.js";
+import { entryOf, journalCut, view } from "../view.js";
 
 /** Entries that a search keeps; the newest ones. */
 const KEPT = 5000;

@@ -1,8 +1,8 @@
 // Takes an exported run from a file, chosen or dropped onto the page, and goes to the world that the server makes of
 // it.
 
-import { t } from "../common/i18n.js";
-import { bilingual } from "./format.js";
+import { t } from "../../../common/i18n.js";
+import { bilingual } from "../../format.js";
 
 /** Sends `file` to the server. Resolves never when all is well: the page is left. Rejects with a text for people. */
 export async function importRun(file, maxBytes) {

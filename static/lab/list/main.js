@@ -1,9 +1,9 @@
 // The list of scenarios: its search, what it is narrowed to, the rail that says where one is, and the form that takes
 // an exported run. The server has written every row, with all by which it may be found.
 
-import "../common/chrome.js";
-import { t } from "../common/i18n.js";
-import { acceptDrops, importRun } from "./import_run.js";
+import "../../common/chrome.js";
+import { t } from "../../common/i18n.js";
+import { acceptDrops, importRun } from "../panels/controls/import_run.js";
 
 const rows = [...document.querySelectorAll(".scenario")];
 const shelves = [...document.querySelectorAll(".shelf")];
