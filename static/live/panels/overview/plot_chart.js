@@ -25,16 +25,20 @@ export function drawWhileShown(place, plot) {
   };
   let isSeen = false;
   const redraw = () => isSeen && chart?.setData(columnsOf(plot, shown.peek()));
+  const show = (seen = true) => {
+    isSeen = seen;
+    redraw();
+  };
   const endings = [shown.subscribe(redraw), wholeSpikes.subscribe(redraw)];
-  const keys = (event) => walk(chart, event);
+  const keys = (event) => {
+    if (!isSeen) show(); // the keys came before the news of it
+    walk(chart, event);
+  };
   const sizes = new ResizeObserver(() => chart.setSize(sizeOf(place)));
   rebuild();
   sizes.observe(place);
   // What nobody sees is drawn when it comes into view.
-  const sight = new IntersectionObserver((entries) => {
-    isSeen = entries.at(-1).isIntersecting;
-    redraw();
-  });
+  const sight = new IntersectionObserver((entries) => show(entries.at(-1).isIntersecting));
   sight.observe(place);
   addEventListener("themechange", rebuild);
   place.addEventListener("keydown", keys);
