@@ -6,7 +6,7 @@ import { shortMs } from "../format.js";
 import { acting } from "../deeds/thing.js";
 import { accused } from "../view.js";
 import { Icon } from "../panels/controls/icons.js";
-import { forgetRoom, keepsRoom } from "./room.js";
+import { forgetRoom } from "./room.js";
 import { isFolded, toggleNode } from "../panels/stage/folding.js";
 
 export const ROLE_LETTERS = {
@@ -28,7 +28,6 @@ export function NodeCard({ name, node, titleExtra, summary, lasting, children })
   return html`<article
     class=${`node node-${node.role} is-${node.status} ${isAccused ? "is-accused" : ""} ${isLine ? "is-folded" : ""}`}
     id=${`node-${name}`}
-    ref=${keepsRoom}
     data-node=${name}
     data-status=${node.status}
     tabindex="-1"

@@ -1,5 +1,5 @@
-// Nothing jumps while one steps: what once needed some height keeps it, so that what stands below stays where it is. A
-// card or a part that is folded gives its room back (the styles say which, by --room).
+// Nothing jumps while one steps: a part of a card that once needed some height keeps it, so that what stands below
+// stays where it is. What is folded gives its room back (the styles say what keeps it, by --room).
 
 import { remPx } from "../../live/lane_axis.js";
 
@@ -8,7 +8,7 @@ const most = new WeakMap();
 
 const sizes = new ResizeObserver((entries) => {
   for (const { target, borderBoxSize } of entries) {
-    if (target.matches(".is-folded, .is-line")) continue;
+    if (target.matches(".is-line")) continue;
     const height = Math.ceil(borderBoxSize[0].blockSize) / remPx.peek();
     if (height <= (most.get(target) ?? 0)) continue;
     most.set(target, height);
