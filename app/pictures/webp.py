@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 #: Tried one after the other until a picture is small enough: its scale, then its quality.
 _SCALES = (1.0, 0.85, 0.72, 0.6, 0.5, 0.42)
-_QUALITIES = (0.85, 0.72, 0.6, 0.48)
+_QUALITIES = (0.85, 0.72, 0.6, 0.48, 0.36, 0.24)
 _ENCODE = """async ([png, scale, quality]) => {
     const picture = new Image();
     picture.src = `data:image/png;base64,${png}`;
