@@ -69,7 +69,8 @@ def _link_at_ms(name: str, time_ms: int) -> str:
 def _side_by_side() -> str:
     with_duplicate = key_moment_of(load_scenario("three-locks"))
     left = _link_at_ms("three-locks", with_duplicate.time_us // 1_000)
-    return f"/lab/pair?left={left}&right={with_duplicate.link()}"
+    runs = f"left={left}&right={with_duplicate.link()}&at={with_duplicate.time_us}"
+    return f"/lab/pair?scenario=three-locks#{runs}"
 
 
 # --- what is done on the pages -------------------------------------------------------------------------------------
@@ -81,7 +82,7 @@ def _settle(page: Page) -> None:
 
 def _world_stands(page: Page) -> None:
     page.wait_for_selector(_WORLD, state="attached")
-    page.wait_for_selector("#stage .node")
+    page.wait_for_selector("#stage .node", state="attached")
     _settle(page)
 
 
@@ -111,7 +112,7 @@ def _answer_and_do(page: Page) -> None:
     page.locator(".predict-card .choice-row").first.click()
     page.locator("#predict").click()
     page.locator("#do-it").click()
-    page.locator("#result").wait_for()
+    page.locator("#result").wait_for(state="attached")  # on a phone the stage is shown meanwhile
     page.wait_for_timeout(3 * _SETTLE_MS)
 
 

@@ -29,6 +29,10 @@ _CHOOSE = """(theme) => {
 }"""
 
 
+class NoPicture(Exception):
+    """A page did not come to show its stage; the text says what it said instead."""
+
+
 class StageCamera:
     """A page of ``width`` by ``height`` CSS pixels with nothing but a stage on it.
 
@@ -62,13 +66,21 @@ class StageCamera:
         self._context.close()
 
     def open(self, scenario: str, link: str) -> Page:
-        """The page, once it shows the world that ``link`` leads to."""
+        """The page, once it shows the world that ``link`` leads to. Raises :class:`NoPicture`."""
+        from playwright.sync_api import Error
+
         page = self._context.new_page()
-        page.goto(f"{self._address}/lab/{scenario}?{self._query}#{link}")
-        page.evaluate("look => document.body.classList.add(look)", self._look)
-        page.wait_for_selector("#connection[data-status=live]", state="attached")
-        page.wait_for_selector("#stage .node")
-        page.evaluate(_SETTLE, 20)
+        said: list[str] = []
+        page.on("pageerror", lambda error: said.append(str(error)))
+        try:
+            page.goto(f"{self._address}/lab/{scenario}?{self._query}#{link}")
+            page.evaluate("look => document.body.classList.add(look)", self._look)
+            page.wait_for_selector("#connection[data-status=live]", state="attached")
+            page.wait_for_selector("#stage .node")
+            page.evaluate(_SETTLE, 20)
+        except Error as error:
+            why = "; ".join(said) or str(error).splitlines()[0]
+            raise NoPicture(f"the page of {scenario} at {self._address} shows no stage: {why}") from None
         return page
 
     def pictures(self, scenario: str, link: str, themes: Sequence[str]) -> dict[str, bytes]:

@@ -16,8 +16,8 @@ const SHAPES = [
   "M0 -1A1 1 0 1 1 0 1A1 1 0 1 1 0 -1Z", // circle
   "M-.9 -.9H.9V.9H-.9Z", // square
   "M0 -1.2L1.2 0L0 1.2L-1.2 0Z", // diamond
-  "M0 -1.25L1.25 .95H-1.25Z", // triangle up
-  "M-1.25 -.95H1.25L0 1.25Z", // triangle down
+  "M0 -1.3L1.4 1.05H-1.4Z", // triangle up
+  "M-1.4 -1.05H1.4L0 1.3Z", // triangle down
   "M-.58 -1H.58L1.16 0L.58 1H-.58L-1.16 0Z", // hexagon
 ];
 
@@ -47,6 +47,13 @@ const groups = assigner((name, others) => ({
   shape: leastUsed(SHAPES, others, "shape"),
   letter: freeLetter(name, new Set(others.map((mark) => mark.letter))),
 }));
+
+/** How far the letter stands below the middle of a shape: where a triangle is wide. */
+const LETTER_DY = new Map([
+  [SHAPES[3], ".52em"],
+  [SHAPES[4], ".2em"],
+]);
+export const letterDy = ({ shape }) => LETTER_DY.get(shape) ?? ".36em";
 
 export const topicMark = topics.markOf;
 export const groupMark = groups.markOf;

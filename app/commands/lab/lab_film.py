@@ -73,11 +73,13 @@ def film(
     from app.pictures.chromium import NoBrowser, open_browser
     from app.pictures.film_camera import KINDS, take_film
     from app.pictures.page_server import ServerFailed, own_page_server
+    from app.pictures.stage_camera import NoPicture
     from engine.lab.run.spread import be_quiet
 
     kind = out.suffix.lstrip(".").lower()
     if kind not in KINDS:
         raise click.ClickException(f"{out.name} is neither of the kinds of films: .{' .'.join(KINDS)}")
+    pixels = _pixels(size)
     be_quiet()
     recording = _recording(scenario_name, link, to_s)
     end_s = recording.time_us / 1_000_000
@@ -102,12 +104,12 @@ def film(
                 times,
                 per_second,
                 kind,
-                size=_pixels(size),
+                size=pixels,
                 theme=theme,
                 language=lang,
                 tell=lambda _: bar.update(1),
             )
-    except (NoBrowser, ServerFailed) as error:
+    except (NoBrowser, NoPicture, ServerFailed) as error:
         raise click.ClickException(str(error)) from None
     out.write_bytes(data)
     click.echo(f"{out}: {len(times)} pictures, {len(data):,} bytes")

@@ -31,7 +31,7 @@ def pictures(names: tuple[str, ...], out: Path | None, address: str | None) -> N
     from app.pictures.chromium import NoBrowser, open_browser
     from app.pictures.page_server import ServerFailed, own_page_server
     from app.pictures.scenario_pictures import HEIGHT, MAX_BYTES, THEMES, WIDTH, picture_path
-    from app.pictures.stage_camera import StageCamera
+    from app.pictures.stage_camera import NoPicture, StageCamera
     from app.pictures.webp import WebpEncoder
     from app.web_application import PageFolders
     from engine.lab.run.key_moment import NoKeyMoment, key_moment_of
@@ -62,5 +62,5 @@ def pictures(names: tuple[str, ...], out: Path | None, address: str | None) -> N
                     )
                     file.parent.mkdir(parents=True, exist_ok=True)
                     file.write_bytes(encoder.encode(picture, MAX_BYTES, (0.5,)))
-    except (NoBrowser, NoKeyMoment, ServerFailed) as error:
+    except (NoBrowser, NoKeyMoment, NoPicture, ServerFailed) as error:
         raise click.ClickException(str(error)) from None

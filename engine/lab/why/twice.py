@@ -9,7 +9,7 @@ from engine.lab.scenario.switches import BROKER_LOCK, CONSUMING_FLAG, MESSAGE_QU
 from engine.lab.why import telling, wire
 from engine.lab.why.answer import Question, WhyAnswer, WhyStep, answer
 from engine.lab.why.case import Case, Delivery, Subject, all_deliveries
-from engine.lab.why.copy_kind import CopyKind
+from engine.lab.why.copy_kind import CopyKind, group_of
 from engine.lab.why.evidence import Held, Pulled, Stored
 from engine.lab.why.telling import names
 from engine.protocol.request_code import RequestCode
@@ -117,7 +117,26 @@ def _another_copy(case: Case, subject: Subject, first: Delivery, second: Deliver
         sent = [frame for frame in wire.of_message(case, wire.ENDS, copy.event) if frame.event <= copy.event]
         ends = [_end_step(frame.event, frame.time_us, frame.source) for frame in sent]
         return "committed-twice", {}, [telling.stored(halves[0]), *ends, *steps]
+    if group_of(copy.message) is not None:
+        return _given_back_twice(case, subject, copy, steps)
     return _sent_twice(case, earlier, copy, steps)
+
+
+def _given_back_twice(case: Case, subject: Subject, copy: Stored, steps: list[WhyStep]) -> _Found:
+    """Two copies for the same try: the consumer did not know that the broker had the first one."""
+    waits = [
+        telling.stored(one)
+        for one in case.copies_for(subject)
+        if one.kind is CopyKind.DELAYED and one.message.reconsume_times == copy.message.reconsume_times
+    ]
+    lost = [
+        telling.frame_lost(back, f"reply to {wire.name_of(frame)}")
+        for frame in wire.of_message(case, wire.GIVING_BACK, copy.event)
+        if (command := wire.decoded(frame)) is not None
+        for back in wire.answers(case, frame, command.opaque, copy.event)
+        if not back.copies
+    ]
+    return "given-back-twice", {"broker": copy.message.broker}, [*waits, *lost, *steps]
 
 
 def _end_step(event: int, time_us: int, node: str) -> WhyStep:

@@ -175,7 +175,7 @@ def test_a_backlog_that_grows_is_never_gone_and_what_is_on_its_way_is_none(serve
     assert kind(50, 600, 600) == "keeps_up"  # five seconds of reading: committed a little late
     assert kind(3000, 600, 600) == "steady"
     assert kind(3000, 900, 600) == "growing"
-    assert kind(3000, 900, 0) == "growing"
+    assert kind(3000, 900, 0) == "unread"
     assert kind(3000, 0, 0) == "standing"
     assert kind(3000, 600, 1200) == "gone"
     assert kind(3000, 600, 1200, passed_ms=3_000) == "unknown"
@@ -343,10 +343,12 @@ def test_a_heavy_broker_keeps_the_document_small(serve, open_page):
     assert page.evaluate("document.querySelectorAll('*').length") < 9000
 
 
-@pytest.mark.parametrize("size", [(1024, 768), (1440, 900), (1920, 1080)])
+@pytest.mark.parametrize("size", [(390, 844), (1024, 768), (1440, 900), (1920, 1080)])
 def test_the_page_never_scrolls_sideways(serve, open_page, size):
     page = live(open_page(f"{serve(small_scene())}/live", viewport={"width": size[0], "height": size[1]}))
     for theme in THEMES:
+        if theme == "projector" and size[0] < 1000:  # nobody projects from a phone
+            continue
         choose_theme(page, theme)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), theme
 

@@ -119,6 +119,17 @@ def test_a_reset_says_before_what_it_means_and_does_what_it_said(server, open_pa
     expect(sentence).to_contain_text("1 behind")
 
 
+def test_the_first_message_of_an_empty_broker_is_sent_from_the_page(server, open_page):
+    page = live(open_page(f"http://{server.server.page_address}/live", reduced_motion="reduce"))
+    page.locator(".first-steps").get_by_role("button", name="Send").click()
+    dialog = page.locator("#operator-dialog")
+    dialog.locator("[name=topic]").fill("Greetings")
+    dialog.locator("[name=body]").fill("hello")
+    dialog.locator("[type=submit]").click()
+    expect(page.locator(".told")).to_contain_text("Stored in Greetings, queue")
+    expect(page.locator("[data-topic=Greetings] .lane")).to_have_count(4)
+
+
 def test_what_is_refused_is_said_in_the_form_and_in_the_page_s_language(server, open_page):
     tool(server, "topics", "create", "orders")
     page = live(open_page(f"http://{server.server.page_address}/live?lang=zh"))

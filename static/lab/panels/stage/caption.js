@@ -31,7 +31,7 @@ export function Caption() {
   }, [newest.value]);
   const caption = shown.value;
   return html`<div class="moment" role="status" data-event=${caption?.event} data-kind=${caption?.kind}>
-    ${caption && html`<p class=${`moment-text moment-${caption.kind}`}>${marked(caption)}</p>`}
+    ${caption && html`<p class=${`moment-text moment-${caption.kind}`}><span>${marked(caption)}</span></p>`}
   </div>`;
 }
 

@@ -23,18 +23,30 @@ export function drawWhileShown(place, plot) {
     chart?.destroy();
     chart = new uPlot(options(place, plot), columnsOf(plot, shown.peek()), place);
   };
-  const redraw = () => chart?.setData(columnsOf(plot, shown.peek()));
+  let isSeen = false;
+  const redraw = () => isSeen && chart?.setData(columnsOf(plot, shown.peek()));
+  const show = (seen = true) => {
+    isSeen = seen;
+    redraw();
+  };
   const endings = [shown.subscribe(redraw), wholeSpikes.subscribe(redraw)];
-  const keys = (event) => walk(chart, event);
+  const keys = (event) => {
+    if (!isSeen) show(); // the keys came before the news of it
+    walk(chart, event);
+  };
   const sizes = new ResizeObserver(() => chart.setSize(sizeOf(place)));
   rebuild();
   sizes.observe(place);
+  // What nobody sees is drawn when it comes into view.
+  const sight = new IntersectionObserver((entries) => show(entries.at(-1).isIntersecting));
+  sight.observe(place);
   addEventListener("themechange", rebuild);
   place.addEventListener("keydown", keys);
   return () => {
     place.removeEventListener("keydown", keys);
     endings.forEach((end) => end());
     sizes.disconnect();
+    sight.disconnect();
     removeEventListener("themechange", rebuild);
     chart.destroy();
   };

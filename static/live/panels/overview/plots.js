@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
-import { useComputed } from "@preact/signals";
+import { computed, useComputed } from "@preact/signals";
 import { clockTime, compact, microseconds, milliseconds } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { rateOf } from "../../history.js";
@@ -10,6 +10,9 @@ import { state } from "../../view.js";
 import { Empty } from "../stage/marks.js";
 import { drawWhileShown, pointed, wholeSpikes } from "./plot_chart.js";
 import { chooseRange, problem, range, RANGES, shown, zoom } from "./plot_range.js";
+
+/** The last second; it stays the same while other parts of the state change. */
+const rates = computed(() => state.value.rates);
 
 const perSecond = (value) => (value == null ? "–" : `${compact(value)}/s`);
 
@@ -132,7 +135,7 @@ function Legend({ plot }) {
   const { measures } = shown.value;
   const at = pointed.value;
   const value = (column) => {
-    if (at === null) return plot.print(rateOf(state.value.rates, column));
+    if (at === null) return plot.print(rateOf(rates.value, column));
     const { mean, max } = measures[column] ?? { mean: [], max: [] };
     const whole = plot.print(mean[at] == null ? null : Math.round(mean[at]));
     return max[at] > mean[at] ? `${whole} (≤ ${plot.print(max[at])})` : whole;
@@ -159,6 +162,6 @@ function Legend({ plot }) {
 
 function summary(plot) {
   return plot.series
-    .map(([column]) => `${t(`live.plots.${column}`)} ${plot.print(rateOf(state.value.rates, column))}`)
+    .map(([column]) => `${t(`live.plots.${column}`)} ${plot.print(rateOf(rates.value, column))}`)
     .join(t("text.list_separator"));
 }

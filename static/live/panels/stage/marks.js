@@ -1,7 +1,7 @@
 // The small marks that stand for topics, groups and languages everywhere on the page.
 
 import { html } from "htm/preact";
-import { groupMark, topicMark } from "../../../common/palette.js";
+import { groupMark, letterDy, topicMark } from "../../../common/palette.js";
 import { nameServerOption } from "../../view.js";
 
 /** The topic's two-letter code on its colour. */
@@ -29,7 +29,7 @@ export function GroupShape({ group }) {
   const mark = groupMark(group);
   return html`<g class=${`tone-${mark.tone}`}>
     <path class="group-shape" d=${mark.shape} transform="scale(7.4)" vector-effect="non-scaling-stroke" />
-    <text class="group-letter" text-anchor="middle" dy=".36em">${mark.letter}</text>
+    <text class="group-letter" text-anchor="middle" dy=${letterDy(mark)}>${mark.letter}</text>
   </g>`;
 }
 

@@ -32,9 +32,7 @@ function BrokerHead() {
   const flush = useComputed(() => state.value.cluster.flush);
   return html`<header class="broker-head">
     <h2 class="broker-name">${name.value ?? t("live.stage.broker")}</h2>
-    <span class="broker-fact">
-      <span class="quiet">${t("live.stage.broker_address")}</span> <code>${address}</code>
-    </span>
+    <code class="broker-fact" title=${t("live.stage.broker_address")}>${address}</code>
     <span class="broker-fact">
       <span class="quiet">${t("live.stage.name_server")}</span> <code>${nameServer}</code>
     </span>

@@ -138,7 +138,12 @@ function FirstSteps() {
   const address = useComputed(() => state.value.cluster.name_server);
   return html`<${Empty} title=${t("live.topics.none")}>
     <ol class="first-steps" role="list">
-      <li><p>${t("live.topics.none_next")}</p><${GlassmqCommand} words="send orders 'hello'" /></li>
+      <li>
+        <p>${t("live.topics.none_next")}</p><${GlassmqCommand} words="send orders 'hello'" />${" "}
+        <button type="button" class="button" aria-haspopup="dialog" onClick=${() => askToSend()}>
+          ${t("operator.send")}
+        </button>
+      </li>
       <li><p>${t("live.consumers.none_next")}</p><${GlassmqCommand} words="consume orders --group billing" /></li>
       <li><p>${t("live.topics.own_client")}</p><${Command} text=${address.value ?? "127.0.0.1:9876"} /></li>
     </ol>

@@ -1,5 +1,7 @@
 """Why twice, late, not yet, lost: the answers name causes, and events that did what they say."""
 
+import dataclasses
+import json
 from functools import cache
 from itertools import pairwise
 
@@ -9,6 +11,8 @@ from engine.lab.run.recording import Recording
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.scenario_files import load_scenario
+from engine.lab.sweep.fault_plan import draw_faults
+from engine.lab.sweep.sweep import run_with_faults
 from engine.lab.why.answer import STEP_KINDS, STEPS_MAX, Question
 from engine.lab.why.why_run import WhyRun, why
 
@@ -243,6 +247,12 @@ def test_the_cause_is_named(name, key, question, group, cause):
             "order-0",
             "consume-lock-off",
         ),
+        (
+            "13-filters",
+            ((900, (("kind", "drop-next"), ("frame", "reply to CONSUMER_SEND_MSG_BACK"))),),
+            "again-0",
+            "given-back-twice",
+        ),
     ],
 )
 def test_what_somebody_did_is_named_as_the_cause(name, deeds, key, cause):
@@ -264,6 +274,30 @@ def test_what_is_answered_stays_the_same_and_bounded():
     recording, _ = played("retry-to-dead-letter", 400_000)
     assert why(recording, "order-3").to_dict() == why(recording, "order-3").to_dict()
     assert why(recording, "nobody-sent-this").answers == ()
+
+
+@pytest.mark.parametrize("name", ["general", "sql-filter", "unknown-and-check-back", "two-consumers"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_whatever_breaks_there_is_an_answer_for_every_group(name, seed):
+    scenario = load_scenario(name)
+    made = []
+    run_with_faults(
+        scenario,
+        seed,
+        draw_faults(scenario, seed),
+        lambda run: made.append((run.recording(), [entry.key for entry in run.world.history.sends_invoked])),
+    )
+    recording, keys = made[0]
+    for event in (recording.event, recording.event // 3):
+        with WhyRun(dataclasses.replace(recording, event=event, time_us=0), keys[::7]) as run:
+            answers = run.advance(lambda: False)
+        sent = [one for one in answers if one.answers]
+        assert sent
+        for one in sent:
+            groups = {answer.group for answer in one.answers}
+            settled = {answer.group for answer in one.answers if answer.question is not Question.TWICE}
+            assert groups == settled, "each has it, will have it, or never gets it"
+            assert json.dumps(one.to_dict())
 
 
 def test_it_works_in_slices():

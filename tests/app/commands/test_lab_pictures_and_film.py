@@ -1,0 +1,51 @@
+"""``glassmq lab pictures`` and ``glassmq lab film``: what they refuse, and in which words."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from app.command_line import main
+from app.pictures.chromium import CHROMIUM_VARIABLE
+
+
+def said(*arguments: str) -> str:
+    """What a call that fails says."""
+    result = CliRunner().invoke(main, ["lab", *arguments])
+    assert result.exit_code == 1, result.output
+    return result.output
+
+
+def test_without_a_browser_they_say_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.setenv(CHROMIUM_VARIABLE, str(tmp_path / "no-such-program"))
+    for arguments in (["pictures", "hello"], ["film", "hello", "-o", str(tmp_path / "run.gif")]):
+        assert "sudo apt-get install chromium" in said(*arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pictures_of_a_scenario_that_is_not_there_are_refused():
+    assert "there is no scenario nothing" in said("pictures", "hello", "nothing")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["-o", "run.mp4"], "run.mp4 is neither of the kinds of films: .gif .webm"),
+        (["-o", "run.gif", "--size", "huge"], "allowed are two numbers from 320 to 1920"),
+        (["-o", "run.gif", "--size", "9999x600"], "allowed are two numbers from 320 to 1920"),
+        (["-o", "run.gif", "--speed", "warp"], "allowed are auto and"),
+        (["-o", "run.gif", "--from", "9", "--to", "2"], "--from 9 is not before the end of the film at 2 s"),
+        (["-o", "run.gif", "--link", "#broken"], "link"),
+    ],
+)
+def test_a_film_that_cannot_be_made_is_refused_before_a_browser_starts(monkeypatch, arguments, problem):
+    monkeypatch.setenv(CHROMIUM_VARIABLE, "/no-such-program")
+    assert problem in said("film", "three-locks", *arguments)
+
+
+def test_a_link_of_another_scenario_is_refused():
+    from engine.lab.run.key_moment import key_moment_of
+    from engine.lab.scenario.scenario_files import load_scenario
+
+    link = key_moment_of(load_scenario("hello")).link()
+    assert "the link is of hello, not of three-locks" in said("film", "three-locks", "--link", link, "-o", "x.gif")
