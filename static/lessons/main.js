@@ -11,6 +11,7 @@ import { AuditDialog } from "../lab/panels/analysis/audit.js";
 import { Banner, Notice } from "../lab/panels/controls/banner.js";
 import { Controls } from "../lab/panels/controls/controls.js";
 import { DeadLettersDialog } from "../lab/panels/messages/dead_letters.js";
+import { Caption } from "../lab/panels/stage/caption.js";
 import { Dock } from "../lab/panels/controls/dock.js";
 import { Explorer } from "../lab/panels/analysis/explorer.js";
 import { Faults } from "../lab/panels/controls/faults.js";
@@ -68,8 +69,8 @@ function Page() {
     <div class="lesson" data-page=${isSummary.value ? "summary" : "step"} data-side=${side.value}>
       <${LessonPanel} />
       <div class="lab lesson-lab">
-        <${Controls} /><${Banner} />
-        ${loaded.value ? html`<${Stage} />` : html`<p class="loading">${t("live.waiting")}</p>`}
+        <${Controls} />
+        ${loaded.value ? html`<${Stage}><${Banner} /><${Caption} /></${Stage}>` : html`<p class="loading">${t("live.waiting")}</p>`}
         <${Dock} place="bottom" groups=${[Object.keys(PANELS)]} panels=${PANELS} />
       </div>
       ${!isSummary.value && html`<${SideSwitch} />`}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -34,14 +35,14 @@ class Looks:
         self.verdict = Verdict(chosen)
         self.at_s = 0
 
-    def see(self, seconds: int = 1, **known: object) -> str:
+    def see(self, seconds: int = 1, **known: Any) -> str:
         """The same for so many seconds; the English line of the last one."""
         for _ in range(seconds):
             self.verdict.look(facts(self.at_s, **known))
             self.at_s += 1
         return self.line
 
-    def see_lag(self, lags: list[int], **known: object) -> str:
+    def see_lag(self, lags: list[int], **known: Any) -> str:
         for lag in lags:
             self.see(groups={"reports": group(lag)}, **known)
         return self.line

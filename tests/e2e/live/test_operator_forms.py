@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import click
 import pytest
@@ -43,7 +44,7 @@ def read_all(server: LiveServer, group: str, topic: str, count: int) -> None:
         other_thread.submit(consume, server, group, topic, lambda _: SUCCESS, committed).result()
 
 
-def shown_command(page: Page, dialog: str = "#operator-dialog") -> tuple[str, dict[str, object]]:
+def shown_command(page: Page, dialog: str = "#operator-dialog") -> tuple[str, dict[str, Any]]:
     """The path of the command that the form shows, and its parameters as click reads them."""
     program, *words = shlex.split(page.locator(f"{dialog} .command").inner_text())
     assert program == ".venv/bin/glassmq"
