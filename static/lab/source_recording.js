@@ -34,13 +34,18 @@ export function openRecording(recording) {
         ...tree,
         playing: playing !== null,
         speed,
-        ...(playing !== null ? paceOf(speed, tree) : { pace: "", speed_now: null }),
+        ...(playing !== null ? inBetween() : { pace: "", speed_now: null }),
         events_total: totalEvents,
         in_past: false,
         is_over: at === last,
       },
       isSnapshot,
     );
+  };
+  /** Between two pictures only the time moves on, so that frames fly. */
+  const inBetween = () => {
+    const pace = paceOf(speed, tree);
+    return { ...pace, time_us: tree.time_us + Math.floor(owed * pace.speed_now) };
   };
   const forward = () => {
     if (at >= recording.patches.length) return false;
@@ -62,14 +67,17 @@ export function openRecording(recording) {
   const stop = () => {
     clearInterval(playing);
     playing = null;
+    owed = 0;
   };
+  /** Real time is spent on the way to the next picture; how quickly is asked anew after each. */
   const tick = () => {
-    const due = TICK_MS * 1000 * paceOf(speed, tree).speed_now;
-    const until = tree.time_us + owed + due;
-    const before = tree.time_us;
-    let moved = true;
-    while (moved && nextTime() <= until) moved = forward();
-    owed = moved && at < recording.patches.length ? owed + due - (tree.time_us - before) : 0;
+    owed += TICK_MS * 1000;
+    while (at < recording.patches.length) {
+      const cost = (nextTime() - tree.time_us) / paceOf(speed, tree).speed_now;
+      if (cost > owed) break;
+      owed -= cost;
+      forward();
+    }
     if (at >= recording.patches.length) stop();
     show(false);
   };

@@ -14,7 +14,7 @@ const treeOf = (consumer, queue, name) =>
 /** Kind -> the element that stands for it now, or null while there is none. */
 export const TARGETS = {
   node: (name) => inNode(name),
-  routes: (nameServer) => inNode(nameServer, ".node-line"),
+  routes: (nameServer) => inNode(nameServer, ".node-line") ?? inNode(nameServer, ".node-summary"),
   sends: (producer) => inNode(producer, ".figure-cells"),
   "commit-log": (broker) => inNode(broker, ".commit-log"),
   record: (broker, key) => inNode(broker, `[data-record="${recordOffset(broker, key)}"]`),

@@ -12,12 +12,12 @@ const STEADY = 0.02;
 
 /**
  * What becomes of `lag` messages when so many were `stored` and `read` in the last `passedMs`:
- * { kind: "done" | "keeps_up" | "gone" (in `ms`) | "steady" | "growing" | "standing" | "unknown" }.
+ * { kind: "done" | "keeps_up" | "gone" (in `ms`) | "steady" | "growing" | "unread" | "standing" | "unknown" }.
  */
 export function forecast({ lag, stored, read, passedMs }) {
   if (lag <= 0) return { kind: "done" };
   if (passedMs < LEAST_MS || stored < 0 || read < 0) return { kind: "unknown" };
-  if (read === 0) return { kind: stored > 0 ? "growing" : "standing" };
+  if (read === 0) return { kind: stored > 0 ? "unread" : "standing" };
   if (lag * passedMs <= read * ON_ITS_WAY_MS) return { kind: "keeps_up" };
   const gained = read - stored;
   if (Math.abs(gained) <= STEADY * read) return { kind: "steady" };

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
+from tests.e2e.accessibility import findings_in_every_theme
 from tests.e2e.scenes import empty_scene
 
 PARTS = {
@@ -72,6 +73,14 @@ def test_a_jump_within_the_page_closes_its_list(serve, open_page):
     page.locator("#sections-place a[href='#log']").click()
     expect(page.locator("#sections-place")).to_be_hidden()
     expect(page.locator("#log")).to_be_focused()
+
+
+@pytest.mark.parametrize("button", [".parts-button", ".settings-button", ".controls-button", ".sections-button"])
+def test_what_drops_down_has_nothing_for_axe(serve, open_page, button):
+    page = open_page(f"{serve(empty_scene())}/live", viewport=PHONE, reduced_motion="reduce")
+    page.locator(button).click()
+    expect(page.locator(".drop:popover-open")).to_be_visible()
+    assert findings_in_every_theme(page, ".page-head") == []
 
 
 def focused_address(page: Page) -> str:

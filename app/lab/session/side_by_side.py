@@ -18,6 +18,10 @@ from engine.lab.run.run import LabRun
 from engine.lab.run.setting_fork import StoryVariant
 from engine.lab.scenario.errors import LabError
 
+#: Events whose journals are compared at a time; and so many before the first other entry a frame may be another one.
+_STRIDE = 100
+_FLIGHT_EVENTS = 300
+
 
 class VariantMaker:
     """Brings a variant of a run to where the run stands; a ``FilmJob``. The answer: ``{left, right}``, their links."""
@@ -62,13 +66,14 @@ class DifferenceFinder:
     def __init__(self, left: Recording, right: Recording, answer: Future[JsonObject]) -> None:
         self.answer = answer
         self._recordings = (left, right)
-        #: Up to here they do the same; it was looked at every so many events, then in single steps.
+        #: Up to here they do the same: the journals say so, of many events at a time. Then, in single steps, one looks
+        #: at the frames too, which may differ a little earlier.
         self._same_event = 0
-        self._stride = EVENTS_PER_LOOK
-        self._sides = self._begin()
+        self._stride = _STRIDE
+        self._sides = self._begin(looks=False)
 
-    def _begin(self) -> tuple[_Side, _Side]:
-        left, right = (_Side(recording) for recording in self._recordings)
+    def _begin(self, *, looks: bool) -> tuple[_Side, _Side]:
+        left, right = (_Side(recording, looks=looks) for recording in self._recordings)
         return left, right
 
     def advance(self, until: Callable[[], bool]) -> bool:
@@ -97,8 +102,9 @@ class DifferenceFinder:
             self.answer.set_result(self._difference())
         else:
             self._stride = 1
+            self._same_event = max(0, self._same_event - _FLIGHT_EVENTS)
             self.close()
-            self._sides = self._begin()
+            self._sides = self._begin(looks=True)
 
     def _difference(self) -> JsonObject:
         left, right = self._sides
@@ -114,9 +120,9 @@ class DifferenceFinder:
 class _Side:
     """One of the two runs."""
 
-    def __init__(self, recording: Recording) -> None:
-        self._run = LabRun(recording.scenario, recording.seed, recording.commands)
-        self._world = WorldView(self._run)
+    def __init__(self, recording: Recording, *, looks: bool) -> None:
+        self._run = LabRun(recording.scenario, recording.seed, recording.commands, check=looks)
+        self._world = WorldView(self._run) if looks else None
 
     @property
     def event(self) -> int:
@@ -130,19 +136,21 @@ class _Side:
         """Run so many events; how many there were."""
         return self._run.run_events(count)
 
-    def deeds(self, count: int) -> JsonValue:
-        """What the last ``count`` events were, and the frames on their way and lately arrived."""
+    def deeds(self, count: int) -> list[JsonValue]:
+        """What the last ``count`` events were; for one who looks also the frames on their way and lately arrived."""
         entries = self._run.world.journal.entries[-count:] if count else []
-        return [[[entry.time_us, entry.actor, entry.label] for entry in entries], self._world.build()["frames"]]
+        frames = [] if self._world is None else self._world.build()["frames"]
+        return [[[entry.time_us, entry.actor, entry.label] for entry in entries], frames]
 
     def as_json(self) -> JsonObject:
         """What it did last."""
         entries = self._run.world.journal.entries[-1:]
-        caption = self._world.build()["caption"]
-        is_new = caption is not None and caption["event"] == self.event
+        caption = None if self._world is None else self._world.build()["caption"]
+        if caption is not None and caption["event"] != self.event:
+            caption = None
         actor, label = (entries[0].actor, entries[0].label) if entries else ("", "")
         return {
-            "caption": caption["text"] if is_new else None,
+            "caption": None if caption is None else caption["text"],
             "node": node_of(actor),
             "actor": actor,
             "label": label,

@@ -10,6 +10,7 @@ import { acting } from "../deeds/thing.js";
 import { isFocus, togglePart } from "../panels/stage/folding.js";
 import { Icon } from "../panels/controls/icons.js";
 import { accused, pointing, view } from "../view.js";
+import { forgetRoom, keepsRoom } from "./room.js";
 
 /** Rows of a card; the panel "Money" has more. */
 const MOST_ROWS = 5;
@@ -25,6 +26,7 @@ export const Bank = memo(({ part, node, switchedOff }) => {
   return html`<section
     class=${`bank ${part.is_locked ? "is-locked" : ""} ${isOpen ? "" : "is-line"}`}
     data-part="bank"
+    ref=${keepsRoom}
     aria-label=${t("lab.bank.label", { bank: part.name, account: part.account })}
   >
     <div class="bank-head">
@@ -33,7 +35,7 @@ export const Bank = memo(({ part, node, switchedOff }) => {
           type="button"
           class="part-toggle"
           aria-expanded=${isOpen}
-          onClick=${() => togglePart("bank")}
+          onClick=${() => (forgetRoom(), togglePart("bank"))}
           title=${t(isOpen ? "lab.part.fold" : "lab.part.unfold")}
         >
           ${part.name}

@@ -15,6 +15,7 @@ import { Bank } from "./bank.js";
 import { OrderLocks } from "./locks.js";
 import { NodeCard } from "./node_card.js";
 import { Rule } from "./part.js";
+import { forgetRoom, keepsRoom } from "./room.js";
 import { Replies, Trace } from "./sending.js";
 import { Held, Tree } from "./tree.js";
 
@@ -166,7 +167,7 @@ const MOST_CALLS = 4;
 
 /** What the listener has now, and for how long: the sentence that a scenario is mostly about. */
 const Calls = memo(
-  ({ calls, holder, ack }) => html`<ul class="listener-calls" aria-label=${t("lab.consumer.calls")}>
+  ({ calls, holder, ack }) => html`<ul class="listener-calls" ref=${keepsRoom} aria-label=${t("lab.consumer.calls")}>
     ${calls.length === 0 && html`<li class="quiet">${t("lab.consumer.listener_idle")}</li>`}
     ${calls.slice(0, MOST_CALLS).map(
       (call) => html`<li
@@ -213,6 +214,7 @@ const ProcessQueue = memo(({ queue, holder, width }) => {
       topic.startsWith("%") && queue.message_count === 0 ? "is-idle" : ""
     }`}
     data-process-queue=${name}
+    ref=${keepsRoom}
     aria-label=${`${holder} ${name}`}
   >
     <header class="process-head">
@@ -221,7 +223,7 @@ const ProcessQueue = memo(({ queue, holder, width }) => {
         type="button"
         class="held-count part-toggle number"
         aria-expanded=${isLarge}
-        onClick=${() => togglePart("trees")}
+        onClick=${() => (forgetRoom(), togglePart("trees"))}
         title=${`${t("lab.consumer.held")}. ${t(isLarge ? "lab.part.fold" : "lab.part.unfold")}`}
       >
         ${t("lab.consumer.held_short", { n: queue.message_count })}

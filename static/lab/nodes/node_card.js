@@ -6,6 +6,7 @@ import { shortMs } from "../format.js";
 import { acting } from "../deeds/thing.js";
 import { accused } from "../view.js";
 import { Icon } from "../panels/controls/icons.js";
+import { forgetRoom } from "./room.js";
 import { isFolded, toggleNode } from "../panels/stage/folding.js";
 
 export const ROLE_LETTERS = {
@@ -61,7 +62,7 @@ export function NodeCard({ name, node, titleExtra, summary, lasting, children })
         type="button"
         class="fold-button"
         aria-expanded=${!isLine}
-        onClick=${() => toggleNode(name)}
+        onClick=${() => (forgetRoom(), toggleNode(name))}
         title=${t(isLine ? "lab.node.unfold" : "lab.node.fold", { name })}
         aria-label=${t(isLine ? "lab.node.unfold" : "lab.node.fold", { name })}
       >

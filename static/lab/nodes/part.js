@@ -8,19 +8,25 @@ import { shortMs } from "../format.js";
 import { settingFacts, settingOfPart, settingValue } from "../settings.js";
 import { isFocus, togglePart } from "../panels/stage/folding.js";
 import { Icon } from "../panels/controls/icons.js";
+import { forgetRoom, keepsRoom } from "./room.js";
 
 /** `part`: its name for folding.js; `keepsOpen`: something is the matter with it. The rest goes to the section. */
 export function Part({ part, name, summary, tools, keepsOpen = false, class: kind = "", children, ...rest }) {
   const isOpen = isFocus(part);
   const shows = isOpen || keepsOpen;
-  return html`<section class=${`part ${shows ? "is-open" : "is-line"} ${kind}`} aria-label=${name} ...${rest}>
+  return html`<section
+    class=${`part ${shows ? "is-open" : "is-line"} ${kind}`}
+    ref=${keepsRoom}
+    aria-label=${name}
+    ...${rest}
+  >
     <div class="part-head">
       <h3>
         <button
           type="button"
           class="part-toggle"
           aria-expanded=${shows}
-          onClick=${() => togglePart(part)}
+          onClick=${() => (forgetRoom(), togglePart(part))}
           title=${t(isOpen ? "lab.part.fold" : "lab.part.unfold")}
         >
           ${name}

@@ -11,6 +11,7 @@ import { entriesShown } from "../panels/controls/dock.js";
 import { DeadLettersButton } from "../panels/messages/dead_letters.js";
 import { isFocus, togglePart } from "../panels/stage/folding.js";
 import { Roving } from "../roving.js";
+import { forgetRoom } from "./room.js";
 import { accused, compare, isPointed, openRecord, pointedKey } from "../view.js";
 
 const NONE = [];
@@ -56,7 +57,7 @@ const Topic = memo(({ broker, name, topic, records }) => {
               type="button"
               class="part-toggle"
               aria-expanded=${isOpen}
-              onClick=${() => togglePart(part)}
+              onClick=${() => (forgetRoom(), togglePart(part))}
               title=${t(isOpen ? "lab.part.fold" : "lab.part.unfold")}
             >
               ${title}

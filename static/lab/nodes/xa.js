@@ -11,6 +11,7 @@ import { Bank } from "./bank.js";
 import { CashMachine } from "./cash_machine.js";
 import { NodeCard } from "./node_card.js";
 import { Rule } from "./part.js";
+import { keepsRoom } from "./room.js";
 
 const MOST_ENDED = 5;
 const OUTCOME_SIGNS = { committed: "✓", "rolled-back": "✕", unknown: "?" };
@@ -34,7 +35,7 @@ export const TransactionCoordinator = memo(({ name, node }) => {
           }
           <span class="quiet number">${t("lab.xa.ended", { n: part.ended })}</span>
         </p>
-        <ul class="xa-rows" data-part="global-transactions" aria-label=${t("lab.xa.open")}>
+        <ul class="xa-rows" ref=${keepsRoom} data-part="global-transactions" aria-label=${t("lab.xa.open")}>
           ${part.transactions.length === 0 && html`<li class="quiet">${t("lab.xa.none_open")}</li>`}
           ${part.transactions.map(
             (one) => html`<li key=${one.xid} class="xa-row" ...${pointing(one.key)} title=${one.reason || one.key}>
@@ -77,7 +78,7 @@ export const TransactionManager = memo(({ name, node }) => {
   return html`<${NodeCard} name=${name} node=${node}>
     <p class="node-line quiet">${t("lab.xa.transfers", { n: total })}</p>
     <dl class="figure-cells">${figure("committed")}${figure("rolled-back")}${figure("unknown")}</dl>
-    <ul class="xa-rows" data-part="transfers" aria-label=${t("lab.xa.transfers_label")}>
+    <ul class="xa-rows" ref=${keepsRoom} data-part="transfers" aria-label=${t("lab.xa.transfers_label")}>
       ${at && html`<${UnderWay} at=${at} />`}
       ${ended
         .slice(-MOST_ENDED)
@@ -123,7 +124,7 @@ export const ResourceManager = memo(({ name, node }) => {
       part &&
       html`
         <${Lock} part=${part} account=${node.bank.account} />
-        <ul class="xa-rows" data-part="branches" aria-label=${t("lab.xa.branches")}>
+        <ul class="xa-rows" ref=${keepsRoom} data-part="branches" aria-label=${t("lab.xa.branches")}>
           ${part.branches.length === 0 && html`<li class="quiet">${t("lab.xa.no_branches")}</li>`}
           ${part.branches.map(
             (branch) => html`<li

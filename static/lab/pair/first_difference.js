@@ -3,7 +3,8 @@
 import { effect, signal } from "@preact/signals";
 import { both } from "./sides.js";
 
-/** null: not known yet. {event, time_us, left, right}; `event` null: they do the same, up to `time_us`. */
+/** null: not known yet. {event, time_us, left, right}; `event` null: they do the same, up to `time_us`, or it took too
+    long to find out (`unknown`). */
 export const firstDifference = signal(null);
 
 let asked = "";
@@ -22,7 +23,7 @@ async function find(question, left, right) {
   try {
     const response = await fetch(`/api/lab/${left}/difference?other=${right}`);
     const answer = await response.json();
-    if (question === asked && response.ok) firstDifference.value = answer;
+    if (question === asked) firstDifference.value = response.ok ? answer : { event: null, unknown: true };
   } catch {
     if (question === asked) asked = "";
   }

@@ -42,11 +42,13 @@ function FirstDifference() {
   const known = found && found.event !== null;
   const text = () => {
     if (!found) return t("lab.pair.comparing");
+    if (found.unknown) return t("lab.pair.unknown");
     if (known) return t("lab.pair.same_until", { event: count(found.event - 1), time: virtualTime(found.time_us) });
     return t("lab.pair.same", { events: count(found.events), time: virtualTime(found.time_us) });
   };
+  const sign = known ? "≠" : found && !found.unknown ? "=" : "…";
   return html`<p class="pair-first" id="first-difference" role="status">
-    <span class="pair-sign" aria-hidden="true">${known ? "≠" : found ? "=" : "…"}</span> <span>${text()}</span>
+    <span class="pair-sign" aria-hidden="true">${sign}</span> <span>${text()}</span>
     ${
       known &&
       html`<button type="button" class="button small-button" id="go-to-difference" onClick=${() => goTo(found.time_us)}>

@@ -32,7 +32,7 @@ def test_a_message_is_followed_from_its_producer_to_its_grave_and_resent(serve, 
     rows.first.locator(".life-key").focus()
     page.keyboard.press("Enter")
     expect(rows.first.locator(".life-story")).to_contain_text("P1 begins to send it")
-    expect(page.locator("#node-B1 .block.is-pointed").first).to_be_visible()
+    expect(page.locator("#node-B1 .is-pointed").first).to_be_visible()
     lane = rows.first.locator(".life-lane").first
     lane.locator("[data-mark]").last.focus()
     page.keyboard.press("Home")

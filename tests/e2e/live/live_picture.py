@@ -15,7 +15,7 @@ from pathlib import Path
 
 from playwright.async_api import Page, async_playwright
 
-from scripts.chromium import LAUNCH_ARGUMENTS, find_chromium
+from app.pictures.chromium import LAUNCH_ARGUMENTS, find_chromium
 from tests.e2e.conftest import page_address
 from tests.e2e.live.shop_traffic import MEMBERS, Member, run_shop
 from tests.interop.harness.clients import Clients

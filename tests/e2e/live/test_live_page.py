@@ -175,7 +175,7 @@ def test_a_backlog_that_grows_is_never_gone_and_what_is_on_its_way_is_none(serve
     assert kind(50, 600, 600) == "keeps_up"  # five seconds of reading: committed a little late
     assert kind(3000, 600, 600) == "steady"
     assert kind(3000, 900, 600) == "growing"
-    assert kind(3000, 900, 0) == "growing"
+    assert kind(3000, 900, 0) == "unread"
     assert kind(3000, 0, 0) == "standing"
     assert kind(3000, 600, 1200) == "gone"
     assert kind(3000, 600, 1200, passed_ms=3_000) == "unknown"

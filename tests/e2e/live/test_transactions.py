@@ -97,6 +97,7 @@ def test_the_live_page_shows_half_messages_once_there_are_any(serve, open_page):
     expect(rows.nth(0)).to_contain_text("too young")
     expect(rows.nth(1)).to_contain_text(re.compile("paid-5.*2 of 15.*asked in", re.DOTALL))
     expect(rows.nth(2)).to_contain_text("✓ op 3")
+    page.get_by_role("button", name="On this page").click()
     page.get_by_role("link", name="Transactions").click()
     expect(page.locator("#transactions")).to_be_focused()
     assert findings_in_every_theme(page) == []

@@ -52,6 +52,9 @@ class FixtureSource(RecordSearch):
         self.clock = clock
         self.started = clock()
         self.tree = json.loads((SUPPORT / "live" / "fixture_state.json").read_text(encoding="utf-8"))
+        for section in ("topics", "groups"):
+            for age, view in enumerate(self.tree[section].values()):
+                view["age"] = age
         self.base_ms = self.tree["cluster"]["now_ms"]
         self.records = read_golden_records()
         self.sent = 0

@@ -15,7 +15,6 @@ import { Flights } from "./flights.js";
 import { stageScale } from "./folding.js";
 import { Legend } from "./legend.js";
 import { fits, keepFitting, mapOf } from "./map.js";
-import { keepCardsSteady } from "./steady.js";
 
 const CARDS = {
   producer: Producer,
@@ -41,11 +40,7 @@ export function Stage({ children, isWhole = false }) {
     }
     map.current = mapOf(outer.current, inner.current);
     map.current.fit();
-    const stops = [
-      keepFitting(outer.current, inner.current, map.current),
-      keepCardsSteady(inner.current),
-      followTheEye(map.current),
-    ];
+    const stops = [keepFitting(outer.current, inner.current, map.current), followTheEye(map.current)];
     return () => (stops.forEach((stop) => stop()), map.current.stop());
   }, [isMap]);
   return html`<div class="stage-frame">

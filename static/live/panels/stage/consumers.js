@@ -45,11 +45,11 @@ function GroupCard({ group }) {
     <p class="group-head">
       <${GroupMark} group=${group} size=${1.6} />
       <strong class="group-name" title=${[group, ...facts].join("\n")}>${group}</strong>
-      ${model === "BROADCASTING" && html`<span class="badge">${facts[0]}</span>`}
       ${topics.length > 0 && html`<${ResetButton} group=${group} isShort=${true} />`}
     </p>
     <p class="group-lag" title=${t("live.groups.lag_hint")}>
-      <${LagSentence} group=${group} topics=${topics} lag=${lag} />
+      <${LagSentence} group=${group} topics=${topics} lag=${lag} />${" "}
+      ${model === "BROADCASTING" && html`<span class="badge">${facts[0]}</span>`}
     </p>
     ${ids.length === 0 && html`<p class="quiet">${t("live.groups.offline")}</p>`}
     <ul class="member-list" role="list">
