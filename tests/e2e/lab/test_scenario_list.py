@@ -42,7 +42,7 @@ def test_a_search_finds_words_of_both_languages_and_says_how_many(address, open_
 
 def test_a_search_for_nothing_says_so_and_leads_back(address, open_page):
     page = open_page(f"{address}/lab?lang=zh&q=xyzzy")
-    expect(page.locator("#nothing")).to_contain_text("没有符合的场景")
+    expect(page.locator("#nothing")).to_contain_text("没有符合条件的场景")
     page.locator("#show-all").click()
     expect(page.locator("#nothing")).to_be_hidden()
     assert len(shown(page)) == 43
