@@ -21,7 +21,7 @@ from app.remote.serve_parameters import folder, name, pem_file, port
 from app.server import PageSettings, Server
 from app.web.access_gate import is_loopback
 from app.web.busy_ports import WantedPort, explain_taken_ports
-from app.web.framing import origin_of
+from app.web.embedding_origins import origin_of
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.message.record_layout import BLANK_MIN_SIZE_BYTES

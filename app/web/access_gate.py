@@ -20,7 +20,7 @@ from urllib.parse import parse_qs, quote, urlencode
 
 from app.foundation.event_budget import EventBudget
 from app.foundation.translator import in_all_languages
-from app.web.framing import LOOPBACK_ORIGINS
+from app.web.embedding_origins import LOOPBACK_ORIGINS
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

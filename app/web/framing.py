@@ -6,21 +6,7 @@ message and no setting of the live broker.
 
 from __future__ import annotations
 
-import re
-
 from flask import g
-
-#: What ``glassmq serve --allow-embedding`` takes: a scheme and a host, with or without a port; ``:*`` is any port.
-_ORIGIN = re.compile(r"https?://(?:[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::(?:[0-9]{1,5}|\*))?")
-
-#: Pages that the visitor's own machine serves: slides, a notebook.
-LOOPBACK_ORIGINS = ("http://localhost:*", "http://127.0.0.1:*")
-
-
-def origin_of(text: str) -> str | None:
-    """``text`` as an origin of web pages, in lower case; None when it is none."""
-    origin = text.strip().lower().rstrip("/")
-    return origin if _ORIGIN.fullmatch(origin) else None
 
 
 def let_frame(origins: tuple[str, ...]) -> None:

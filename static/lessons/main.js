@@ -70,7 +70,11 @@ function Page() {
       <${LessonPanel} />
       <div class="lab lesson-lab">
         <${Controls} />
-        ${loaded.value ? html`<${Stage}><${Banner} /><${Caption} /></${Stage}>` : html`<p class="loading">${t("live.waiting")}</p>`}
+        ${
+          loaded.value
+            ? html`<${Stage}><${Banner} /><${Caption} /></${Stage}>`
+            : html`<div class="stage-frame"><p class="loading">${t("live.waiting")}</p></div>`
+        }
         <${Dock} place="bottom" groups=${[Object.keys(PANELS)]} panels=${PANELS} />
       </div>
       ${!isSummary.value && html`<${SideSwitch} />`}
