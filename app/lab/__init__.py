@@ -33,7 +33,8 @@ old run stays in ``forked_from``), step goes forward through what was recorded.
 The view (times are virtual microseconds, offsets are numbers, ``null`` is "not there")::
 
     world        id, published, viewers
-    scenario     its name; title {en, zh}, about {en, zh}, duration_us, seed
+    scenario     its name; title, summary, about, suggestion {en, zh}; duration_us, seed; focus, parts of the stage;
+                 try_buttons [{label {en, zh}, command, run_until, search}]: what does as the suggestion says
     event, events_total, time_us, time_total_us, playing, in_past, is_over
     speed        as it was chosen; speed_now: virtual seconds per second at the moment, null while it stands still
     pace         why time passes so quickly at speed "auto": "frame", "listener", "gap", "step" (see slow_to) or ""
