@@ -158,7 +158,7 @@ def test_a_half_message_of_the_stage_is_committed_by_hand_and_once_more_anyway(s
     page = opened(open_page(f"{serve(empty_scene())}/lab/unknown-and-check-back", reduced_motion="reduce"))
     run_to_ms(page, 12_000)
     row, dialog = page.locator("#node-B1 [data-half='6']"), page.locator("#half-dialog")
-    expect(row.locator(".half-age")).to_have_text("9.5 s")
+    expect(row).to_contain_text("asked in")
     row.locator(".half-button").focus()
     page.keyboard.press("Enter")
     expect(dialog).to_contain_text("Half message transfer-1 on B1")
@@ -172,7 +172,7 @@ def test_a_half_message_of_the_stage_is_committed_by_hand_and_once_more_anyway(s
     dialog.locator("input[name=anyway]").check()
     dialog.locator("[data-deed=commit-half]").click()
     run_to_ms(page, 13_000)
-    expect(page.locator("#node-B1 .half-messages .part-head")).to_contain_text("2 / 4")
+    expect(page.locator("#node-B1")).to_contain_text(re.compile(r"op\s*2\s*/\s*4"))
 
 
 def test_a_live_page_without_transactions_does_not_speak_of_them(serve, open_page):
