@@ -106,7 +106,11 @@ def _groups(groups: JsonObject, topics: JsonObject) -> dict[str, GroupFacts]:
                 progress = Progress(committed, max(0, queue["max"] - committed), queue_id in owners)
                 queues.setdefault(group, {})[QueueOf(topic, int(queue_id))] = progress
     return {
-        name: GroupFacts(view["lag"], len(view["members"]) + view.get("omitted_members", 0), queues.get(name, {}))
+        name: GroupFacts(
+            sum(progress.behind for progress in queues.get(name, {}).values()),
+            len(view["members"]) + view.get("omitted_members", 0),
+            queues.get(name, {}),
+        )
         for name, view in groups.items()
         if view.get("message_model") != BROADCASTING
     }

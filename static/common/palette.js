@@ -3,6 +3,8 @@
 // colour-blind eyes too (tests/app/web/test_topic_colours.py); topics of the system and of groups are grey. A group has
 // no colour: its shape tells. styles/tokens.css has the values, and a text colour for each that is readable on it.
 
+import { keep, kept as recalled } from "./kept.js";
+
 const TONES = ["sky", "orange", "green", "blue", "yellow", "pink", "brown", "violet"];
 const SYSTEM_TONE = "grey";
 const GROUP_TONE = "group";
@@ -95,7 +97,7 @@ const isTone = (tone) => [...TONES, SYSTEM_TONE, GROUP_TONE].includes(tone);
 
 function readKept() {
   try {
-    return JSON.parse(localStorage.getItem(KEPT)) ?? {};
+    return JSON.parse(recalled(KEPT)) ?? {};
   } catch {
     return {}; // written by something else
   }
@@ -108,7 +110,7 @@ function keepLater() {
   queueMicrotask(() => {
     isKeepingDue = false;
     const [topicMarks, groupMarks] = [topics, groups].map(({ given }) => Object.fromEntries(given));
-    localStorage.setItem(KEPT, JSON.stringify({ topics: topicMarks, groups: groupMarks }));
+    keep(KEPT, JSON.stringify({ topics: topicMarks, groups: groupMarks }));
   });
 }
 

@@ -7,8 +7,16 @@
   const asked = new URLSearchParams(location.search).get("theme");
   const dark = matchMedia("(prefers-color-scheme: dark)");
 
+  // In a frame of another site there may be no place to keep anything.
+  const kept = () => {
+    try {
+      return localStorage.getItem(KEY);
+    } catch {
+      return null;
+    }
+  };
   const chosen = () => {
-    const stored = THEMES.includes(asked) ? asked : localStorage.getItem(KEY);
+    const stored = THEMES.includes(asked) ? asked : kept();
     return THEMES.includes(stored) ? stored : "auto";
   };
 

@@ -2,14 +2,15 @@
 // shown: the choice is remembered.
 
 import { effect, signal } from "@preact/signals";
+import { keep, kept } from "../common/kept.js";
 import { labData } from "./commands.js";
 
 const KEY = "glassmq.lab.matters";
 const { tasks = [], labels = [], requests = [] } = labData.quiet ?? {};
 const [quietLabels, quietRequests] = [new Set(labels), new Set(requests)];
 
-export const onlyWhatMatters = signal(localStorage.getItem(KEY) !== "no");
-effect(() => localStorage.setItem(KEY, onlyWhatMatters.value ? "yes" : "no"));
+export const onlyWhatMatters = signal(kept(KEY) !== "no");
+effect(() => keep(KEY, onlyWhatMatters.value ? "yes" : "no"));
 
 /** Whether an entry of the journal says something about what the world is there for. */
 export function entryMatters({ actor, label }) {

@@ -2,6 +2,7 @@
 // `state` keeps still and the stream goes on behind it.
 
 import { computed, effect, signal } from "@preact/signals";
+import { keep, kept } from "../common/kept.js";
 import { recallMarks } from "../common/palette.js";
 import { EMPTY_HISTORY, historyOf, withSecond } from "./history.js";
 
@@ -77,11 +78,11 @@ export const brokerNowMs = computed(() => ticking.value + (brokerSecondMs.value 
 
 // --------------------------------------------------------------------------------------------- choices of the user
 
-const stored = (key, fallback) => localStorage.getItem(`glassmq.${key}`) ?? fallback;
+const stored = (key, fallback) => kept(`glassmq.${key}`) ?? fallback;
 
 export function choice(key, fallback) {
   const chosen = signal(stored(key, fallback));
-  effect(() => localStorage.setItem(`glassmq.${key}`, chosen.value));
+  effect(() => keep(`glassmq.${key}`, chosen.value));
   return chosen;
 }
 
@@ -98,7 +99,7 @@ export const motionWanted = computed(() =>
 
 export function setMotion(on) {
   motionChoice.value = on ? "on" : "off";
-  localStorage.setItem("glassmq.motion", motionChoice.value);
+  keep("glassmq.motion", motionChoice.value);
 }
 effect(() => (document.documentElement.dataset.motion = motion.value ? "on" : "off"));
 

@@ -5,6 +5,7 @@ import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { t } from "../common/i18n.js";
+import { keep, kept } from "../common/kept.js";
 import { Field } from "./job_field.js";
 import { chosenJob, info, inLanguage, jobNamed, runningCount, start } from "./runs.js";
 
@@ -13,7 +14,7 @@ const typed = signal({});
 const keys = signal({ access_key: "", secret_key: "" });
 /** Whether the fields that one seldom needs are shown; the browser remembers it. */
 const ADVANCED = "glassmq.pipeline.advanced";
-const showsAdvanced = signal(localStorage.getItem(ADVANCED) === "yes");
+const showsAdvanced = signal(kept(ADVANCED) === "yes");
 /** What a job reads comes first among its fields. */
 const SOURCES = ["topics", "topic", "scenario"];
 
@@ -105,7 +106,7 @@ function sorted(parameters) {
 
 function remember(isOpen) {
   showsAdvanced.value = isOpen;
-  localStorage.setItem(ADVANCED, isOpen ? "yes" : "no");
+  keep(ADVANCED, isOpen ? "yes" : "no");
 }
 
 const isShown = (job, { parameter }) => job.parameters.some(({ name }) => name === parameter);

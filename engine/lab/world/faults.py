@@ -367,8 +367,9 @@ def _release(world: ScenarioWorld, command: Command) -> None:
 def _fire_timer(world: ScenarioWorld, command: Command) -> None:
     due_us, schedule = _integer(command, "due_us"), world.loop.schedule
     for event in schedule.running_timers():
-        # What is on its way over a link is no timer: it would overtake what was sent before it.
-        if event.actor.name == command.target and event.due_us == due_us and "->" not in event.actor.name:
+        # What is on its way over a link or through the network is no timer: it would overtake what was sent before it.
+        is_task = "/" in event.actor.name and "->" not in event.actor.name
+        if event.actor.name == command.target and event.due_us == due_us and is_task:
             return schedule.fire_now(event)
     raise NoSuchTarget("refusal.no_timer", actor=command.target, due_us=due_us)
 

@@ -118,8 +118,14 @@ class ScenarioWorld(Surroundings):
 
     @property
     def is_over(self) -> bool:
-        """Whether the story is told: its time is up, or nothing can happen any more before."""
-        return self.now_us >= self.end_us
+        """Whether the story is told: its time is up, and whatever is due at that moment has happened.
+
+        So it does not depend on the steps in which it was told.
+        """
+        if self.now_us < self.end_us:
+            return False
+        following = self.loop.schedule.peek()
+        return following is None or following.due_us > self.end_us
 
     def brokers(self) -> list[BrokerRole]:
         """All brokers, in the order of the scenario."""

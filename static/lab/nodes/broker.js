@@ -9,6 +9,7 @@ import { topicMark } from "../../common/palette.js";
 import { shortMs } from "../format.js";
 import { memo } from "../memo.js";
 import { Roving } from "../roving.js";
+import { isFocus } from "../panels/stage/folding.js";
 import { isPointed, openRecord, pointedKey } from "../view.js";
 import { DelayLevels } from "./delay_levels.js";
 import { BrokerLocks } from "./locks.js";
@@ -57,7 +58,7 @@ const CommitLog = memo(({ broker, log }) => {
     name=${t("lab.log.title")}
     summary=${html`
       ${figure("end", count(max))} ${figure("unflushed", bytes(max - flushed), max > flushed ? "has-lag" : "")}
-      ${max > dispatched && figure("undispatched", bytes(max - dispatched))}
+      ${isFocus("commit_log") && max > dispatched && figure("undispatched", bytes(max - dispatched))}
     `}
     tools=${html`<${Rule} node=${broker} part="commit_log" label=${t("lab.log.flush_every")} />`}
     class="commit-log"

@@ -3,7 +3,7 @@
 
 import { remPx } from "../../live/lane_axis.js";
 
-/** Element -> the most that it needed, in rem. */
+/** Element -> { height, isLine }: the most that it needed, in rem, as a line or opened. */
 const most = new WeakMap();
 
 const sizes = new ResizeObserver((entries) => {

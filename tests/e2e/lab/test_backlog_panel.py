@@ -35,4 +35,4 @@ def test_messages_in_the_list_of_a_process_are_shown_as_long_as_it_lives(serve, 
     run_to_ms(page, 1_200)
     handed_over = page.locator("[data-node=C1] [data-handed-over]")
     expect(handed_over).to_contain_text("order-0")
-    expect(page.locator("#stop-banner")).to_contain_text("order-0")
+    expect(page.locator(".moment-violation")).to_contain_text("order-0")

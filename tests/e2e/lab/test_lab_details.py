@@ -117,13 +117,15 @@ def long_run(chromium) -> Iterator[Page]:
 def long_page(long_run) -> Page:
     """The same world; its page has only the newest entries of the journal."""
     long_run.reload()
-    return opened(long_run)
+    page = opened(long_run)
+    show_panel(page, "log")
+    page.locator(".strip input[type=checkbox]").uncheck()  # also what does not matter
+    return page
 
 
 def test_a_gap_of_the_event_log_is_filled_when_it_comes_in_sight(long_page):
     last = event_number(long_page)
     expect(long_page.locator(".event-log [role=status]")).to_have_text(f"{last:,} events")
-    show_panel(long_page, "log")
     long_page.locator(".log-rows").evaluate("(box) => { box.scrollTop = 0 }")
     first = long_page.locator(".log-row").first
     expect(first).to_have_attribute("data-known", "yes")
@@ -142,14 +144,13 @@ def test_the_filter_of_the_event_log_finds_what_the_page_never_got(long_page):
 def test_the_sequence_diagram_asks_for_what_it_shows(long_page):
     with long_page.expect_response(re.compile("/window\\?")) as answer:
         for _ in range(6):
-            long_page.get_by_role("button", name="Longer time span").click()
+            long_page.get_by_role("button", name="More frames").click()
     window = answer.value.json()
     assert window["entries"]
     assert window["frames"]
 
 
 def test_an_event_is_explained_back_to_its_first_cause_across_a_gap(long_page):
-    show_panel(long_page, "log")
     long_page.locator(".log-rows").evaluate("(box) => { box.scrollTop = 0 }")
     expect(long_page.locator(".log-row").first).to_have_attribute("data-known", "yes")
     long_page.locator(".log-row").nth(4).locator("span").last.click()
@@ -173,6 +174,7 @@ def test_a_setting_is_changed_in_place_and_makes_another_run(page):
 
 def test_the_timer_on_the_stage_leads_to_its_editor(page):
     run_to_ms(page, 2000)
+    page.locator("[data-node=B1] .part-toggle", has_text="Held pulls").click()
     page.locator("[data-node=B1] [data-edit='B1 hold_check_interval_ms']").click()
     page.locator("#deeds [data-kind=setting]").click()
     dialog = page.locator("#setting-dialog")

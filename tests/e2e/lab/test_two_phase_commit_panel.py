@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from tests.e2e.accessibility import findings_in_every_theme
-from tests.e2e.lab.lab_page import expect_event, opened, run_to_ms
+from tests.e2e.lab.lab_page import expect_event, opened, run_to_ms, show_panel
 from tests.e2e.scenes import empty_scene
 
 TABLE = Path(__file__).parents[3] / "static" / "lab" / "crash_points" / "xa-two-phase.json"
@@ -24,10 +24,11 @@ def test_banks_in_doubt_are_seen_and_a_row_of_the_crash_table_opens_its_run(serv
     expect(bank.locator(".xa-lock")).to_contain_text("A is locked by TC-1-2")
     expect(bank.locator("[data-part=cash-machine]")).to_contain_text("locked by TC-1-2")
     expect(page.locator("[data-node=P1] [data-part=cash-machine]")).to_contain_text("told: 80,000")
+    show_panel(page, "xa")
     panel = page.locator("#panel-xa")
     # Two transactions were in doubt at each of two banks, the first ones for an instant.
     expect(panel.locator(".xa-lane .xa-bar-prepared")).to_have_count(4)
-    expect(panel.locator("tbody tr").filter(has_text="xa-1")).to_contain_text("all voted yes")
+    expect(panel.locator("tbody tr").filter(has_text="xa-1")).to_contain_text("TC is gone")
     expect(panel.locator("tbody tr").filter(has_text="message-1")).to_contain_text("A has paid, B waits")
     assert findings_in_every_theme(page) == []
 

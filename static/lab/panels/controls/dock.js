@@ -4,6 +4,7 @@
 import { html } from "htm/preact";
 import { computed, signal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
+import { keep, kept } from "../../../common/kept.js";
 import { canCompare } from "../analysis/compare.js";
 import { isRecording } from "../../session.js";
 import { calmView, framesUnderWay, runningTimers, violations } from "../../view.js";
@@ -52,21 +53,21 @@ export const entriesShown = computed(() => (isProjector.value ? 6 : 12));
 const DRAWER_KEY = "glassmq.lab.drawer";
 const EXPERT_KEY = "glassmq.lab.expert";
 
-export const expert = signal(localStorage.getItem(EXPERT_KEY) === "yes");
+export const expert = signal(kept(EXPERT_KEY) === "yes");
 export const drawerOpen = signal(wasOpen());
 
 function wasOpen() {
-  return shape.peek() === "phone" || (shape.peek() === "wide" && localStorage.getItem(DRAWER_KEY) !== "closed");
+  return shape.peek() === "phone" || (shape.peek() === "wide" && kept(DRAWER_KEY) !== "closed");
 }
 
 export function setExpert(on) {
   expert.value = on;
-  localStorage.setItem(EXPERT_KEY, on ? "yes" : "no");
+  keep(EXPERT_KEY, on ? "yes" : "no");
 }
 
 export function setDrawer(open) {
   drawerOpen.value = open;
-  if (shape.peek() === "wide") localStorage.setItem(DRAWER_KEY, open ? "open" : "closed");
+  if (shape.peek() === "wide") keep(DRAWER_KEY, open ? "open" : "closed");
 }
 
 /** Names of panels, the one that was chosen last first: a group shows its first. */

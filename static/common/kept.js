@@ -1,0 +1,18 @@
+// What a visitor chose, kept by his browser. In a frame of another site there may be no such place: then nothing is
+// kept.
+
+export function kept(key) {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+export function keep(key, value) {
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    // The choice lasts as long as the page.
+  }
+}
