@@ -42,7 +42,8 @@ export function Banner() {
       <button type="button" class="button small-button" onClick=${fork}>${t("lab.past.fork")}</button>
     </div>`;
   }
-  if (stopped.value && !view.value.playing) {
+  // That a run is over is said by what offers to begin again.
+  if (stopped.value && stopped.value.kind !== "over" && !view.value.playing) {
     const { kind, text, messages = [], element = {} } = stopped.value;
     return html`<div class=${`banner banner-${kind}`} id="stop-banner" role="status">
       <strong>${t(`lab.stopped.${kind}`)}</strong> <span>${kind !== "violation" && bilingual(text)}</span>

@@ -7,7 +7,7 @@ import { commandName } from "../../commands.js";
 import { bilingual, virtualTime } from "../../format.js";
 import { command, isRecording, runUntil, scrub } from "../../session.js";
 import { calmView, mine, view } from "../../view.js";
-import { focusPanel } from "../controls/dock.js";
+import { focusPanel, setDrawer, shape } from "../controls/dock.js";
 import { AskWhy, Why } from "../messages/why.js";
 
 /** Scenarios whose suggestion was put aside, in this visit. */
@@ -59,6 +59,8 @@ const Try = () => html`<section class="try-card" aria-label=${t("lab.list.try")}
 </section>`;
 
 function doIt({ command: deed, run_until: condition, search }) {
+  // Over the stage the drawer would hide what is about to happen.
+  if (shape.peek() === "narrow" && !search) setDrawer(false);
   if (deed) {
     const { kind, target, ...values } = deed;
     command(kind, target, values);

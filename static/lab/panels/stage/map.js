@@ -10,7 +10,7 @@ const SCALE_MOST = 3;
 /** Larger than this nothing is drawn by itself: few things should not look like a poster. */
 const FIT_MOST = 1.35;
 const COLUMNS_MOST = 6;
-const WORTH_MOVING = 1.25;
+const WORTH_MOVING = 1.12;
 const STEP = 1.25;
 const PAN_PX = 60;
 const MARGIN_PX = 10;
