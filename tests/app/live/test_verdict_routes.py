@@ -10,7 +10,7 @@ import urllib.request
 import pytest
 from click.testing import CliRunner
 
-from app.commands.administration.verdict import command
+from app.command_line import main
 from engine.texts import LANGUAGES
 from tests.support.live.live_server import LiveServer, message
 
@@ -107,17 +107,17 @@ def test_a_window_that_makes_no_sense_is_refused(live, query):
 
 def test_the_command_says_the_clauses_and_tells_by_its_exit_code(live):
     page = f"http://{live.server.page_address}"
-    calm = CliRunner().invoke(command, ["--page", page])
+    calm = CliRunner().invoke(main, ["verdict", "--page", page])
     assert calm.exit_code == 0, calm.output
     make_backlog(live)
-    found = CliRunner().invoke(command, ["--page", page, "--lang", "zh"])
+    found = CliRunner().invoke(main, ["verdict", "--page", page, "--lang", "zh"])
     assert found.exit_code == 1
     assert "reports" in found.output
 
 
 @pytest.mark.parametrize(("page", "code"), [("http://127.0.0.1:1", 2), ("file:///etc/passwd", 2), ("orders", 2)])
 def test_the_command_tells_a_broker_that_cannot_be_asked_from_one_that_is_ill(page, code):
-    found = CliRunner().invoke(command, ["--page", page])
+    found = CliRunner().invoke(main, ["verdict", "--page", page])
     assert found.exit_code == code
     assert "Traceback" not in found.output
 

@@ -36,11 +36,11 @@ export function Stage({ children, isWhole = false }) {
     if (!isMap) {
       inner.current.style.transform = "";
       stageScale.value = 1;
-      return undefined;
+      return followTheEye((card) => card.scrollIntoView({ block: "center" }));
     }
     map.current = mapOf(outer.current, inner.current);
     map.current.fit();
-    const stops = [keepFitting(outer.current, inner.current, map.current), followTheEye(map.current)];
+    const stops = [keepFitting(outer.current, inner.current, map.current), followTheEye(map.current.show)];
     return () => (stops.forEach((stop) => stop()), map.current.stop());
   }, [isMap]);
   return html`<div class="stage-frame">
@@ -62,12 +62,12 @@ export function Stage({ children, isWhole = false }) {
   </div>`;
 }
 
-/** What is accused comes into view. */
-const followTheEye = (map) =>
+/** What is accused comes into view, by `show(card)`. */
+const followTheEye = (show) =>
   accused.subscribe((names) => {
     const [first] = names;
     const card = first && document.querySelector(`#stage [data-node="${CSS.escape(first)}"]`);
-    if (card) map.show(card);
+    if (card) show(card);
   });
 
 function MapTools({ map }) {
