@@ -128,7 +128,6 @@ function Place() {
   const event = useComputed(() => view.value.event);
   const total = useComputed(() => view.value.events_total);
   const inPast = useComputed(() => view.value.in_past);
-  const isOver = useComputed(() => view.value.is_over && !view.value.in_past);
   return html`<div class="place">
     <span class="place-figures">
       <span class="clock"><${Clock} /></span>
@@ -136,7 +135,6 @@ function Place() {
         ${t("lab.controls.event_of", { event: count(event.value), total: count(total.value) })}
       </span>
     </span>
-    ${isOver.value && html`<span class="badge" id="run-over">${t("lab.controls.over")}</span>`}
     <button
       type="button"
       class=${`button icon-button fork-button ${inPast.value ? "button-primary" : ""}`}
