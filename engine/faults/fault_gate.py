@@ -250,6 +250,12 @@ class FaultGate:
         self._lease = loop.call_later(HOLD_LEASE_MS / 1_000, self._nobody_looks)
         return HOLD_LEASE_MS
 
+    def lease_left_ms(self) -> int:
+        """How much longer held frames wait when nobody looks."""
+        if self._lease is None:
+            return 0
+        return max(0, round((self._lease.when() - asyncio.get_running_loop().time()) * 1_000))
+
     def _nobody_looks(self) -> None:
         self._lease = None
         if len(self.held) or any(rule.what is Deed.HOLD for rule in self._active):

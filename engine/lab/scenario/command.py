@@ -179,8 +179,8 @@ COMMANDS: Mapping[str, CommandKind] = {
 }
 
 
-def parse_command(data: object) -> Command:
-    """The command that a browser or a file describes: ``{"kind": ..., "target": ..., <fields>}``.
+def parse_command(data: object, commands: Mapping[str, CommandKind] = COMMANDS) -> Command:
+    """The command that a browser or a file describes: ``{"kind": ..., "target": ..., <fields>}``, one of ``commands``.
 
     Raises :class:`CommandRefused`, which names the field and what is allowed. Whether its target exists only the world
     can tell.
@@ -188,9 +188,9 @@ def parse_command(data: object) -> Command:
     if not isinstance(data, Mapping):
         raise CommandRefused("refusal.no_command_object", data=data)
     kind = data.get("kind")
-    if not isinstance(kind, str) or kind not in COMMANDS:
-        raise CommandRefused("refusal.no_command", kind=kind, known=", ".join(COMMANDS))
-    spec = COMMANDS[kind]
+    if not isinstance(kind, str) or kind not in commands:
+        raise CommandRefused("refusal.no_command", kind=kind, known=", ".join(commands))
+    spec = commands[kind]
     allowed = ["kind", "target", *(field.name for field in spec.fields)]
     for name in data:
         if name not in allowed:
