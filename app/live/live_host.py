@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from app.live.live_faults import LiveFaults
     from app.metrics.exposition import Family
     from app.observation.live_state import LiveState
+    from engine.broker.broker import Broker
     from engine.broker.transactions.half_message_lookup import Deed
 log = logging.getLogger("glassmq.host")
 
@@ -211,7 +212,7 @@ class LiveHost:
         from app.observation.transactions_view import common_view
 
         thread, _ = self._engine()
-        administrator = self._machines.broker.half_message_administrator
+        administrator = self._broker.half_message_administrator
         acted_on = common_view(thread.run(administrator.act(deed, name), CALL_TIMEOUT_S))
         return {part: acted_on[part] for part in ("id", "key", "topic", "queue_id", "group")}
 
@@ -251,8 +252,12 @@ class LiveHost:
 
     # ------------------------------------------------------------------------------------------------- faults
 
+    @property
+    def _broker(self) -> Broker:
+        return self._machines.broker
+
     def _client_at(self, remote_address: str) -> str:
-        return self._machines.broker.client_id_at(remote_address) if self._machines.broker_runs else ""
+        return self._broker.client_id_at(remote_address) if self._machines.broker_runs else ""
 
     @property
     def faults(self) -> LiveFaults | None:
