@@ -95,7 +95,7 @@ class LiveServer:
 
     def lock(self, group, topic, queue_id, client_id):
         """Lock one queue for a client, as an orderly consumer would."""
-        broker = self.host._broker
+        broker = self.host._machines.broker
         queue = MessageQueue(topic, broker.config.broker_name, queue_id)
         thread, _ = self.host._engine()
         return thread.call(lambda: broker.rebalance_lock_manager.try_lock_batch(group, [queue], client_id))
