@@ -153,7 +153,9 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     lab = LabHost(SocketTransport(socketio, LAB_NAMESPACE), settings.lab_clock, has_thread=settings.lab_has_thread)
     socketio.on_namespace(LabNamespace(lab))
     audits = LabAudits(pipeline)
-    app.register_blueprint(create_lab_routes(lab, settings.folders.static, audits, settings.access.embedders))
+    app.register_blueprint(
+        create_lab_routes(lab, settings.folders.static, audits, settings.access.embedders, settings.faults)
+    )
     explorations = Explorations()
     app.register_blueprint(create_exploration_routes(lab, explorations))
     app.register_blueprint(create_start_page(lab))

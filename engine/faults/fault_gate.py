@@ -195,7 +195,8 @@ class FaultGate:
         rule = self._first_that_takes(door, direction, subject)
         if self.is_recording and self.frame_record is not None:
             deed, now_us = None if rule is None else rule.what, self.clock.monotonic_us()
-            self.frame_record.note(self.client_name(door), direction, frame, subject, deed, now_us)
+            client = self.client_name(door)
+            self.frame_record.note(door.remote_address, client, direction, frame, subject, deed, now_us)
         if rule is None:
             return door.pass_on(direction, frame)
         self._note(rule, door, direction, subject)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from engine.faults.fault_rule import Deed, Direction, fits
 from engine.faults.frame_subject import FrameSubject
 
-FRAMES_MAX = 5_000
-BYTES_MAX = 16 * 1024 * 1024
+FRAMES_MAX = 2_000
+BYTES_MAX = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,7 @@ class RecordedFrame:
 
     :ivar number: from 1 on, also of those that are not kept any more.
     :ivar at_us: since the record began.
+    :ivar address: where the client's connection comes from.
     :ivar frame: without its length prefix; without its body where bodies are not wanted.
     :ivar body_bytes: how long its body was.
     :ivar answers: number of the request that a reply answers; 0: it is none, or its request is not known.
@@ -27,12 +28,10 @@ class RecordedFrame:
 
     number: int
     at_us: int
-    client: str
+    address: str
     direction: Direction
     frame: bytes
-    name: str
     body_bytes: int
-    opaque: int
     answers: int
     deed: Deed | None
 
@@ -49,37 +48,46 @@ class FrameRecord:
         self.with_bodies = with_bodies
         self.started_ms = started_ms
         self.count = 0
+        #: Address -> id of the client there, as far as it said it.
+        self.clients: dict[str, str] = {}
         self._started_us = started_us
         self._frames: deque[RecordedFrame] = deque()
         self._bytes = 0
-        #: Client and opaque of open requests of either side -> their number.
+        #: Address and opaque of open requests of either side -> their number.
         self._open: dict[tuple[str, Direction, int], int] = {}
 
     def __iter__(self) -> Iterator[RecordedFrame]:
         return iter(self._frames)
 
     def note(
-        self, client: str, direction: Direction, frame: bytes, subject: FrameSubject, deed: Deed | None, now_us: int
+        self,
+        address: str,
+        client: str,
+        direction: Direction,
+        frame: bytes,
+        subject: FrameSubject,
+        deed: Deed | None,
+        now_us: int,
     ) -> None:
-        """A frame passes, or meets a fault."""
-        if self.client and not fits(self.client, client):
+        """A frame passes, or meets a fault. ``client``: its id, or again its address."""
+        if self.client and not fits(self.client, client) and not fits(self.client, address):
             return
         command = subject.command
+        self.clients[address] = client
         self.count += 1
         answers = 0
         if command.is_response:
             asked = Direction.OUT if direction is Direction.IN else Direction.IN
-            answers = self._open.pop((client, asked, command.opaque), 0)
+            answers = self._open.pop((address, asked, command.opaque), 0)
         elif not command.is_oneway:
-            self._open[client, direction, command.opaque] = self.count
+            self._open[address, direction, command.opaque] = self.count
         kept = frame if self.with_bodies else frame[: len(frame) - len(command.body)]
         at_us, body_bytes = now_us - self._started_us, len(command.body)
-        name = subject.name
-        self._frames.append(
-            RecordedFrame(self.count, at_us, client, direction, kept, name, body_bytes, command.opaque, answers, deed)
-        )
+        self._frames.append(RecordedFrame(self.count, at_us, address, direction, kept, body_bytes, answers, deed))
         self._bytes += len(kept)
         while len(self._frames) > FRAMES_MAX or self._bytes > BYTES_MAX:
             self._bytes -= len(self._frames.popleft().frame)
-        while len(self._open) > FRAMES_MAX:
+        if len(self._open) > FRAMES_MAX:
             del self._open[next(iter(self._open))]
+        if len(self.clients) > FRAMES_MAX:
+            del self.clients[next(iter(self.clients))]

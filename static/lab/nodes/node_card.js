@@ -17,6 +17,9 @@ export const ROLE_LETTERS = {
   transaction_coordinator: "TC",
   transaction_manager: "TM",
   resource_manager: "RM",
+  wire_producer: "P",
+  wire_broker: "B",
+  wire_consumer: "C",
 };
 
 /** `node` is the view's; `children` are the contents, `lasting` what outlives the process. `titleExtra` stands in the

@@ -9,6 +9,7 @@ import { Consumer } from "../../nodes/consumer.js";
 import { NameServer } from "../../nodes/name_server.js";
 import { Producer } from "../../nodes/producer.js";
 import { ResourceManager, TransactionCoordinator, TransactionManager } from "../../nodes/xa.js";
+import { WireNode } from "../../nodes/wire_node.js";
 import { accused, nodes, nodesOfRole } from "../../view.js";
 import { shape } from "../controls/dock.js";
 import { Flights } from "./flights.js";
@@ -24,6 +25,9 @@ const CARDS = {
   transaction_coordinator: TransactionCoordinator,
   transaction_manager: TransactionManager,
   resource_manager: ResourceManager,
+  wire_producer: WireNode,
+  wire_broker: WireNode,
+  wire_consumer: WireNode,
 };
 
 /** `children` lie over the stage: captions, banners. `isWhole`: on a phone too it is a map that shows everything. */
@@ -53,9 +57,9 @@ export function Stage({ children, isWhole = false }) {
     >
       <div class="lab-stage-inner" ref=${inner}>
         <${Flights} stage=${inner} />
-        <${Column} roles=${["producer", "transaction_manager"]} name="producer" />
-        <${Column} roles=${["broker", "transaction_coordinator", "name_server"]} name="broker" />
-        <${Column} roles=${["consumer", "resource_manager"]} name="consumer" />
+        <${Column} roles=${["producer", "transaction_manager", "wire_producer"]} name="producer" />
+        <${Column} roles=${["broker", "transaction_coordinator", "name_server", "wire_broker"]} name="broker" />
+        <${Column} roles=${["consumer", "resource_manager", "wire_consumer"]} name="consumer" />
       </div>
     </section>
     ${isMap && html`<${MapTools} map=${map} />`}${children}
