@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from engine.faults.door import Door
 from engine.faults.fault_gate import FaultGate
@@ -102,7 +102,7 @@ class Doorway:
 
         return self.world.run(acting(), node=NODE)
 
-    def add(self, what: Deed, frame: str = "", **options: object) -> FaultRule:
+    def add(self, what: Deed, frame: str = "", **options: Any) -> FaultRule:
         """A rule."""
         return self.do(lambda: self.gate.add(FaultRule(what, frame, **options)))
 
