@@ -7,7 +7,6 @@ happens within the call that brought the frame, or in a timer of the node's loop
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import logging
 from collections import deque
 from collections.abc import Callable
@@ -99,12 +98,11 @@ class FaultGate:
         return len(self.held) > 0 or any(not rule.is_spent(now_ms) for rule in self._active)
 
     def add(self, rule: FaultRule) -> FaultRule:
-        """From now on. Returns it with its number. Raises :class:`FaultRefused` when there are enough."""
+        """From now on, with a number that no other has had. Raises :class:`FaultRefused` when there are enough."""
         if len(self._rules) >= RULES_MAX:
             raise FaultRefused("refusal.too_many_faults", limit=RULES_MAX)
         self._last_id += 1
-        now_ms = self.clock.now_ms()
-        rule = dataclasses.replace(rule, rule_id=self._last_id, made_ms=now_ms)
+        rule.rule_id, rule.made_ms = self._last_id, self.clock.now_ms()
         self._rules[rule.rule_id] = rule
         if rule.what is Deed.HOLD:
             self.look()
