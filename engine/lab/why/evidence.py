@@ -165,6 +165,7 @@ class Evidence(WatchListener):
         self._watch = ClusterWatch(run.world)
         self._watch.add(self)
         run.world.watch_parcels(self._note_frame)
+        run.world.watch_cuts(self._note_cut)
         run.on_event.append(self._after_event)
 
     def stand_here(self) -> None:
@@ -307,3 +308,11 @@ class Evidence(WatchListener):
             self.frames.append(Sent(*where, parcel.source, parcel.target, parcel.data, len(delays_us)))
             if len(self.frames) > FRAMES_REMEMBERED:
                 del self.frames[: FRAMES_REMEMBERED // 10]
+
+    def _note_cut(self, parcel: Parcel) -> None:
+        """A frame was under way, and does not arrive after all."""
+        for place in range(len(self.frames) - 1, -1, -1):
+            frame = self.frames[place]
+            if frame.data is parcel.data and (frame.source, frame.target) == (parcel.source, parcel.target):
+                self.frames[place] = frame._replace(copies=0)
+                return
