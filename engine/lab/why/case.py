@@ -15,9 +15,9 @@ from engine.lab.nodes.history import (
     SendInvoked,
     SendReturned,
 )
-from engine.lab.why.copy_kind import CopyKind, first_topic, group_of
 from engine.lab.why.evidence import Committed, Evidence, Gone, Held, Stored
 from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.message.message_copies import CopyKind, first_topic, group_of_copy
 
 #: What a listener says when it is done with a message.
 DONE = ("success", "commit")
@@ -134,7 +134,7 @@ class Case:
 
     def copies_for(self, subject: Subject) -> list[Stored]:
         """The copies on the way to it, in the order in which they were stored, also those that a power cut took."""
-        return [one for one in self.stored if group_of(one.message) in (None, subject.group)]
+        return [one for one in self.stored if group_of_copy(one.message) in (None, subject.group)]
 
     def is_gone(self, copy: Stored) -> bool:
         """Whether a power cut has taken it."""

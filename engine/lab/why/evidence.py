@@ -17,8 +17,8 @@ from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.nodes.broker_role import BrokerRole
 from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.run.run import LabRun
-from engine.lab.why.copy_kind import CopyKind, kind_of
 from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.message.message_copies import CopyKind, kind_of_copy
 from engine.protocol.names import TRANSACTION_OP_HALF_TOPIC
 from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
 
@@ -196,7 +196,7 @@ class Evidence(WatchListener):
             if half_offset is not None:
                 self.decisions.append(Decided(*here, message.broker, half_offset))
             return
-        kind = kind_of(message)
+        kind = kind_of_copy(message)
         if kind is not None and message.key:
             self.stored.append(Stored(*here, message, kind))
 

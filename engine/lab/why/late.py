@@ -9,9 +9,9 @@ from typing import NamedTuple
 from engine.lab.why import telling
 from engine.lab.why.answer import Question, WhyAnswer, WhyStep, answer, span_text
 from engine.lab.why.case import VISIBLE, Case, Delivery, Subject, all_deliveries, queue_of
-from engine.lab.why.copy_kind import CopyKind, delay_level
 from engine.lab.why.evidence import Stored
 from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.message.message_copies import CopyKind, delay_level
 from engine.texts import Text, plain
 
 #: A span that is shorter than this, or than one part in so many of all, is not told.

@@ -6,8 +6,8 @@ from engine.lab.nodes.broker_role import BrokerRole
 from engine.lab.why import telling
 from engine.lab.why.answer import Question, WhyAnswer, WhyStep, answer
 from engine.lab.why.case import VISIBLE, Case, Subject, queue_of
-from engine.lab.why.copy_kind import CopyKind
 from engine.lab.why.evidence import Committed, Stored
+from engine.protocol.message.message_copies import CopyKind
 from engine.texts import Text
 
 #: Deliveries that an answer tells of, the last ones.

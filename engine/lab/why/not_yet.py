@@ -6,10 +6,10 @@ from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.why import telling, wire
 from engine.lab.why.answer import Question, WhyAnswer, WhyStep, answer, span_text, time_text
 from engine.lab.why.case import VISIBLE, Case, Delivery, Subject, all_deliveries, queue_of
-from engine.lab.why.copy_kind import CopyKind, checks_asked, delay_level
 from engine.lab.why.evidence import LockNow, Stored
 from engine.protocol.body.message_queue import MessageQueue
-from engine.protocol.message.message_properties import PROPERTY_PRODUCER_GROUP, decode_properties
+from engine.protocol.message.message_copies import CopyKind, checks_asked, delay_level
+from engine.protocol.message.message_properties import PROPERTY_PRODUCER_GROUP
 from engine.texts import Text
 
 #: Steps ahead that are told.
@@ -61,7 +61,7 @@ def _find(case: Case, subject: Subject) -> _Found:
 
 def _undecided(case: Case, half: Stored, steps: list[WhyStep]) -> _Found:
     message = half.message
-    group = decode_properties(message.properties_text).get(PROPERTY_PRODUCER_GROUP, "")
+    group = message.properties.get(PROPERTY_PRODUCER_GROUP, "")
     deaths = [
         telling.node_changed(case, change)
         for change in case.changes

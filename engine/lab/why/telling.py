@@ -14,9 +14,9 @@ from engine.lab.nodes.history import (
 )
 from engine.lab.why.answer import WhyStep, span_text
 from engine.lab.why.case import Case, Delivery
-from engine.lab.why.copy_kind import CopyKind, checks_asked, delay_level, group_of
 from engine.lab.why.evidence import Committed, Gone, Held, Locked, Sent, Stored
 from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.message.message_copies import CopyKind, checks_asked, delay_level, group_of_copy
 from engine.texts import Text, joined
 
 _POWER_CUTS = ("crash-power", "torn-write")
@@ -45,7 +45,7 @@ def stored(copy: Stored, *, is_ahead: bool = False) -> WhyStep:
         CopyKind.STORED: "stored",
         CopyKind.HALF: "half_again" if checks_asked(message) else "half",
         CopyKind.GIVEN_UP: "given_up",
-        CopyKind.DELAYED: "delayed" if group_of(message) is None else "given_back",
+        CopyKind.DELAYED: "delayed" if group_of_copy(message) is None else "given_back",
         CopyKind.DUE: "due",
         CopyKind.DEAD: "dead",
         CopyKind.RESENT: "resent",
@@ -57,7 +57,7 @@ def stored(copy: Stored, *, is_ahead: bool = False) -> WhyStep:
         offset=message.queue_offset,
         level=delay_level(message),
         n=checks_asked(message) if copy.kind is CopyKind.HALF else message.reconsume_times,
-        group=group_of(message) or "",
+        group=group_of_copy(message) or "",
     )
     kind = "fault" if copy.kind in (CopyKind.DEAD, CopyKind.GIVEN_UP) else "message"
     return WhyStep(copy.event, copy.time_us, message.broker, kind, text, None, is_ahead)

@@ -9,9 +9,9 @@ from engine.lab.scenario.switches import BROKER_LOCK, CONSUMING_FLAG, MESSAGE_QU
 from engine.lab.why import telling, wire
 from engine.lab.why.answer import Question, WhyAnswer, WhyStep, answer
 from engine.lab.why.case import Case, Delivery, Subject, all_deliveries
-from engine.lab.why.copy_kind import CopyKind, group_of
 from engine.lab.why.evidence import Held, Pulled, Stored
 from engine.lab.why.telling import names
+from engine.protocol.message.message_copies import CopyKind, group_of_copy
 from engine.protocol.request_code import RequestCode
 from engine.texts import Text
 
@@ -117,7 +117,7 @@ def _another_copy(case: Case, subject: Subject, first: Delivery, second: Deliver
         sent = [frame for frame in wire.of_message(case, wire.ENDS, copy.event) if frame.event <= copy.event]
         ends = [_end_step(frame.event, frame.time_us, frame.source) for frame in sent]
         return "committed-twice", {}, [telling.stored(halves[0]), *ends, *steps]
-    if group_of(copy.message) is not None:
+    if group_of_copy(copy.message) is not None:
         return _given_back_twice(case, subject, copy, steps)
     return _sent_twice(case, earlier, copy, steps)
 

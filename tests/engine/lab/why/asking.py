@@ -27,12 +27,11 @@ def played(name: str, to_ms: int | None = None, deeds: Deeds = ()) -> tuple[Reco
 def _with_due_time(run, fields):
     """The run goes on until that frame is sent."""
     if fields["kind"] == "drop-frame":
-        wanted, sent = fields.pop("frame"), []
+        wanted, sent, names = fields.pop("frame"), [], run.world.link_faults.names
 
         def note(parcel, delays_us):
-            if delays_us and f"{parcel.source}->{parcel.target}" == fields["target"]:
-                if run.world.link_faults.names.name_of(parcel) == wanted:
-                    sent.append(run.now_us + min(delays_us))
+            if delays_us and (f"{parcel.source}->{parcel.target}", names.name_of(parcel)) == (fields["target"], wanted):
+                sent.append(run.now_us + min(delays_us))
 
         run.world.watch_parcels(note)
         while not sent:
