@@ -22,8 +22,8 @@ class StoredCopy(NamedTuple):
     """One record of a broker's commit log.
 
     ``kind``: see :class:`~engine.protocol.message.message_copies.CopyKind`. A delayed one waits until ``due_us``, to
-    be given to ``group`` again (None: to everybody for the first time). ``resends``: the offset message id of the dead letter
-    that it, or the message that it is a retry of, was resent for, else empty.
+    be given to ``group`` again (None: to everybody for the first time). ``resends``: the offset message id of the dead
+    letter that it, or the message that it is a retry of, was resent for, else empty.
     """
 
     kind: str

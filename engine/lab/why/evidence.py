@@ -8,7 +8,7 @@ Nothing here changes the world.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from engine.broker.transactions.half_message import decided_offset
 from engine.lab.checkers.watch.broker_watch import BrokerWatch
@@ -17,6 +17,7 @@ from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.nodes.broker_role import BrokerRole
 from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.run.run import LabRun
+from engine.lab.why.deliveries import Delivery, all_deliveries
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message_copies import CopyKind, kind_of_copy
 from engine.protocol.names import TRANSACTION_OP_HALF_TOPIC
@@ -130,7 +131,14 @@ class LockNow(NamedTuple):
     ends_us: int
 
 
-_Entry = TypeVar("_Entry", bound=NamedTuple)
+class Happened(Protocol):
+    """Something that an event has done."""
+
+    @property
+    def event(self) -> int: ...
+
+
+_Entry = TypeVar("_Entry", bound=Happened)
 
 
 class Evidence(WatchListener):
@@ -162,6 +170,7 @@ class Evidence(WatchListener):
         self._lock_tables: dict[str, dict[tuple[str, MessageQueue], str]] = {}
         self._node_of_client: dict[str, str] = {}
         self._changes = 0
+        self._deliveries: dict[int, list[Delivery]] = {}
         self._watch = ClusterWatch(run.world)
         self._watch.add(self)
         run.world.watch_parcels(self._note_frame)
@@ -176,7 +185,13 @@ class Evidence(WatchListener):
     def known(self, entries: Iterable[_Entry], *, ahead: bool = False) -> list[_Entry]:
         """Those up to now; ``ahead``: those after it."""
         now = self.now_event
-        return [entry for entry in entries if (entry.event > now) is ahead]  # type: ignore[attr-defined]
+        return [entry for entry in entries if (entry.event > now) is ahead]
+
+    def deliveries(self, until: int) -> list[Delivery]:
+        """Every call of every listener up to an event that has run."""
+        if until not in self._deliveries:
+            self._deliveries[until] = all_deliveries(self.history, until)
+        return self._deliveries[until]
 
     def wants(self, group: str, message: LoggedMessage) -> bool:
         """Whether a group's subscription lets the message through."""

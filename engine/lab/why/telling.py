@@ -13,7 +13,8 @@ from engine.lab.nodes.history import (
     SendReturned,
 )
 from engine.lab.why.answer import WhyStep, span_text
-from engine.lab.why.case import Case, Delivery
+from engine.lab.why.case import Case
+from engine.lab.why.deliveries import Delivery
 from engine.lab.why.evidence import Committed, Gone, Held, Locked, Sent, Stored
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message_copies import CopyKind, checks_asked, delay_level, group_of_copy

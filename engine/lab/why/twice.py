@@ -8,7 +8,8 @@ from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.scenario.switches import BROKER_LOCK, CONSUMING_FLAG, MESSAGE_QUEUE_LOCK, PROCESS_QUEUE_LOCK
 from engine.lab.why import telling, wire
 from engine.lab.why.answer import Question, WhyAnswer, WhyStep, answer
-from engine.lab.why.case import Case, Delivery, Subject, all_deliveries
+from engine.lab.why.case import Case
+from engine.lab.why.deliveries import Delivery
 from engine.lab.why.evidence import Held, Pulled, Stored
 from engine.lab.why.telling import names
 from engine.protocol.message.message_copies import CopyKind, group_of_copy
@@ -23,9 +24,9 @@ _EXPECTED = ("retry", "tried-again", "resent")
 _Found = tuple[str, dict[str, object], list[WhyStep]]
 
 
-def why_twice(case: Case, subject: Subject) -> WhyAnswer | None:
+def why_twice(case: Case) -> WhyAnswer | None:
     """None: it did not."""
-    deliveries = case.of(subject)
+    deliveries = case.deliveries
     if len(deliveries) < 2:
         return None
     steps: list[WhyStep] = []
@@ -33,7 +34,7 @@ def why_twice(case: Case, subject: Subject) -> WhyAnswer | None:
     for nth, (first, second) in enumerate(pairwise(deliveries), 1):
         if nth > _PAIRS_MAX and nth < len(deliveries) - 1:
             continue
-        cause, arguments, between = _explain(case, subject, first, second)
+        cause, arguments, between = _explain(case, first, second)
         causes.append((cause, {"first": first.began.node, "second": second.began.node, **arguments}))
         steps += [telling.began(case, first, nth), *between, telling.began(case, second, nth + 1)]
         steps += [step for one in (first, second) if (step := telling.ended(one)) is not None]
@@ -41,23 +42,23 @@ def why_twice(case: Case, subject: Subject) -> WhyAnswer | None:
     verdict = Text(
         f"why.twice.{cause.replace('-', '_')}",
         key=case.key,
-        group=subject.name,
+        group=case.subject.name,
         n=len(deliveries),
         queue=telling.queue_text(deliveries[0].queue),
         **arguments,
     )
-    return answer(Question.TWICE, subject.name, cause, verdict, steps)
+    return answer(Question.TWICE, case.subject.name, cause, verdict, steps)
 
 
-def _explain(case: Case, subject: Subject, first: Delivery, second: Delivery) -> _Found:
+def _explain(case: Case, first: Delivery, second: Delivery) -> _Found:
     """(cause, what its sentence needs, steps between the two)."""
     if first.place != second.place:
-        return _another_copy(case, subject, first, second)
+        return _another_copy(case, first, second)
     end = first.end_event
     if end is None or end > second.began.event:
-        return _at_once(case, subject, first, second)
+        return _at_once(case, first, second)
     if first.died is not None and first.ended is None:
-        return "died-in-listener", {}, [telling.node_changed(case, first.died), *_new_owner(case, subject, second)]
+        return "died-in-listener", {}, [telling.node_changed(case, first.died), *_new_owner(case, second)]
     if not first.is_done:
         role = case.world.nodes[first.began.node]
         is_orderly = isinstance(role, ConsumerRole) and role.spec.orderly
@@ -67,7 +68,7 @@ def _explain(case: Case, subject: Subject, first: Delivery, second: Delivery) ->
             {"result": Text(f"why.result.{first.result}")},
             _lost_frames(case, first, second, wire.GIVING_BACK),
         )
-    return _not_committed(case, subject, first, second)
+    return _not_committed(case, first, second)
 
 
 # --- another copy --------------------------------------------------------------------------------------------------
@@ -87,21 +88,17 @@ def _copy_at(case: Case, delivery: Delivery) -> Stored | None:
     )
 
 
-def _another_copy(case: Case, subject: Subject, first: Delivery, second: Delivery) -> _Found:
+def _another_copy(case: Case, first: Delivery, second: Delivery) -> _Found:
     copy, earlier = _copy_at(case, second), _copy_at(case, first)
     if copy is None:
         return "unknown", {}, []
     if copy.kind is CopyKind.RESENT:
-        dead = [
-            telling.stored(one)
-            for one in case.copies_for(subject)
-            if one.kind is CopyKind.DEAD and one.event < copy.event
-        ]
+        dead = [telling.stored(one) for one in case.stored if one.kind is CopyKind.DEAD and one.event < copy.event]
         return "resent", {}, [*dead, telling.stored(copy)]
     if second.began.reconsume_times > first.began.reconsume_times:
         waits = [
             one
-            for one in case.copies_for(subject)
+            for one in case.stored
             if one.kind is CopyKind.DELAYED
             and one.message.reconsume_times == second.began.reconsume_times
             and first.began.event <= one.event <= copy.event
@@ -118,15 +115,15 @@ def _another_copy(case: Case, subject: Subject, first: Delivery, second: Deliver
         ends = [_end_step(frame.event, frame.time_us, frame.source) for frame in sent]
         return "committed-twice", {}, [telling.stored(halves[0]), *ends, *steps]
     if group_of_copy(copy.message) is not None:
-        return _given_back_twice(case, subject, copy, steps)
+        return _given_back_twice(case, copy, steps)
     return _sent_twice(case, earlier, copy, steps)
 
 
-def _given_back_twice(case: Case, subject: Subject, copy: Stored, steps: list[WhyStep]) -> _Found:
+def _given_back_twice(case: Case, copy: Stored, steps: list[WhyStep]) -> _Found:
     """Two copies for the same try: the consumer did not know that the broker had the first one."""
     waits = [
         telling.stored(one)
-        for one in case.copies_for(subject)
+        for one in case.stored
         if one.kind is CopyKind.DELAYED and one.message.reconsume_times == copy.message.reconsume_times
     ]
     lost = [
@@ -169,7 +166,7 @@ def _sent_twice(case: Case, earlier: Stored | None, copy: Stored, steps: list[Wh
 # --- the same copy, at once ----------------------------------------------------------------------------------------
 
 
-def _at_once(case: Case, subject: Subject, first: Delivery, second: Delivery) -> _Found:
+def _at_once(case: Case, first: Delivery, second: Delivery) -> _Found:
     """The second listener got it while the first one still had it."""
     here, node = second.began.event, second.began.node
     unheard = wire.requests(case, first.began.broker, wire.NEWS_OF_MEMBERS, first.began.event, here)
@@ -178,7 +175,7 @@ def _at_once(case: Case, subject: Subject, first: Delivery, second: Delivery) ->
         for one, _ in unheard
         if one.target == first.began.node and not one.copies
     ]
-    steps += _new_owner(case, subject, second)
+    steps += _new_owner(case, second)
     role = case.world.nodes[node]
     if not (isinstance(role, ConsumerRole) and role.spec.orderly):
         return "moved-while-running", {}, steps
@@ -197,7 +194,7 @@ def _at_once(case: Case, subject: Subject, first: Delivery, second: Delivery) ->
     passes = [
         one
         for one in case.evidence.locks
-        if one.queue == second.queue and one.group == subject.group and first.began.event <= one.event <= here
+        if one.queue == second.queue and one.group == case.subject.group and first.began.event <= one.event <= here
     ]
     steps += [telling.locked(one) for one in passes]
     unlocked = [one for one in passes if one.before == first.began.node and not one.after]
@@ -231,23 +228,23 @@ def _standstills(case: Case, node: str, after: int, before: int) -> list[WhyStep
 # --- the same copy, one after the other ----------------------------------------------------------------------------
 
 
-def _not_committed(case: Case, subject: Subject, first: Delivery, second: Delivery) -> _Found:
+def _not_committed(case: Case, first: Delivery, second: Delivery) -> _Found:
     """The first listener was done, and the broker's offset did not say so when the next owner asked."""
     assert first.ended is not None
     offset, done = first.began.queue_offset, first.ended.event
-    gain = _gain(case, subject, second)
+    gain = _gain(case, second)
     if gain is not None and gain.event <= first.began.event and first.began.node == second.began.node:
         return _same_owner(case, first)
     lets_go = [
         one
-        for one in case.holds(subject, second.queue)
+        for one in case.holds(second.queue)
         if not one.is_gain and one.node == first.began.node and first.began.event <= one.event < done
     ]
     if lets_go:
-        return _given_away(case, subject, first, second, lets_go[-1])
+        return _given_away(case, first, second, lets_go[-1])
     start = gain.event if gain is not None else second.began.event
-    commits = [one for one in case.commits(subject, second.queue) if one.event <= start]
-    steps = [*_new_owner(case, subject, second), *_around(case, subject, first, second)]
+    commits = [one for one in case.commits(second.queue) if one.event <= start]
+    steps = [*_new_owner(case, second), *_around(case, first, second)]
     back = next((one for one in reversed(commits) if one.before > offset >= one.offset), None)
     if back is not None:
         return "offset-went-back", {"offset": back.offset, "before": back.before}, [telling.committed(back), *steps]
@@ -273,10 +270,10 @@ def _not_committed(case: Case, subject: Subject, first: Delivery, second: Delive
     return ("commit-lost" if lost else "moved-before-commit"), {}, told
 
 
-def _given_away(case: Case, subject: Subject, first: Delivery, second: Delivery, lets_go: Held) -> _Found:
+def _given_away(case: Case, first: Delivery, second: Delivery, lets_go: Held) -> _Found:
     """The queue went to somebody else while the first listener had the message, and what it did no longer counted."""
     node = first.began.node
-    steps = [telling.held(lets_go), *_new_owner(case, subject, second), *_around(case, subject, first, second)]
+    steps = [telling.held(lets_go), *_new_owner(case, second), *_around(case, first, second)]
     if case.is_switched_off(PROCESS_QUEUE_LOCK, node, lets_go.event):
         return "consume-lock-off", {}, [*_switch_steps(case, PROCESS_QUEUE_LOCK, node, lets_go.event), *steps]
     role = case.world.nodes[node]
@@ -284,7 +281,7 @@ def _given_away(case: Case, subject: Subject, first: Delivery, second: Delivery,
     return ("unlocked-early" if is_orderly else "moved-while-running"), {}, steps
 
 
-def _around(case: Case, subject: Subject, first: Delivery, second: Delivery) -> list[WhyStep]:
+def _around(case: Case, first: Delivery, second: Delivery) -> list[WhyStep]:
     """What kept the first consumer from saying how far it had come, and how its lock went to another."""
     since, until = first.began.event, second.began.event
     cuts = [
@@ -297,7 +294,7 @@ def _around(case: Case, subject: Subject, first: Delivery, second: Delivery) -> 
     passes = [
         telling.locked(one)
         for one in case.evidence.locks
-        if one.queue == second.queue and one.group == subject.group and since <= one.event <= until
+        if one.queue == second.queue and one.group == case.subject.group and since <= one.event <= until
     ]
     return [*_standstills(case, first.began.node, since, until), *cuts, *passes]
 
@@ -306,7 +303,7 @@ def _same_owner(case: Case, first: Delivery) -> _Found:
     """Nobody else had the queue in between: an orderly consumer takes a batch anew of which one message failed."""
     batch = [
         one
-        for one in all_deliveries(case.evidence, case.until)
+        for one in case.evidence.deliveries(case.until)
         if one.began.event == first.began.event and one.queue == first.queue and one.began.key != case.key
     ]
     failed = next((one for one in batch if one.ended is not None and not one.is_done), None)
@@ -329,26 +326,26 @@ def _lost_frames(
     return [telling.frame_lost(one, wire.name_of(one)) for one, _ in found if not one.copies]
 
 
-def _gain(case: Case, subject: Subject, delivery: Delivery) -> Held | None:
+def _gain(case: Case, delivery: Delivery) -> Held | None:
     """How the listener's process came by the queue."""
     return next(
         (
             one
-            for one in reversed(case.holds(subject, delivery.queue))
+            for one in reversed(case.holds(delivery.queue))
             if one.is_gain and one.node == delivery.began.node and one.event <= delivery.began.event
         ),
         None,
     )
 
 
-def _new_owner(case: Case, subject: Subject, second: Delivery) -> list[WhyStep]:
+def _new_owner(case: Case, second: Delivery) -> list[WhyStep]:
     """Who let go of the queue and who took it over, and where in it that one began."""
-    gain = _gain(case, subject, second)
+    gain = _gain(case, second)
     if gain is None:
         return []
-    lets_go = [one for one in case.holds(subject, second.queue) if not one.is_gain and one.event <= second.began.event]
+    lets_go = [one for one in case.holds(second.queue) if not one.is_gain and one.event <= second.began.event]
     steps = [telling.held(one) for one in lets_go[-1:]]
-    commits = [one for one in case.commits(subject, second.queue) if one.event <= gain.event]
+    commits = [one for one in case.commits(second.queue) if one.event <= gain.event]
     first = next((one.first for one in case.evidence.pulls if _is_of(one, gain)), None)
     steps.append(telling.begins_at(gain, first) if commits and first is not None else telling.held(gain))
     pulled = case.pulled(gain.node, second.queue, second.began.queue_offset, gain.event)
