@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from engine.broker.transactions.half_message import decided_offset
 from engine.lab.checkers.watch.broker_watch import BrokerWatch
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch, WatchListener
+from engine.lab.checkers.watch.group_watch import GroupWatch
 from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.nodes.broker_role import BrokerRole
 from engine.lab.nodes.consumer_role import ConsumerRole
@@ -45,7 +46,10 @@ class Gone(NamedTuple):
 
 
 class Committed(NamedTuple):
-    """A broker has another offset of a group; ``before`` is -1 when it had none."""
+    """A broker has another offset of a group; ``before`` is -1 when it had none.
+
+    ``is_reload``: it came up with that, after a crash.
+    """
 
     event: int
     time_us: int
@@ -55,6 +59,7 @@ class Committed(NamedTuple):
     queue_id: int
     before: int
     offset: int
+    is_reload: bool = False
 
 
 class Held(NamedTuple):
@@ -69,7 +74,10 @@ class Held(NamedTuple):
 
 
 class Locked(NamedTuple):
-    """The broker's lock of a queue has another owner: node names, empty: nobody."""
+    """The broker's lock of a queue has another owner: node names, empty: nobody.
+
+    ``is_forgotten``: it died, and locks lie in memory only.
+    """
 
     event: int
     time_us: int
@@ -78,6 +86,7 @@ class Locked(NamedTuple):
     queue: MessageQueue
     before: str
     after: str
+    is_forgotten: bool = False
 
 
 class Pulled(NamedTuple):
@@ -111,7 +120,7 @@ class Decided(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """A frame was handed to a link; ``copies`` of it arrive."""
+    """A frame was handed to a link; ``copies`` of it arrive, the first one at ``arrives_us``."""
 
     event: int
     time_us: int
@@ -119,6 +128,7 @@ class Sent(NamedTuple):
     target: str
     data: bytes
     copies: int
+    arrives_us: int
 
 
 class LockNow(NamedTuple):
@@ -169,6 +179,9 @@ class Evidence(WatchListener):
         self._owned: dict[str, dict[MessageQueue, tuple[object, int, str]]] = {}
         self._lock_tables: dict[str, dict[tuple[str, MessageQueue], str]] = {}
         self._node_of_client: dict[str, str] = {}
+        #: Broker, group, topic, queue id -> offset, as far as it was told.
+        self._offsets: dict[tuple[str, str, str, int], int] = {}
+        self._subscribers: dict[str, GroupWatch] = {}
         self._changes = 0
         self._deliveries: dict[int, list[Delivery]] = {}
         self._watch = ClusterWatch(run.world)
@@ -193,10 +206,12 @@ class Evidence(WatchListener):
             self._deliveries[until] = all_deliveries(self.history, until)
         return self._deliveries[until]
 
-    def wants(self, group: str, message: LoggedMessage) -> bool:
-        """Whether a group's subscription lets the message through."""
-        watch = self._watch.groups.get(group)
-        return watch is None or watch.wants(message)
+    def wants(self, role: ConsumerRole, message: LoggedMessage) -> bool:
+        """Whether what that member subscribes to lets the message through."""
+        if role.name not in self._subscribers:
+            self._subscribers[role.name] = GroupWatch(role.spec.group)
+            self._subscribers[role.name].add(role.spec)
+        return self._subscribers[role.name].wants(message)
 
     # --- what is told ----------------------------------------------------------------------------------------------
 
@@ -231,6 +246,18 @@ class Evidence(WatchListener):
         """See the base."""
         here = self._watch.event_number, self._watch.now_us
         self.commits.append(Committed(*here, broker.name, group, topic, queue_id, before, offset))
+        self._offsets[broker.name, group, topic, queue_id] = offset
+
+    def broker_loaded(self, broker: BrokerWatch) -> None:
+        """See the base."""
+        here = self._watch.event_number, self._watch.now_us
+        manager = broker.broker.consumer_offset_manager
+        for place, before in self._offsets.items():
+            name, group, topic, queue_id = place
+            offset = manager.query_offset(group, topic, queue_id) if name == broker.name else before
+            if offset != before:
+                self.commits.append(Committed(*here, name, group, topic, queue_id, before, offset, is_reload=True))
+                self._offsets[place] = offset
 
     # --- what is looked at after each event --------------------------------------------------------------------------
 
@@ -250,6 +277,9 @@ class Evidence(WatchListener):
             return
         for change in changes[self._changes :]:
             role = self.world.nodes[change.node]
+            for (group, queue), owner in self._lock_tables.pop(change.node, {}).items():
+                lock = group, queue, self.node_of(owner), ""
+                self.locks.append(Locked(change.event, change.time_us, change.node, *lock, is_forgotten=True))
             for queue in self._owned.pop(change.node, {}):
                 self.holds.append(
                     Held(change.event, change.time_us, change.node, role.spec.group, queue, is_gain=False)
@@ -283,12 +313,10 @@ class Evidence(WatchListener):
             known[queue] = process_queue, max(last, before[1]), throttle
 
     def _look_at_locks(self, role: BrokerRole) -> None:
-        manager = role.broker.rebalance_lock_manager if role.broker is not None else None
         known = self._lock_tables.get(role.name, {})
-        if not known and (manager is None or not len(manager)):
+        if role.broker is None or not (known or len(role.broker.rebalance_lock_manager)):
             return
-        entries = [] if manager is None else manager.entries()
-        table = {(group, queue): entry.client_id for group, queue, entry in entries}
+        table = {(group, queue): one.client_id for group, queue, one in role.broker.rebalance_lock_manager.entries()}
         if table == known:
             return
         here = self._watch.event_number, self._watch.now_us
@@ -320,7 +348,8 @@ class Evidence(WatchListener):
     def _note_frame(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
         if parcel.kind is ParcelKind.FRAME:
             where = self.world.event_number, self.world.now_us
-            self.frames.append(Sent(*where, parcel.source, parcel.target, parcel.data, len(delays_us)))
+            arrives_us = where[1] + min(delays_us, default=0)
+            self.frames.append(Sent(*where, parcel.source, parcel.target, parcel.data, len(delays_us), arrives_us))
             if len(self.frames) > FRAMES_REMEMBERED:
                 del self.frames[: FRAMES_REMEMBERED // 10]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.lab.nodes.broker_role import BrokerRole
-from engine.lab.why import telling
+from engine.lab.why import telling, wire
 from engine.lab.why.answer import Question, WhyAnswer, WhyStep, answer
 from engine.lab.why.case import VISIBLE, Case, queue_of
 from engine.lab.why.evidence import Committed, Stored
@@ -53,7 +53,9 @@ def _find(case: Case) -> _Found | None:
     if not copies:
         return _never_stored(case)
     alive = [one for one in copies if not case.is_gone(one)]
-    if not alive:
+    # What was given back lies in a new copy: if the power cut took that, the old one is of no use.
+    failed = any(one.ended is not None for one in case.deliveries)
+    if not alive or (failed and alive[-1] is not copies[-1] and alive[-1].kind in VISIBLE):
         cuts = [
             telling.node_changed(case, change)
             for change in case.changes
@@ -83,7 +85,7 @@ def _find(case: Case) -> _Found | None:
 
 
 def _never_stored(case: Case) -> _Found | None:
-    if not case.sends:
+    if not case.sends or wire.not_heard(case) is not None:
         return None
     ended = {one.event for one in case.returns}
     deaths = case.crashes(case.sends[-1].node, case.sends[-1].event, case.until)
@@ -142,15 +144,24 @@ def _passed(case: Case, last: Stored) -> _Found | None:
         if message.commit_log_offset < min_offset and case.until == case.evidence.now_event:
             return "expired", {"broker": message.broker}, [telling.stored(last)]
     queue = queue_of(last)
+    members = [one for one in case.members if one.has_run]
+    wanted = [one for one in members if case.evidence.wants(one, message)]
+    deliveries = [one for one in case.deliveries if one.queue == queue]
+    if members and not wanted and not deliveries:
+        return "filtered", {}, [telling.stored(last)]
     commits = case.commits(queue)
-    if not commits or commits[-1].offset <= message.queue_offset:
+    # A broker that is down may have forgotten how far it had come.
+    if not commits or commits[-1].offset <= message.queue_offset or not case.broker_is_up(message.broker):
         return None
     passing = _passing(commits, message.queue_offset)
     steps = [telling.stored(last), telling.committed(passing)]
-    deliveries = [one for one in case.deliveries if one.queue == queue]
     if not deliveries:
-        if not case.evidence.wants(case.subject.group, message):
-            return "filtered", {}, steps[:1]
+        other = next((one for one in members if one not in wanted), None)
+        if other is not None:
+            told = {"first": wanted[0].name, "wanted": telling.subscription(wanted[0])}
+            told |= {"second": other.name, "other": telling.subscription(other)}
+            place = {"queue": telling.queue_text(queue), "offset": message.queue_offset}
+            return "members-differ", {**told, **place}, steps
         key = "began-later" if passing.before < 0 and passing.offset > message.queue_offset else "skipped"
         return key, {"queue": telling.queue_text(queue), "offset": message.queue_offset}, steps
     end = deliveries[-1]

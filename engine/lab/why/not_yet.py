@@ -21,7 +21,7 @@ _Found = tuple[str, Text, list[WhyStep]]
 
 def why_not_yet(case: Case, ahead: Case) -> WhyAnswer:
     """For a message that is neither consumed nor lost. ``ahead``: the same, as it goes on when nobody interferes."""
-    cause, state, steps = _find(case)
+    cause, state, steps = _find(case, ahead)
     coming = _coming(case, ahead)
     begins = next((step for step in coming if step.kind == "listener"), None)
     if cause in ("in-listener", "acknowledged"):
@@ -38,10 +38,14 @@ def why_not_yet(case: Case, ahead: Case) -> WhyAnswer:
     return answer(Question.NOT_YET, case.subject.name, cause, verdict, [*steps, *coming])
 
 
-def _find(case: Case) -> _Found:
+def _find(case: Case, ahead: Case) -> _Found:
     sent = [telling.invoked(one) for one in case.sends[:1]]
     alive = [one for one in case.stored if not case.is_gone(one)]
     if not alive:
+        unheard = wire.not_heard(case) if len(case.returns) >= len(case.sends) else None
+        if unheard is not None:
+            text = Text("why.not_yet.under_way", node=unheard.source, broker=unheard.target)
+            return "under-way", text, sent
         return "sending", Text("why.not_yet.sending", node=case.sends[0].node if case.sends else "?"), sent
     last = alive[-1]
     steps = [*sent, telling.stored(last)]
@@ -57,7 +61,7 @@ def _find(case: Case) -> _Found:
         )
         return key, text, steps
     assert last.kind in VISIBLE, "what is dead or given up is lost"
-    return _in_queue(case, last, steps)
+    return _in_queue(case, ahead, last, steps)
 
 
 def _undecided(case: Case, half: Stored, steps: list[WhyStep]) -> _Found:
@@ -71,7 +75,7 @@ def _undecided(case: Case, half: Stored, steps: list[WhyStep]) -> _Found:
     told = [*map(telling.transaction, case.transactions)]
     lost = [
         telling.frame_lost(frame, wire.name_of(frame))
-        for frame in wire.of_message(case, wire.ENDS, half.event)
+        for frame in wire.of_message(case, wire.ENDS, case.until)
         if not frame.copies
     ]
     first = [telling.stored(one) for one in case.stored if one.kind is CopyKind.HALF][:1]
@@ -81,7 +85,7 @@ def _undecided(case: Case, half: Stored, steps: list[WhyStep]) -> _Found:
     return "undecided", text, [*first, *told, *lost, *steps, *deaths]
 
 
-def _in_queue(case: Case, copy: Stored, steps: list[WhyStep]) -> _Found:
+def _in_queue(case: Case, ahead: Case, copy: Stored, steps: list[WhyStep]) -> _Found:
     message, queue = copy.message, queue_of(copy)
     named = telling.queue_text(queue)
     here = [one for one in case.deliveries if one.queue == queue and one.began.queue_offset == message.queue_offset]
@@ -101,7 +105,7 @@ def _in_queue(case: Case, copy: Stored, steps: list[WhyStep]) -> _Found:
         return "broker-down", Text("why.not_yet.broker_down", broker=message.broker), steps
     owner = case.owner(queue)
     if not owner:
-        return _no_owner(case, queue, steps)
+        return _no_owner(case, ahead, queue, steps)
     role = case.world.nodes[owner]
     if role.status == "paused":
         return "paused", Text("why.not_yet.paused", node=owner, queue=named), steps
@@ -124,7 +128,7 @@ def _in_queue(case: Case, copy: Stored, steps: list[WhyStep]) -> _Found:
     return "in-tree", Text("why.not_yet.in_tree", node=owner), steps
 
 
-def _no_owner(case: Case, queue: MessageQueue, steps: list[WhyStep]) -> _Found:
+def _no_owner(case: Case, ahead: Case, queue: MessageQueue, steps: list[WhyStep]) -> _Found:
     named = telling.queue_text(queue)
     lets_go = [one for one in case.holds(queue) if not one.is_gain]
     steps += [telling.held(one) for one in lets_go[-1:]]
@@ -147,7 +151,13 @@ def _no_owner(case: Case, queue: MessageQueue, steps: list[WhyStep]) -> _Found:
         for role in case.members:
             steps += [telling.node_changed(case, one) for one in case.crashes(role.name, 0, case.until)[-1:]]
         return "no-member", Text("why.not_yet.no_member", group=case.subject.name), steps
-    return "rebalance", Text("why.not_yet.rebalance", queue=named, group=case.subject.name), steps
+    if any(one.is_gain and one.event > case.until for one in ahead.holds(queue)):
+        return "rebalance", Text("why.not_yet.rebalance", queue=named, group=case.subject.name), steps
+    other = next((role for role in running if role.spec.topic != queue.topic), None)
+    if other is not None and queue.topic in {role.spec.topic for role in case.members}:
+        told = {"other": other.name, "wanted": telling.subscription(other), "topic": queue.topic}
+        return "members-differ", Text("why.not_yet.members_differ", queue=named, group=case.subject.name, **told), steps
+    return "no-owner", Text("why.not_yet.no_owner", queue=named, group=case.subject.name), steps
 
 
 def _lock_now(case: Case, queue: MessageQueue) -> LockNow | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.lab.checkers.watch.logged_message import LoggedMessage
+from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.nodes.history import (
     CommandApplied,
     LocalTransactionEnded,
@@ -18,7 +19,7 @@ from engine.lab.why.deliveries import Delivery
 from engine.lab.why.evidence import Committed, Gone, Held, Locked, Sent, Stored
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message_copies import CopyKind, checks_asked, delay_level, group_of_copy
-from engine.texts import Text, joined
+from engine.texts import Text, joined, plain
 
 _POWER_CUTS = ("crash-power", "torn-write")
 
@@ -116,6 +117,8 @@ def committed(entry: Committed) -> WhyStep:
     """A broker notes how far a group has come."""
     queue = MessageQueue(entry.topic, entry.broker, entry.queue_id)
     key = "commit_back" if entry.offset < entry.before else "commit"
+    if entry.is_reload:
+        key = "commit_older"
     text = Text(f"why.step.{key}", entry=entry, queue=queue_text(queue), before=entry.before)
     return WhyStep(entry.event, entry.time_us, entry.broker, "offset", text)
 
@@ -136,6 +139,8 @@ def held(entry: Held, *, is_ahead: bool = False) -> WhyStep:
 def locked(entry: Locked, *, is_ahead: bool = False) -> WhyStep:
     """The lock of a queue has another owner."""
     key = "unlocked" if not entry.after else "lock_passes" if entry.before else "locked"
+    if entry.is_forgotten:
+        key = "lock_forgotten"
     text = Text(
         f"why.step.{key}",
         broker=entry.broker,
@@ -195,6 +200,12 @@ def transaction(entry: LocalTransactionEnded) -> WhyStep:
 def always(time_us: int, node: str, key: str, **arguments: object) -> WhyStep:
     """Something that was so from the beginning."""
     return WhyStep(0, time_us, node, "fault", Text(f"why.step.{key}", node=node, **arguments))
+
+
+def subscription(role: ConsumerRole) -> Mapping[str, str]:
+    """``Orders``, ``Orders (drink)``: what a member has subscribed to."""
+    topic, expression = role.spec.topic, role.spec.expression
+    return plain(topic if expression == "*" else f"{topic} ({expression})")
 
 
 def words(texts: list[Mapping[str, str]]) -> Mapping[str, str]:

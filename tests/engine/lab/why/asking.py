@@ -6,6 +6,7 @@ from engine.lab.run.recording import Recording
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.scenario_files import load_scenario
+from engine.lab.scenario.scenario_text import parse_scenario
 from engine.lab.why.answer import STEP_KINDS, STEPS_MAX
 from engine.lab.why.why_run import why
 
@@ -15,8 +16,8 @@ Deeds = tuple[tuple[int, tuple[tuple[str, object], ...]], ...]
 
 @cache
 def played(name: str, to_ms: int | None = None, deeds: Deeds = ()) -> tuple[Recording, dict[int, str]]:
-    """A run as it stands there, and who acted at each event."""
-    with LabRun(load_scenario(name), check=False) as run:
+    """A run of a scenario (its name, or its text) as it stands there, and who acted at each event."""
+    with LabRun(parse_scenario(name, "own") if "\n" in name else load_scenario(name), check=False) as run:
         for at_ms, fields in deeds:
             run.run_to_time(at_ms * 1_000)
             run.apply(parse_command(_with_due_time(run, dict(fields))))
