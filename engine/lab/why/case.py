@@ -112,7 +112,10 @@ class Case:
             (
                 (one.event, one.time_us)
                 for one in self.evidence.pulls
-                if one.node == node and one.queue == queue and one.last_offset >= offset and after < one.event
+                if one.node == node
+                and one.queue == queue
+                and one.last_offset >= offset
+                and after < one.event <= self.until
             ),
             None,
         )

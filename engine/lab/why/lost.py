@@ -162,6 +162,11 @@ def _passed(case: Case, last: Stored) -> _Found | None:
             told |= {"second": other.name, "other": telling.subscription(other)}
             place = {"queue": telling.queue_text(queue), "offset": message.queue_offset}
             return "members-differ", {**told, **place}, steps
+        before = [one for one in case.evidence.gone if one.event <= last.event and one.message.broker == message.broker]
+        if any(one.message.place == message.place for one in before):
+            deaths = case.crashes(message.broker, 0, last.event)[-1:]
+            place = {"broker": message.broker, "queue": telling.queue_text(queue), "offset": message.queue_offset}
+            return "offset-again", {**place}, [*(telling.node_changed(case, one) for one in deaths), *steps]
         key = "began-later" if passing.before < 0 and passing.offset > message.queue_offset else "skipped"
         return key, {"queue": telling.queue_text(queue), "offset": message.queue_offset}, steps
     end = deliveries[-1]

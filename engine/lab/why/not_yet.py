@@ -157,7 +157,8 @@ def _no_owner(case: Case, ahead: Case, queue: MessageQueue, steps: list[WhyStep]
     if other is not None and queue.topic in {role.spec.topic for role in case.members}:
         told = {"other": other.name, "wanted": telling.subscription(other), "topic": queue.topic}
         return "members-differ", Text("why.not_yet.members_differ", queue=named, group=case.subject.name, **told), steps
-    return "no-owner", Text("why.not_yet.no_owner", queue=named, group=case.subject.name), steps
+    key = "nobody" if ahead.evidence.run.is_over else "no_owner"
+    return "no-owner", Text(f"why.not_yet.{key}", queue=named, group=case.subject.name), steps
 
 
 def _lock_now(case: Case, queue: MessageQueue) -> LockNow | None:

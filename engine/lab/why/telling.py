@@ -148,7 +148,8 @@ def locked(entry: Locked, *, is_ahead: bool = False) -> WhyStep:
         before=entry.before,
         after=entry.after,
     )
-    return WhyStep(entry.event, entry.time_us, entry.broker, "lock", text, None, is_ahead)
+    kind = "fault" if entry.is_forgotten else "lock"
+    return WhyStep(entry.event, entry.time_us, entry.broker, kind, text, None, is_ahead)
 
 
 def pulled(node: str, place: tuple[int, int], *, is_ahead: bool = False) -> WhyStep:

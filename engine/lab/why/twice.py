@@ -231,6 +231,8 @@ def _at_once(case: Case, first: Delivery, second: Delivery) -> _Found:
     ]
     steps += _new_owner(case, second)
     if not _is_orderly(case, node):
+        if kept := _kept(case, first, second):
+            return kept
         return "two-workers" if first.began.node == node else "moved-while-running", {}, steps
     if first.began.node == node:
         for switch in (MESSAGE_QUEUE_LOCK, PROCESS_QUEUE_LOCK, CONSUMING_FLAG):
@@ -317,6 +319,8 @@ def _not_committed(case: Case, first: Delivery, second: Delivery) -> _Found:
     gain = _gain(case, second)
     if gain is not None and gain.event <= first.began.event and first.began.node == second.began.node:
         return _same_owner(case, first)
+    if kept := _kept(case, first, second):
+        return kept
     lets_go = [
         one
         for one in case.holds(second.queue)
@@ -327,7 +331,10 @@ def _not_committed(case: Case, first: Delivery, second: Delivery) -> _Found:
     start = gain.event if gain is not None else second.began.event
     commits = [one for one in case.commits(second.queue) if one.event <= start]
     heard = [one for one in commits if one.offset > offset and one.event >= first.began.event]
-    steps = [*_new_owner(case, second), *_around(case, first, second)]
+    steps = [
+        *_new_owner(case, second),
+        *_around(case, first.began.node, second, first.began.event),
+    ]
     back = next((one for one in reversed(commits) if one.before > offset >= one.offset), None)
     if back is not None and back.event >= first.began.event:
         cause = "offset-lost" if back.is_reload else "offset-went-back"
@@ -356,11 +363,23 @@ def _not_committed(case: Case, first: Delivery, second: Delivery) -> _Found:
     if deaths:
         return ("commit-lost-and-died" if lost else "died-before-commit"), {}, told
     broker_deaths = _deaths(case, first.began.broker, done, start)
+    if _stood_still(case, first.began.node, done, start):
+        return "stood-still", {}, [*broker_deaths, *told]
     if broker_deaths:
         return "broker-died", {"broker": first.began.broker}, [*broker_deaths, *told]
-    if _stood_still(case, first.began.node, done, start):
-        return "stood-still", {}, told
     return ("commit-lost" if lost else "moved-before-commit"), {}, told
+
+
+def _kept(case: Case, first: Delivery, second: Delivery) -> _Found | None:
+    """Who got it again had the queue before the other took it over, and has not heard that it is another's."""
+    gain, taken = _gain(case, second), _gain(case, first)
+    if gain is None or taken is None or gain.event >= taken.event or gain.node == taken.node:
+        return None
+    steps = [telling.held(gain), telling.held(taken), *_around(case, gain.node, second, gain.event)]
+    pulled = case.pulled(gain.node, second.queue, second.began.queue_offset, gain.event)
+    if pulled is not None and pulled[0] <= second.began.event:
+        steps.append(telling.pulled(gain.node, pulled))
+    return "kept-queue", {}, steps
 
 
 def _is_past(command: RemotingCommand, offset: int) -> bool:
@@ -375,7 +394,11 @@ def _deaths(case: Case, node: str, after: int, before: int) -> list[WhyStep]:
 def _given_away(case: Case, first: Delivery, second: Delivery, lets_go: Held) -> _Found:
     """The queue went to somebody else while the first listener had the message, and what it did no longer counted."""
     node = first.began.node
-    steps = [telling.held(lets_go), *_new_owner(case, second), *_around(case, first, second)]
+    steps = [
+        telling.held(lets_go),
+        *_new_owner(case, second),
+        *_around(case, first.began.node, second, first.began.event),
+    ]
     if not _is_orderly(case, node):
         return ("moved-and-back" if second.began.node == node else "moved-while-running"), {}, steps
     if case.is_switched_off(PROCESS_QUEUE_LOCK, node, lets_go.event):
@@ -385,22 +408,22 @@ def _given_away(case: Case, first: Delivery, second: Delivery, lets_go: Held) ->
     return "unlocked-early", {}, steps
 
 
-def _around(case: Case, first: Delivery, second: Delivery) -> list[WhyStep]:
-    """What kept the first consumer from saying how far it had come, and how its lock went to another."""
-    since, until = first.began.event, second.began.event
+def _around(case: Case, node: str, second: Delivery, since: int) -> list[WhyStep]:
+    """What kept a consumer from saying how far it had come or from hearing others, and where its lock went."""
+    queue, until = second.queue, second.began.event
     cuts = [
         telling.cut(one)
         for one in case.commands
         if one.command.kind == "partition"
-        and first.began.node in (*names(one, "left"), *names(one, "right"))
+        and node in (*names(one, "left"), *names(one, "right"))
         and since <= one.event <= until
     ]
     passes = [
         telling.locked(one)
         for one in case.evidence.locks
-        if one.queue == second.queue and one.group == case.subject.group and since <= one.event <= until
+        if one.queue == queue and one.group == case.subject.group and since <= one.event <= until
     ]
-    return [*_standstills(case, first.began.node, since, until), *cuts, *passes]
+    return [*_standstills(case, node, since, until), *cuts, *passes]
 
 
 def _same_owner(case: Case, first: Delivery) -> _Found:
