@@ -14,8 +14,9 @@ from pathlib import Path
 import orjson
 
 from app.foundation.json_types import JsonValue
-from app.foundation.translator import LANGUAGES, in_all_languages
+from app.foundation.translator import in_all_languages
 from app.watch.rules import RULES, Rule
+from engine.texts import LANGUAGES
 
 log = logging.getLogger("glassmq.host")
 
