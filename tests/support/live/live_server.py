@@ -13,7 +13,7 @@ import urllib.request
 from click.testing import CliRunner
 
 from app.command_line import main
-from app.live.live_host import LiveHostSettings
+from app.live.live_machines import LiveHostSettings
 from app.observation.recent_log import RecentLog
 from app.server import PageSettings, Server
 from engine.broker.foundation.broker_config import BrokerConfig
