@@ -149,7 +149,7 @@ class LiveHost:
     def state(self) -> JsonObject:
         """See LiveSource."""
         thread, state = self._engine()
-        return thread.call(lambda: {**state.build(), "verdict": self._watcher.verdict.as_json()})
+        return thread.call(lambda: {**state.build(), **self._watcher.told()})
 
     def metrics(self) -> list[Family]:
         """All metrics for Prometheus. Raises :class:`EngineUnavailable`."""
