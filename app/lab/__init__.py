@@ -52,7 +52,7 @@ The view (times are virtual microseconds, offsets are numbers, ``null`` is "not 
     frames       in flight, and the last that arrived: id, source, target, kind, code, name, oneway, reply_to, size,
                  sent_us, arrives_us, dropped, copies; the bytes: GET /api/lab/<world>/frames/<id>
     calls        the last calls of listeners, see app.lab.views.calls_view
-    timers       node, actor, label, started_us, due_us; the next first
+    timers       node, actor, label, started_us, due_us, index (of its actor's due then); the next first
     actors       name, node, label, held_until_us, steps
     next         actor, node, label, file, line, function; or null
     caption      what has just happened, in a sentence, or null: event (after which it is true), text {en, zh}, kind,

@@ -122,6 +122,19 @@ def test_a_change_that_cannot_be_is_refused(browser, command):
     assert change(browser, command, status=400)["error"]["zh"]
 
 
+def test_a_command_that_the_world_refuses_where_it_stands_gives_no_link_but_the_reason(lab, browser):
+    """The world alone knows which frames fly and which timers run: a link with one that is gone could not be opened."""
+    browser.control("stand-at", time_us=2_000_000)
+    timer = next(one for one in browser.view["timers"] if "/" in one["actor"])
+    fire = {"kind": "fire-timer", "target": timer["actor"], "due_us": timer["due_us"]}
+    other = beside(lab, browser, change(browser, fire, from_start=False)["right"])
+    assert other.view["commands"][-1]["kind"] == "fire-timer"
+    gone = change(browser, {**fire, "due_us": 1_000}, from_start=False, status=400)
+    assert gone["reason"] == "command"
+    assert timer["actor"] in gone["error"]["en"]
+    assert "1000" in gone["error"]["zh"]
+
+
 def test_there_is_no_last_command_to_leave_out_where_none_was_given(browser):
     assert change(browser, None, status=400)["reason"] == "no_command"
 
