@@ -170,7 +170,10 @@ class WorldPlayer:
         self._start_job(StepActor(actor))
 
     def run_until(self, condition: Condition) -> None:
-        """Run as fast as it goes until ``condition`` is met."""
+        """Run as fast as it goes until ``condition`` is met. Raises :class:`LabRefused`."""
+        self._require_ready()
+        if condition.on is ConditionKind.TIME:
+            self._require_ahead(condition.time_us)
         self._start_job(RunUntil(condition))
 
     def set_speed(self, speed: float | Literal["auto"], now: float) -> None:
@@ -375,6 +378,14 @@ class WorldPlayer:
     def _require_ready(self) -> None:
         if isinstance(self._job, Rebuild):
             raise LabRefused("server_busy")
+
+    def _require_ahead(self, time_us: int) -> None:
+        """There is something to run up to ``time_us``, from where one looks."""
+        view = self.shown_view()
+        now_us, upcoming = view["time_us"], view["next"]
+        is_due = upcoming is not None and upcoming["due_us"] <= now_us
+        if time_us < now_us or (time_us == now_us and not is_due):
+            raise LabRefused("time_past", time=f"{time_us / 1e6:.10g}", now=f"{now_us / 1e6:.10g}")
 
     def _require_future(self) -> None:
         self._require_ready()
