@@ -4,7 +4,7 @@
 import { t } from "../../common/i18n.js";
 import { COMMANDS, commandName, commandText, kindsForNode, switchFacts } from "../commands.js";
 import { bilingual, span } from "../format.js";
-import { labelText } from "../labels.js";
+import { labelText, stateText } from "../labels.js";
 import { openWhy } from "../panels/messages/why.js";
 import { command, runUntil, stepActor } from "../session.js";
 import { settingFacts, settingOfTimer, settingValue } from "../settings.js";
@@ -40,10 +40,10 @@ const why = (key, group) => key && look("why", t("lab.why.ask_of", { key }), () 
 const nodeOf = (name) => view.value.nodes[name] ?? {};
 
 function node({ name }) {
-  const { role, status } = nodeOf(name);
+  const { role } = nodeOf(name);
   return {
     title: `${name} · ${t(`lab.role.${role}`)}`,
-    text: `${t(`lesson.about.node_${role}`)} ${status === "running" ? "" : t(`lab.node.is_${status}`, { name })}`,
+    text: `${t(`lesson.about.node_${role}`)} ${stateText(nodeOf(name))}`,
     deeds: kindsForNode(name).map((kind) => (COMMANDS[kind].fields.length > 0 ? form(kind, name) : deed(kind, name))),
   };
 }
