@@ -41,9 +41,9 @@ The view (times are virtual microseconds, offsets are numbers, ``null`` is "not 
     busy         null, or {kind: "rebuild" | "scrub" | "run-until" | "step-actor", event, target}
     stopped_by   null, or why play stopped: {kind, text {en, zh}}, kind "violation" (then with all of the violation),
                  "breakpoint", "limit", "over" or "failure"
-    nodes        by name, see app.lab.views.broker_view and app.lab.views.client_view; all have role, status, has_run, is_starting,
-                 incarnation, skew_ms, held (names of held tasks), failure, ip, xa_roles; a name server: brokers,
-                 routes; for xa_roles see app.lab.views.xa_view, for the nodes of a two-phase commit
+    nodes        by name, see app.lab.views.broker_view and app.lab.views.client_view; all have role, status, has_run,
+                 is_starting, incarnation, skew_ms, held (names of held tasks), failure, ip, xa_roles; a name server:
+                 brokers, routes; for xa_roles see app.lab.views.xa_view, for the nodes of a two-phase commit
                  app.lab.views.xa_nodes_view
     backlog      null, or how far each group is behind over time: see app.lab.views.backlog_view
     life         what happened to each message: see app.lab.views.life_view
