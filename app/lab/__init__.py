@@ -38,6 +38,7 @@ The view (times are virtual microseconds, offsets are numbers, ``null`` is "not 
     event, events_total, time_us, time_total_us, playing, in_past, is_over
     speed        as it was chosen; speed_now: virtual seconds per second at the moment, null while it stands still
     pace         why time passes so quickly at speed "auto": "frame", "listener", "gap", "step" (see slow_to) or ""
+    ahead        null, or of a world that stands beside another: until_us, rate and why of time that follows the eye
     busy         null, or {kind: "rebuild" | "scrub" | "run-until" | "step-actor", event, target}
     stopped_by   null, or why play stopped: {kind, text {en, zh}}, kind "violation" (then with all of the violation),
                  "breakpoint", "limit", "over" or "failure"

@@ -122,8 +122,8 @@ class LabWorlds:
                 player.step_actor(actor)
             case Control(action="scrub", event=event):
                 player.scrub(event)
-            case Control(action="stand-at", time_us=time_us):
-                player.stand_at(time_us)
+            case Control(action="stand-at", time_us=time_us, on=anew):
+                player.stand_at(time_us, anew=anew)
             case Control(action="speed", speed=speed):
                 player.set_speed(speed, now)
             case Control(action="publish", on=on):

@@ -62,6 +62,19 @@ def test_a_time_beyond_the_story_is_its_end(browser):
     assert not browser.refused
 
 
+def test_a_world_beside_another_says_how_quickly_to_go_on_now_and_in_its_past(browser):
+    assert browser.view["ahead"] is None
+    browser.control("stand-at", time_us=4_031_700)
+    now = browser.view["ahead"]
+    assert now["why"] == "frame"
+    assert now["rate"] < 0.1
+    assert now["until_us"] > 4_031_700
+    browser.control("stand-at", time_us=5_000_000)
+    browser.control("stand-at", time_us=4_031_700, anew=True)
+    assert browser.view["in_past"]
+    assert browser.view["ahead"] == now
+
+
 @pytest.mark.parametrize("time_us", [-1, 1.5, "now", None, 10**15])
 def test_a_time_that_is_none_is_refused(browser, time_us):
     browser.control("stand-at", time_us=time_us)
