@@ -51,6 +51,7 @@ _STATUS = {
     "no_broker": 404,
     "audit_pipeline": 503,
     "server_busy": 503,
+    "too_many_jobs": 429,
     "too_many_worlds": 503,
 }
 
@@ -104,7 +105,7 @@ def create_lab_routes(
     @lab.get("/api/lab/<world>/export.html")
     def export_html(world: str) -> Response:
         browser = browser_of_request()
-        film = host.job(lambda worlds, answer: _film_of(worlds.session(world, browser), answer))
+        film = host.job(browser, lambda worlds, answer: _film_of(worlds.session(world, browser), answer))
         film |= {"exported": datetime.now(tz=UTC).date().isoformat(), "version": version()}
         page = render_template("lab.html", lab_data={**page_tables(), "recording": film})
         return _download(Response(self_contained(page, static_folder), mimetype="text/html"), "html")

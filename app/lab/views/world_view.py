@@ -155,6 +155,7 @@ class WorldView:
             "role": role.role.value,
             "status": role.status,
             "has_run": role.has_run,
+            "is_starting": role.is_starting,
             "incarnation": role.incarnation,
             "skew_ms": role.runtime.clock.skew_ms,
             "held": list(held),

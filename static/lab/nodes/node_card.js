@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
 import { shortMs } from "../format.js";
+import { stateText } from "../labels.js";
 import { acting } from "../deeds/thing.js";
 import { accused } from "../view.js";
 import { Icon } from "../panels/controls/icons.js";
@@ -75,13 +76,7 @@ export function NodeCard({ name, node, titleExtra, summary, lasting, children })
     ${
       !isLine &&
       html`
-        ${
-          isGone
-            ? html`<p class="node-gone">
-              ${t(`lab.node.is_${node.status === "off" && node.has_run ? "shut_down" : node.status}`)}
-            </p>`
-            : children
-        }
+        ${isGone ? html`<p class="node-gone">${stateText(node)}</p>` : children}
         ${lasting}
       `
     }
