@@ -67,7 +67,7 @@ const LockRow = memo(({ broker, lock, isOff }) => {
   const owner = ownerOf(lock.client_id);
   const thing = { name: "broker-lock", node: broker, holder: owner.node, queueId: lock.queue_id };
   return html`<li class=${`lock-row ${isOff ? "is-unasked" : ""}`} data-lock=${`${lock.group} ${queueOf(lock)}`}>
-    <${GroupMark} group=${lock.group} size=${1.05} />
+    <${GroupMark} group=${lock.group} size=${1.35} />
     <button class="lock-queue" ...${acting("lock", thing)} title=${t("lab.locks.owner", { id: lock.client_id })}>
       <span class="ellipsis">${lock.topic}</span> Q${lock.queue_id} <span aria-hidden="true">→</span>
       <strong class="lock-owner">${owner.text}</strong>
