@@ -17,6 +17,7 @@ const DELAY_MS = 500;
 /** A command that needs no more words. */
 const deed = (kind, target, values = {}, label = commandName(kind)) => ({
   id: kind,
+  kind,
   label,
   hint: commandText(kind),
   changes: true,
@@ -26,6 +27,7 @@ const deed = (kind, target, values = {}, label = commandName(kind)) => ({
 /** A command that asks for its fields first. */
 const form = (kind, target) => ({
   id: kind,
+  kind,
   label: `${commandName(kind)} …`,
   hint: commandText(kind),
   changes: true,
