@@ -42,6 +42,7 @@ const ORDER = [
   "delay-next",
   "duplicate-next",
   "partition",
+  "heal-link",
   "heal",
   "add-consumer",
   "queue-count",

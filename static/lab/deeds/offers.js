@@ -83,7 +83,8 @@ function link({ source, target }) {
     title: `${source} ↔ ${target}`,
     text: faults.map((fault) => bilingual(fault.text)).join(" · ") || t("lab.deeds.link_good"),
     deeds: [
-      faults.length > 0 && deed("heal", ""),
+      faults.length > 0 && deed("heal-link", both),
+      view.value.faults.some((fault) => fault.links && !faults.includes(fault)) && deed("heal", ""),
       !isCut && { ...deed("partition", "", cut(false), t("lab.deeds.cut")), id: "cut" },
       !isCut && {
         ...deed("partition", "", cut(true), t("lab.deeds.cut_one_way", { source, target })),

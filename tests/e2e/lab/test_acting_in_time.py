@@ -100,3 +100,20 @@ def test_the_suggestion_comes_to_a_moment_that_is_past(page):
     run_to_ms(page, 5_000)
     page.get_by_role("button", name="Run until C2 joins").click()
     expect(page.locator("#virtual-time")).to_contain_text("3.990")
+
+
+def test_housekeeping_does_not_chase_a_grave_sentence_away(page):
+    page.clock.install()
+    tell = """async ({ event, weight, en }) => {
+        const { receiveView, view } = await import('/static/lab/view.js');
+        const caption = { event, weight, kind: 'frame', keys: [], text: { en, zh: en } };
+        receiveView({ ...view.peek(), playing: true, caption }, false);
+    }"""
+    text = page.locator(".moment")
+    page.evaluate(tell, {"event": 5, "weight": 3, "en": "B1 dies."})
+    expect(text).to_have_text("B1 dies.")
+    page.evaluate(tell, {"event": 6, "weight": 0, "en": "C1 sends a heartbeat."})
+    page.clock.run_for(3_000)
+    expect(text).to_have_text("B1 dies.")
+    page.clock.run_for(1_500)
+    expect(text).to_have_text("C1 sends a heartbeat.")

@@ -58,7 +58,8 @@ def test_a_link_is_cut_and_mended_at_its_middle_and_stays_marked(page):
     expect(sign).to_have_class("link-sign is-cut")
     sign.click()
     expect(page.locator("#deeds")).to_contain_text("Partition")
-    page.locator("#deeds [data-kind=heal]").click()
+    expect(page.locator("#deeds [data-kind=heal]")).to_have_count(0)
+    page.locator("#deeds [data-kind=heal-link]").click()
     expect(sign).to_have_class("link-sign is-good")
 
 

@@ -30,3 +30,4 @@ export const isFocus = (part) => partsByHand.value[part] ?? (focus.value.size ==
 
 export const toggleNode = (name) => (nodesByHand.value = { ...nodesByHand.peek(), [name]: isFolded(name) });
 export const togglePart = (part) => (partsByHand.value = { ...partsByHand.peek(), [part]: !isFocus(part) });
+export const openPart = (part) => isFocus(part) || togglePart(part);

@@ -28,6 +28,7 @@ EXAMPLES: dict[str, dict[str, object]] = {
     "duplicate-next": {"target": "", "frame": ""},
     "forced-unlock": {"target": "C1", "queue_id": 0},
     "heal": {},
+    "heal-link": {"target": "P1<->B1"},
     "hold": {"target": "P1/sends T", "ms": 100},
     "kill-consumer": {"target": "C1"},
     "link-delay": {"target": "P1<->B1", "ms": 100},
