@@ -10,7 +10,8 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from app.live.live_host import LiveHost, LiveHostSettings, StartFailed
+from app.live.live_host import LiveHost
+from app.live.live_machines import LiveHostSettings, StartFailed
 from app.observation.recent_log import RecentLog
 from app.pipeline.connection import reachable, tls_options
 from app.web.access_gate import AccessRules
@@ -74,6 +75,7 @@ class Server:
             access=rules,
             data_folder=self._data_folder,
             metrics=self.host.metrics,
+            faults=self.host.faults,
             pipeline=self._pipeline_settings(page.spark_master),
         )
         self._page_server = create_app(self.host, settings)

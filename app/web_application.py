@@ -29,7 +29,9 @@ from app.lessons.progress import FILE_NAME as LESSONS_FILE
 from app.lessons.progress import Progress
 from app.lessons.routes import create_lesson_routes
 from app.live.dead_letter_routes import add_dead_letter_routes
+from app.live.fault_routes import add_fault_routes
 from app.live.filter_bench import add_filter_routes, create_filter_page
+from app.live.live_faults import LiveFaults
 from app.live.operator_routes import add_operator_routes
 from app.live.transaction_routes import add_transaction_routes
 from app.live.verdict_routes import add_verdict_routes
@@ -92,8 +94,8 @@ class WebSettings:
 
     ``clock`` gives the throttle, ``lab_clock`` the lab monotonic seconds. Without ``lab_has_thread`` nobody runs the
     lab but whoever calls ``lab.serve_once()``: tests. ``data_folder`` keeps the progress of lessons; None: it is kept
-    in memory. ``metrics`` gives what ``/metrics`` shows; None: there is no such page. ``pipeline`` None: jobs cannot
-    be started.
+    in memory. ``faults`` breaks the engine on purpose; None: that is not allowed. ``metrics`` gives what ``/metrics``
+    shows; None: there is no such page. ``pipeline`` None: jobs cannot be started.
     """
 
     access: AccessRules = field(default_factory=AccessRules)
@@ -103,6 +105,7 @@ class WebSettings:
     lab_has_thread: bool = True
     data_folder: Path | None = None
     metrics: Callable[[], list[Family]] | None = None
+    faults: LiveFaults | None = None
     pipeline: PipelineSettings | None = None
 
 
@@ -133,6 +136,7 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     add_dead_letter_routes(api, source)
     add_operator_routes(api, source)
     add_verdict_routes(api, source)
+    add_fault_routes(api, settings.faults)
     add_filter_routes(api)
     pipeline = None if settings.pipeline is None else PipelineHost(settings.pipeline)
     add_pipeline_routes(api, pipeline)

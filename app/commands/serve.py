@@ -15,7 +15,7 @@ import click
 from app.foundation.version import version
 from app.lab.foundation.log_filter import NotFromLabWorlds
 from app.live.engine_settings import BadSetting, apply_settings
-from app.live.live_host import LiveHostSettings, StartFailed
+from app.live.live_machines import LiveHostSettings, StartFailed
 from app.observation.recent_log import RecentLog
 from app.remote.serve_parameters import folder, name, pem_file, port
 from app.server import PageSettings, Server
@@ -82,6 +82,12 @@ log = logging.getLogger("glassmq.host")
     metavar="ORIGIN",
     help="A web site whose pages may hold a stage of the lab in a frame, such as https://wiki.example.org.",
 )
+@click.option(
+    "--allow-faults/--no-faults",
+    default=False,
+    show_default=True,
+    help="Let whoever may use the page break the running broker on purpose: drop frames, kill it, fill its disk.",
+)
 @click.option("--tls-cert", type=pem_file, help="Certificate of name server and broker (PEM): they speak TLS then.")
 @click.option("--tls-key", type=pem_file, help="The certificate's private key (PEM).")
 @click.option("--tls-client-ca", type=pem_file, help="Clients must show a certificate issued by one of these (PEM).")
@@ -122,6 +128,7 @@ def command(
     token: str | None,
     allowed_host: tuple[str, ...],
     allow_embedding: tuple[str, ...],
+    allow_faults: bool,
     tls_cert: Path | None,
     tls_key: Path | None,
     tls_client_ca: Path | None,
@@ -164,6 +171,7 @@ def command(
         broker=broker,
         store=store,
         tls=_tls(tls_cert, tls_key, tls_client_ca, tls_mode),
+        allow_faults=allow_faults,
     )
     _check_ports(settings, page)
     _serve(Server(settings, page, _set_up_logging(log_level)), settings)

@@ -10,6 +10,7 @@ import asyncio
 import concurrent.futures
 import logging
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -21,6 +22,8 @@ _T = TypeVar("_T")
 
 #: How long another thread waits for the engine before it gives up.
 CALL_TIMEOUT_S = 5.0
+#: Long enough for the answer to whoever asked for a pause.
+_PAUSE_BEGINS_AFTER_S = 0.05
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
@@ -37,6 +40,8 @@ class EngineThread:
 
     def __init__(self, name: str = "engine") -> None:
         self._loop = new_event_loop()
+        self._goes_on = threading.Event()
+        self._paused_until_s = 0.0
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
@@ -80,6 +85,9 @@ class EngineThread:
         if not self.is_running:
             coroutine.close()
             raise EngineUnavailable("the engine is stopped")
+        if self.paused_ms:
+            coroutine.close()
+            raise self._paused()
         answer = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
             return answer.result(timeout_s)
@@ -87,8 +95,31 @@ class EngineThread:
             answer.cancel()
             raise EngineUnavailable(f"the engine did not finish within {timeout_s:g} s") from None
 
+    def pause(self, ms: int) -> None:
+        """Let nothing run in the engine for so long, as if its process got no processor time; a fault.
+
+        To be called in the engine's thread. It begins a moment later, so that whoever asked for it is answered.
+        """
+        self._goes_on.clear()
+        self._loop.call_later(_PAUSE_BEGINS_AFTER_S, self._sleep, ms / 1_000)
+
+    def _sleep(self, seconds: float) -> None:
+        self._paused_until_s = time.monotonic() + seconds
+        self._goes_on.wait(seconds)
+        self._paused_until_s = 0.0
+
+    def resume(self) -> None:
+        """End a pause, from any thread."""
+        self._goes_on.set()
+
+    @property
+    def paused_ms(self) -> int:
+        """How much longer it is paused."""
+        return max(0, round((self._paused_until_s - time.monotonic()) * 1_000)) if self._paused_until_s else 0
+
     def stop(self) -> None:
         """End the loop after its current step and wait for the thread."""
+        self.resume()
         if self.is_running:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(timeout=5)
@@ -96,7 +127,12 @@ class EngineThread:
     def _submit(self, callback: Callable[[], None]) -> None:
         if not self.is_running:
             raise EngineUnavailable("the engine is stopped")
+        if self.paused_ms:
+            raise self._paused()
         try:
             self._loop.call_soon_threadsafe(callback)
         except RuntimeError:  # the loop was closed meanwhile
             raise EngineUnavailable("the engine is stopped") from None
+
+    def _paused(self) -> EngineUnavailable:
+        return EngineUnavailable(f"a fault pauses the engine for {self.paused_ms / 1_000:.1f} s more")

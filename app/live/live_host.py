@@ -5,32 +5,26 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject, JsonValue
 from app.foundation.live_source import EngineUnavailable, ResendWish
 from app.live.engine_thread import CALL_TIMEOUT_S, EngineThread
+from app.live.live_machines import LiveHostSettings, LiveMachines
 from app.observation.recent_log import RecentLog
 from app.watch import thresholds
 from app.watch.thresholds import Thresholds
 from app.watch.watcher import Watcher
-from engine.broker.foundation.broker_config import BrokerConfig
-from engine.broker.foundation.errors import ConfigRefused
-from engine.name_server.name_server_config import NameServerConfig
-from engine.runtime.live.live_tls import ServerTls, TlsUnusable, own_client_tls
-from engine.runtime.port import AddressInUse, DiskFault, DiskFull, FolderLocked, RuntimeFault
-from engine.store.files.store_config import MessageStoreConfig
 
 if TYPE_CHECKING:
     from app.foundation.operator_wishes import Wish
+    from app.live.fault_desk import FaultDesk
+    from app.live.live_faults import LiveFaults
     from app.metrics.exposition import Family
     from app.observation.live_state import LiveState
+    from engine.broker.broker import Broker
     from engine.broker.transactions.half_message_lookup import Deed
-
 log = logging.getLogger("glassmq.host")
 
 #: Recovery of a large log may take long; beyond this something is wrong.
@@ -44,22 +38,6 @@ WATCH_REST_FACTOR = 50
 SHUTDOWN_TIMEOUT_S = 20.0
 
 
-class StartFailed(Exception):
-    """The engine could not start. The message is one line that names what to change."""
-
-
-@dataclass(frozen=True, slots=True)
-class LiveHostSettings:
-    """What to run and where its files lie. The broker's name-server address is filled in by the host."""
-
-    data_folder: Path
-    name_server: NameServerConfig = field(default_factory=NameServerConfig)
-    broker: BrokerConfig = field(default_factory=BrokerConfig)
-    store: MessageStoreConfig = field(default_factory=MessageStoreConfig)
-    #: Of the connections to name server and broker; the page has none.
-    tls: ServerTls = field(default_factory=ServerTls)
-
-
 class LiveHost:
     """Runs the engine from ``start`` to ``stop`` and answers the page server (it is a ``LiveSource``)."""
 
@@ -70,6 +48,7 @@ class LiveHost:
         self._state: LiveState | None = None
         self._watcher = Watcher(Thresholds())
         self._watching: asyncio.Task[None] | None = None
+        self._faults: FaultDesk | None = None
         self.name_server_address = ""
         self.broker_address = ""
 
@@ -87,46 +66,51 @@ class LiveHost:
             raise
 
     async def _start(self) -> None:
+        gate = None
+        if self.settings.allow_faults:
+            from engine.faults.fault_gate import FaultGate
+            from engine.runtime.live.live_runtime import LiveClock
+
+            # A clock of its own: how long a rule holds does not depend on whether the broker's is set ahead.
+            gate = FaultGate(LiveClock(), self._client_at)
+        self._machines = LiveMachines(self.settings, gate, self._broker_changed)
+        await self._machines.start()
+        if gate is not None:
+            from app.live.fault_desk import FaultDesk
+
+            assert self._thread is not None
+            self._faults = FaultDesk(self._machines, gate, self._thread.pause)
+        self.name_server_address = self._machines.name_server.address
+        self.broker_address = self._machines.broker.address
+
+    def _broker_changed(self) -> None:
+        """Another broker runs, or none: what looks at it begins anew. What was watched and counted before stays."""
         # Imported here, in the engine's thread: whoever only asks for --help does not pay for it.
         from app.live.operator_desk import OperatorDesk
         from app.metrics.broker_metrics import BrokerMetrics
         from app.observation.live_state import LiveState
-        from engine.broker.broker import Broker
-        from engine.name_server.name_server import NameServer
-        from engine.runtime.live.live_runtime import LiveRuntime
 
-        async with _explained("the name server", "--name-server-port"):
-            folder = self.settings.data_folder / "name-server"
-            self._name_server_runtime = LiveRuntime("name-server", folder, server_tls=self.settings.tls)
-            self._name_server = NameServer(self._name_server_runtime, self.settings.name_server)
-            try:
-                await self._name_server.start()
-            except BaseException:
-                await self._name_server_runtime.close()
-                raise
-        self.name_server_address = self._name_server.address
-        try:
-            async with _explained("the broker", "--broker-port"):
-                await self._start_broker(Broker, LiveRuntime)
-        except BaseException:
-            await self._name_server.shutdown()
-            await self._name_server_runtime.close()
-            raise
-        self.broker_address = self._broker.address
+        if self._watching is not None:
+            self._watching.cancel()
+            self._watching = None
+        machines = self._machines
+        if not machines.broker_runs:
+            self._state = None
+            return
         self._state = LiveState(
-            name_server=self._name_server,
-            broker=self._broker,
+            name_server=machines.name_server,
+            broker=machines.broker,
             data_folder=str(self.settings.data_folder),
             recent_log=self._recent_log,
         )
-        self._metrics = BrokerMetrics(self._broker, self._watcher.verdict.rules_said)
-        self._desk = OperatorDesk(self._broker, self._name_server)
+        self._metrics = BrokerMetrics(machines.broker, self._watcher.verdict.rules_said)
+        self._desk = OperatorDesk(machines.broker, machines.name_server)
         self._watcher.verdict.thresholds = Thresholds(self.settings.data_folder / thresholds.FILE_NAME)
         self._watching = asyncio.create_task(self._watch(self._state))
 
     async def _watch(self, state: LiveState) -> None:
         """Look at the broker every second; where a look takes long, so much less often that it is one part in 50."""
-        clock = self._broker_runtime.clock
+        clock = self._machines.broker_runtime.clock
         while True:
             started_us = clock.monotonic_us()
             try:
@@ -135,19 +119,6 @@ class LiveHost:
                 log.exception("the broker could not be looked at; the next look comes")
             took_s = (clock.monotonic_us() - started_us) / 1_000_000
             await asyncio.sleep(max(WATCH_INTERVAL_S, WATCH_REST_FACTOR * took_s))
-
-    async def _start_broker(self, broker_class: type, runtime_class: type) -> None:
-        config = replace(self.settings.broker, name_server_addresses=(self.name_server_address,))
-        tls = self.settings.tls
-        self._broker_runtime = runtime_class(
-            config.broker_name, self.settings.data_folder, server_tls=tls, client_tls=own_client_tls(tls)
-        )
-        try:
-            self._broker = broker_class(self._broker_runtime, config, self.settings.store)
-            await self._broker.start()
-        except BaseException:
-            await self._broker_runtime.close()
-            raise
 
     @property
     def is_running(self) -> bool:
@@ -167,13 +138,11 @@ class LiveHost:
             thread.stop()
 
     async def _shutdown(self) -> None:
-        await self._desk.close()
         if self._watching is not None:
             self._watching.cancel()
-        await self._broker.shutdown()
-        await self._name_server.shutdown()
-        await self._broker_runtime.close()
-        await self._name_server_runtime.close()
+        if self._state is not None:
+            await self._desk.close()
+        await self._machines.shutdown()
 
     # -------------------------------------------------------------------------------------- for the page server
 
@@ -273,29 +242,28 @@ class LiveHost:
         return thread.run(state.dead_letters.resend(group, wish), CALL_TIMEOUT_S)
 
     def _engine(self) -> tuple[EngineThread, LiveState]:
-        if self._thread is None or self._state is None:
+        if self._thread is None:
             raise EngineUnavailable("the engine is stopped")
+        if self._state is None:
+            raise EngineUnavailable(
+                "a fault has killed the broker; restart it on the live page, or with glassmq faults"
+            )
         return self._thread, self._state
 
+    # ------------------------------------------------------------------------------------------------- faults
 
-@asynccontextmanager
-async def _explained(part: str, port_option: str) -> AsyncIterator[None]:
-    """Turn the faults of starting ``part`` into one line that names the option to change."""
-    try:
-        yield
-    except AddressInUse as error:
-        raise StartFailed(f"{part} cannot start: {error}; choose another port with {port_option}") from error
-    except FolderLocked as error:
-        raise StartFailed(f"{part} cannot start: {error}; choose another folder with --data") from error
-    except DiskFull as error:
-        raise StartFailed(
-            f"{part} cannot use its data: {error}; free some room there, or choose another folder with --data"
-        ) from error
-    except DiskFault as error:
-        raise StartFailed(f"{part} cannot use its data: {error}; choose another folder with --data") from error
-    except ConfigRefused as error:
-        raise StartFailed(f"{part} cannot start: {error}") from error
-    except TlsUnusable as error:
-        raise StartFailed(f"{part} cannot start: {error}; see --tls-cert, --tls-key and --tls-client-ca") from error
-    except RuntimeFault as error:
-        raise StartFailed(f"{part} cannot start: {error}; see --host and {port_option}") from error
+    @property
+    def _broker(self) -> Broker:
+        return self._machines.broker
+
+    def _client_at(self, remote_address: str) -> str:
+        return self._broker.client_id_at(remote_address) if self._machines.broker_runs else ""
+
+    @property
+    def faults(self) -> LiveFaults | None:
+        """To break the running engine on purpose; None where that is not allowed."""
+        from app.live.live_faults import LiveFaults
+
+        if self._faults is None or self._thread is None:
+            return None
+        return LiveFaults(self._thread, self._faults)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from engine.acl.errors import BadAccessConfig
@@ -71,6 +71,8 @@ from engine.store.recovery.recovery_report import RecoveryReport
 
 if TYPE_CHECKING:
     from engine.acl.plain_permission_manager import PlainPermissionManager
+    from engine.broker.tables.client_channel_info import ClientChannelInfo
+    from engine.remoting.channel import Channel
 
 logger = logging.getLogger("glassmq.broker")
 
@@ -339,6 +341,30 @@ class Broker:
             self.schedule_message_service.persist()
         except DiskFault as fault:
             logger.error("a table could not be written: %s", fault)
+
+    async def abandon(self) -> None:
+        """End as a killed process does: what was in memory is gone, the files are as they are, nobody is told."""
+        await self._tasks.stop()
+        await self.broker_outer_api.shutdown()
+        await self.server.shutdown()
+        await self.store.abandon()
+
+    def advance(self, ms: int) -> None:
+        """The clock was set ahead so much: what is done from time to time is due so much earlier."""
+        self._tasks.advance(ms)
+
+    def client_id_at(self, remote_address: str) -> str:
+        """The id of the client whose connection comes from there; empty while it has not sent a heartbeat."""
+        for channel, client in self._clients():
+            if channel.remote_address == remote_address:
+                return client.client_id
+        return ""
+
+    def _clients(self) -> Iterator[tuple[Channel, ClientChannelInfo]]:
+        for _, producers in self.producer_manager:
+            yield from producers.items()
+        for group in self.consumer_manager:
+            yield from group.channel_info_table.items()
 
     # ------------------------------------------------------------------------------ what happens
 

@@ -7,10 +7,25 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
 _log = logging.getLogger("glassmq.runtime")
+
+
+@dataclass(slots=True, eq=False)
+class _Nap:
+    """The wait between two calls of a periodic action."""
+
+    over: asyncio.Future[None]
+    due_s: float
+    timer: asyncio.TimerHandle
+
+
+def _end_nap(over: asyncio.Future[None]) -> None:
+    if not over.done():
+        over.set_result(None)
 
 
 class BackgroundTasks:
@@ -22,6 +37,7 @@ class BackgroundTasks:
         # A dict, because a set has no order.
         self._tasks: dict[asyncio.Task[Any], None] = {}
         self._is_stopped = False
+        self._naps: dict[_Nap, None] = {}
 
     @property
     def running(self) -> tuple[str, ...]:
@@ -63,7 +79,7 @@ class BackgroundTasks:
         while True:
             if wait_ms is None:
                 wait_ms = interval_ms() if callable(interval_ms) else interval_ms
-            await asyncio.sleep(wait_ms / 1_000)
+            await self._nap(wait_ms / 1_000)
             wait_ms = None
             try:
                 result = action()
@@ -71,6 +87,28 @@ class BackgroundTasks:
                     await result
             except Exception:
                 _log.exception("%s: periodic action %s failed; it will be called again", self.name, name)
+
+    async def _nap(self, seconds: float) -> None:
+        if seconds <= 0:
+            return await asyncio.sleep(0)
+        loop = asyncio.get_running_loop()
+        over: asyncio.Future[None] = loop.create_future()
+        due_s = loop.time() + seconds
+        nap = _Nap(over, due_s, loop.call_at(due_s, _end_nap, over))
+        self._naps[nap] = None
+        try:
+            await over
+        finally:
+            nap.timer.cancel()
+            del self._naps[nap]
+
+    def advance(self, ms: int) -> None:
+        """Let all periodic actions be due so much earlier, once: whoever set the clock ahead need not wait for them."""
+        loop = asyncio.get_running_loop()
+        for nap in self._naps:
+            nap.timer.cancel()
+            nap.due_s -= ms / 1_000
+            nap.timer = loop.call_at(nap.due_s, _end_nap, nap.over)
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.pop(task, None)

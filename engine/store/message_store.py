@@ -137,6 +137,14 @@ class MessageStore(MessageReader):
             self.flush_service.stop()
             self._close()
 
+    async def abandon(self) -> None:
+        """Stop where it is, as a killed process does: nothing is dispatched or flushed, the abort file stays."""
+        self._flags.refuse(Refusal.NOT_RUNNING)
+        self._is_loaded = False
+        await self._tasks.stop()
+        self.flush_service.stop()
+        self._close()
+
     def _close(self) -> None:
         self.parts.close()
         if self._checkpoint is not None:

@@ -68,6 +68,19 @@ def _node_faults(world: ScenarioWorld) -> Iterator[_Found]:
             yield "disk-full", name, "", []
         if isinstance(role, BrokerRole) and role.storage.flush_us != role.spec.disk.fsync_ms * 1_000:
             yield "slow-fsync", name, f"{role.storage.flush_us / 1_000:g} ms", []
+        if isinstance(role, BrokerRole):
+            yield from _broker_faults(role)
+
+
+def _broker_faults(role: BrokerRole) -> Iterator[_Found]:
+    now_ms = role.gate.clock.now_ms()
+    if role.storage.flush_error:
+        yield "fail-fsync", role.name, "", []
+    for rule in role.gate.rules:
+        if not rule.is_spent(now_ms):
+            yield "fault", role.name, f"{rule.what.value} {rule.frame or '*'}: {rule.hits}", []
+    for group in role.broker.rebalance_lock_manager.groups_off if role.broker is not None else ():
+        yield "group-lock", role.name, f"{group}: off", []
 
 
 def _crash_kind(world: ScenarioWorld, name: str) -> str:

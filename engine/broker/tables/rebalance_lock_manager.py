@@ -43,6 +43,8 @@ class RebalanceLockManager:
         self.lock_lease_ms = lock_lease_ms
         #: False: whoever asks is told that the queues are locked for them. A switch for lessons.
         self.enabled = True
+        #: Groups of which the same is true. A fault that somebody injects.
+        self.groups_off: dict[str, None] = {}
         self._clock = clock
         self._max_locks = max_locks
         self._table: dict[str, dict[MessageQueue, LockEntry]] = {}
@@ -54,7 +56,7 @@ class RebalanceLockManager:
         A queue that another client holds, lease not expired, is left out. So is one for which the full table has
         no room.
         """
-        if not self.enabled:
+        if not self.enabled or group in self.groups_off:
             return tuple(queues)
         now_ms = self._clock.now_ms()
         return tuple(queue for queue in queues if self._try_lock(group, queue, client_id, now_ms))
@@ -101,6 +103,18 @@ class RebalanceLockManager:
                 )
         if not locks:
             del self._table[group]
+
+    def give_away(self, group: str, queue: MessageQueue, client_id: str) -> str:
+        """Let ``client_id`` hold a queue that another holds, as if the lease had run out; who held it, or empty.
+
+        A fault that somebody injects: the owner learns of it when it renews, and consumes until then.
+        """
+        entry = self._table.get(group, {}).get(queue)
+        if entry is None:
+            return ""
+        owner, entry.client_id = entry.client_id, client_id
+        entry.last_update_ms = self._clock.now_ms()
+        return owner
 
     def remove_topic(self, topic: str) -> None:
         """Drop all locks of queues of ``topic``: it was deleted."""

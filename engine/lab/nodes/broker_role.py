@@ -6,7 +6,10 @@ from typing import Any
 
 from engine.broker.broker import Broker
 from engine.broker.foundation.broker_config import BrokerConfig
-from engine.lab.nodes.node_role import LabDiskNodeRole
+from engine.faults.fault_gate import FaultGate
+from engine.faults.faulty_network import FaultyNetwork
+from engine.lab.nodes.node_role import LabDiskNodeRole, Surroundings
+from engine.lab.scenario.scenario import NodeSpec
 from engine.lab.scenario.settings import LAB_COMMIT_LOG_FILE_BYTES, of_class
 from engine.lab.scenario.switches import apply_to_broker
 from engine.protocol.body.subscription_group_config import SubscriptionGroupConfig
@@ -15,11 +18,23 @@ from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
 
 
 class BrokerRole(LabDiskNodeRole):
-    """:ivar broker: None while the process does not run."""
+    """:ivar broker: None while the process does not run.
+
+    :ivar gate: the rules for single frames at its door. A matter of the machine, as its settings are.
+    """
 
     broker: Broker | None = None
 
+    def __init__(self, world: Surroundings, spec: NodeSpec) -> None:
+        super().__init__(world, spec)
+        self.gate = FaultGate(self.runtime.clock, self._client_at)
+
+    def _client_at(self, remote_address: str) -> str:
+        return "" if self.broker is None else self.broker.client_id_at(remote_address)
+
     async def _start(self) -> None:
+        self.gate.clock = self.runtime.clock
+        self.runtime.network = FaultyNetwork(self.runtime.network, self.gate)
         config = BrokerConfig(
             broker_name=self.name,
             host=self.runtime.identity.host_ip,

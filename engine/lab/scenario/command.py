@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from engine.broker.delivery.dead_letter import ResendTo
+from engine.faults.fault_rule import Deed, Direction
 from engine.lab.scenario.errors import CommandRefused
 from engine.lab.scenario.frame_names import REPLY
 from engine.lab.scenario.listener_spec import ListenerResult
@@ -19,6 +20,7 @@ from engine.lab.scenario.scenario import Command, CommandValue
 from engine.lab.scenario.scenario_names import DELAY_LEVEL_MAX
 from engine.lab.scenario.switches import SWITCHES
 from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import ResponseCode
 from engine.texts import Text
 from engine.xa.request_codes import XaRequestCode
 
@@ -54,7 +56,8 @@ class Target(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CommandField:
-    """One field of a kind. ``kind``: ``integer``, ``number``, ``switch``, ``choice``, ``text``, ``names`` or ``any``.
+    """One field of a kind. ``kind`` is one of ``integer``, ``number``, ``switch``, ``choice``, ``text``, ``pattern``,
+    ``names`` and ``any``.
 
     :ivar default: None: the field must be given.
     """
@@ -84,6 +87,21 @@ _DUE = CommandField("due_us", "integer", high=MS_MAX * 1_000)
 #: Unique id or key: what a half message keeps when it is stored again.
 _MESSAGE = CommandField("message", "text")
 
+#: Of a rule that stays: which frames, what happens to them, how often; see :mod:`engine.faults.fault_rule`.
+RULE_FIELDS = (
+    CommandField("what", "choice", allowed=tuple(deed.value for deed in Deed)),
+    _FRAME,
+    CommandField("direction", "choice", "", allowed=("", *(direction.value for direction in Direction))),
+    *(CommandField(name, "pattern", "") for name in ("client", "topic", "group", "key")),
+    CommandField("ms", "integer", 1_000, low=1),
+    CommandField("code", "choice", ResponseCode.SYSTEM_ERROR.name, allowed=tuple(code.name for code in ResponseCode)),
+    CommandField("times", "integer", 0, high=1_000_000),
+    CommandField("every", "integer", 1, low=1, high=1_000_000),
+    CommandField("ratio", "number", 1.0, low=0, high=1),
+    CommandField("seed", "integer", 0, high=1 << 53),
+    CommandField("for_ms", "integer", 0),
+)
+
 #: Kind -> what it acts on, and its fields.
 _KINDS: Mapping[str, tuple[Target, *tuple[CommandField, ...]]] = {
     "crash": (Target.NODE,),
@@ -112,6 +130,17 @@ _KINDS: Mapping[str, tuple[Target, *tuple[CommandField, ...]]] = {
     "disk-full": (Target.DISK,),
     "disk-free": (Target.DISK,),
     "slow-fsync": (Target.BROKER, CommandField("ms", "integer")),
+    "fail-fsync": (Target.BROKER, CommandField("on", "switch", False)),
+    "fault": (Target.BROKER, *RULE_FIELDS),
+    "clear-faults": (Target.BROKER,),
+    "group-lock": (Target.BROKER, CommandField("group", "text"), CommandField("on", "switch", False)),
+    "give-lock": (
+        Target.BROKER,
+        CommandField("group", "text"),
+        CommandField("topic", "text"),
+        CommandField("queue_id", "integer", 0, high=1_023),
+        CommandField("to", "text"),
+    ),
     "listener": (
         Target.CONSUMER,
         CommandField("result", "choice", "success", allowed=tuple(result.value for result in ListenerResult)),
@@ -151,8 +180,8 @@ COMMANDS: Mapping[str, CommandKind] = {
 }
 
 
-def parse_command(data: object) -> Command:
-    """The command that a browser or a file describes: ``{"kind": ..., "target": ..., <fields>}``.
+def parse_command(data: object, commands: Mapping[str, CommandKind] = COMMANDS) -> Command:
+    """The command that a browser or a file describes: ``{"kind": ..., "target": ..., <fields>}``, one of ``commands``.
 
     Raises :class:`CommandRefused`, which names the field and what is allowed. Whether its target exists only the world
     can tell.
@@ -160,9 +189,9 @@ def parse_command(data: object) -> Command:
     if not isinstance(data, Mapping):
         raise CommandRefused("refusal.no_command_object", data=data)
     kind = data.get("kind")
-    if not isinstance(kind, str) or kind not in COMMANDS:
-        raise CommandRefused("refusal.no_command", kind=kind, known=", ".join(COMMANDS))
-    spec = COMMANDS[kind]
+    if not isinstance(kind, str) or kind not in commands:
+        raise CommandRefused("refusal.no_command", kind=kind, known=", ".join(commands))
+    spec = commands[kind]
     allowed = ["kind", "target", *(field.name for field in spec.fields)]
     for name in data:
         if name not in allowed:
@@ -221,6 +250,11 @@ def _text(field: CommandField, value: object) -> _Checked:
     return value if fits and isinstance(value, str) else None, Text("refusal.text", limit=TEXT_MAX_LENGTH)
 
 
+def _pattern(field: CommandField, value: object) -> _Checked:
+    fits = isinstance(value, str) and len(value) <= TEXT_MAX_LENGTH and "*" not in value[:-1]
+    return value if fits and isinstance(value, str) else None, Text("refusal.pattern", limit=TEXT_MAX_LENGTH)
+
+
 def _names(field: CommandField, value: object) -> _Checked:
     expected = Text("refusal.node_names")
     if not isinstance(value, list | tuple) or not 0 < len(value) <= 100:
@@ -244,6 +278,7 @@ _CHECKS = {
     "switch": _switch,
     "choice": _choice,
     "text": _text,
+    "pattern": _pattern,
     "names": _names,
     "any": _any,
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, cast
 
 from engine.lab.nodes.broker_role import BrokerRole
@@ -23,6 +24,7 @@ from engine.lab.scenario.scenario_names import NODE_NAME, NODES_MAX
 from engine.lab.scenario.settings import check_settings, find_setting
 from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER, SWITCHES, apply_to_broker, apply_to_consumer
 from engine.lab.world.administrator_deeds import act_on_half_message, resend_dead_letter
+from engine.lab.world.broker_faults import BROKER_ACTIONS
 from engine.lab.world.link_faults import NextFrameFault
 from engine.lab.world.world import ScenarioWorld
 from engine.protocol.errors import ProtocolError
@@ -361,6 +363,12 @@ def _slow_fsync(world: ScenarioWorld, command: Command) -> None:
     _broker(world, command).storage.flush_us = _integer(command, "ms") * 1_000
 
 
+def _at_broker(
+    act: Callable[[ScenarioWorld, BrokerRole, Command], None], world: ScenarioWorld, command: Command
+) -> None:
+    act(world, _broker(world, command), command)
+
+
 def _hold(world: ScenarioWorld, command: Command) -> None:
     world.loop.hold(find_actor(world, command.target), _integer(command, "ms") * 1_000)
 
@@ -404,6 +412,7 @@ _ACTIONS: Mapping[str, Callable[[ScenarioWorld, Command], Any]] = {
     "drop-next": _next_frame,
     "duplicate-next": _next_frame,
     "fire-timer": _fire_timer,
+    **{kind: partial(_at_broker, act) for kind, act in BROKER_ACTIONS.items()},
     "forced-unlock": _forced_unlock,
     "heal": _heal,
     "heal-link": _heal_link,

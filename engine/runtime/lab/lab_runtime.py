@@ -26,7 +26,7 @@ from engine.runtime.lab.lab_link_fault import Parcel
 from engine.runtime.lab.lab_loop import LabLoop
 from engine.runtime.lab.lab_network import DEFAULT_LATENCY_US, LabNetwork, LabNodeNetwork
 from engine.runtime.lab.lab_storage import LabStorage
-from engine.runtime.port import NodeIdentity
+from engine.runtime.port import Network, NodeIdentity
 
 _T = TypeVar("_T")
 
@@ -52,7 +52,8 @@ class LabRuntime:
         self.node_name = node.name
         self.identity = identity
         self.clock = LabClock(world.loop)
-        self.network = LabNodeNetwork(world.network, node)
+        #: May be replaced by one around it, before the node starts.
+        self.network: Network = LabNodeNetwork(world.network, node)
         self.disk = LabDisk(storage, node, self.clock)
         self._world = world
         self._randoms: dict[str, random.Random] = {}

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from engine.runtime.live.live_disk_file import LiveDiskFile, disk_faults, sync_folder
+from engine.runtime.live.live_disk_file import DiskCondition, LiveDiskFile, disk_faults, sync_folder
 from engine.runtime.port import DiskFault, FolderLocked, checked_path
 
 _T = TypeVar("_T")
@@ -36,11 +36,15 @@ class LiveFolderLock:
 
 
 class LiveDisk:
-    """See the module and the port. Without a folder every operation raises :class:`DiskFault`."""
+    """See the module and the port. Without a folder every operation raises :class:`DiskFault`.
+
+    :ivar condition: the faults that were injected into it.
+    """
 
     def __init__(self, node_name: str, folder: Path | None) -> None:
         """Makes the folder. Raises :class:`DiskFault` naming it when it cannot be written."""
         self._node_name = node_name
+        self.condition = DiskCondition()
         self._folder = folder.absolute() if folder is not None else None
         self._flusher = ThreadPoolExecutor(_FLUSH_THREADS, thread_name_prefix=f"{node_name}-flush")
         # Of its own: nobody's message shall wait for a table to be written.
@@ -54,7 +58,7 @@ class LiveDisk:
         full_path = self._full(path)
         if not full_path.exists():
             _make_folder(full_path.parent)
-        return LiveDiskFile(path, full_path, size_bytes, self._flusher)
+        return LiveDiskFile(path, full_path, size_bytes, self._flusher, self.condition)
 
     def exists(self, path: str) -> bool:
         return self._full(path).exists()
@@ -98,6 +102,7 @@ class LiveDisk:
         temporary = full_path.with_name(full_path.name + ".tmp")
         with disk_faults(f"write {full_path}"):
             full_path.parent.mkdir(parents=True, exist_ok=True)
+            self.condition.check_room()
             with open(temporary, "wb") as file:
                 if full_path.exists():  # who may read it stays as it was: it may hold secrets
                     os.fchmod(file.fileno(), stat.S_IMODE(full_path.stat().st_mode))
@@ -120,6 +125,8 @@ class LiveDisk:
 
     def used_ratio(self) -> float:
         """See the port. As ``df`` counts: what is kept for the system's administrator is not free."""
+        if self.condition.is_full:
+            return 1.0
         status = os.statvfs(self._root())
         used = status.f_blocks - status.f_bfree
         usable = used + status.f_bavail

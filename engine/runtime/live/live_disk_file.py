@@ -16,9 +16,11 @@ import asyncio
 import errno
 import mmap
 import os
+import time
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from engine.runtime.port import DiskFault, DiskFull
@@ -31,16 +33,45 @@ _PAGE_SHIFT = 12
 _AHEAD_MAX_PAGES = 256
 
 
+@dataclass(slots=True)
+class DiskCondition:
+    """What is wrong with a live node's disk because somebody injected it.
+
+    :ivar is_full: there is no room for more than what is reserved, at most a mebibyte ahead in each open file.
+    :ivar flush_ms: how much longer each flush takes.
+    :ivar flushes_fail: as if the device reported an error: what a flush should have made durable may be lost.
+    """
+
+    is_full: bool = False
+    flush_ms: int = 0
+    flushes_fail: bool = False
+
+    def check_room(self) -> None:
+        """Raises ``OSError`` as a full disk does."""
+        if self.is_full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def before_flush(self) -> None:
+        """Takes its time, in the flusher's thread; raises ``OSError`` as a broken disk does."""
+        if self.flush_ms:
+            time.sleep(self.flush_ms / 1_000)
+        if self.flushes_fail:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
 class LiveDiskFile:
     """The port's ``DiskFile``."""
 
-    def __init__(self, path: str, full_path: Path, size_bytes: int, flusher: Executor) -> None:
+    def __init__(
+        self, path: str, full_path: Path, size_bytes: int, flusher: Executor, condition: DiskCondition
+    ) -> None:
         """Raises :class:`DiskFault` naming the file."""
         assert size_bytes > 0, f"{path} cannot be mapped with {size_bytes} bytes"
         self._path = path
         self._full_path = full_path
         self._size_bytes = size_bytes
         self._flusher = flusher
+        self._condition = condition
         self._reserved = bytearray(((size_bytes - 1) >> _PAGE_SHIFT) + 1)
         #: How many writes there were, and how many of them are durable. It starts at 1: what an earlier process (or an
         #: earlier opening) wrote may still be in memory only, so the first flush is always a real one.
@@ -54,6 +85,7 @@ class LiveDiskFile:
         with disk_faults(f"map {full_path} with {size_bytes} bytes"):
             try:
                 if os.fstat(self._descriptor).st_size < size_bytes:
+                    condition.check_room()
                     os.ftruncate(self._descriptor, size_bytes)
                     # The new size, and the new file's name, must survive a power cut too.
                     self._is_name_durable = False
@@ -161,6 +193,7 @@ class LiveDiskFile:
 
     def _sync(self) -> None:
         """Wait for the disk; in a thread."""
+        self._condition.before_flush()
         os.fdatasync(self._descriptor)
         if not self._is_name_durable:
             # The folder may be as new as the file, and then its own name must be kept as well.
@@ -177,6 +210,7 @@ class LiveDiskFile:
         stop = min(last + 1 + min(first, _AHEAD_MAX_PAGES), len(self._reserved))
         start = first << _PAGE_SHIFT
         with disk_faults(f"write {self._full_path}"):
+            self._condition.check_room()
             os.posix_fallocate(self._descriptor, start, min(stop << _PAGE_SHIFT, self._size_bytes) - start)
         self._reserved[first:stop] = b"\1" * (stop - first)
 

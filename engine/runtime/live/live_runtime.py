@@ -18,7 +18,7 @@ from typing import Any
 from engine.runtime.live.live_disk import LiveDisk
 from engine.runtime.live.live_network import LiveNetwork
 from engine.runtime.live.live_tls import ClientTls, ServerTls
-from engine.runtime.port import NodeIdentity
+from engine.runtime.port import Network, NodeIdentity
 
 #: How many plain listeners of one node run at once. RocketMQ's ``consumeThreadMax`` is 20 for each
 #: consumer; a node has a few consumers. More wait.
@@ -26,12 +26,15 @@ LISTENER_THREADS_MAX = 64
 
 
 class LiveClock:
-    """The machine's clock."""
+    """The machine's clock. :ivar ahead_ms: how far the node believes to be ahead of it; a fault."""
 
-    __slots__ = ()
+    __slots__ = ("ahead_ms",)
+
+    def __init__(self) -> None:
+        self.ahead_ms = 0
 
     def now_ms(self) -> int:
-        return time.time_ns() // 1_000_000
+        return time.time_ns() // 1_000_000 + self.ahead_ms
 
     def monotonic_us(self) -> int:
         return time.monotonic_ns() // 1_000
@@ -55,7 +58,9 @@ class LiveRuntime:
         """Raises :class:`DiskFault` when the data folder cannot be made or written, ``TlsUnusable``."""
         self.node_name = node_name
         self.clock = LiveClock()
-        self.network = LiveNetwork(server_tls=server_tls, client_tls=client_tls)
+        self._sockets = LiveNetwork(server_tls=server_tls, client_tls=client_tls)
+        #: May be replaced by one around it, before the node starts.
+        self.network: Network = self._sockets
         self.disk = LiveDisk(node_name, data_folder)
         self._seed = seed
         self._randoms: dict[str, random.Random] = {}
@@ -87,7 +92,7 @@ class LiveRuntime:
 
     async def close(self) -> None:
         """Close every connection, listener and thread of the node. The engine on it must be shut down before."""
-        await self.network.close()
+        await self._sockets.close()
         if self._listener_threads is not None:
             # A listener that still runs is left to end.
             self._listener_threads.shutdown(wait=False, cancel_futures=True)

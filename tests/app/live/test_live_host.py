@@ -10,7 +10,8 @@ import pytest
 
 from app.foundation.live_source import EngineUnavailable
 from app.foundation.patch import apply_patch, difference
-from app.live.live_host import LiveHost, LiveHostSettings, StartFailed
+from app.live.live_host import LiveHost
+from app.live.live_machines import LiveHostSettings, StartFailed
 from app.observation.bounds import GROUPS_MAX, QUEUES_MAX, QUEUES_PER_TOPIC_MAX, TAIL_RECORDS_MAX, TOPICS_MAX
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus

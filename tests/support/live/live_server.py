@@ -10,7 +10,7 @@ import time
 import urllib.error
 import urllib.request
 
-from app.live.live_host import LiveHostSettings
+from app.live.live_machines import LiveHostSettings
 from app.observation.recent_log import RecentLog
 from app.server import PageSettings, Server
 from engine.broker.foundation.broker_config import BrokerConfig

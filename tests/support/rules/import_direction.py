@@ -24,6 +24,7 @@ ALLOWED_IMPORTS: dict[str, frozenset[str] | None] = {
     "xa": frozenset({"protocol", "runtime", "remoting", "bank"}),
     "idempotence": frozenset({"protocol", "client"}),
     "pipeline": frozenset({"protocol", "runtime", "acl", "client", "lab", "texts"}),
+    "faults": frozenset({"protocol", "runtime", "texts"}),
     "lab": None,
 }
 

@@ -113,7 +113,8 @@ function Field({ field }) {
       step=${field.kind === "number" ? "any" : 1}
       min=${field.low}
       max=${field.high}
-      required
+      required=${field.kind !== "pattern"}
+      title=${field.kind === "pattern" ? t("lab.field.pattern") : null}
       defaultValue=${start}
     />
   </label>`;
@@ -141,7 +142,7 @@ function Choice({ field, start }) {
   const rest = field.allowed.filter((name) => name !== "" && !first.includes(name));
   const textOf = (value) => (field.name === "result" ? t(`lab.listener.${value}`) : value);
   return html`<select name=${field.name} value=${first[0] ?? start}>
-    ${field.allowed.includes("") && html`<option value="">${t("lab.faults.any_frame")}</option>`}
+    ${field.allowed.includes("") && html`<option value="">${t(isFrame ? "lab.faults.any_frame" : "lab.faults.either")}</option>`}
     ${first.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
     ${
       isFrame

@@ -1,0 +1,213 @@
+"""Breaks the live engine on purpose: the commands of the lab that a live broker can obey, and what is broken now.
+
+Everything here runs in the engine's thread. What the lab calls a node is here the broker, by its name, or
+``name-server``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
+
+from app.foundation.json_types import JsonObject
+from app.live.held_view import held_view, rule_view
+from engine.faults.changed_frame import changed_frame
+from engine.faults.fault_gate import FaultGate
+from engine.faults.fault_rule import Deed, Direction, FaultRefused, FaultRule
+from engine.lab.scenario.command import COMMANDS, MS_MAX, CommandField, CommandKind, Target, parse_command
+from engine.lab.world.broker_faults import give_lock, rule_of, switch_group_lock
+from engine.texts import Text
+
+if TYPE_CHECKING:
+    from app.live.live_machines import LiveMachines
+    from engine.broker.broker import Broker
+    from engine.lab.scenario.scenario import Command
+
+NAME_SERVER = "name-server"
+#: A paused engine answers nobody, this page neither: it must not last.
+PAUSE_MS_MAX = 30_000
+
+#: Those of the lab that mean the same here, and two whose lab has other means.
+LIVE_COMMANDS: Mapping[str, CommandKind] = {
+    kind: COMMANDS[kind]
+    for kind in (
+        "fault",
+        "drop-next",
+        "delay-next",
+        "duplicate-next",
+        "clear-faults",
+        "crash",
+        "restart",
+        "disk-full",
+        "disk-free",
+        "slow-fsync",
+        "fail-fsync",
+        "lock-switch",
+        "group-lock",
+        "give-lock",
+    )
+} | {
+    "advance": CommandKind(
+        Target.BROKER,
+        (CommandField("ms", "integer", low=1, high=MS_MAX),),
+        Text("command.advance.name"),
+        Text("command.advance.what"),
+    ),
+    "pause": CommandKind(
+        Target.BROKER,
+        (CommandField("ms", "integer", 5_000, low=1, high=PAUSE_MS_MAX),),
+        Text("command.pause.name"),
+        Text("command.pause.what"),
+    ),
+}
+
+
+class FaultDesk:
+    """See the module.
+
+    :param pause: stops the engine's thread for so many milliseconds, once what runs now has ended.
+    """
+
+    def __init__(self, machines: LiveMachines, gate: FaultGate, pause: Callable[[int], None]) -> None:
+        self.gate = gate
+        self._machines = machines
+        self._pause_engine = pause
+        self._actions: dict[str, Callable[[Command], Awaitable[None] | None]] = {
+            "fault": self._add_rule,
+            "drop-next": lambda command: self._next_frame(command, Deed.DROP),
+            "delay-next": lambda command: self._next_frame(command, Deed.DELAY),
+            "duplicate-next": lambda command: self._next_frame(command, Deed.DUPLICATE),
+            "clear-faults": lambda command: self.clear(),
+            "crash": self._crash,
+            "restart": self._restart,
+            "disk-full": lambda command: self._set_disk("is_full", True),
+            "disk-free": lambda command: self._set_disk("is_full", False),
+            "slow-fsync": lambda command: self._set_disk("flush_ms", command.value["ms"]),
+            "fail-fsync": lambda command: self._set_disk("flushes_fail", not command.value["on"]),
+            "lock-switch": self._lock_switch,
+            "group-lock": lambda command: switch_group_lock(self._broker(), command),
+            "give-lock": self._give_lock,
+            "advance": self._advance,
+            "pause": lambda command: self._pause_engine(int(str(command.value["ms"]))),
+        }
+
+    # --- commands -----------------------------------------------------------------------------------------------------
+
+    async def apply(self, data: object) -> JsonObject:
+        """Do it; what is broken then. Raises ``CommandRefused`` or :class:`FaultRefused`: then nothing has happened."""
+        command = parse_command(data, LIVE_COMMANDS)
+        names = (self._machines.broker_name, NAME_SERVER) if command.kind in ("crash", "restart") else None
+        is_link = LIVE_COMMANDS[command.kind].target in (Target.ANY_LINK, Target.ANY_NODE)
+        known = names or (self._machines.broker_name,)
+        if not is_link and command.target not in known:
+            raise FaultRefused("refusal.no_node", name=command.target, known=", ".join(known))
+        result = self._actions[command.kind](command)
+        if result is not None:
+            await result
+        return self.view()
+
+    def _broker(self) -> Broker:
+        if not self._machines.broker_runs:
+            raise FaultRefused("refusal.broker_is_off", name=self._machines.broker_name)
+        return self._machines.broker
+
+    def _add_rule(self, command: Command) -> None:
+        self.gate.add(rule_of(command))
+
+    def _next_frame(self, command: Command, deed: Deed) -> None:
+        """``client->broker`` or ``broker->client``; nothing: any."""
+        direction, client = "", ""
+        if command.target:
+            source, arrow, target = command.target.partition("->")
+            here = self._machines.broker_name
+            if not arrow or here not in (source, target) or source == target:
+                raise FaultRefused("refusal.no_live_link", link=command.target, broker=here)
+            direction, client = (Direction.IN, source) if target == here else (Direction.OUT, target)
+        ms = int(str(command.value.get("ms", 1_000)))
+        frame = str(command.value["frame"])
+        self.gate.add(FaultRule(deed, frame, direction, client if client != "*" else "", ms=ms, times=1))
+
+    async def _crash(self, command: Command) -> None:
+        if command.target == NAME_SERVER:
+            await self._machines.crash_name_server()
+        else:
+            await self._machines.crash_broker()
+
+    async def _restart(self, command: Command) -> None:
+        if command.target == NAME_SERVER:
+            await self._machines.restart_name_server()
+        else:
+            await self._machines.restart_broker()
+
+    def _set_disk(self, name: str, value: object) -> None:
+        setattr(self._machines.broker_disk, name, value)
+
+    def _lock_switch(self, command: Command) -> None:
+        if command.value["lock"] != "broker-lock":
+            raise FaultRefused("refusal.locks_of_clients", lock=command.value["lock"])
+        self._broker().rebalance_lock_manager.enabled = bool(command.value["on"])
+
+    def _give_lock(self, command: Command) -> None:
+        give_lock(self._broker(), command, str(command.value["to"]))
+
+    def _advance(self, command: Command) -> None:
+        self._machines.advance(int(str(command.value["ms"])))
+
+    def clear(self) -> None:
+        """Nothing is broken on purpose any more, but for what does not run: that is restarted by hand."""
+        self.gate.clear()
+        condition = self._machines.broker_disk
+        condition.is_full, condition.flush_ms, condition.flushes_fail = False, 0, False
+        if self._machines.broker_runs:
+            locks = self._machines.broker.rebalance_lock_manager
+            locks.enabled = True
+            locks.groups_off.clear()
+
+    # --- held frames --------------------------------------------------------------------------------------------------
+
+    def let_pass(
+        self, held_id: int, fields: Mapping[str, str], properties: Mapping[str, str], body: bytes | None
+    ) -> None:
+        """A held frame goes on, with these changes. Raises :class:`FaultRefused`: then it still waits."""
+        held = next((held for held in self.gate.held.frames if held.held_id == held_id), None)
+        if held is None or not (fields or properties or body is not None):
+            return self.gate.let_pass(held_id)
+        self.gate.let_pass(held_id, changed_frame(held.subject, fields, properties, body))
+
+    # --- what is shown ------------------------------------------------------------------------------------------------
+
+    def view(self) -> JsonObject:
+        """See app/live/fault_routes.py."""
+        gate, machines, now_ms = self.gate, self._machines, self.gate.clock.now_ms()
+        disk = machines.broker_disk
+        locks = machines.broker.rebalance_lock_manager if machines.broker_runs else None
+        broken: JsonObject = {
+            "broker_crashed": not machines.broker_runs,
+            "name_server_crashed": not machines.name_server_runs,
+            "disk_full": disk.is_full,
+            "flush_ms": disk.flush_ms,
+            "flushes_fail": disk.flushes_fail,
+            "broker_lock_off": locks is not None and not locks.enabled,
+            "groups_off": [] if locks is None else [*locks.groups_off],
+        }
+        return {
+            "is_active": gate.is_active or any(broken.values()),
+            "now_ms": now_ms,
+            "broker": machines.broker_name,
+            "clock_ahead_ms": machines.ahead_ms,
+            "broken": broken,
+            "rules": [rule_view(rule, now_ms) for rule in gate.rules],
+            "hits": [
+                {
+                    "at_ms": hit.at_ms,
+                    "rule": hit.rule_id,
+                    "what": hit.what.value,
+                    "client": hit.client,
+                    "direction": hit.direction.value,
+                    "frame": hit.frame,
+                }
+                for hit in reversed(gate.hits)
+            ],
+            "held": [held_view(held, now_ms) for held in gate.held.frames],
+            "lease_ms": gate.lease_left_ms(),
+        }

@@ -1,0 +1,158 @@
+"""Breaking the running engine on purpose, over HTTP.
+
+    GET    /api/faults              what is broken: ``is_allowed``, ``is_active``, ``rules`` with ``seen`` and ``hits``,
+                                    ``hits`` (the newest first), ``broken``, ``clock_ahead_ms``, ``held`` frames, and
+                                    ``lease_ms``: how much longer these wait when nobody looks
+    POST   /api/faults              a command of the lab ({"kind": "fault", "target": "broker-a", "what": "drop", ...});
+                                    or {"commands": [...]}, in order, up to the first that is refused
+    DELETE /api/faults              nothing is broken any more, but for what does not run
+    DELETE /api/faults/<rule>       one rule acts no more
+    POST   /api/faults/look         somebody looks at the held frames
+    POST   /api/faults/held         {"deed": "pass"}: all go on, and nothing is held any more
+    POST   /api/faults/held/<id>    {"deed": "pass", "fields": {...}, "properties": {...}, "body": "..."}, all but deed
+                                    may be missing; or {"deed": "drop"}
+
+Each answers with what is broken then. Refused: ``{"error", "text": {en, zh}}``, 400 for a field that cannot be, else
+409; 403 without ``serve --allow-faults``. As with app/live/transaction_routes.py, pages of other sites cannot send
+these.
+"""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, request
+
+from app.foundation.json_types import JsonObject, JsonValue
+from app.foundation.translator import in_all_languages
+from app.live.live_faults import LiveFaults
+from app.web.api import json_answer
+from app.web.api_parameters import BadParameter, only_known, read_json_object, shown, whole_number
+from engine.faults.fault_rule import FaultRefused
+from engine.lab.scenario.errors import CommandRefused
+
+COMMANDS_MAX = 50
+_ID_MAX = 2**53
+_TEXT_MAX = 32_767
+_BODY_BYTES_MAX = 48 * 1024
+
+
+class FaultsNotAllowed(Exception):
+    """The server was not started with ``--allow-faults``."""
+
+
+def add_fault_routes(api: Blueprint, faults: LiveFaults | None) -> None:
+    """Add the routes to what :func:`app.web.api.create_api` made. ``faults`` None: they are not allowed."""
+
+    _add_error_answers(api)
+    _add_routes_of_held_frames(api, faults)
+
+    @api.get("/faults")
+    def show() -> Response:
+        only_known(request.args, ())
+        if faults is None:
+            return json_answer({"is_allowed": False, "is_active": False})
+        return json_answer({"is_allowed": True, **faults.view()})
+
+    @api.post("/faults")
+    def break_it() -> Response:
+        body = _any_json_object()
+        desk = _allowed(faults)
+        if "commands" not in body:
+            return json_answer(desk.apply(body))
+        commands = body["commands"]
+        if not isinstance(commands, list) or not 0 < len(commands) <= COMMANDS_MAX or len(body) > 1:
+            raise BadParameter("commands", "it is no list of commands alone", f"1 to {COMMANDS_MAX} commands")
+        return json_answer([desk.apply(command) for command in commands][-1])
+
+    @api.delete("/faults")
+    def clear() -> Response:
+        return json_answer(_allowed(faults).clear())
+
+    @api.delete("/faults/<rule>")
+    def remove(rule: str) -> Response:
+        return json_answer(_allowed(faults).remove(whole_number("rule", rule, 1, _ID_MAX)))
+
+
+def _allowed(faults: LiveFaults | None) -> LiveFaults:
+    if faults is None:
+        raise FaultsNotAllowed
+    return faults
+
+
+def _add_routes_of_held_frames(api: Blueprint, faults: LiveFaults | None) -> None:
+    @api.post("/faults/look")
+    def look() -> Response:
+        return json_answer(_allowed(faults).look())
+
+    @api.post("/faults/held")
+    def pass_all() -> Response:
+        body = read_json_object(("deed",), '{"deed": "pass"}')
+        _deed(body, ("pass",))
+        return json_answer(_allowed(faults).pass_all())
+
+    @api.post("/faults/held/<held>")
+    def decide(held: str) -> Response:
+        body = read_json_object(
+            ("deed", "fields", "properties", "body"), '{"deed": "pass", "properties": {"KEYS": "k"}}'
+        )
+        held_id = whole_number("held", held, 1, _ID_MAX)
+        if _deed(body, ("pass", "drop")) == "drop":
+            return json_answer(_allowed(faults).drop_held(held_id))
+        changes = _texts(body, "fields"), _texts(body, "properties"), _body(body)
+        return json_answer(_allowed(faults).let_pass(held_id, *changes))
+
+
+def _add_error_answers(api: Blueprint) -> None:
+    @api.errorhandler(FaultsNotAllowed)
+    def not_allowed(error: FaultsNotAllowed) -> Response:
+        text = in_all_languages("faults.not_allowed")
+        return json_answer({"error": text["en"], "text": text}, 403)
+
+    @api.errorhandler(FaultRefused)
+    def refused(error: FaultRefused) -> Response:
+        return json_answer({"error": str(error), "text": dict(error.text)}, 409)
+
+    @api.errorhandler(CommandRefused)
+    def malformed(error: CommandRefused) -> Response:
+        return json_answer({"error": str(error), "text": dict(error.text)}, 400)
+
+
+def _any_json_object() -> JsonObject:
+    """The body of the current request; which fields it may have depends on the command."""
+    fields = ("kind", "target", "commands", *_command_fields())
+    return read_json_object(fields, '{"kind": "fault", "target": "broker-a", "what": "drop", "frame": "HEART_BEAT"}')
+
+
+def _command_fields() -> tuple[str, ...]:
+    from app.live.fault_desk import LIVE_COMMANDS
+
+    return tuple({field.name: None for kind in LIVE_COMMANDS.values() for field in kind.fields})
+
+
+def _deed(body: JsonObject, known: tuple[str, ...]) -> str:
+    deed = body.get("deed")
+    if not isinstance(deed, str) or deed not in known:
+        raise BadParameter("deed", f"{shown(str(deed))} is none", ", ".join(known))
+    return deed
+
+
+def _texts(body: JsonObject, name: str) -> dict[str, str]:
+    value: JsonValue = body.get(name) or {}
+    if isinstance(value, dict) and len(value) <= 100:
+        texts = {key: text for key, text in value.items() if isinstance(text, str) and len(text) <= _TEXT_MAX}
+        if len(texts) == len(value):
+            return texts
+    raise BadParameter(name, "it is no object of texts", f"at most 100 texts of at most {_TEXT_MAX} characters")
+
+
+def _body(body: JsonObject) -> bytes | None:
+    text = body.get("body")
+    if text is None:
+        return None
+    if isinstance(text, str):
+        try:
+            data = text.encode()
+        except UnicodeEncodeError:
+            raise BadParameter("body", "it is no text in UTF-8", f"at most {_BODY_BYTES_MAX} bytes") from None
+        if len(data) <= _BODY_BYTES_MAX:
+            return data
+    raise BadParameter("body", "it is no text, or too long", f"at most {_BODY_BYTES_MAX} bytes")

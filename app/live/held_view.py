@@ -1,0 +1,75 @@
+"""Rules and held frames as JSON, for the page and for scripts."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from app.foundation.json_types import JsonObject
+from engine.faults.changed_frame import properties_of
+from engine.faults.fault_rule import FaultRule
+from engine.protocol.request_code import RequestCode
+
+if TYPE_CHECKING:
+    from engine.faults.held_frames import HeldFrame
+
+#: Bytes of a held frame's body that are shown.
+BODY_SHOWN_BYTES = 2_048
+
+#: How long a RocketMQ client waits for an answer, by its defaults, in milliseconds: sendMsgTimeout, the pull's
+#: consumerTimeoutMillisWhenSuspend, mqClientApiTimeout for the others; locks and offsets have their own.
+_CLIENT_TIMEOUT_MS = {
+    RequestCode.SEND_MESSAGE: 3_000,
+    RequestCode.SEND_MESSAGE_V2: 3_000,
+    RequestCode.SEND_BATCH_MESSAGE: 3_000,
+    RequestCode.PULL_MESSAGE: 30_000,
+    RequestCode.LOCK_BATCH_MQ: 1_000,
+    RequestCode.UNLOCK_BATCH_MQ: 1_000,
+    RequestCode.QUERY_CONSUMER_OFFSET: 5_000,
+    RequestCode.CONSUMER_SEND_MSG_BACK: 5_000,
+}
+_OTHER_TIMEOUT_MS = 3_000
+
+
+def rule_view(rule: FaultRule, now_ms: int) -> JsonObject:
+    """Its fields, ``is_spent``, and ``ends_in_ms`` where it has a time."""
+    view: JsonObject = {one.name: getattr(rule, one.name) for one in fields(rule) if not one.name.startswith("_")}
+    ends_in_ms = max(0, rule.made_ms + rule.for_ms - now_ms) if rule.for_ms else None
+    return {**view, "what": rule.what.value, "is_spent": rule.is_spent(now_ms), "ends_in_ms": ends_in_ms}
+
+
+def held_view(held: HeldFrame, now_ms: int) -> JsonObject:
+    """Who sent what, what it says, and how long its client still waits: ``timeout_ms``, None where nobody does."""
+    command = held.subject.command
+    asked = command if not command.is_response else None
+    if asked is None and held.subject.request is not None:
+        asked = held.subject.request.command
+    waits = asked is not None and not asked.is_oneway
+    code = None if asked is None else asked.code
+    body = command.body[:BODY_SHOWN_BYTES]
+    return {
+        "id": held.held_id,
+        "rule": held.rule_id,
+        "client": held.client,
+        "direction": held.direction.value,
+        "name": held.subject.name,
+        "topics": [*held.subject.topics],
+        "groups": [*held.subject.groups],
+        "keys": [*held.subject.keys],
+        "waiting_ms": max(0, now_ms - held.since_ms),
+        "timeout_ms": _timeout_ms(code) if waits and code is not None else None,
+        "opaque": command.opaque,
+        "code": command.code,
+        "is_oneway": command.is_oneway,
+        "remark": command.remark,
+        "header": {**command.ext_fields},
+        "properties": properties_of(command),
+        "body": body.decode("utf-8", "replace"),
+        "body_hex": body.hex(" "),
+        "body_bytes": len(command.body),
+        "frame_bytes": len(held.frame) + 4,
+    }
+
+
+def _timeout_ms(code: int) -> int:
+    return next((timeout_ms for known, timeout_ms in _CLIENT_TIMEOUT_MS.items() if known == code), _OTHER_TIMEOUT_MS)

@@ -1,0 +1,72 @@
+"""Faults of the live engine, for threads that are not the engine's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from app.foundation.json_types import JsonObject
+from app.live.engine_thread import CALL_TIMEOUT_S, EngineThread
+from app.live.fault_desk import FaultDesk
+
+#: A killed broker that is started again checks its log first.
+RESTART_TIMEOUT_S = 60.0
+
+
+class LiveFaults:
+    """Each method returns what is broken then: see app/live/fault_routes.py.
+
+    Those that change something raise :class:`~engine.faults.fault_rule.FaultRefused` (``CommandRefused`` for a command
+    that is malformed); then nothing has happened. All raise ``EngineUnavailable``.
+    """
+
+    def __init__(self, thread: EngineThread, desk: FaultDesk) -> None:
+        self._thread = thread
+        self._desk = desk
+
+    def view(self) -> JsonObject:
+        """What is broken, and which frames are held. While the engine is paused: only that, and how much longer."""
+        paused_ms = self._thread.paused_ms
+        if paused_ms:
+            return {"is_active": True, "paused_ms": paused_ms}
+        return self._thread.call(self._desk.view)
+
+    def apply(self, command: object) -> JsonObject:
+        """Carry a command out; ``resume`` ends a pause."""
+        if isinstance(command, dict) and command.get("kind") == "resume":
+            self._thread.resume()
+            return {"is_active": False, "paused_ms": 0}
+        return self._thread.run(self._desk.apply(command), RESTART_TIMEOUT_S)
+
+    def clear(self) -> JsonObject:
+        """Nothing is broken any more, but for what does not run; held frames go on."""
+        self._thread.resume()
+        return self._call(self._desk.clear)
+
+    def remove(self, rule_id: int) -> JsonObject:
+        """One rule acts no more."""
+        return self._call(self._desk.gate.remove, rule_id)
+
+    def look(self) -> JsonObject:
+        """Somebody looks at the held frames: they wait longer."""
+        return self._call(self._desk.gate.look)
+
+    def pass_all(self) -> JsonObject:
+        """Held frames go on; rules that hold are removed."""
+        return self._call(self._desk.gate.stop_holding)
+
+    def let_pass(
+        self, held_id: int, fields: Mapping[str, str], properties: Mapping[str, str], body: bytes | None
+    ) -> JsonObject:
+        """One held frame goes on, changed."""
+        return self._call(self._desk.let_pass, held_id, fields, properties, body)
+
+    def drop_held(self, held_id: int) -> JsonObject:
+        """One held frame is lost."""
+        return self._call(self._desk.gate.drop_held, held_id)
+
+    def _call(self, act: Callable[..., object], *arguments: object) -> JsonObject:
+        def in_engine() -> JsonObject:
+            act(*arguments)
+            return self._desk.view()
+
+        return self._thread.call(in_engine, CALL_TIMEOUT_S)

@@ -1,0 +1,207 @@
+"""The two nodes of the live engine, name server and broker: started, shut down, killed and started again in place."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.broker.foundation.errors import ConfigRefused
+from engine.faults.fault_rule import FaultRefused
+from engine.name_server.name_server_config import NameServerConfig
+from engine.runtime.live.live_disk_file import DiskCondition
+from engine.runtime.live.live_tls import ServerTls, TlsUnusable, own_client_tls
+from engine.runtime.port import AddressInUse, DiskFault, DiskFull, FolderLocked, RuntimeFault
+from engine.store.files.store_config import MessageStoreConfig
+
+if TYPE_CHECKING:
+    from engine.broker.broker import Broker
+    from engine.faults.fault_gate import FaultGate
+    from engine.name_server.name_server import NameServer
+    from engine.runtime.live.live_runtime import LiveRuntime
+
+
+class StartFailed(Exception):
+    """The engine could not start. The message is one line that names what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveHostSettings:
+    """What to run and where its files lie. The broker's name-server address is filled in by the host."""
+
+    data_folder: Path
+    name_server: NameServerConfig = field(default_factory=NameServerConfig)
+    broker: BrokerConfig = field(default_factory=BrokerConfig)
+    store: MessageStoreConfig = field(default_factory=MessageStoreConfig)
+    #: Of the connections to name server and broker; the page has none.
+    tls: ServerTls = field(default_factory=ServerTls)
+    #: Whether people may break the running broker on purpose.
+    allow_faults: bool = False
+
+
+class LiveMachines:
+    """See the module. All methods run in the engine's thread.
+
+    :param gate: what faults do to frames at the broker's door; None: it has none.
+    :param broker_changed: called when another broker runs, or none.
+    :ivar broker_disk: the faults of the broker's disk; they outlive its process, as those of a machine do.
+    """
+
+    def __init__(
+        self, settings: LiveHostSettings, gate: FaultGate | None, broker_changed: Callable[[], None] = lambda: None
+    ) -> None:
+        self._settings = settings
+        self._gate = gate
+        self._broker_changed = broker_changed
+        self.broker_name = settings.broker.broker_name
+        self.broker_disk = DiskCondition()
+        self.ahead_ms = 0
+        self.broker_runs = False
+        self.name_server_runs = False
+        self.name_server: NameServer
+        self.broker: Broker
+        self.name_server_runtime: LiveRuntime
+        self.broker_runtime: LiveRuntime
+        self._name_server_config = settings.name_server
+        self._broker_config = settings.broker
+
+    async def start(self) -> None:
+        """Both listen when this returns. Raises :class:`StartFailed`."""
+        await self._start_name_server()
+        try:
+            await self._start_broker()
+        except BaseException:
+            await self.name_server.shutdown()
+            await self.name_server_runtime.close()
+            raise
+
+    async def shutdown(self) -> None:
+        """Gracefully: offsets are written, the log is flushed."""
+        if self.broker_runs:
+            await self.broker.shutdown()
+        if self.name_server_runs:
+            await self.name_server.shutdown()
+        if self.broker_runs:
+            await self.broker_runtime.close()
+        if self.name_server_runs:
+            await self.name_server_runtime.close()
+
+    # --- name server --------------------------------------------------------------------------------------------------
+
+    async def _start_name_server(self) -> None:
+        # Imported here, in the engine's thread: whoever only asks for --help does not pay for it.
+        from engine.name_server.name_server import NameServer
+        from engine.runtime.live.live_runtime import LiveRuntime
+
+        async with _explained("the name server", "--name-server-port"):
+            folder = self._settings.data_folder / "name-server"
+            self.name_server_runtime = LiveRuntime("name-server", folder, server_tls=self._settings.tls)
+            self.name_server = NameServer(self.name_server_runtime, self._name_server_config)
+            try:
+                await self.name_server.start()
+            except BaseException:
+                await self.name_server_runtime.close()
+                raise
+        self._name_server_config = replace(self._name_server_config, port=_port(self.name_server.address))
+        self.name_server_runs = True
+
+    async def crash_name_server(self) -> None:
+        """Kill it. Raises :class:`FaultRefused` when it does not run."""
+        if not self.name_server_runs:
+            raise FaultRefused("refusal.is_crashed", name="name-server")
+        self.name_server_runs = False
+        # All that it knows is in memory but for its key-value table, which is written at each change.
+        await self.name_server.shutdown()
+        await self.name_server_runtime.close()
+
+    async def restart_name_server(self) -> None:
+        """Start a new one at the same address. Raises :class:`FaultRefused` when one runs, or it cannot."""
+        if self.name_server_runs:
+            raise FaultRefused("refusal.runs_already", name="name-server")
+        await self._again("name-server", self._start_name_server)
+
+    # --- broker -------------------------------------------------------------------------------------------------------
+
+    async def _start_broker(self) -> None:
+        from engine.broker.broker import Broker
+        from engine.faults.faulty_network import FaultyNetwork
+        from engine.runtime.live.live_runtime import LiveRuntime
+
+        tls = self._settings.tls
+        config = replace(self._broker_config, name_server_addresses=(self.name_server.address,))
+        async with _explained("the broker", "--broker-port"):
+            runtime = LiveRuntime(
+                config.broker_name, self._settings.data_folder, server_tls=tls, client_tls=own_client_tls(tls)
+            )
+            runtime.clock.ahead_ms = self.ahead_ms
+            runtime.disk.condition = self.broker_disk
+            if self._gate is not None:
+                runtime.network = FaultyNetwork(runtime.network, self._gate)
+            try:
+                self.broker = Broker(runtime, config, self._settings.store)
+                await self.broker.start()
+            except BaseException:
+                await runtime.close()
+                raise
+        self.broker_runtime = runtime
+        self._broker_config = replace(self._broker_config, port=_port(self.broker.address))
+        self.broker_runs = True
+        self._broker_changed()
+
+    async def crash_broker(self) -> None:
+        """Kill it: what was in memory is gone, its files are as they are. Raises :class:`FaultRefused`."""
+        if not self.broker_runs:
+            raise FaultRefused("refusal.is_crashed", name=self.broker_name)
+        self.broker_runs = False
+        self._broker_changed()
+        await self.broker.abandon()
+        await self.broker_runtime.close()
+
+    async def restart_broker(self) -> None:
+        """Start a new one on these files, at the same address. Raises :class:`FaultRefused`."""
+        if self.broker_runs:
+            raise FaultRefused("refusal.runs_already", name=self.broker_name)
+        await self._again(self.broker_name, self._start_broker)
+
+    async def _again(self, name: str, start: Callable[[], object]) -> None:
+        try:
+            await start()  # type: ignore[misc]  # both are coroutine functions
+        except StartFailed as failure:
+            raise FaultRefused("refusal.does_not_start", name=name, problem=str(failure)) from failure
+
+    def advance(self, ms: int) -> None:
+        """Set the broker's clock ahead; what it does from time to time is due so much earlier."""
+        self.ahead_ms += ms
+        if self.broker_runs:
+            self.broker_runtime.clock.ahead_ms = self.ahead_ms
+            self.broker.advance(ms)
+
+
+def _port(address: str) -> int:
+    return int(address.rpartition(":")[2])
+
+
+@asynccontextmanager
+async def _explained(part: str, port_option: str) -> AsyncIterator[None]:
+    """Turn the faults of starting ``part`` into one line that names the option to change."""
+    try:
+        yield
+    except AddressInUse as error:
+        raise StartFailed(f"{part} cannot start: {error}; choose another port with {port_option}") from error
+    except FolderLocked as error:
+        raise StartFailed(f"{part} cannot start: {error}; choose another folder with --data") from error
+    except DiskFull as error:
+        raise StartFailed(
+            f"{part} cannot use its data: {error}; free some room there, or choose another folder with --data"
+        ) from error
+    except DiskFault as error:
+        raise StartFailed(f"{part} cannot use its data: {error}; choose another folder with --data") from error
+    except ConfigRefused as error:
+        raise StartFailed(f"{part} cannot start: {error}") from error
+    except TlsUnusable as error:
+        raise StartFailed(f"{part} cannot start: {error}; see --tls-cert, --tls-key and --tls-client-ca") from error
+    except RuntimeFault as error:
+        raise StartFailed(f"{part} cannot start: {error}; see --host and {port_option}") from error

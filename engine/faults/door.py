@@ -1,0 +1,123 @@
+"""Stands between a connection and whoever handles it, at a node whose frames faults may meet.
+
+While no rule concerns a direction its frames do not pass through the door at all: ``frame_received`` and
+``send_frame`` then *are* the methods of the other side. So the possibility costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from engine.faults.fault_rule import Direction
+from engine.faults.frame_subject import FrameSubject
+
+if TYPE_CHECKING:
+    from engine.runtime.port import Connection, FrameHandler
+
+#: Requests whose reply is awaited, remembered by connection and direction; the oldest are forgotten first.
+REQUESTS_REMEMBERED = 4_096
+_PREFIX_BYTES = 4
+
+
+class Gate(Protocol):
+    """Who decides over frames: :class:`~engine.faults.fault_gate.FaultGate`."""
+
+    def opened(self, door: Door) -> None: ...
+
+    def closed(self, door: Door) -> None: ...
+
+    def examine(self, door: Door, direction: Direction, frame: bytes) -> None: ...
+
+
+class Door:
+    """The handler of the real connection, and the connection of the real handler."""
+
+    def __init__(self, gate: Gate, handler: FrameHandler) -> None:
+        self._gate = gate
+        self._handler = handler
+        self._connection: Connection | None = None
+        self.remote_address = ""
+        self.local_address = ""
+        #: Of the client at the other end, once it is known.
+        self.client_id = ""
+        #: Called by the connection with each frame, without its length prefix; by the handler with whole ones.
+        self.frame_received: Callable[[bytes], None] = handler.frame_received
+        self.send_frame: Callable[[bytes], None] = self._send_nothing
+        self._asked: dict[Direction, dict[int, FrameSubject]] = {Direction.IN: {}, Direction.OUT: {}}
+
+    def guard(self, concerned: frozenset[Direction]) -> None:
+        """Let frames of these directions pass through the gate, all others by it."""
+        assert self._connection is not None, "a door is guarded once its connection is open"
+        is_in, is_out = Direction.IN in concerned, Direction.OUT in concerned
+        self.frame_received = self._examine_received if is_in else self._handler.frame_received
+        self.send_frame = self._examine_sent if is_out else self._connection.send_frame
+        if not concerned:
+            for asked in self._asked.values():
+                asked.clear()
+
+    # --- the handler of the connection --------------------------------------------------------------------------------
+
+    def connection_made(self, connection: Connection) -> None:
+        self._connection = connection
+        self.remote_address, self.local_address = connection.remote_address, connection.local_address
+        self._gate.opened(self)
+        self._handler.connection_made(self)
+
+    def connection_lost(self, reason: str) -> None:
+        self._gate.closed(self)
+        self._handler.connection_lost(reason)
+
+    # --- the connection of the handler --------------------------------------------------------------------------------
+
+    @property
+    def is_closing(self) -> bool:
+        return self._connection is None or self._connection.is_closing
+
+    @property
+    def unsent_bytes(self) -> int:
+        return 0 if self._connection is None else self._connection.unsent_bytes
+
+    @property
+    def has_room(self) -> bool:
+        return self._connection is None or self._connection.has_room
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+    # --- inside -------------------------------------------------------------------------------------------------------
+
+    def _examine_received(self, frame: bytes) -> None:
+        self._gate.examine(self, Direction.IN, frame)
+
+    def _examine_sent(self, frame: bytes) -> None:
+        self._gate.examine(self, Direction.OUT, frame[_PREFIX_BYTES:])
+
+    def _send_nothing(self, frame: bytes) -> None:
+        """The connection is not open yet."""
+
+    def pass_on(self, direction: Direction, frame: bytes) -> None:
+        """Let ``frame``, without its length prefix, go where it was going. Nowhere when the connection is closed."""
+        if self._connection is None or self._connection.is_closing:
+            return
+        if direction is Direction.IN:
+            self._handler.frame_received(frame)
+        else:
+            self._connection.send_frame(len(frame).to_bytes(_PREFIX_BYTES) + frame)
+
+    def answer(self, whole_frame: bytes) -> None:
+        """Send a reply that is not the handler's."""
+        if self._connection is not None:
+            self._connection.send_frame(whole_frame)
+
+    def remember(self, direction: Direction, subject: FrameSubject) -> None:
+        """A request whose reply will come the other way."""
+        asked = self._asked[direction]
+        if len(asked) >= REQUESTS_REMEMBERED:
+            del asked[next(iter(asked))]
+        asked[subject.command.opaque] = subject
+
+    def request_of(self, direction: Direction, opaque: int) -> FrameSubject | None:
+        """What a reply of this direction answers."""
+        return self._asked[Direction.OUT if direction is Direction.IN else Direction.IN].pop(opaque, None)

@@ -1,0 +1,280 @@
+"""All rules of one node, and all doors at which they are applied.
+
+One gate serves a live broker and one of the lab: it needs a clock, and whoever knows the clients' ids. Everything here
+happens within the call that brought the frame, or in a timer of the node's loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.faults.door import Door
+from engine.faults.fault_rule import Deed, Direction, FaultRefused, FaultRule
+from engine.faults.frame_subject import FrameSubject
+from engine.faults.held_frames import HeldFrames
+from engine.protocol.command.remoting_command import decode_command, encode_command
+from engine.protocol.errors import MalformedFrame
+from engine.protocol.response_code import ResponseCode
+from engine.runtime.port import Clock
+
+_log = logging.getLogger("glassmq.faults")
+
+#: Rules of a node. Spent ones count: they tell what they did until they are removed.
+RULES_MAX = 200
+#: Frames that wait for the end of their delay, at a time; beyond it they go on at once.
+DELAYED_MAX = 10_000
+#: What was done lately, for people.
+HITS_KEPT = 200
+#: Held frames go on when nobody has looked at them for so long.
+HOLD_LEASE_MS = 30_000
+
+_NOTHING: frozenset[Direction] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class FaultHit:
+    """One frame that a rule acted on."""
+
+    at_ms: int
+    rule_id: int
+    what: Deed
+    client: str
+    direction: Direction
+    frame: str
+
+
+class FaultGate:
+    """See the module.
+
+    :param client_of: ``ip:port`` -> client id, empty while it is not known.
+    :ivar totals: deed -> how often it was done since the node's machine began; removing rules does not reset it.
+    """
+
+    def __init__(self, clock: Clock, client_of: Callable[[str], str] = lambda address: "") -> None:
+        self.clock = clock
+        self.client_of = client_of
+        self.held = HeldFrames()
+        self.hits: deque[FaultHit] = deque(maxlen=HITS_KEPT)
+        self.totals: dict[Deed, int] = dict.fromkeys(Deed, 0)
+        self._rules: dict[int, FaultRule] = {}
+        self._last_id = 0
+        self._doors: dict[Door, None] = {}
+        self._active: tuple[FaultRule, ...] = ()
+        self._concerned = _NOTHING
+        self._remembers = False
+        self._delayed = 0
+        self._looked_at_ms = 0
+        self._lease: asyncio.TimerHandle | None = None
+        self._deeds: dict[Deed, Callable[[FaultRule, Door, Direction, bytes, FrameSubject], None]] = {
+            Deed.DROP: self._drop,
+            Deed.DELAY: self._delay,
+            Deed.DUPLICATE: self._duplicate,
+            Deed.REJECT: self._reject,
+            Deed.CUT: self._cut,
+            Deed.CORRUPT: self._corrupt,
+            Deed.ANSWER_LATE: self._delay,
+            Deed.HOLD: self._hold,
+        }
+
+    # --- rules --------------------------------------------------------------------------------------------------------
+
+    @property
+    def rules(self) -> tuple[FaultRule, ...]:
+        """Oldest first, spent ones too."""
+        return tuple(self._rules.values())
+
+    @property
+    def is_active(self) -> bool:
+        """Whether a rule may still act, or frames are held."""
+        now_ms = self.clock.now_ms()
+        return len(self.held) > 0 or any(not rule.is_spent(now_ms) for rule in self._active)
+
+    def add(self, rule: FaultRule) -> FaultRule:
+        """From now on. Returns it with its number. Raises :class:`FaultRefused` when there are enough."""
+        if len(self._rules) >= RULES_MAX:
+            raise FaultRefused("refusal.too_many_faults", limit=RULES_MAX)
+        self._last_id += 1
+        now_ms = self.clock.now_ms()
+        rule = dataclasses.replace(rule, rule_id=self._last_id, made_ms=now_ms)
+        self._rules[rule.rule_id] = rule
+        if rule.what is Deed.HOLD:
+            self.look()
+        self._compile()
+        return rule
+
+    def remove(self, rule_id: int) -> FaultRule:
+        """It acts no more. Raises :class:`FaultRefused` when there is no such rule."""
+        rule = self._rules.pop(rule_id, None)
+        if rule is None:
+            known = ", ".join(str(known) for known in self._rules) or "-"
+            raise FaultRefused("refusal.no_fault", rule_id=rule_id, known=known)
+        self._compile()
+        return rule
+
+    def clear(self) -> int:
+        """No rule acts any more, and all held frames go on. Returns how many rules there were."""
+        removed = len(self._rules)
+        self._rules.clear()
+        self._compile()
+        self.held.pass_all()
+        return removed
+
+    def _compile(self) -> None:
+        """What the hot path needs to know of the rules; doors that none concerns are opened."""
+        now_ms = self.clock.now_ms()
+        self._active = tuple(rule for rule in self._rules.values() if not rule.is_spent(now_ms))
+        self._remembers = any(rule.needs_requests for rule in self._active)
+        if any(not rule.direction for rule in self._active):
+            concerned = frozenset(Direction)
+        else:
+            concerned = frozenset(Direction(rule.direction) for rule in self._active)
+        if self._remembers and concerned:
+            # To know what a reply answers, its request must have been seen.
+            concerned = frozenset(Direction)
+        if concerned != self._concerned:
+            self._concerned = concerned
+            for door in self._doors:
+                door.guard(concerned)
+
+    # --- doors --------------------------------------------------------------------------------------------------------
+
+    def opened(self, door: Door) -> None:
+        """A new connection."""
+        self._doors[door] = None
+        door.guard(self._concerned)
+
+    def closed(self, door: Door) -> None:
+        """Its connection is gone, with all that it still had to bring."""
+        self._doors.pop(door, None)
+        self.held.lose(door)
+
+    def cut_all(self) -> None:
+        """End every connection."""
+        for door in tuple(self._doors):
+            door.close()
+
+    def examine(self, door: Door, direction: Direction, frame: bytes) -> None:
+        """Let ``frame``, without its length prefix, pass; or do to it what the first rule that means it says."""
+        try:
+            command = decode_command(frame)
+        except MalformedFrame:
+            return door.pass_on(direction, frame)  # its handler will say what is wrong with it
+        request = door.request_of(direction, command.opaque) if command.is_response else None
+        subject = FrameSubject(command, request)
+        if self._remembers and not command.is_response and not command.is_oneway:
+            door.remember(direction, subject)
+        rule = self._first_that_takes(door, direction, subject)
+        if rule is None:
+            return door.pass_on(direction, frame)
+        self._note(rule, door, direction, subject)
+        self._deeds[rule.what](rule, door, direction, frame, subject)
+
+    def _first_that_takes(self, door: Door, direction: Direction, subject: FrameSubject) -> FaultRule | None:
+        now_ms = self.clock.now_ms()
+        client = ""
+        for rule in self._active:
+            if rule.client and not client:
+                client = self.client_name(door)
+            if rule.is_spent(now_ms):
+                self._compile()
+            elif rule.means(subject, direction, client) and rule.takes():
+                return rule
+        return None
+
+    def client_name(self, door: Door) -> str:
+        """Its client's id, or where it is while it has not said its id."""
+        if not door.client_id:
+            door.client_id = self.client_of(door.remote_address)
+        return door.client_id or door.remote_address
+
+    def _note(self, rule: FaultRule, door: Door, direction: Direction, subject: FrameSubject) -> None:
+        now_ms = self.clock.now_ms()
+        client = self.client_name(door)
+        self.totals[rule.what] += 1
+        self.hits.append(FaultHit(now_ms, rule.rule_id, rule.what, client, direction, subject.name))
+        _log.warning("fault %d: %s %s, %s of %s", rule.rule_id, rule.what.value, subject.name, direction.value, client)
+        if rule.is_spent(now_ms):
+            self._compile()
+
+    # --- deeds --------------------------------------------------------------------------------------------------------
+
+    def _drop(self, rule: FaultRule, door: Door, direction: Direction, frame: bytes, subject: FrameSubject) -> None:
+        """It is gone."""
+
+    def _delay(self, rule: FaultRule, door: Door, direction: Direction, frame: bytes, subject: FrameSubject) -> None:
+        if self._delayed >= DELAYED_MAX:
+            return door.pass_on(direction, frame)
+        self._delayed += 1
+        asyncio.get_running_loop().call_later(rule.ms / 1_000, self._end_delay, door, direction, frame)
+
+    def _end_delay(self, door: Door, direction: Direction, frame: bytes) -> None:
+        self._delayed -= 1
+        door.pass_on(direction, frame)
+
+    def _duplicate(
+        self, rule: FaultRule, door: Door, direction: Direction, frame: bytes, subject: FrameSubject
+    ) -> None:
+        door.pass_on(direction, frame)
+        door.pass_on(direction, frame)
+
+    def _reject(self, rule: FaultRule, door: Door, direction: Direction, frame: bytes, subject: FrameSubject) -> None:
+        if not subject.command.is_oneway:
+            remark = f"refused by fault {rule.rule_id} of GlassMQ"
+            door.answer(encode_command(subject.command.reply(ResponseCode[rule.code], remark)))
+
+    def _cut(self, rule: FaultRule, door: Door, direction: Direction, frame: bytes, subject: FrameSubject) -> None:
+        door.close()
+
+    def _corrupt(self, rule: FaultRule, door: Door, direction: Direction, frame: bytes, subject: FrameSubject) -> None:
+        door.pass_on(direction, rule.spoil(frame))
+
+    # --- holding ------------------------------------------------------------------------------------------------------
+
+    def _hold(self, rule: FaultRule, door: Door, direction: Direction, frame: bytes, subject: FrameSubject) -> None:
+        if not self.held.has_room(frame):
+            _log.warning("too many frames are held: all go on, and nothing is held any more")
+            self.stop_holding()
+            return door.pass_on(direction, frame)
+        self.held.add(rule.rule_id, door, self.client_name(door), direction, frame, subject, self.clock.now_ms())
+
+    def look(self) -> int:
+        """Somebody looks at what is held: it stays for :data:`HOLD_LEASE_MS` more, which is returned."""
+        if self._lease is not None:
+            self._lease.cancel()
+        loop = asyncio.get_running_loop()
+        self._lease = loop.call_later(HOLD_LEASE_MS / 1_000, self._nobody_looks)
+        return HOLD_LEASE_MS
+
+    def lease_left_ms(self) -> int:
+        """How much longer held frames wait when nobody looks."""
+        if self._lease is None:
+            return 0
+        return max(0, round((self._lease.when() - asyncio.get_running_loop().time()) * 1_000))
+
+    def _nobody_looks(self) -> None:
+        self._lease = None
+        if len(self.held) or any(rule.what is Deed.HOLD for rule in self._active):
+            _log.warning("nobody has looked at the held frames for %d s: they go on", HOLD_LEASE_MS // 1_000)
+        self.stop_holding()
+
+    def stop_holding(self) -> int:
+        """All held frames go on, and rules that hold are removed. Returns how many frames there were."""
+        for rule in self.rules:
+            if rule.what is Deed.HOLD:
+                del self._rules[rule.rule_id]
+        self._compile()
+        return self.held.pass_all()
+
+    def let_pass(self, held_id: int, changed: bytes | None = None) -> None:
+        """A held frame goes on, as it is or ``changed``. Raises :class:`FaultRefused`."""
+        held = self.held.take(held_id)
+        held.door.pass_on(held.direction, held.frame if changed is None else changed)
+
+    def drop_held(self, held_id: int) -> None:
+        """A held frame is lost. Raises :class:`FaultRefused`."""
+        self.held.take(held_id)

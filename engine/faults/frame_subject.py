@@ -1,0 +1,137 @@
+"""What a frame is about: its name, and the topics, groups and keys that it speaks of.
+
+A reply says only which request it answers (by ``opaque``): what it is about, it has from that. RocketMQ has no such
+class; its processors read the fields each for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from engine.protocol.body.bodies import LockBatchRequestBody
+from engine.protocol.body.heartbeat_data import HeartbeatData
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.errors import ProtocolError
+from engine.protocol.message.batch_codec import decode_batch
+from engine.protocol.message.message_codec import decode_messages
+from engine.protocol.message.message_properties import PROPERTY_KEYS, PROPERTY_UNIQUE_KEY, decode_properties
+from engine.protocol.request_code import RequestCode
+
+REPLY = "reply"
+
+#: Header fields that name a topic, a group, a message. SEND_MESSAGE_V2 has letters instead of names.
+_TOPIC_FIELDS = ("topic", "originTopic")
+_GROUP_FIELDS = ("consumerGroup", "producerGroup", "group")
+_ID_FIELDS = ("transactionId", "msgId", "originMsgId")
+_LETTERS = (RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
+_LOCKS = (RequestCode.LOCK_BATCH_MQ, RequestCode.UNLOCK_BATCH_MQ)
+
+
+def request_name(code: int) -> str:
+    """``PULL_MESSAGE``, or the number of a code that has no name here."""
+    try:
+        return RequestCode(code).name
+    except ValueError:
+        return f"request {code}"
+
+
+class FrameSubject:
+    """Read from ``command`` when somebody asks.
+
+    :param request: of a reply: what it answers, if that is known.
+    """
+
+    def __init__(self, command: RemotingCommand, request: FrameSubject | None = None) -> None:
+        self.command = command
+        self.request = request
+
+    @cached_property
+    def name(self) -> str:
+        """``PULL_MESSAGE``; ``reply to PULL_MESSAGE``; ``reply``, where its request is not known."""
+        if not self.command.is_response:
+            return request_name(self.command.code)
+        return REPLY if self.request is None else f"{REPLY} to {self.request.name}"
+
+    @cached_property
+    def topics(self) -> tuple[str, ...]:
+        """Topics that it names."""
+        found = list(self._fields("b", _TOPIC_FIELDS))
+        if not self.command.is_response and self.command.code in _LOCKS:
+            found += [queue.topic for queue in self._lock_body.mq_set]
+        return self._told(found, "topics")
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """Groups of producers and consumers that it names."""
+        found = list(self._fields("a", _GROUP_FIELDS))
+        if self.command.is_response:
+            pass
+        elif self.command.code in _LOCKS:
+            found.append(self._lock_body.consumer_group)
+        elif self.command.code == RequestCode.HEART_BEAT:
+            found += self._heartbeat_groups()
+        return self._told(found, "groups")
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """Keys and unique ids of the messages that it carries or means."""
+        fields = self.command.ext_fields
+        found = list(self._fields("", _ID_FIELDS))
+        found += _keys(fields.get("i" if self._has_letters else "properties", ""))
+        try:
+            found += self._keys_of_body()
+        except ProtocolError:
+            pass  # a body that cannot be read has no keys; whoever the frame is for will say so
+        return self._told(found, "keys")
+
+    def _fields(self, letter: str, names: tuple[str, ...]) -> Iterator[str]:
+        fields = self.command.ext_fields
+        wanted = (letter,) if self._has_letters and letter else names
+        return (fields[name] for name in wanted if name in fields)
+
+    @property
+    def _has_letters(self) -> bool:
+        return not self.command.is_response and self.command.code in _LETTERS
+
+    def _told(self, found: list[str], part: str) -> tuple[str, ...]:
+        """``found``, each once; a reply is about what its request was about, too."""
+        asked: tuple[str, ...] = () if self.request is None else getattr(self.request, part)
+        return tuple(dict.fromkeys([*found, *asked]))
+
+    @cached_property
+    def _lock_body(self) -> LockBatchRequestBody:
+        try:
+            return LockBatchRequestBody.from_json(self.command.body)
+        except ProtocolError:
+            return LockBatchRequestBody("", "", ())
+
+    def _heartbeat_groups(self) -> list[str]:
+        try:
+            heartbeat = HeartbeatData.from_json(self.command.body)
+        except ProtocolError:
+            return []
+        return [*heartbeat.producer_groups, *(consumer.group_name for consumer in heartbeat.consumers)]
+
+    def _keys_of_body(self) -> Iterator[str]:
+        command = self.command
+        if command.is_response:
+            has_messages = self.request is not None and self.request.command.code == RequestCode.PULL_MESSAGE
+        else:
+            has_messages = command.code == RequestCode.CHECK_TRANSACTION_STATE
+        if has_messages:
+            for message in decode_messages(command.body, decompress=False):
+                yield from message.keys
+                if message.unique_id is not None:
+                    yield message.unique_id
+        elif not command.is_response and command.code == RequestCode.SEND_BATCH_MESSAGE:
+            for _, _, properties in decode_batch(command.body):
+                yield from _keys(properties.decode("utf-8", "replace"))
+
+
+def _keys(properties_text: str) -> list[str]:
+    if not properties_text:
+        return []
+    properties = decode_properties(properties_text)
+    unique_id = properties.get(PROPERTY_UNIQUE_KEY)
+    return [*properties.get(PROPERTY_KEYS, "").split(), *([unique_id] if unique_id else [])]

@@ -1,0 +1,88 @@
+"""Faults of a broker itself: rules at its door, its lock table, its disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from engine.broker.broker import Broker
+from engine.faults.fault_rule import Deed, FaultRefused, FaultRule
+from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.scenario.errors import CommandRefused
+from engine.lab.scenario.scenario import Command
+from engine.lab.world.world import ScenarioWorld
+from engine.protocol.body.message_queue import MessageQueue
+
+
+def rule_of(command: Command) -> FaultRule:
+    """The rule that a ``fault`` describes. Raises :class:`FaultRefused` for what does not fit together."""
+    return FaultRule(**command.value)  # type: ignore[arg-type]  # checked, field by field, when it was parsed
+
+
+def switch_group_lock(broker: Broker, command: Command) -> None:
+    """Let everybody of a group consume whatever they ask for, or not any more."""
+    groups_off, group = broker.rebalance_lock_manager.groups_off, str(command.value["group"])
+    groups_off.pop(group, None)
+    if not command.value["on"]:
+        groups_off[group] = None
+
+
+def give_lock(broker: Broker, command: Command, client_id: str) -> str:
+    """Give a queue's lock to another client; whose it was. Raises :class:`FaultRefused` when nobody holds it."""
+    group, topic, queue_id = (command.value[name] for name in ("group", "topic", "queue_id"))
+    queue = MessageQueue(str(topic), broker.config.broker_name, int(str(queue_id)))
+    owner = broker.rebalance_lock_manager.give_away(str(group), queue, client_id)
+    if not owner:
+        raise FaultRefused("refusal.no_lock", group=group, topic=topic, queue_id=queue_id)
+    return owner
+
+
+# --- in the lab ------------------------------------------------------------------------------------------------------
+
+
+def _add_rule(world: ScenarioWorld, role: BrokerRole, command: Command) -> None:
+    try:
+        rule = rule_of(command)
+        if rule.what is Deed.HOLD:
+            raise FaultRefused("refusal.no_hold_in_the_lab")
+        role.gate.add(rule)
+    except FaultRefused as refusal:
+        raise CommandRefused(refusal.text) from refusal
+
+
+def _clear(world: ScenarioWorld, role: BrokerRole, command: Command) -> None:
+    role.gate.clear()
+
+
+def _running(role: BrokerRole) -> Broker:
+    if role.broker is None:
+        raise CommandRefused("refusal.broker_is_off", name=role.name)
+    return role.broker
+
+
+def _group_lock(world: ScenarioWorld, role: BrokerRole, command: Command) -> None:
+    switch_group_lock(_running(role), command)
+
+
+def _give_lock(world: ScenarioWorld, role: BrokerRole, command: Command) -> None:
+    name, known = command.value["to"], ", ".join(consumer.name for consumer in world.consumers())
+    to = world.nodes.get(str(name))
+    if not isinstance(to, ConsumerRole) or to.consumer is None:
+        raise CommandRefused("refusal.needs_consumer", kind=command.kind, name=name, role="-", known=known)
+    try:
+        give_lock(_running(role), command, to.consumer.instance.client_id)
+    except FaultRefused as refusal:
+        raise CommandRefused(refusal.text) from refusal
+
+
+def _fail_fsync(world: ScenarioWorld, role: BrokerRole, command: Command) -> None:
+    role.storage.flush_error = None if command.value["on"] else "the device reports an error"
+
+
+BROKER_ACTIONS: Mapping[str, Callable[[ScenarioWorld, BrokerRole, Command], None]] = {
+    "clear-faults": _clear,
+    "fail-fsync": _fail_fsync,
+    "fault": _add_rule,
+    "give-lock": _give_lock,
+    "group-lock": _group_lock,
+}
