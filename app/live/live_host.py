@@ -88,6 +88,7 @@ class LiveHost:
 
     async def _start(self) -> None:
         # Imported here, in the engine's thread: whoever only asks for --help does not pay for it.
+        from app.live.client_questions import ClientQuestions
         from app.live.operator_desk import OperatorDesk
         from app.metrics.broker_metrics import BrokerMetrics
         from app.observation.live_state import LiveState
@@ -121,6 +122,7 @@ class LiveHost:
         )
         self._metrics = BrokerMetrics(self._broker, self._watcher.verdict.rules_said)
         self._desk = OperatorDesk(self._broker, self._name_server)
+        self._questions = ClientQuestions(self._broker)
         self._watcher.verdict.thresholds = Thresholds(self.settings.data_folder / thresholds.FILE_NAME)
         self._watching = asyncio.create_task(self._watch(self._state))
 
@@ -168,6 +170,7 @@ class LiveHost:
 
     async def _shutdown(self) -> None:
         await self._desk.close()
+        await self._questions.close()
         if self._watching is not None:
             self._watching.cancel()
         await self._broker.shutdown()
@@ -251,6 +254,13 @@ class LiveHost:
         """See LiveSource."""
         thread, _ = self._engine()
         return thread.run(self._desk.carry_out(wish), CALL_TIMEOUT_S)
+
+    def clients(self, group: str) -> JsonObject:
+        """See LiveSource. Answers are read in the caller's thread: it takes its time where there are many."""
+        from app.live.client_answers import look_view
+
+        thread, _ = self._engine()
+        return look_view(group, thread.run(self._questions.look(group), CALL_TIMEOUT_S))
 
     def message_trails(self, name: str, topic: str | None) -> list[JsonObject]:
         """See LiveSource."""
