@@ -59,6 +59,8 @@ _RATES = {
 #: What a kind of client may leave out, and the field that shows it.
 _TOLD_BY = {"trees": "tree", "counts": "count", "times": "last_pull_ms"}
 _INT64_MAX = 2**63 - 1
+#: The years 2000 to 2100. The C++ client tells of a lock that it never had what was in its memory.
+_TIMES = range(946_684_800_000, 4_102_444_800_000)
 #: Of a tree. Twice the logarithm of the messages that a queue may hold is less.
 _DEPTH_MAX = 60
 
@@ -158,7 +160,8 @@ def _queue(
     inside = _mapping(insides.get(f"{topic}@{broker}@{queue_id}"))
     view: dict[str, Any] = {"topic": client_text(topic), "broker": client_text(broker), "queue_id": queue_id}
     for name, field in _NUMBERS.items():
-        if (number := _number(told.get(field))) is not None:
+        number = _number(told.get(field))
+        if number is not None and (number in _TIMES or not name.endswith("_ms")):
             view[name] = number
     view["dropped"], view["locked"] = _boolean(told.get("droped")), _boolean(told.get("locked"))
     if view.get("commit_offset", -1) < 0:
