@@ -5,18 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from contextlib import contextmanager
 
 import pytest
 
 from app.live import client_questions
-from engine.client import (
-    ConsumeConcurrentlyStatus,
-    ConsumeFromWhere,
-    ConsumeOrderlyStatus,
-    DefaultMQPushConsumer,
-)
+from engine.client import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
 from engine.client.consumer.client_remoting_processor import ClientRemotingProcessor
+from tests.support.live.consumer_thread import consumer_of_orders
 from tests.support.live.live_server import LiveServer, message
 
 
@@ -25,35 +20,6 @@ def live(tmp_path):
     with LiveServer(tmp_path / "data") as live:
         live.create_topic("orders", 1)
         yield live
-
-
-@contextmanager
-def consumer(live, listener, *, orderly=False, group="billing"):
-    """A member that consumes in a thread of its own; its ``loop`` is added to it."""
-    loop, made, stop = asyncio.new_event_loop(), [], asyncio.Event()
-    is_ready = threading.Event()
-
-    async def run():
-        member = DefaultMQPushConsumer(
-            None, group, live.name_servers, consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
-        )
-        member.subscribe("orders")
-        (member.register_message_listener_orderly if orderly else member.register_message_listener)(listener)
-        async with member:
-            member.loop = loop
-            made.append(member)
-            is_ready.set()
-            await stop.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(run(),))
-    thread.start()
-    assert is_ready.wait(60)
-    try:
-        yield made[0]
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join(60)
-        loop.close()
 
 
 def succeed(messages, context):
@@ -83,7 +49,7 @@ def test_an_orderly_member_tells_its_trees_its_locks_and_what_its_listener_has(l
         await go_on.wait()
         return ConsumeOrderlyStatus.SUCCESS
 
-    with consumer(live, listen, orderly=True) as owner:
+    with consumer_of_orders(live, listen, orderly=True) as owner:
         look = look_when(live, lambda look: (queue_of(look) or {}).get("in_hand") == 1)
         (member,), queue = look["members"], queue_of(look)
         assert (member["state"], member["language"], member["orderly"]) == ("told", "PYTHON", True)
@@ -105,7 +71,7 @@ def test_what_a_group_will_get_again_is_listed_with_how_often_it_had_it(live):
         is_spoilt = "spoilt" in messages[0].keys
         return ConsumeConcurrentlyStatus.RECONSUME_LATER if is_spoilt else ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
-    with consumer(live, listen):
+    with consumer_of_orders(live, listen):
         look = look_when(live, lambda look: look["retries"])
         (retry,) = look["retries"]
         assert (retry["key"], retry["topic"], retry["retries"]) == ("spoilt", "orders", 1)
@@ -129,7 +95,7 @@ def answers(monkeypatch, answer):
 def test_who_does_not_answer_is_shown_so_is_asked_seldom_and_keeps_nobody_waiting(live, monkeypatch):
     monkeypatch.setattr(client_questions, "ANSWER_TIMEOUT_MS", 50)
     asked = answers(monkeypatch, lambda request: None)
-    with consumer(live, succeed):
+    with consumer_of_orders(live, succeed):
         look = look_when(live, lambda look: look["members"] and look["members"][0]["state"] == "silent")
         assert (look["members"][0]["answered_ms"], look["members"][0]["queues"]) == (None, [])
         for _ in range(5):
@@ -141,7 +107,7 @@ def test_who_does_not_answer_is_shown_so_is_asked_seldom_and_keeps_nobody_waitin
 def test_a_member_is_asked_only_because_of_a_look_and_once_however_many_look_at_it(live, monkeypatch):
     monkeypatch.setattr(client_questions, "SILENT_AGAIN_MS", 3_600_000)
     asked = answers(monkeypatch, lambda request: request.reply(3, "not here"))
-    with consumer(live, succeed) as member:
+    with consumer_of_orders(live, succeed) as member:
         live.state_when(lambda state: state["groups"]["billing"]["members"])
         assert asked == []
         looks = [threading.Thread(target=live.get, args=("/api/live/clients?group=billing",)) for _ in range(4)]
@@ -155,7 +121,7 @@ def test_a_member_is_asked_only_because_of_a_look_and_once_however_many_look_at_
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"mqTable":7,"properties":[]}', b"{}" * 200_000])
 def test_an_answer_that_makes_no_sense_hurts_nobody(live, monkeypatch, body):
     answers(monkeypatch, lambda request: request.reply(0, body=body))
-    with consumer(live, succeed):
+    with consumer_of_orders(live, succeed):
         states = ("told", "unreadable", "too_long")
         look = look_when(live, lambda look: look["members"] and look["members"][0]["state"] in states)
         assert look["members"][0]["queues"] == []
