@@ -245,9 +245,10 @@ def _add_pages(app: Flask, faults_allowed: bool) -> None:
 
 def _fault_data() -> JsonObject:
     """What the live page makes its forms of faults of."""
-    from app.live.fault_desk import LIVE_COMMANDS, NAME_SERVER
+    from app.live.fault_desk import LIVE_COMMANDS
+    from engine.protocol.command.send_message_headers import LONG_NAMES
 
-    return {"commands": command_table(LIVE_COMMANDS), "name_server": NAME_SERVER}
+    return {"commands": command_table(LIVE_COMMANDS), "header_letters": {**LONG_NAMES}}
 
 
 def _add_error_pages(app: Flask) -> None:
