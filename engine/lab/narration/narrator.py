@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-from engine.lab.narration.frame_words import FrameWords, keys_told
+from engine.faults.frame_meaning import keys_told
+from engine.lab.narration.frame_words import FrameWords
 from engine.lab.nodes.history import (
     BankEntry,
     CommandApplied,
@@ -140,14 +141,14 @@ class Narrator:
         last = _last(commands, least)
         if last is None or len(commands) == self._seen[2]:
             return None
-        return Caption(last.event, _said_of_command(last), "command", HEAVY)
+        return Caption(last.event, _said_of_command(last), "command", GRAVE)
 
     def _node(self, least: int) -> Caption | None:
         last: NodeChanged | None = _last(self._run.world.history.nodes_changed, least)
         if last is None:
             return None
         key = "moment.dies" if last.status == "crashed" else "moment.starts_again"
-        return Caption(last.event, Text(key, node=last.node), "node", HEAVY)
+        return Caption(last.event, Text(key, node=last.node), "node", GRAVE)
 
     def _listener(self, least: int) -> Caption | None:
         last: ConsumeBegan | None = _last(self._run.world.history.consumes_began, least)
