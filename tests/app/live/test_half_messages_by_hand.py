@@ -250,7 +250,7 @@ def test_op_messages_are_found_although_the_oldest_ones_are_gone_with_their_file
     send_in_transactions(live, ("gone-0", COMMIT), ("gone-1", COMMIT), ("decided", COMMIT))
     newest_op = halves(when_decided(live, "decided"), "decided")[-1]["decided_by"]
     assert newest_op >= 2
-    ops = live.host._broker.store._table.get("RMQ_SYS_TRANS_OP_HALF_TOPIC", 0)
+    ops = live.host._machines.broker.store._table.get("RMQ_SYS_TRANS_OP_HALF_TOPIC", 0)
     monkeypatch.setattr(ops, "min_offset", newest_op)
     assert "is decided already" in tool(live, "commit", "--yes", "decided").output
     assert stored(live, "decided") == 1
@@ -259,14 +259,14 @@ def test_op_messages_are_found_although_the_oldest_ones_are_gone_with_their_file
 def test_a_broker_that_hides_its_op_queue_as_rocketmq_does_is_not_trusted_to_know(live, monkeypatch):
     send_in_transactions(live, ("hidden", COMMIT))
     when_decided(live, "hidden")
-    pull = live.host._broker.pull_message_processor.pull_message
+    pull = live.host._machines.broker.pull_message_processor.pull_message
 
     def hidden(channel, request):
         if request.ext_fields["topic"] == "RMQ_SYS_TRANS_OP_HALF_TOPIC":
             return request.reply(ResponseCode.TOPIC_NOT_EXIST, "no such topic")
         return pull(channel, request)
 
-    processors = live.host._broker.server.processors._processors
+    processors = live.host._machines.broker.server.processors._processors
     monkeypatch.setitem(processors, RequestCode.PULL_MESSAGE, hidden)
     assert "not known" in next(line for line in tool(live, "list").output.splitlines() if "hidden" in line)
     assert "whether 'hidden' is decided is not known" in tool(live, "commit", "--yes", "hidden").output

@@ -154,7 +154,7 @@ def test_every_queue_of_a_dead_letter_topic_is_listed_shown_and_resent(live):
     bury(live, "wide", "roads", "w-0")
     thread, _ = live.host._engine()
     config = TopicConfig("%DLQ%wide", 3, 3)
-    thread.run(live.host._broker.topic_config_manager.update_topic_config(config), timeout_s=10)
+    thread.run(live.host._machines.broker.topic_config_manager.update_topic_config(config), timeout_s=10)
     send_to(live, MessageQueue("%DLQ%wide", "broker-a", 2), message("%DLQ%wide", "elsewhere", keys="w-1"))
     assert groups(live)["wide"]["count"] == 2
     assert [(dead["queue_id"], dead["keys"]) for dead in page(live, "wide")] == [(0, ["w-0"]), (2, ["w-1"])]
@@ -179,7 +179,7 @@ def test_one_that_cannot_be_resent_does_not_keep_back_the_others(live):
 
 def test_a_topic_that_is_gone_is_not_made_anew(live):
     bury(live, "lost", "short-lived", "l-1")
-    broker = live.host._broker
+    broker = live.host._machines.broker
     thread, _ = live.host._engine()
     thread.call(lambda: broker.topic_config_manager.topic_config_table.pop("short-lived"))
     (failed,) = resend(live, "lost", {"messages": "all", "to": "topic"})[1]["failed"]
@@ -260,7 +260,7 @@ def test_the_trail_says_who_waits_who_does_not_want_it_and_until_when_it_is_dela
 
 def test_a_group_that_passed_a_message_that_it_does_not_want_says_so(live):
     live.send(message("mix", keys="f-1", tags="b"), message("mix", keys="f-2", tags="a"))
-    broker = live.host._broker
+    broker = live.host._machines.broker
     states = {}
 
     def until(got):

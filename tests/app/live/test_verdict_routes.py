@@ -28,7 +28,7 @@ def post(live, body, content_type="application/json"):
 def make_backlog(live, number=5):
     """Messages for a group that committed offset 0 and has left."""
     live.send(*[message("orders", f"m{n}") for n in range(number)])
-    manager = live.host._broker.consumer_offset_manager
+    manager = live.host._machines.broker.consumer_offset_manager
     for queue_id in range(4):
         manager.commit_offset("test", "reports", "orders", queue_id, 0)
     live.host.set_thresholds({"group_offline": 0})  # which looks at once

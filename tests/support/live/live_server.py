@@ -39,13 +39,14 @@ class ObedientListener:
 class LiveServer:
     """Start it in a ``with``; ``server.host`` is the LiveHost."""
 
-    def __init__(self, data_folder, *, store=None, broker=None, page=True, tls=None):
+    def __init__(self, data_folder, *, store=None, broker=None, page=True, tls=None, allow_faults=False):
         settings = LiveHostSettings(
             data_folder=data_folder,
             name_server=NameServerConfig(port=0),
             broker=broker or BrokerConfig(port=0),
             store=store or MessageStoreConfig(mapped_file_size_commit_log=1024 * 1024),
             tls=tls or ServerTls(),
+            allow_faults=allow_faults,
         )
         self.recent_log = RecentLog()
         self.server = Server(settings, PageSettings(port=0) if page else None, self.recent_log)
@@ -116,7 +117,7 @@ class LiveServer:
 
     def lock(self, group, topic, queue_id, client_id):
         """Lock one queue for a client, as an orderly consumer would."""
-        broker = self.host._broker
+        broker = self.host._machines.broker
         queue = MessageQueue(topic, broker.config.broker_name, queue_id)
         thread, _ = self.host._engine()
         return thread.call(lambda: broker.rebalance_lock_manager.try_lock_batch(group, [queue], client_id))
