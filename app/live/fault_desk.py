@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject
-from app.live.held_view import held_view, rule_view
+from app.live.held_view import frame_file, held_view, rule_view
 from engine.faults.changed_frame import changed_frame
 from engine.faults.fault_gate import FaultGate
 from engine.faults.fault_rule import Deed, Direction, FaultRefused, FaultRule
@@ -174,6 +174,13 @@ class FaultDesk:
             return self.gate.let_pass(held_id)
         self.gate.let_pass(held_id, changed_frame(held.subject, fields, properties, body))
 
+    def frames(self) -> JsonObject:
+        """What is or was recorded. Raises :class:`FaultRefused` when nothing was."""
+        record = self.gate.frame_record
+        if record is None:
+            raise FaultRefused("refusal.nothing_recorded")
+        return frame_file(record, self._machines.broker_name)
+
     # --- what is shown ------------------------------------------------------------------------------------------------
 
     def view(self) -> JsonObject:
@@ -210,4 +217,17 @@ class FaultDesk:
             ],
             "held": [held_view(held, now_ms) for held in gate.held.frames],
             "lease_ms": gate.lease_left_ms(),
+            "recording": self._recording_view(),
+        }
+
+    def _recording_view(self) -> JsonObject | None:
+        record = self.gate.frame_record
+        if record is None:
+            return None
+        return {
+            "is_on": self.gate.is_recording,
+            "client": record.client,
+            "bodies": record.with_bodies,
+            "count": record.count,
+            "started_ms": record.started_ms,
         }

@@ -9,6 +9,7 @@ import { ConnectionState, Controls, Sections } from "./panels/overview/header.js
 import { DeadLetters } from "./panels/messages/dead_letters.js";
 import { DelayLevels } from "./panels/messages/delay_levels.js";
 import { Groups } from "./panels/overview/groups.js";
+import { Insides } from "./panels/insides/insides.js";
 import { KeyMap } from "./panels/overview/key_map.js";
 import { Log } from "./panels/overview/log.js";
 import { Metrics } from "./panels/overview/metrics.js";
@@ -28,6 +29,7 @@ function Page() {
   return html`
     <div class="overview"><${Verdict} /><${Metrics} /></div>
     <${Stage} />
+    <${Insides} stream=${stream} />
     <${Plots} />
     <${Groups} />
     <${Transactions} />

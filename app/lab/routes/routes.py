@@ -27,9 +27,11 @@ from app.lab.routes.html_export import self_contained
 from app.lab.routes.pair_routes import add_pair_routes
 from app.lab.routes.scenario_list import BREAKS, begin_with, scenario_shelves
 from app.lab.routes.setting_table import setting_table
+from app.lab.routes.wire_routes import add_wire_routes
 from app.lab.session.film import FilmMaker
 from app.lab.session.host import LabHost
 from app.lab.session.session import WorldSession
+from app.live.live_faults import LiveFaults
 from app.web.api import json_answer
 from app.web.framing import let_frame
 from engine.lab.narration.what_matters import QUIET_LABELS, QUIET_REQUESTS, QUIET_TASKS
@@ -55,7 +57,11 @@ _STATUS = {
 
 
 def create_lab_routes(
-    host: LabHost, static_folder: Path, audits: LabAudits, embedders: tuple[str, ...] = ()
+    host: LabHost,
+    static_folder: Path,
+    audits: LabAudits,
+    embedders: tuple[str, ...] = (),
+    faults: LiveFaults | None = None,
 ) -> Blueprint:
     """The blueprint with ``/lab`` and ``/api/lab``. ``embedders``: other sites whose pages may hold a stage."""
     lab = Blueprint("lab", __name__)
@@ -63,6 +69,7 @@ def create_lab_routes(
     add_detail_routes(lab, host)
     add_audit_routes(lab, host, audits)
     add_pair_routes(lab, host, page_tables)
+    add_wire_routes(lab, faults, page_tables)
 
     @lab.get("/lab")
     def scenario_list() -> ResponseReturnValue:

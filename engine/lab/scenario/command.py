@@ -120,6 +120,7 @@ _KINDS: Mapping[str, tuple[Target, *tuple[CommandField, ...]]] = {
         CommandField("one_way", "switch", False),
     ),
     "heal": (Target.NOTHING,),
+    "heal-link": (Target.LINK,),
     "link-delay": (Target.LINK, CommandField("ms", "integer")),
     "link-loss": (Target.LINK, _RATIO),
     "link-duplicate": (Target.LINK, _RATIO),

@@ -297,6 +297,11 @@ def _heal(world: ScenarioWorld, command: Command) -> None:
     world.link_faults.heal()
 
 
+def _heal_link(world: ScenarioWorld, command: Command) -> None:
+    for source, target in _directions(world, command.target):
+        world.link_faults.heal_link(source, target)
+
+
 #: Kind -> what it sets of a link; a delay is said in ms and kept in us.
 _OF_LINK = {
     "link-delay": "delay_us",
@@ -411,6 +416,7 @@ _ACTIONS: Mapping[str, Callable[[ScenarioWorld, Command], Any]] = {
     **{kind: partial(_at_broker, act) for kind, act in BROKER_ACTIONS.items()},
     "forced-unlock": _forced_unlock,
     "heal": _heal,
+    "heal-link": _heal_link,
     "hold": _hold,
     "kill-consumer": _crash,
     "link-delay": _change_link,

@@ -8,7 +8,7 @@ import { labelText, stateText } from "../labels.js";
 import { openWhy } from "../panels/messages/why.js";
 import { command, runUntil, stepActor } from "../session.js";
 import { settingFacts, settingOfTimer, settingValue } from "../settings.js";
-import { nodesOfRole, openFrame, openRecord, openSetting, runningTimers, view } from "../view.js";
+import { nodesOfRole, openFrame, openHalf, openRecord, openSetting, runningTimers, view } from "../view.js";
 import { frameName, isUnderWay } from "../frame_words.js";
 
 const HOLD_MS = 2000;
@@ -17,6 +17,7 @@ const DELAY_MS = 500;
 /** A command that needs no more words. */
 const deed = (kind, target, values = {}, label = commandName(kind)) => ({
   id: kind,
+  kind,
   label,
   hint: commandText(kind),
   changes: true,
@@ -26,6 +27,7 @@ const deed = (kind, target, values = {}, label = commandName(kind)) => ({
 /** A command that asks for its fields first. */
 const form = (kind, target) => ({
   id: kind,
+  kind,
   label: `${commandName(kind)} …`,
   hint: commandText(kind),
   changes: true,
@@ -81,7 +83,8 @@ function link({ source, target }) {
     title: `${source} ↔ ${target}`,
     text: faults.map((fault) => bilingual(fault.text)).join(" · ") || t("lab.deeds.link_good"),
     deeds: [
-      faults.length > 0 && deed("heal", ""),
+      faults.length > 0 && deed("heal-link", both),
+      view.value.faults.some((fault) => fault.links && !faults.includes(fault)) && deed("heal", ""),
       !isCut && { ...deed("partition", "", cut(false), t("lab.deeds.cut")), id: "cut" },
       !isCut && {
         ...deed("partition", "", cut(true), t("lab.deeds.cut_one_way", { source, target })),
@@ -179,6 +182,52 @@ function rule({ node: owner, name }) {
   };
 }
 
+/** A message in the trees of a consumer. */
+function heldMessage({ node: holder, broker, topic, queueId, offset, key }) {
+  const record = { topic, queue_id: queueId, queue_offset: offset };
+  const { group, orderly } = nodeOf(holder);
+  return {
+    title: `${key || `${topic}@${queueId}`} · ${holder}`,
+    text: t("lab.deeds.held", { queue: `${topic}@${queueId}`, offset }),
+    deeds: [
+      look("open", t("lab.deeds.open_message"), () => (openRecord.value = { broker, holder, record })),
+      why(key, group),
+      orderly && deed("forced-unlock", holder, { queue_id: queueId }),
+      form("listener", holder),
+      deed("kill-consumer", holder),
+    ],
+  };
+}
+
+/** A half message, or one that the broker gave up; what is decided already is decided again only in the dialog. */
+function half({ node: broker, id }) {
+  const { messages = [], given_up: givenUp = [], check_max: max } = nodeOf(broker).transactions ?? {};
+  const gone = givenUp.findLast((one) => one.id === id);
+  const message = messages.findLast((one) => one.id === id) ?? gone;
+  if (!message) return { title: id, text: t("lab.deeds.half_gone"), deeds: [] };
+  const { key, offset, queue_offset, check_times: n, decided_by: op } = message;
+  const topic = gone ? "TRANS_CHECK_MAX_TIME_TOPIC" : "RMQ_SYS_TRANS_HALF_TOPIC";
+  const record = { offset, key, topic, queue_id: 0, queue_offset };
+  const decide = (kind) => deed(kind, broker, { message: id });
+  const isOpen = !gone && op === null;
+  return {
+    title: `${key || id} · ${broker}`,
+    text: isOpen || gone ? t("lab.half.checks_hint", { n, max }) : t("lab.half.decided_hint", { op }),
+    deeds: [
+      look("open", t("lab.deeds.open_message"), () => (openRecord.value = { broker, record })),
+      why(key),
+      isOpen && decide("commit-half"),
+      isOpen && decide("rollback-half"),
+      gone && decide("resume-half"),
+      !isOpen &&
+        !gone && {
+          ...look("decide", t("lab.deeds.decide"), () => (openHalf.value = { broker, message })),
+          changes: true,
+        },
+    ],
+  };
+}
+
 /** A call of a listener that runs. */
 function call({ node: holder, call: running }) {
   const { topic, queue_id, broker, offsets, keys, since_us } = running;
@@ -195,7 +244,7 @@ function call({ node: holder, call: running }) {
   };
 }
 
-const OFFERS = { node, lock, link, frame: frameDeeds, timer, rule, call };
+const OFFERS = { node, lock, link, frame: frameDeeds, timer, rule, call, held: heldMessage, half };
 
 /** { title, text, deeds } of a thing as it is now. Reads signals. */
 export function offersFor({ kind, ...facts }) {

@@ -185,6 +185,21 @@ def test_a_partition_lets_nothing_through_until_it_is_healed(started):
         apply(run, "partition", left=["P1"], right=["X"])
 
 
+def test_one_link_of_a_partition_is_mended_and_the_others_stay_cut(started):
+    run = started()
+    apply(run, "partition", left=["P1", "C1"], right=["B1"])
+    apply(run, "link-loss", "P1<->B1", ratio=1)
+    apply(run, "heal-link", "P1<->B1")
+    (partition,) = run.world.link_faults.partitions
+    assert partition.links() == [("C1", "B1"), ("B1", "C1")]
+    acknowledged, consumed = run.world.producers()[0].sender.acknowledged, len(run.world.history.consumes_began)
+    run_to_ms(run, 30_000)
+    assert run.world.producers()[0].sender.acknowledged > acknowledged
+    assert len(run.world.history.consumes_began) == consumed
+    apply(run, "heal-link", "C1<->B1")
+    assert run.world.link_faults.partitions == []
+
+
 def test_a_one_way_partition_stores_messages_whose_sender_never_hears_of_it(started):
     run = started()
     before = run.world.brokers()[0].broker.store.commit_log.max_offset
