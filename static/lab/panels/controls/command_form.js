@@ -141,8 +141,9 @@ function Choice({ field, start }) {
   const first = isFrame ? FIRST_FRAMES.filter((name) => field.allowed.includes(name)) : [];
   const rest = field.allowed.filter((name) => name !== "" && !first.includes(name));
   const textOf = (value) => (field.name === "result" ? t(`lab.listener.${value}`) : value);
+  const any = t(isFrame ? "lab.faults.any_frame" : "lab.faults.either");
   return html`<select name=${field.name} value=${first[0] ?? start}>
-    ${field.allowed.includes("") && html`<option value="">${t(isFrame ? "lab.faults.any_frame" : "lab.faults.either")}</option>`}
+    ${field.allowed.includes("") && html`<option value="">${any}</option>`}
     ${first.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
     ${
       isFrame
