@@ -4,7 +4,7 @@
 import { t } from "../../common/i18n.js";
 import { COMMANDS, commandName, commandText, kindsForNode, switchFacts } from "../commands.js";
 import { bilingual, span } from "../format.js";
-import { labelText } from "../labels.js";
+import { labelText, stateText } from "../labels.js";
 import { openWhy } from "../panels/messages/why.js";
 import { command, runUntil, stepActor } from "../session.js";
 import { settingFacts, settingOfTimer, settingValue } from "../settings.js";
@@ -42,10 +42,10 @@ const why = (key, group) => key && look("why", t("lab.why.ask_of", { key }), () 
 const nodeOf = (name) => view.value.nodes[name] ?? {};
 
 function node({ name }) {
-  const { role, status } = nodeOf(name);
+  const { role } = nodeOf(name);
   return {
     title: `${name} · ${t(`lab.role.${role}`)}`,
-    text: `${t(`lesson.about.node_${role}`)} ${status === "running" ? "" : t(`lab.node.is_${status}`, { name })}`,
+    text: `${t(`lesson.about.node_${role}`)} ${stateText(nodeOf(name))}`,
     deeds: kindsForNode(name).map((kind) => (COMMANDS[kind].fields.length > 0 ? form(kind, name) : deed(kind, name))),
   };
 }
@@ -109,6 +109,15 @@ const likeThis = (frame) =>
         : "reply"
       : null;
 
+/** When a frame arrives, and which it is of those that arrive on that link then. */
+function placeOf({ id, source, target, arrives_us: due_us }) {
+  const due = view.value.frames.filter(
+    (one) =>
+      one.source === source && one.target === target && one.arrives_us === due_us && !one.dropped && likeThis(one),
+  );
+  return { due_us, index: due.findIndex((one) => one.id === id) };
+}
+
 function frameDeeds({ frame: known }) {
   const now = view.value.frames.find((one) => one.id === known.id) ?? known;
   const [way, name, isFlying] = [`${now.source}->${now.target}`, likeThis(now), isUnderWay(now, view.value.time_us)];
@@ -125,7 +134,7 @@ function frameDeeds({ frame: known }) {
     deeds: [
       look("open", t("lab.deeds.open_frame"), () => (openFrame.value = now.id)),
       why(now.key),
-      isFlying && name && deed("drop-frame", way, { due_us: now.arrives_us }, t("lab.deeds.drop_it")),
+      isFlying && name && deed("drop-frame", way, placeOf(now), t("lab.deeds.drop_it")),
       ...(name
         ? [next("drop-next", "drop"), next("delay-next", "delay", { ms: DELAY_MS }), next("duplicate-next", "double")]
         : []),
@@ -133,8 +142,8 @@ function frameDeeds({ frame: known }) {
   };
 }
 
-const fireNow = ({ actor, due_us, label }, words) => ({
-  ...deed("fire-timer", actor, { due_us }, words),
+const fireNow = ({ actor, due_us, index, label }, words) => ({
+  ...deed("fire-timer", actor, { due_us, index }, words),
   id: `fire ${labelText(label)}`,
 });
 

@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
 import { shortMs } from "../format.js";
+import { stateText } from "../labels.js";
 import { acting } from "../deeds/thing.js";
 import { accused } from "../view.js";
 import { Icon } from "../panels/controls/icons.js";
@@ -17,6 +18,9 @@ export const ROLE_LETTERS = {
   transaction_coordinator: "TC",
   transaction_manager: "TM",
   resource_manager: "RM",
+  wire_producer: "P",
+  wire_broker: "B",
+  wire_consumer: "C",
 };
 
 /** `node` is the view's; `children` are the contents, `lasting` what outlives the process. `titleExtra` stands in the
@@ -76,13 +80,7 @@ export function NodeCard({ name, node, titleExtra, summary, beforehand, lasting,
     ${
       !isLine &&
       html`
-        ${
-          isGone
-            ? html`<p class="node-gone">
-              ${t(`lab.node.is_${node.status === "off" && node.has_run ? "shut_down" : node.status}`)}
-            </p>`
-            : children
-        }
+        ${isGone ? html`<p class="node-gone">${stateText(node)}</p>` : children}
         ${lasting}
       `
     }

@@ -11,8 +11,8 @@ import { Roving } from "../roving.js";
 import { accused, isPointed, pointing } from "../view.js";
 
 const MOST_STEP = 24;
-const LABEL_STEP = 11.5;
-const ROW = 17;
+const LABEL_STEP = 20;
+const ROW = 21;
 
 /** In order: [{ offset, key, red, rank, depth, parent }] */
 export function layOut(tree) {
@@ -35,7 +35,7 @@ export const Tree = memo(({ tree, name, width, onOpen }) => {
   const nodes = layOut(tree);
   const step = Math.min(MOST_STEP, (width - 14) / nodes.length);
   const depth = nodes.reduce((most, node) => Math.max(most, node.depth), 0);
-  const size = Math.min(8.5, Math.max(2.2, step * 0.46));
+  const size = Math.min(10, Math.max(2.2, step * 0.46));
   const row = Math.min(ROW, Math.max(9, size * 2.1));
   const x = (node) => rounded(7 + step * (node.rank + 0.5));
   const y = (node) => rounded(size + 3 + row * node.depth);
@@ -122,7 +122,7 @@ const square = (x, y, r) => `M${rounded(x - 0.92 * r)} ${rounded(y - 0.92 * r)}h
 
 /** A small tree's nodes carry their offsets; big trees are drawn as two shapes, which costs the browser far less. */
 const TreeNode = memo(({ offset, red, name, x, y, size }) => {
-  const digits = String(offset).slice(-3);
+  const digits = String(offset).slice(-2);
   return html`<g class=${red ? "tree-red" : "tree-black"} style=${{ transform: `translate(${x}px, ${y}px)` }}>
     <title>${offset} ${name}</title>
     ${
@@ -130,11 +130,7 @@ const TreeNode = memo(({ offset, red, name, x, y, size }) => {
         ? html`<circle r=${size} />`
         : html`<rect x=${-size * 0.92} y=${-size * 0.92} width=${size * 1.84} height=${size * 1.84} rx="1.5" />`
     }
-    <text
-      text-anchor="middle"
-      dy=".35em"
-      style=${{ fontSize: `${Math.min(9, (size * 2.3) / Math.max(1.6, digits.length * 0.72)).toFixed(1)}px` }}
-    >
+    <text text-anchor="middle" dy=".35em">
       ${digits}
     </text>
   </g>`;
