@@ -24,11 +24,11 @@ from typing import Any
 from app.foundation.json_types import JsonObject, JsonValue
 from app.live.client_questions import Look, Member, Outcome, StoredRetry
 from app.observation.bounds import client_text
-from app.observation.message_copies import first_topic, group_of_copy
 from engine.client.consumer.consumer_running_info import ANSWER_NODES_MAX, INSIDES_PROPERTY
 from engine.protocol.errors import ProtocolError
 from engine.protocol.json_form.json_text import ObjectKeyMap, loads_json, loads_json_object
 from engine.protocol.message.message_codec import decode_stored_message
+from engine.protocol.message.message_copies import first_topic, group_of_copy
 
 #: Of one member.
 QUEUES_MAX = 128

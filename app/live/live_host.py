@@ -134,6 +134,7 @@ class LiveHost:
         thread, self._thread = self._thread, None
         if thread is None or not thread.is_running:
             return
+        thread.resume()
         try:
             thread.run(self._shutdown(), SHUTDOWN_TIMEOUT_S)
         except EngineUnavailable as error:

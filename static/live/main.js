@@ -2,6 +2,9 @@
 
 import { html, render } from "htm/preact";
 import "../common/chrome.js";
+import { BoltPopover } from "./faults/bolt.js";
+import { FaultPanel, Refusal } from "./faults/panel.js";
+import { isAllowed } from "./faults/table.js";
 import { Inspector } from "./inspector/inspector.js";
 import { QueueEntries } from "./inspector/queue_entries.js";
 import { listenToKeys } from "./keys.js";
@@ -30,6 +33,7 @@ function Page() {
     <div class="overview"><${Verdict} /><${Metrics} /></div>
     <${Stage} />
     <${Insides} stream=${stream} />
+    ${isAllowed && html`<${FaultPanel} /><${Refusal} /><${BoltPopover} />`}
     <${Plots} />
     <${Groups} />
     <${Transactions} />

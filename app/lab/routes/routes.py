@@ -6,6 +6,7 @@ Errors of the API are JSON: ``{"error": {en, zh}, "reason": ...}``.
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from concurrent.futures import Future
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,7 +37,7 @@ from app.web.api import json_answer
 from app.web.framing import let_frame
 from engine.lab.narration.what_matters import QUIET_LABELS, QUIET_REQUESTS, QUIET_TASKS
 from engine.lab.run.recording import parse_export
-from engine.lab.scenario.command import COMMANDS
+from engine.lab.scenario.command import COMMANDS, CommandKind
 from engine.lab.scenario.errors import RecordingRefused, ScenarioError
 from engine.lab.scenario.scenario_files import scenario_names
 from engine.lab.scenario.switches import SWITCHES
@@ -154,8 +155,8 @@ def label_table() -> dict[str, str]:
     return {key.removeprefix("label."): text for key, text in catalogue("zh").items() if key.startswith("label.")}
 
 
-def command_table() -> JsonObject:
-    """What can be done to a world: the page makes its forms of it."""
+def command_table(commands: Mapping[str, CommandKind] = COMMANDS) -> JsonObject:
+    """What can be done to a world, or to the live broker: the page makes its forms of it."""
     return {
         kind: {
             "target": spec.target.value,
@@ -173,7 +174,7 @@ def command_table() -> JsonObject:
             "name": dict(spec.name),
             "what": dict(spec.what),
         }
-        for kind, spec in COMMANDS.items()
+        for kind, spec in commands.items()
     }
 
 

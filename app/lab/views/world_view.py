@@ -23,8 +23,8 @@ from app.lab.views.frames import FrameRecorder
 from app.lab.views.life_view import LifeView
 from app.lab.views.xa_nodes_view import coordinator_view, manager_view, resource_manager_view
 from app.lab.views.xa_view import XaView, roles_of
+from engine.faults.frame_meaning import KEYS_TOLD
 from engine.lab.checkers.watch.violation import Violation
-from engine.lab.narration.frame_words import KEYS_TOLD
 from engine.lab.narration.narrator import Caption, Narrator
 from engine.lab.narration.stop_words import said_of_breakpoint
 from engine.lab.nodes.broker_role import BrokerRole

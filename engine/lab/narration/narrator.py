@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-from engine.lab.narration.frame_words import FrameWords, keys_told
+from engine.faults.frame_meaning import keys_told
+from engine.lab.narration.frame_words import FrameWords
 from engine.lab.nodes.history import (
     BankEntry,
     CommandApplied,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+from engine.faults.frame_meaning import Words
 from engine.lab.narration.what_matters import LIGHT_REQUESTS, frame_matters
 from engine.lab.scenario.frame_names import request_name
 from engine.protocol.command.remoting_command import RemotingCommand, decode_command
@@ -17,17 +18,6 @@ if TYPE_CHECKING:
 
 #: How many are remembered; the request of a pull that waits at the broker may be that far back.
 REMEMBERED = 512
-
-
-Texts = Mapping[str, str]
-
-
-class Words(NamedTuple):
-    """A sentence, and the keys of the messages in it. ``kind``: ``frame``, ``lock``, ``transaction`` or ``lost``."""
-
-    text: Texts
-    keys: tuple[str, ...] = ()
-    kind: str = "frame"
 
 
 #: There is nothing to say.

@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useComputed, useSignal } from "@preact/signals";
 import { clientVersion, count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
+import { Bolt } from "../../faults/bolt.js";
 import { brokerNowMs, chosenGroup, compare, groupNames, isLagging, loaded, state } from "../../view.js";
 import { ResetButton } from "../operator/reset_button.js";
 import { Countdown, Empty, GlassmqCommand, GroupMark, LanguageBadge, TopicMark } from "../stage/marks.js";
@@ -167,7 +168,7 @@ function QueueTable({ group, details }) {
                 <th scope="col">${t("live.locks.title")}</th>
               </tr>
             </thead>
-            <tbody>${shown.map((row) => html`<${QueueRow} key=${row.key} ...${row} />`)}</tbody>
+            <tbody>${shown.map((row) => html`<${QueueRow} key=${row.key} group=${group} ...${row} />`)}</tbody>
           </table>
         </div>`
     }
@@ -207,13 +208,14 @@ function queueRows(group, details, locks, topics) {
     .sort((a, b) => compare(a.topic, b.topic) || a.queueId - b.queueId);
 }
 
-function QueueRow({ topic, queueId, owner, committed, max, pull, lock }) {
+function QueueRow({ group, topic, queueId, owner, committed, max, pull, lock }) {
   const lag = committed === undefined || max === undefined ? undefined : Math.max(0, max - committed);
   return html`<tr>
     <td>
       <span class="topic-cell">
         <${TopicMark} topic=${topic} />
         <span class="ellipsis" title=${topic}>${topic}</span> <span class="number">Q${queueId}</span>
+        <${Bolt} kind="queue" facts=${{ group, topic, queueId }} name=${`${topic} Q${queueId}`} />
       </span>
     </td>
     <td class="mono" title=${owner}>${owner ?? html`<span class="quiet">${t("live.groups.nobody")}</span>`}</td>

@@ -6,6 +6,7 @@ import { useComputed } from "@preact/signals";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { topicMark } from "../../../common/palette.js";
+import { Bolt } from "../../faults/bolt.js";
 import { brokerNowMs, compare, groupNames, highlighted, loaded, state } from "../../view.js";
 import { walkAlong } from "../../walk.js";
 import { ResetButton } from "../operator/reset_button.js";
@@ -46,6 +47,7 @@ function GroupCard({ group }) {
       <${GroupMark} group=${group} size=${1.6} />
       <strong class="group-name" title=${[group, ...facts].join("\n")}>${group}</strong>
       ${hasRead.value && html`<${ResetButton} group=${group} isShort=${true} />`}
+      <${Bolt} kind="group" facts=${{ group }} name=${group} />
     </p>
     <p class="group-lag" title=${t("live.groups.lag_hint")}>
       <${LagSentence} group=${group} lag=${lag} />${" "}
@@ -81,6 +83,7 @@ function Member({ group, id, member, assignment }) {
     <p class="client-head">
       <${LanguageBadge} language=${member.language} />
       <span class="client-id" title=${`${id}\n${member.address}`}>${id}</span>
+      <${Bolt} kind="client" facts=${{ client: id, name: id, isConsumer: true }} name=${id} />
     </p>
     <ul
       class="queue-chips"
