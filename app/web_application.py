@@ -29,6 +29,7 @@ from app.lab.session.host import LabHost
 from app.lessons.progress import FILE_NAME as LESSONS_FILE
 from app.lessons.progress import Progress
 from app.lessons.routes import create_lesson_routes
+from app.live.client_routes import add_client_routes
 from app.live.dead_letter_routes import add_dead_letter_routes
 from app.live.fault_routes import add_fault_routes
 from app.live.filter_bench import add_filter_routes, create_filter_page
@@ -134,6 +135,7 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     _add_error_pages(app)
     api = create_api(source)
     add_transaction_routes(api, source)
+    add_client_routes(api, source)
     add_dead_letter_routes(api, source)
     add_operator_routes(api, source)
     add_verdict_routes(api, source)
@@ -154,7 +156,9 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     lab = LabHost(SocketTransport(socketio, LAB_NAMESPACE), settings.lab_clock, has_thread=settings.lab_has_thread)
     socketio.on_namespace(LabNamespace(lab))
     audits = LabAudits(pipeline)
-    app.register_blueprint(create_lab_routes(lab, settings.folders.static, audits, settings.access.embedders))
+    app.register_blueprint(
+        create_lab_routes(lab, settings.folders.static, audits, settings.access.embedders, settings.faults)
+    )
     explorations = Explorations()
     app.register_blueprint(create_exploration_routes(lab, explorations))
     app.register_blueprint(create_start_page(lab))

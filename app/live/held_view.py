@@ -1,7 +1,8 @@
-"""Rules and held frames as JSON, for the page and for scripts."""
+"""Rules, held and recorded frames as JSON, for the page and for scripts."""
 
 from __future__ import annotations
 
+import base64
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from engine.faults.frame_meaning import Ends, answered, reply_words, request_wor
 from engine.protocol.request_code import RequestCode
 
 if TYPE_CHECKING:
+    from engine.faults.frame_record import FrameRecord
     from engine.faults.held_frames import HeldFrame
 
 #: Bytes of a held frame's body that are shown.
@@ -92,3 +94,32 @@ def _meaning(held: HeldFrame, broker: str) -> JsonObject:
 
 def _timeout_ms(code: int) -> int:
     return next((timeout_ms for known, timeout_ms in _CLIENT_TIMEOUT_MS.items() if known == code), _OTHER_TIMEOUT_MS)
+
+
+def frame_file(record: FrameRecord, broker: str) -> JsonObject:
+    """What is written to a file, and :mod:`app.lab.views.wire_film` reads. A row of ``frames``: number, microseconds
+    since ``started_ms``, client, direction, the frame in base64, bytes of its body, number of the request that it
+    answers (0: none), what a fault did to it.
+    """
+    return {
+        "format": "glassmq-frames",
+        "version": 1,
+        "broker": broker,
+        "started_ms": record.started_ms,
+        "client": record.client,
+        "bodies": record.with_bodies,
+        "count": record.count,
+        "frames": [
+            [
+                one.number,
+                one.at_us,
+                record.clients.get(one.address, one.address),
+                one.direction.value,
+                base64.b64encode(one.frame).decode("ascii"),
+                one.body_bytes,
+                one.answers,
+                "" if one.deed is None else one.deed.value,
+            ]
+            for one in record
+        ],
+    }

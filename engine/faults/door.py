@@ -7,13 +7,12 @@ While no rule concerns a direction its frames do not pass through the door at al
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from engine.faults.fault_rule import Direction
 from engine.faults.frame_subject import FrameSubject
 
 if TYPE_CHECKING:
-    from engine.faults.fault_gate import FaultGate
     from engine.runtime.port import Connection, FrameHandler
 
 #: Requests whose reply is awaited, remembered by connection and direction; the oldest are forgotten first.
@@ -21,10 +20,20 @@ REQUESTS_REMEMBERED = 4_096
 _PREFIX_BYTES = 4
 
 
+class Gate(Protocol):
+    """Who decides over frames: :class:`~engine.faults.fault_gate.FaultGate`."""
+
+    def opened(self, door: Door) -> None: ...
+
+    def closed(self, door: Door) -> None: ...
+
+    def examine(self, door: Door, direction: Direction, frame: bytes) -> None: ...
+
+
 class Door:
     """The handler of the real connection, and the connection of the real handler."""
 
-    def __init__(self, gate: FaultGate, handler: FrameHandler) -> None:
+    def __init__(self, gate: Gate, handler: FrameHandler) -> None:
         self._gate = gate
         self._handler = handler
         self._connection: Connection | None = None

@@ -185,6 +185,9 @@ const ROLE_ORDER = [
   "transaction_manager",
   "transaction_coordinator",
   "resource_manager",
+  "wire_producer",
+  "wire_broker",
+  "wire_consumer",
 ];
 
 /** Names of all nodes: producers, name servers, brokers, consumers. Keeps its identity while they stay the same. */

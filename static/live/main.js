@@ -12,6 +12,7 @@ import { ConnectionState, Controls, Sections } from "./panels/overview/header.js
 import { DeadLetters } from "./panels/messages/dead_letters.js";
 import { DelayLevels } from "./panels/messages/delay_levels.js";
 import { Groups } from "./panels/overview/groups.js";
+import { Insides } from "./panels/insides/insides.js";
 import { KeyMap } from "./panels/overview/key_map.js";
 import { Log } from "./panels/overview/log.js";
 import { Metrics } from "./panels/overview/metrics.js";
@@ -31,6 +32,7 @@ function Page() {
   return html`
     <div class="overview"><${Verdict} /><${Metrics} /></div>
     <${Stage} />
+    <${Insides} stream=${stream} />
     ${isAllowed && html`<${FaultPanel} /><${Refusal} /><${BoltPopover} />`}
     <${Plots} />
     <${Groups} />

@@ -68,6 +68,19 @@ def _node_faults(world: ScenarioWorld) -> Iterator[_Found]:
             yield "disk-full", name, "", []
         if isinstance(role, BrokerRole) and role.storage.flush_us != role.spec.disk.fsync_ms * 1_000:
             yield "slow-fsync", name, f"{role.storage.flush_us / 1_000:g} ms", []
+        if isinstance(role, BrokerRole):
+            yield from _broker_faults(role)
+
+
+def _broker_faults(role: BrokerRole) -> Iterator[_Found]:
+    now_ms = role.gate.clock.now_ms()
+    if role.storage.flush_error:
+        yield "fail-fsync", role.name, "", []
+    for rule in role.gate.rules:
+        if not rule.is_spent(now_ms):
+            yield "fault", role.name, f"{rule.what.value} {rule.frame or '*'}: {rule.hits}", []
+    for group in role.broker.rebalance_lock_manager.groups_off if role.broker is not None else ():
+        yield "group-lock", role.name, f"{group}: off", []
 
 
 def _crash_kind(world: ScenarioWorld, name: str) -> str:
@@ -89,10 +102,10 @@ def _link_faults(world: ScenarioWorld) -> Iterator[_Found]:
     faults = world.link_faults
     for partition in faults.partitions:
         arrow = "→" if partition.one_way else "|"
-        cut: list[JsonValue] = [[source, target] for source in partition.left for target in partition.right]
-        if not partition.one_way:
-            cut += [[source, target] for source in partition.right for target in partition.left]
-        yield "partition", "", f"{', '.join(partition.left)} {arrow} {', '.join(partition.right)}", cut
+        cut: list[JsonValue] = [list(link) for link in partition.links()]
+        sides = f"{', '.join(partition.left)} {arrow} {', '.join(partition.right)}"
+        mended = ", ".join("→".join(link) for link in partition.mended)
+        yield "partition", "", f"{sides} − {mended}" if mended else sides, cut
     for (source, target), link in faults.poor_links.items():
         name = f"{source}->{target}"
         if link.delay_us:

@@ -141,14 +141,14 @@ class Narrator:
         last = _last(commands, least)
         if last is None or len(commands) == self._seen[2]:
             return None
-        return Caption(last.event, _said_of_command(last), "command", HEAVY)
+        return Caption(last.event, _said_of_command(last), "command", GRAVE)
 
     def _node(self, least: int) -> Caption | None:
         last: NodeChanged | None = _last(self._run.world.history.nodes_changed, least)
         if last is None:
             return None
         key = "moment.dies" if last.status == "crashed" else "moment.starts_again"
-        return Caption(last.event, Text(key, node=last.node), "node", HEAVY)
+        return Caption(last.event, Text(key, node=last.node), "node", GRAVE)
 
     def _listener(self, least: int) -> Caption | None:
         last: ConsumeBegan | None = _last(self._run.world.history.consumes_began, least)

@@ -106,10 +106,16 @@ function options(place, plot) {
 function seriesOf(stroke, dash) {
   const edge = { stroke: "transparent", width: 0, points: { show: false }, spanGaps: false };
   return [
-    { stroke, width: 2, dash, points: { show: false }, spanGaps: false },
+    { stroke, width: 2, dash, points: { size: 7, width: 0, fill: stroke, filter: alone }, spanGaps: false },
     { ...edge, fill: stroke + BAND_ALPHA },
     edge,
   ];
+}
+
+/** Values between two gaps: no line begins or ends there, so that each is drawn as a dot. */
+function alone(chart, series) {
+  const values = chart.data[series];
+  return [...values.keys()].filter((at) => values[at] != null && values[at - 1] == null && values[at + 1] == null);
 }
 
 const highest = (chart) => chart.data.filter((_, index) => index % 3 === 2);

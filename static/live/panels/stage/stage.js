@@ -6,7 +6,7 @@ import { useComputed } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { Bolt } from "../../faults/bolt.js";
 import { Cover } from "../../faults/cover.js";
-import { state } from "../../view.js";
+import { loaded, state } from "../../view.js";
 import { CommitLogStrip } from "./commit_log.js";
 import { Consumers } from "./consumers.js";
 import { Links } from "./links.js";
@@ -15,7 +15,13 @@ import { Topics } from "./topics.js";
 
 export function Stage() {
   const stage = useRef(null);
-  return html`<section class="stage" id="stage" ref=${stage} tabindex="-1" aria-label=${t("live.stage.title")}>
+  return html`<section
+    class=${`stage ${loaded.value ? "" : "is-waiting"}`}
+    id="stage"
+    ref=${stage}
+    tabindex="-1"
+    aria-label=${t("live.stage.title")}
+  >
     <${Links} stage=${stage} />
     <${Producers} />
     <div class="broker">
