@@ -221,7 +221,7 @@ class FaultDesk:
                 }
                 for hit in reversed(gate.hits)
             ],
-            "held": [held_view(held, now_ms) for held in gate.held.frames],
+            "held": [held_view(held, machines.broker_name, now_ms) for held in gate.held.frames],
             "lease_ms": gate.lease_left_ms(),
             "recording": self._recording_view(),
         }

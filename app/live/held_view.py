@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject
 from engine.faults.changed_frame import properties_of
-from engine.faults.fault_rule import FaultRule
+from engine.faults.fault_rule import Direction, FaultRule
+from engine.faults.frame_meaning import Ends, answered, reply_words, request_words
 from engine.protocol.request_code import RequestCode
 
 if TYPE_CHECKING:
@@ -40,8 +41,10 @@ def rule_view(rule: FaultRule, now_ms: int) -> JsonObject:
     return {**view, "what": rule.what.value, "is_spent": rule.is_spent(now_ms), "ends_in_ms": ends_in_ms}
 
 
-def held_view(held: HeldFrame, now_ms: int) -> JsonObject:
-    """Who sent what, what it says, and how long its client still waits: ``timeout_ms``, None where nobody does."""
+def held_view(held: HeldFrame, broker: str, now_ms: int) -> JsonObject:
+    """Who sent what, what it says (``meaning``, in each language), and how long its client still waits:
+    ``timeout_ms``, None where nobody does.
+    """
     command = held.subject.command
     asked = command if not command.is_response else None
     if asked is None and held.subject.request is not None:
@@ -55,6 +58,7 @@ def held_view(held: HeldFrame, now_ms: int) -> JsonObject:
         "client": held.client,
         "direction": held.direction.value,
         "name": held.subject.name,
+        "meaning": _meaning(held, broker),
         "topics": [*held.subject.topics],
         "groups": [*held.subject.groups],
         "keys": [*held.subject.keys],
@@ -71,6 +75,21 @@ def held_view(held: HeldFrame, now_ms: int) -> JsonObject:
         "body_bytes": len(command.body),
         "frame_bytes": len(held.frame) + 4,
     }
+
+
+def _meaning(held: HeldFrame, broker: str) -> JsonObject:
+    """Its sentence."""
+    subject = held.subject
+    ends = Ends(held.client, broker) if held.direction is Direction.IN else Ends(broker, held.client)
+    if not subject.command.is_response:
+        words = request_words(subject.name, subject.command, ends)
+    elif subject.request is not None:
+        asked = subject.request
+        words = reply_words(asked.name, subject.command, asked.command, ends)
+        words = words or answered(asked.name, subject.command, ends)
+    else:
+        words = answered("-", subject.command, ends)
+    return dict(words.text) if words is not None else {}
 
 
 def _timeout_ms(code: int) -> int:

@@ -2,14 +2,16 @@
 // captions.
 
 import { html } from "htm/preact";
-import { useEffect } from "preact/hooks";
-import { useComputed, useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { effect, useComputed, useSignal } from "@preact/signals";
 import { t } from "../common/i18n.js";
 import { onPaint } from "../lab/clock.js";
 import { anomalyName, bilingual, virtualTime } from "../lab/format.js";
+import { shape } from "../lab/panels/controls/dock.js";
 import { Icon } from "../lab/panels/controls/icons.js";
+import { acting } from "../lab/panels/stage/acting.js";
 import { Stage } from "../lab/panels/stage/stage.js";
-import { receiveView, violations, view } from "../lab/view.js";
+import { accused, receiveView, violations, view } from "../lab/view.js";
 import { motion } from "../live/view.js";
 import { FilmPlayer } from "./film_player.js";
 
@@ -61,11 +63,45 @@ function Film({ film, player }) {
     <p class="film-caption" aria-live="polite">${bilingual(chapter.text)}</p>
     <${Verdict} />
     <div class="film-stage">
-      <div inert><${Stage} isWhole /></div>
+      <${FilmView} />
       ${chapter.take > 0 && html`<span class="film-veil" aria-hidden="true"></span>`}
       ${isOver.value && html`<${Ways} film=${film} player=${player} />`}
     </div>
     <${Controls} film=${film} player=${player} />
+  </div>`;
+}
+
+const CALM_MS = 1200;
+
+/** The stage, not to be pressed. On a phone it is a column higher than its frame: what acts or breaks is in view. */
+function FilmView() {
+  const box = useRef(null);
+  useEffect(() => {
+    let movedAt = 0;
+    const show = (name) => {
+      const broken = box.current?.querySelector(".listener-call.is-accused")?.closest(".node");
+      const card = broken ?? box.current?.querySelector(`[data-node="${CSS.escape(name ?? "")}"]`);
+      if (!card || (!broken && performance.now() - movedAt < CALM_MS)) return;
+      const [inner, outer] = [card.getBoundingClientRect(), box.current.getBoundingClientRect()];
+      if (inner.top >= outer.top && (broken ? inner.top < outer.top + 20 : inner.bottom <= outer.bottom)) return;
+      movedAt = performance.now();
+      const top = box.current.scrollTop + inner.top - outer.top - 8;
+      box.current.scrollTo({ top, behavior: motion.peek() ? "smooth" : "auto" });
+    };
+    return effect(() => {
+      const [name] = [acting.value, accused.value];
+      requestAnimationFrame(() => show(name));
+    });
+  }, []);
+  const isColumn = shape.value === "phone";
+  return html`<div
+    class="film-view"
+    ref=${box}
+    role="group"
+    aria-label=${t("lab.stage.title")}
+    tabindex=${isColumn ? "0" : null}
+  >
+    <div inert><${Stage} isFilm /></div>
   </div>`;
 }
 

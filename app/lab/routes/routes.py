@@ -6,6 +6,7 @@ Errors of the API are JSON: ``{"error": {en, zh}, "reason": ...}``.
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from concurrent.futures import Future
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,7 +37,7 @@ from app.web.api import json_answer
 from app.web.framing import let_frame
 from engine.lab.narration.what_matters import QUIET_LABELS, QUIET_REQUESTS, QUIET_TASKS
 from engine.lab.run.recording import parse_export
-from engine.lab.scenario.command import COMMANDS
+from engine.lab.scenario.command import COMMANDS, CommandKind
 from engine.lab.scenario.errors import RecordingRefused, ScenarioError
 from engine.lab.scenario.scenario_files import scenario_names
 from engine.lab.scenario.switches import SWITCHES
@@ -51,6 +52,7 @@ _STATUS = {
     "no_broker": 404,
     "audit_pipeline": 503,
     "server_busy": 503,
+    "too_many_jobs": 429,
     "too_many_worlds": 503,
 }
 
@@ -104,7 +106,7 @@ def create_lab_routes(
     @lab.get("/api/lab/<world>/export.html")
     def export_html(world: str) -> Response:
         browser = browser_of_request()
-        film = host.job(lambda worlds, answer: _film_of(worlds.session(world, browser), answer))
+        film = host.job(browser, lambda worlds, answer: _film_of(worlds.session(world, browser), answer))
         film |= {"exported": datetime.now(tz=UTC).date().isoformat(), "version": version()}
         page = render_template("lab.html", lab_data={**page_tables(), "recording": film})
         return _download(Response(self_contained(page, static_folder), mimetype="text/html"), "html")
@@ -153,8 +155,8 @@ def label_table() -> dict[str, str]:
     return {key.removeprefix("label."): text for key, text in catalogue("zh").items() if key.startswith("label.")}
 
 
-def command_table() -> JsonObject:
-    """What can be done to a world: the page makes its forms of it."""
+def command_table(commands: Mapping[str, CommandKind] = COMMANDS) -> JsonObject:
+    """What can be done to a world, or to the live broker: the page makes its forms of it."""
     return {
         kind: {
             "target": spec.target.value,
@@ -172,7 +174,7 @@ def command_table() -> JsonObject:
             "name": dict(spec.name),
             "what": dict(spec.what),
         }
-        for kind, spec in COMMANDS.items()
+        for kind, spec in commands.items()
     }
 
 

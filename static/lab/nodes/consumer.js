@@ -7,9 +7,9 @@ import { t } from "../../common/i18n.js";
 import { GroupMark, TopicMark } from "../../live/panels/stage/marks.js";
 import { span } from "../format.js";
 import { memo } from "../memo.js";
-import { acting } from "../deeds/thing.js";
-import { isFocus, togglePart } from "../panels/stage/folding.js";
-import { accused, compare, openRecord, pointing, view } from "../view.js";
+import { acting, offer } from "../deeds/thing.js";
+import { density, isFocus, togglePart } from "../panels/stage/folding.js";
+import { accused, compare, pointing, view } from "../view.js";
 import { Icon } from "../panels/controls/icons.js";
 import { Bank } from "./bank.js";
 import { OrderLocks } from "./locks.js";
@@ -19,8 +19,8 @@ import { forgetRoom, keepsRoom } from "./room.js";
 import { Replies, Trace } from "./sending.js";
 import { Held, Tree } from "./tree.js";
 
-/** Room for a tree at 14 px text: in one column, and in two. */
-const WIDE_TREE = 300;
+/** Room for a tree at 14 px text, by the density of the stage; and where queues stand in two columns. */
+const WIDE_TREE = [250, 250, 230, 186];
 const NARROW_TREE = 152;
 /** From so many queues on they stand in two columns. */
 const MANY_QUEUES = 3;
@@ -33,7 +33,7 @@ export const Consumer = memo(({ name, node }) => {
     name=${name}
     node=${node}
     titleExtra=${html`<span class="node-group" title=${t("lab.consumer.group", { group: node.group })}>
-      ${node.group && html`<${GroupMark} group=${node.group} size=${1.25} />`}
+      ${node.group && html`<${GroupMark} group=${node.group} size=${1.4} />`}
       <span class="ellipsis">${node.group}</span>
       ${
         node.permits &&
@@ -70,7 +70,7 @@ export const Consumer = memo(({ name, node }) => {
             key=${id}
             queue=${node.process_queues[id]}
             holder=${name}
-            width=${isMany ? NARROW_TREE : WIDE_TREE}
+            width=${isMany && density.value < 2 ? NARROW_TREE : WIDE_TREE[density.value]}
           />`,
       )}
     </div>
@@ -201,8 +201,8 @@ const ProcessQueue = memo(({ queue, holder, width }) => {
   const { topic, queue_id: queueId } = queue;
   const name = `${topic}@${queueId}`;
   const isAccused = accused.value.has(name);
-  const open = (offset) =>
-    (openRecord.value = { broker: queue.broker, holder, record: { topic, queue_id: queueId, queue_offset: offset } });
+  const open = ({ offset, key }, { currentTarget }) =>
+    offer({ kind: "held", node: holder, broker: queue.broker, topic, queueId, offset, key }, currentTarget);
   const trees = [
     ["msgTreeMap", queue.tree],
     ["consumingMsgOrderlyTreeMap", queue.consuming_tree],

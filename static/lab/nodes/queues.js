@@ -9,7 +9,7 @@ import { topicMark } from "../../common/palette.js";
 import { memo } from "../memo.js";
 import { entriesShown } from "../panels/controls/dock.js";
 import { DeadLettersButton } from "../panels/messages/dead_letters.js";
-import { isFocus, togglePart } from "../panels/stage/folding.js";
+import { density, isFocus, togglePart } from "../panels/stage/folding.js";
 import { Roving } from "../roving.js";
 import { forgetRoom } from "./room.js";
 import { accused, compare, isPointed, openRecord, pointedKey } from "../view.js";
@@ -21,8 +21,8 @@ const KIND_ORDER = ["normal", "retry", "dlq", "delay", "half", "op", "system"];
 /** The part of the stage that a topic belongs to; what applications send is always drawn. For half messages and delays
     there are tables, which say more than the broker's own queues of them. */
 const PART_OF_KIND = { retry: "retry", dlq: "retry" };
-/** No more cells than can be read. */
-const CELLS_MOST = 9;
+/** No more cells than can be read, by the density of the stage. */
+const CELLS_MOST = [9, 9, 6, 5];
 
 const isPlain = ({ kind }) => kind === "normal" || kind === undefined;
 const lengthOf = ({ queues = {} }) => Object.values(queues).reduce((sum, { max = 0, min = 0 }) => sum + max - min, 0);
@@ -97,7 +97,7 @@ const Topic = memo(({ broker, name, topic, records }) => {
     flag that belongs before all that is drawn says its offset at the left edge. */
 const Queue = memo(({ broker, topic, id, queue, records }) => {
   const { min = 0, max = 0, committed = {} } = queue;
-  const entries = (queue.entries ?? NONE).slice(-Math.min(entriesShown.value, CELLS_MOST));
+  const entries = (queue.entries ?? NONE).slice(-Math.min(entriesShown.value, CELLS_MOST[density.value]));
   const groups = Object.keys(committed).sort(compare);
   const first = entries[0]?.queue_offset ?? max;
   const least = groups.length > 0 ? Math.min(...groups.map((group) => committed[group])) : 0;
@@ -111,7 +111,7 @@ const Queue = memo(({ broker, topic, id, queue, records }) => {
   return html`<div
     class=${`queue ${accused.value.has(name) ? "is-accused" : ""}`}
     data-queue=${name}
-    style=${{ "--tracks": Math.max(1, groups.length), "--entries": Math.max(6, entries.length) }}
+    style=${{ "--tracks": Math.max(1, groups.length), "--entries": Math.max(5, entries.length) }}
   >
     <span class="queue-name">Q${id}</span>
     <${Roving} class="cells" role="group" aria-label=${t("lab.queues.label", { id, min, max, lag: lag ?? 0 })}>
@@ -158,7 +158,7 @@ const Flag = memo(({ group, track, at, first, max }) => {
     style=${{ "--track": track, transform: `translateX(calc(${place} * var(--cell)))` }}
     title=${t("lab.queues.committed", { group, offset: at, lag: Math.max(0, max - at) })}
   >
-    <${GroupMark} group=${group} size=${1.05} />
+    <${GroupMark} group=${group} size=${1.35} />
     ${isBefore && html`<span class="number">◂ ${at}</span>`}
   </span>`;
 });

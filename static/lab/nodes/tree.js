@@ -11,8 +11,8 @@ import { Roving } from "../roving.js";
 import { accused, isPointed, pointing } from "../view.js";
 
 const MOST_STEP = 24;
-const LABEL_STEP = 11.5;
-const ROW = 17;
+const LABEL_STEP = 20;
+const ROW = 21;
 
 /** In order: [{ offset, key, red, rank, depth, parent }] */
 export function layOut(tree) {
@@ -29,12 +29,13 @@ export function layOut(tree) {
   return placed;
 }
 
-/** `width`: room in pixels at 14 px text; the drawing scales with the text. `onOpen(offset)` is called for a click. */
+/** `width`: room in pixels at 14 px text; the drawing scales with the text. `onOpen(node, event)` is called for a
+    press. */
 export const Tree = memo(({ tree, name, width, onOpen }) => {
   const nodes = layOut(tree);
   const step = Math.min(MOST_STEP, (width - 14) / nodes.length);
   const depth = nodes.reduce((most, node) => Math.max(most, node.depth), 0);
-  const size = Math.min(8.5, Math.max(2.2, step * 0.46));
+  const size = Math.min(10, Math.max(2.2, step * 0.46));
   const row = Math.min(ROW, Math.max(9, size * 2.1));
   const x = (node) => rounded(7 + step * (node.rank + 0.5));
   const y = (node) => rounded(size + 3 + row * node.depth);
@@ -51,7 +52,7 @@ export const Tree = memo(({ tree, name, width, onOpen }) => {
     const at = cursor ? cursor.rank : -1;
     const to = { ArrowRight: at + 1, ArrowLeft: at < 0 ? last : at - 1, Home: 0, End: last }[event.key];
     if (to !== undefined) marked.value = nodes[Math.min(Math.max(to, 0), last)].offset;
-    else if (event.key === "Enter" && cursor) onOpen(cursor.offset);
+    else if (event.key === "Enter" && cursor) onOpen(cursor, event);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -59,7 +60,10 @@ export const Tree = memo(({ tree, name, width, onOpen }) => {
   const click = (event) => {
     const scale = drawnWidth / event.currentTarget.clientWidth;
     const far = (node) => (x(node) - event.offsetX * scale) ** 2 + (y(node) - event.offsetY * scale) ** 2;
-    onOpen(nodes.reduce((best, node) => (far(node) < far(best) ? node : best)).offset);
+    onOpen(
+      nodes.reduce((best, node) => (far(node) < far(best) ? node : best)),
+      event,
+    );
   };
   return html`<figure class="tree" data-tree=${name}>
     <figcaption class="tree-name">${name} <span class="quiet number">${nodes.length}</span></figcaption>
@@ -118,7 +122,7 @@ const square = (x, y, r) => `M${rounded(x - 0.92 * r)} ${rounded(y - 0.92 * r)}h
 
 /** A small tree's nodes carry their offsets; big trees are drawn as two shapes, which costs the browser far less. */
 const TreeNode = memo(({ offset, red, name, x, y, size }) => {
-  const digits = String(offset).slice(-3);
+  const digits = String(offset).slice(-2);
   return html`<g class=${red ? "tree-red" : "tree-black"} style=${{ transform: `translate(${x}px, ${y}px)` }}>
     <title>${offset} ${name}</title>
     ${
@@ -126,11 +130,7 @@ const TreeNode = memo(({ offset, red, name, x, y, size }) => {
         ? html`<circle r=${size} />`
         : html`<rect x=${-size * 0.92} y=${-size * 0.92} width=${size * 1.84} height=${size * 1.84} rx="1.5" />`
     }
-    <text
-      text-anchor="middle"
-      dy=".35em"
-      style=${{ fontSize: `${Math.min(9, (size * 2.3) / Math.max(1.6, digits.length * 0.72)).toFixed(1)}px` }}
-    >
+    <text text-anchor="middle" dy=".35em">
       ${digits}
     </text>
   </g>`;
@@ -157,7 +157,7 @@ export const Held = memo(({ tree, name, topic, onOpen }) => {
         tabindex="-1"
         data-roving
         title=${`${name}: ${t("lab.tree.node", { offset, key: key || "–" })}`}
-        onClick=${() => onOpen(offset)}
+        onClick=${(event) => onOpen({ offset, key }, event)}
         ...${pointing(key)}
       >
         ${String(offset).slice(-3)}

@@ -10,6 +10,9 @@ import time
 import urllib.error
 import urllib.request
 
+from click.testing import CliRunner
+
+from app.command_line import main
 from app.live.live_machines import LiveHostSettings
 from app.observation.recent_log import RecentLog
 from app.server import PageSettings, Server
@@ -84,6 +87,24 @@ class LiveServer:
         except urllib.error.HTTPError as error:
             with error:
                 return error.code, json.load(error)
+
+    def post(self, path, body, headers=None):
+        """``(status, parsed JSON, or text)`` of JSON (or bytes) sent to the page server."""
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        address = f"http://{self.server.page_address}{path}"
+        request = urllib.request.Request(address, data, {"Content-Type": "application/json", **(headers or {})})
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            with error:
+                text = error.read().decode()
+                return error.code, json.loads(text) if text.startswith(("{", "[")) else text
+
+    def tool(self, *arguments, **options):
+        """What a command against these servers came to."""
+        command = [*arguments, "--name-server", *self.name_servers]
+        return CliRunner().invoke(main, command, prog_name="glassmq", **options)
 
     def send(self, *messages, group="test_producer"):
         """Send messages with our client; the results."""

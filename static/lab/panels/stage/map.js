@@ -2,19 +2,15 @@
 // the pointer, dragging the ground moves it, the arrow keys too; whoever zoomed in is taken to what acts or breaks.
 
 import { signal } from "@preact/signals";
-import { motion } from "../../../live/view.js";
-import { stageScale } from "./folding.js";
+import { layOut } from "./fitting.js";
+import { nodes } from "../../view.js";
+import { density, folds, stageScale } from "./folding.js";
 
 const SCALE_LEAST = 0.2;
 const SCALE_MOST = 3;
-/** Larger than this nothing is drawn by itself: few things should not look like a poster. */
-const FIT_MOST = 1.35;
-const COLUMNS_MOST = 6;
-const WORTH_MOVING = 1.12;
 const STEP = 1.25;
 const PAN_PX = 60;
 const MARGIN_PX = 10;
-const TOP_MOST_PX = 30;
 /** Pixels that a pointer may tremble while it clicks. */
 const TREMBLE_PX = 4;
 
@@ -23,39 +19,23 @@ export const fits = signal(true);
 
 /** Moves `inner` within `outer`; both are elements. Returns { zoom, fit, show, pan, stop }. */
 export function mapOf(outer, inner) {
-  let [x, y, scale, columns] = [0, 0, 1, 1];
-  const draw = (glides = false) => {
-    inner.style.transition = glides && motion.peek() ? "transform .25s ease-out" : "none";
+  let [x, y, scale] = [0, 0, 1];
+  const draw = () => {
     inner.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px) scale(${scale.toFixed(4)})`;
     stageScale.value = scale;
   };
 
-  /** As many columns of consumers as make everything largest. */
-  const fit = () => {
+  /** Everything whole, where that can be read: fitting.js. `isFresh`: somebody asked for it. */
+  const fit = (isFresh = false) => {
     fits.value = true;
     // The padding is the banner's and the caption's: nothing stands behind them.
     const { paddingTop, paddingBottom } = getComputedStyle(outer);
     const [above, below] = [parseFloat(paddingTop), parseFloat(paddingBottom)];
-    const [width, height] = [outer.clientWidth - 2 * MARGIN_PX, outer.clientHeight - above - below - 2 * MARGIN_PX];
+    const [width, height] = [outer.clientWidth - 2 * MARGIN_PX, outer.clientHeight - above - below - MARGIN_PX];
     if (width <= 0 || height <= 0) return;
-    const cards = inner.querySelector(".column-consumer")?.childElementCount ?? 1;
-    const scaleWith = (wanted) => {
-      inner.style.setProperty("--consumer-columns", wanted);
-      return Math.min(width / inner.offsetWidth, height / inner.offsetHeight, FIT_MOST);
-    };
-    let largest = scaleWith(columns);
-    const asItStands = columns;
-    for (let other = 1; other <= Math.min(cards, COLUMNS_MOST); other += 1) {
-      // Cards change places only where that makes everything much larger.
-      if (other === asItStands || scaleWith(other) < largest * (columns === asItStands ? WORTH_MOVING : 1.02)) continue;
-      largest = scaleWith(other);
-      columns = other;
-    }
-    scale = scaleWith(columns);
-    x = MARGIN_PX + Math.max(0, (width - inner.offsetWidth * scale) / 2);
-    // Near the top: cards that grow while the world runs then move nothing above them.
-    y = above + Math.min(TOP_MOST_PX, Math.max(0, (height - inner.offsetHeight * scale) / 2));
-    draw(true);
+    scale = layOut(inner, width, height, isFresh);
+    [x, y] = [MARGIN_PX, above + MARGIN_PX];
+    draw();
   };
 
   const zoomAt = (factor, px, py) => {
@@ -101,7 +81,7 @@ export function mapOf(outer, inner) {
         if (mx || my) pan(mx * PAN_PX, my * PAN_PX);
         else if (event.key === "+" || event.key === "=") zoom(1);
         else if (event.key === "-") zoom(-1);
-        else if (event.key === "0") fit();
+        else if (event.key === "0") fit(true);
         else return;
         event.preventDefault();
       },
@@ -146,7 +126,7 @@ function dragging(outer, pan) {
 }
 
 /** Lets changes of the stage's size and contents fit it again, a moment later and never while somebody zoomed. */
-export function keepFitting(outer, inner, map) {
+export function keepFitting(outer, map) {
   let wanted = 0;
   const again = () => {
     cancelAnimationFrame(wanted);
@@ -154,6 +134,6 @@ export function keepFitting(outer, inner, map) {
   };
   const sizes = new ResizeObserver(again);
   sizes.observe(outer);
-  sizes.observe(inner);
-  return () => (sizes.disconnect(), cancelAnimationFrame(wanted));
+  const stops = [nodes.subscribe(again), folds.subscribe(again), density.subscribe(again)];
+  return () => (sizes.disconnect(), stops.forEach((stop) => stop()), cancelAnimationFrame(wanted));
 }

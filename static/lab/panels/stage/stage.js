@@ -13,7 +13,7 @@ import { WireNode } from "../../nodes/wire_node.js";
 import { accused, nodes, nodesOfRole } from "../../view.js";
 import { shape } from "../controls/dock.js";
 import { Flights } from "./flights.js";
-import { stageScale } from "./folding.js";
+import { density, focus, stageScale } from "./folding.js";
 import { Legend } from "./legend.js";
 import { fits, keepFitting, mapOf } from "./map.js";
 
@@ -30,21 +30,24 @@ const CARDS = {
   wire_consumer: WireNode,
 };
 
-/** `children` lie over the stage: captions, banners. `isWhole`: on a phone too it is a map that shows everything. */
-export function Stage({ children, isWhole = false }) {
+/** `children` lie over the stage: captions, banners. `isFilm`: on a phone others see to what is in view. */
+export function Stage({ children, isFilm = false }) {
   const outer = useRef(null);
   const inner = useRef(null);
   const map = useRef(null);
-  const isMap = isWhole || shape.value !== "phone";
+  const isMap = shape.value !== "phone";
   useEffect(() => {
     if (!isMap) {
-      inner.current.style.transform = "";
+      inner.current.removeAttribute("style");
+      delete inner.current.dataset.density;
+      density.value = 0;
       stageScale.value = 1;
+      if (isFilm) return;
       return followTheEye((card) => card.scrollIntoView({ block: "center" }));
     }
     map.current = mapOf(outer.current, inner.current);
     map.current.fit();
-    const stops = [keepFitting(outer.current, inner.current, map.current), followTheEye(map.current.show)];
+    const stops = [keepFitting(outer.current, map.current), followTheEye(map.current.show)];
     return () => (stops.forEach((stop) => stop()), map.current.stop());
   }, [isMap]);
   return html`<div class="stage-frame">
@@ -55,14 +58,14 @@ export function Stage({ children, isWhole = false }) {
       aria-label=${t("lab.stage.title")}
       ref=${outer}
     >
-      <div class="lab-stage-inner" ref=${inner}>
+      <div class="lab-stage-inner" ref=${inner} data-focus=${[...focus.value].join(" ")}>
         <${Flights} stage=${inner} />
         <${Column} roles=${["producer", "transaction_manager", "wire_producer"]} name="producer" />
-        <${Column} roles=${["broker", "transaction_coordinator", "name_server", "wire_broker"]} name="broker" />
+        <${Column} roles=${["name_server", "transaction_coordinator", "broker", "wire_broker"]} name="broker" />
         <${Column} roles=${["consumer", "resource_manager", "wire_consumer"]} name="consumer" />
       </div>
     </section>
-    ${isMap && html`<${MapTools} map=${map} />`}${children}
+    ${isMap ? html`<${MapTools} map=${map} />` : html`<div class="map-tools"><${Legend} /></div>`}${children}
   </div>`;
 }
 
@@ -90,14 +93,15 @@ function MapTools({ map }) {
     ${tool("out", "−", () => map.current.zoom(-1))}
     <span class="number quiet map-scale">${Math.round(stageScale.value * 100)} %</span>
     ${tool("in", "+", () => map.current.zoom(1))}
-    ${!fits.value && tool("fit", "⤢", () => map.current.fit())}
+    ${!fits.value && tool("fit", "⤢", () => map.current.fit(true))}
     <${Legend} />
   </div>`;
 }
 
 function Column({ roles, name: column }) {
   const names = roles.flatMap((role) => nodesOfRole[role].value.map((name) => [role, name]));
-  return html`<div class=${`column column-${column}`}>
+  const lines = names.filter(([role]) => role === "name_server").length;
+  return html`<div class=${`column column-${column}`} style=${{ "--lines": lines || null }}>
     ${names.map(([role, name]) => html`<${Node} key=${name} role=${role} name=${name} />`)}
   </div>`;
 }
@@ -105,5 +109,5 @@ function Column({ roles, name: column }) {
 /** Renders when this node's part of the view is another object, and not otherwise. */
 function Node({ role, name }) {
   const node = useComputed(() => nodes.value[name]);
-  return node.value ? html`<${CARDS[role]} name=${name} node=${node.value} />` : null;
+  return node.value && html`<div class=${`slot slot-${role}`}><${CARDS[role]} name=${name} node=${node.value} /></div>`;
 }
