@@ -149,7 +149,7 @@ def _broken_lines(view: dict[str, Any]) -> list[str]:
     lines = [text for name, text in said.items() if broken.get(name)]
     lines += [f"The broker lock is off for {_plain(group)}" for group in broken.get("groups_off", ())]
     if view.get("clock_ahead_ms"):
-        lines.append(f"The broker's clock is {view['clock_ahead_ms'] / 1_000:g} s ahead, until it is started again")
+        lines.append(f"The broker's clock is {view['clock_ahead_ms'] / 1_000:g} s ahead, until glassmq serve ends")
     return lines
 
 
