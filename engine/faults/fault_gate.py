@@ -190,9 +190,10 @@ class FaultGate:
             command = decode_command(frame)
         except MalformedFrame:
             return door.pass_on(direction, frame)  # its handler will say what is wrong with it
-        request = door.request_of(direction, command.opaque) if command.is_response else None
+        is_response = command.is_response
+        request = door.request_of(direction, command.opaque) if is_response else None
         subject = FrameSubject(command, request)
-        if self._remembers and not command.is_response and not command.is_oneway:
+        if self._remembers and not is_response and not command.is_oneway:
             door.remember(direction, subject)
         rule = self._first_that_takes(door, direction, subject)
         if self.is_recording and self.frame_record is not None:

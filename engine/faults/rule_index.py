@@ -30,7 +30,15 @@ _ONLY_IN = frozenset(
         RequestCode.GET_CONSUMER_LIST_BY_GROUP,
     )
 )
-_FIELDS = ("key", "topic", "group", "client")
+#: Names of frames are few, but a hostile client can make numbers up.
+_NAMES_KEPT = 500
+#: What a frame says in each field by which rules are found.
+_NAMES_OF: dict[str, Callable[[FrameSubject, str], Iterable[str]]] = {
+    "key": lambda subject, client: subject.keys,
+    "topic": lambda subject, client: subject.topics,
+    "group": lambda subject, client: subject.groups,
+    "client": lambda subject, client: (client,),
+}
 
 
 def directions_of(rule: FaultRule) -> frozenset[Direction]:
@@ -41,13 +49,11 @@ def directions_of(rule: FaultRule) -> frozenset[Direction]:
 
 
 class _Patterns:
-    """The rules of one frame's name that are found by one of their fields.
+    """The rules of one frame's name that are found by one of their fields."""
 
-    :param names_of: what a frame says in this field.
-    """
-
-    def __init__(self, names_of: Callable[[FrameSubject, str], Iterable[str]]) -> None:
-        self.names_of = names_of
+    def __init__(self, field: str) -> None:
+        self.field = field
+        self._names_of = _NAMES_OF[field]
         self._exact: dict[str, list[FaultRule]] = {}
         #: Length of a pattern's beginning -> beginning -> rules.
         self._beginnings: dict[int, dict[str, list[FaultRule]]] = {}
@@ -58,18 +64,11 @@ class _Patterns:
         table.setdefault(beginning if pattern.endswith("*") else pattern, []).append(rule)
 
     def find(self, subject: FrameSubject, client: str, found: list[FaultRule]) -> None:
-        for name in self.names_of(subject, client):
-            found += self._exact.get(name, ())
+        for name in self._names_of(subject, client):
+            if name in self._exact:
+                found += self._exact[name]
             for length, table in self._beginnings.items():
                 found += table.get(name[:length], ()) if len(name) >= length else ()
-
-
-_NAMES_OF: dict[str, Callable[[FrameSubject, str], Iterable[str]]] = {
-    "key": lambda subject, client: subject.keys,
-    "topic": lambda subject, client: subject.topics,
-    "group": lambda subject, client: subject.groups,
-    "client": lambda subject, client: (client,),
-}
 
 
 class _Named:
@@ -77,14 +76,18 @@ class _Named:
 
     def __init__(self) -> None:
         self.any: list[FaultRule] = []
-        self.patterns: dict[str, _Patterns] = {}
+        self.patterns: list[_Patterns] = []
 
     def add(self, rule: FaultRule) -> None:
-        field = next((field for field in _FIELDS if getattr(rule, field)), None)
+        field = next((field for field in _NAMES_OF if getattr(rule, field)), None)
         if field is None:
             self.any.append(rule)
         else:
-            self.patterns.setdefault(field, _Patterns(_NAMES_OF[field])).add(getattr(rule, field), rule)
+            patterns = next((known for known in self.patterns if known.field == field), None)
+            if patterns is None:
+                patterns = _Patterns(field)
+                self.patterns.append(patterns)
+            patterns.add(getattr(rule, field), rule)
 
 
 class RuleIndex:
@@ -101,16 +104,25 @@ class RuleIndex:
         self._by_name: dict[str, _Named] = {}
         for rule in rules:
             self._by_name.setdefault(rule.frame, _Named()).add(rule)
+        self._found_by_name: dict[str, Sequence[_Named]] = {}
 
     def candidates(self, subject: FrameSubject, client: str) -> Sequence[FaultRule]:
         """Rules that may mean the frame, oldest first, each once."""
-        name, found = subject.name, list[FaultRule]()
-        for frame in ("", name, REPLY) if name.startswith(REPLY) and name != REPLY else ("", name):
-            named = self._by_name.get(frame)
-            if named is not None:
-                found += named.any
-                for patterns in named.patterns.values():
-                    patterns.find(subject, client, found)
+        found: list[FaultRule] = []
+        for named in self._named(subject.name):
+            found += named.any
+            for patterns in named.patterns:
+                patterns.find(subject, client, found)
         if len(found) > 1:
             return sorted(dict.fromkeys(found), key=lambda rule: rule.rule_id)
         return found
+
+    def _named(self, name: str) -> Sequence[_Named]:
+        """Those of any frame, of this one, and a reply's also of any reply."""
+        known = self._found_by_name.get(name)
+        if known is None:
+            frames = dict.fromkeys(("", name, REPLY if name.startswith(REPLY) else ""))
+            known = [self._by_name[frame] for frame in frames if frame in self._by_name]
+            if len(self._found_by_name) < _NAMES_KEPT:
+                self._found_by_name[name] = known
+        return known
