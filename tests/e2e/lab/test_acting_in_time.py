@@ -102,6 +102,12 @@ def test_the_suggestion_comes_to_a_moment_that_is_past(page):
     expect(page.locator("#virtual-time")).to_contain_text("3.990")
 
 
+def test_what_does_not_come_any_more_is_said(page):
+    run_to_ms(page, 5_000)
+    run_until(page, "frame", "END_TRANSACTION")
+    expect(page.locator("#notice")).to_contain_text("did not come any more")
+
+
 def test_housekeeping_does_not_chase_a_grave_sentence_away(page):
     page.clock.install()
     tell = """async ({ event, weight, en }) => {
