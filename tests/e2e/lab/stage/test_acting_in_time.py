@@ -35,7 +35,7 @@ def test_a_stranger_switches_the_lock_off_before_the_run_and_sees_the_duplicate_
 
 def test_time_rests_while_the_deeds_of_a_thing_are_open_and_goes_on_after_the_deed(page):
     page.locator("#begin button").click()
-    page.locator("[data-node=B1] .pill[data-lock-switch]").click()
+    page.locator("[data-node=B1] .broker-table .pill").click()
     expect(page.locator("#control-play")).to_have_text("Play")
     stood = event_number(page)
     page.locator("#deeds [data-kind=switch]").click()
@@ -46,7 +46,7 @@ def test_time_rests_while_the_deeds_of_a_thing_are_open_and_goes_on_after_the_de
 
 def test_time_goes_on_when_the_deeds_are_closed_but_not_against_who_stopped_it(page):
     page.locator("#begin button").click()
-    page.locator("[data-node=B1] .pill[data-lock-switch]").click()
+    page.locator("[data-node=B1] .broker-table .pill").click()
     expect(page.locator("#control-play")).to_have_text("Play")
     page.keyboard.press("Escape")
     expect(page.locator("#control-play")).to_have_text("Pause")
