@@ -28,7 +28,7 @@ export function AtBroker({ group, told }) {
 }
 
 function Part({ part, name, rows, none, total = rows.length, children }) {
-  return html`<section class="part is-open" data-part=${part} aria-label=${name} ref=${keepsRoom}>
+  return html`<section class="part is-open" role="group" data-part=${part} aria-label=${name} ref=${keepsRoom}>
     <div class="part-head">
       <h3>${name}</h3>
       <span class=${`number ${total > 0 ? "" : "quiet"}`}>${total > 0 ? count(total) : none}</span>
