@@ -58,7 +58,7 @@ export function Stage({ children, isFilm = false }) {
         <${Flights} stage=${inner} />
         <${Column} roles=${["producer", "transaction_manager"]} name="producer" />
         <${Column} roles=${["name_server", "transaction_coordinator", "broker"]} name="broker" />
-        <${Column} roles=${["consumer", "resource_manager"]} name="consumer" />
+        <${Column} roles=${["resource_manager", "consumer"]} name="consumer" />
       </div>
     </section>
     ${isMap ? html`<${MapTools} map=${map} />` : html`<div class="map-tools"><${Legend} /></div>`}${children}
